@@ -11,6 +11,7 @@ import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
 import java.util.List;
@@ -107,6 +108,11 @@ final class Answers {
       line = line.addKeyValue(String.valueOf(pairs[at]), pairs[at + 1]);
     }
     line.log("command accepted");
+  }
+
+  /** Each of some as JSON. */
+  static <T> JsonArray array(List<T> items, Function<T, JsonObject> shown) {
+    return new JsonArray(items.stream().map(shown).toList());
   }
 
   /** What takes a while to read or write: on a worker thread. */

@@ -6,7 +6,6 @@ import dev.berth.protocol.RequestExplanation.Phases;
 import dev.berth.protocol.RequestExplanation.Queue;
 import dev.berth.protocol.RequestExplanation.Step;
 import dev.berth.protocol.RequestFailure;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Locale;
@@ -24,10 +23,6 @@ final class ExplainJson {
   }
 
   static JsonObject of(RequestExplanation request) {
-    JsonArray candidates = new JsonArray();
-    request.candidates().forEach(each -> candidates.add(of(each)));
-    JsonArray steps = new JsonArray();
-    request.steps().forEach(each -> steps.add(of(each)));
     return head(request)
         .put("node", request.node())
         .put("policy", request.policy())
@@ -36,10 +31,10 @@ final class ExplainJson {
             new JsonObject()
                 .put("term", request.snapshot().term())
                 .put("counter", request.snapshot().counter()))
-        .put("candidates", candidates)
+        .put("candidates", Answers.array(request.candidates(), ExplainJson::of))
         .put("candidates_in_all", request.candidatesInAll())
         .put("queue", of(request.queue()))
-        .put("steps", steps)
+        .put("steps", Answers.array(request.steps(), ExplainJson::of))
         .put("steps_in_all", request.stepsInAll())
         .put("phases_us", of(request.phases()))
         .put("overhead_us", micros(request.phases().overhead()));

@@ -35,21 +35,15 @@ public final class ExplainRing implements Explanations, ExplainView {
   @Override
   public void explained(RequestExplanation explanation) {
     long number = recorded.getAndIncrement();
-    int size = ring.length();
-    if (size == 0) {
-      return;
+    if (ring.length() > 0) {
+      Kept made = new Kept(number, explanation);
+      ring.accumulateAndGet((int) (number % ring.length()), made, ExplainRing::later);
     }
-    int place = (int) (number % size);
-    Kept made = new Kept(number, explanation);
-    for (; ; ) {
-      Kept there = ring.get(place);
-      if (there != null && there.number > number) {
-        return; // this thread was overtaken by a whole round
-      }
-      if (ring.compareAndSet(place, there, made)) {
-        return;
-      }
-    }
+  }
+
+  /** One that is there may be newer: this thread was overtaken by a whole round then. */
+  private static Kept later(@Nullable Kept there, Kept made) {
+    return there != null && there.number > made.number ? there : made;
   }
 
   @Override
@@ -87,11 +81,6 @@ public final class ExplainRing implements Explanations, ExplainView {
     return (int) Math.min(ring.length(), recorded.get());
   }
 
-  /** The most of them. */
-  public int limit() {
-    return ring.length();
-  }
-
   /** Records that are kept no more. */
   public long dropped() {
     long all = recorded.get();
@@ -103,6 +92,6 @@ public final class ExplainRing implements Explanations, ExplainView {
     meters.addCounter("berth_explained_requests", this::recorded);
     meters.addCounter("berth_explanations_dropped", this::dropped);
     meters.addGauge("berth_explanations", this::kept);
-    meters.addGauge("berth_explanations_limit", this::limit);
+    meters.addGauge("berth_explanations_limit", ring::length);
   }
 }

@@ -46,8 +46,7 @@ public final class ExplainRoutes implements AdminRoutes {
   }
 
   private String list(int limit) {
-    JsonArray requests = new JsonArray();
-    view.latest(limit).forEach(each -> requests.add(ExplainJson.summary(each)));
+    JsonArray requests = Answers.array(view.latest(limit), ExplainJson::summary);
     return new JsonObject().put("requests", requests).encodePrettily() + "\n";
   }
 
@@ -69,11 +68,9 @@ public final class ExplainRoutes implements AdminRoutes {
       int more = all.size() - shown.size();
       return ExplainText.of(shown) + (more == 0 ? "" : "\nand " + more + " older records\n");
     }
-    JsonArray explanations = new JsonArray();
-    shown.forEach(each -> explanations.add(ExplainJson.of(each)));
     return new JsonObject()
             .put("request_id", id)
-            .put("explanations", explanations)
+            .put("explanations", Answers.array(shown, ExplainJson::of))
             .put("explanations_in_all", all.size())
             .encodePrettily()
         + "\n";

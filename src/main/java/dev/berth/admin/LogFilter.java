@@ -34,20 +34,15 @@ record LogFilter(
   }
 
   private boolean isOfApplication(LogLine line, @Nullable String replica) {
-    String named = line.fields().getOrDefault("application", line.fields().get("app"));
-    if (named == null) {
-      named = part(replica, 0);
-    }
+    String app = line.fields().getOrDefault("app", part(replica, 0));
+    String named = line.fields().getOrDefault("application", app);
     return named != null
         ? applications.contains(named)
         : applications.stream().anyMatch(name -> line.logger().startsWith(name + "."));
   }
 
   private boolean isOfDeployment(LogLine line, @Nullable String replica) {
-    String named = line.fields().get("deployment");
-    if (named == null) {
-      named = part(replica, 1);
-    }
+    String named = line.fields().getOrDefault("deployment", part(replica, 1));
     return named != null
         ? deployments.contains(named)
         : !line.logger().startsWith(OURS)

@@ -100,8 +100,7 @@ public final class LogRing {
   Page last(int most, Predicate<LogLine> wanted) {
     List<Kept> all = new ArrayList<>();
     long newest = copy(all);
-    List<Kept> found =
-        new ArrayList<>(all.stream().filter(each -> wanted.test(each.line)).toList());
+    List<Kept> found = all.stream().filter(each -> wanted.test(each.line)).toList();
     return new Page(found.subList(Math.max(0, found.size() - most), found.size()), newest, 0);
   }
 
@@ -109,15 +108,11 @@ public final class LogRing {
   Page after(long number, int most, Predicate<LogLine> wanted) {
     List<Kept> all = new ArrayList<>();
     long newest = copy(all);
-    List<Kept> found = new ArrayList<>();
-    for (Kept each : all) {
-      if (found.size() == most) {
-        break;
-      }
-      if (each.number > number && wanted.test(each.line)) {
-        found.add(each);
-      }
-    }
+    List<Kept> found =
+        all.stream()
+            .filter(each -> each.number > number && wanted.test(each.line))
+            .limit(most)
+            .toList();
     long next = found.size() == most ? found.get(most - 1).number : Math.max(number, newest);
     long there = all.stream().filter(each -> each.number > number && each.number <= next).count();
     return new Page(found, next, next - number - there);

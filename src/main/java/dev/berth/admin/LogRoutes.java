@@ -1,7 +1,6 @@
 package dev.berth.admin;
 
 import dev.berth.protocol.LogLine;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
@@ -49,11 +48,9 @@ public final class LogRoutes implements AdminRoutes {
   }
 
   private String json(LogRing.Page page) {
-    JsonArray lines = new JsonArray();
-    page.lines().forEach(each -> lines.add(json(each)));
     return new JsonObject()
             .put("began", ring.began().toString())
-            .put("lines", lines)
+            .put("lines", Answers.array(page.lines(), LogRoutes::json))
             .put("next", page.next())
             .put("lost", page.lost())
             .encode()

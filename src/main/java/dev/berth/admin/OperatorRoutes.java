@@ -98,8 +98,7 @@ final class OperatorRoutes implements AdminRoutes {
         .history(context.pathParam("application"))
         .onComplete(
             all -> {
-              JsonArray revisions = new JsonArray();
-              all.forEach(each -> revisions.add(ServeJson.of(each)));
+              JsonArray revisions = Answers.array(all, ServeJson::of);
               Answers.json(context, 200, new JsonObject().put("revisions", revisions));
             },
             context::fail);

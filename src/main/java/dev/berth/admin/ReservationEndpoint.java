@@ -1,6 +1,6 @@
 package dev.berth.admin;
 
-import dev.berth.admin.ReservationJson.BadBodyException;
+import dev.berth.admin.JsonMembers.BadBodyException;
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpFailure;
@@ -19,6 +19,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,12 +40,13 @@ import org.slf4j.LoggerFactory;
 public final class ReservationEndpoint implements Endpoint {
   private static final Logger LOG = LoggerFactory.getLogger(ReservationEndpoint.class);
   private static final String PREFIX = "/api/v1/applications/";
+  private static final Pattern ONE =
+      Pattern.compile(PREFIX + "([^/]+)/deployments/([^/]+)/reservations(?:/([^/]+))?");
   private static final String TOGETHER = "/api/v1/reservations";
   private static final int MAX_KEY_CHARS = 255;
 
   private final Reservations reservations;
-  private final ReservationJson json;
-  private final LegsJson legsJson;
+  private final ReservationBody bodies;
   private final @Nullable String ownHost;
   private final IntSupplier ownPort;
 
@@ -65,8 +68,7 @@ public final class ReservationEndpoint implements Endpoint {
       @Nullable String ownHost,
       IntSupplier ownPort) {
     this.reservations = reservations;
-    this.json = new ReservationJson(maxTtl, maxWait);
-    this.legsJson = new LegsJson(json, maxLegs);
+    this.bodies = new ReservationBody(maxTtl, maxWait, maxLegs);
     this.ownHost = ownHost;
     this.ownPort = ownPort;
   }
@@ -93,14 +95,9 @@ public final class ReservationEndpoint implements Endpoint {
       return answered(ReservationProblems.error(404, "not_found", "Not found.", ""));
     }
     try {
-      if (target == null) {
-        return request.method().equals("POST") ? reserveAll(request) : notAllowed("POST");
-      }
-      String token = target.token();
+      String token = target == null ? null : target.token();
       if (token == null) {
-        return request.method().equals("POST")
-            ? reserve(target.deployment(), request)
-            : notAllowed("POST");
+        return request.method().equals("POST") ? reserve(target, request) : notAllowed("POST");
       }
       return switch (request.method()) {
         case "PATCH" -> renew(target.deployment(), token, request);
@@ -116,32 +113,27 @@ public final class ReservationEndpoint implements Endpoint {
 
   // --- what is asked for ---
 
-  private Exchange reserve(DeploymentId deployment, Asked request) throws BadBodyException {
-    Reservations.Wish wish = json.wish(deployment, ReservationJson.members(request.body()));
-    Reservations.Asked<Reservation> asked =
-        reservations.reserve(wish, new Reservations.Caller(callerOf(request), keyOf(request)));
+  /**
+   * @param target null for several together
+   */
+  private Exchange reserve(@Nullable Target target, Asked request) throws BadBodyException {
+    if (target == null) {
+      ReservationBody.Legs legs = bodies.legs(request.body());
+      return waiting(
+          reservations.reserveAll(legs.wishes(), legs.waitNanos(), caller(request)),
+          held -> json(201, ReservationJson.together(held, this::shown), Map.of()));
+    }
     return waiting(
-        asked,
+        reservations.reserve(bodies.wish(target.deployment(), request.body()), caller(request)),
         held -> {
-          Map<String, String> headers = jsonHeaders();
-          headers.put("Location", "reservations/" + held.token()); // from this path
-          return new Answer(201, headers, shown(held));
+          String location = "reservations/" + held.token(); // from this path
+          return json(201, shown(held), Map.of("Location", location));
         });
-  }
-
-  private Exchange reserveAll(Asked request) throws BadBodyException {
-    LegsJson.Legs legs = legsJson.legs(ReservationJson.members(request.body()));
-    return waiting(
-        reservations.reserveAll(
-            legs.wishes(),
-            legs.waitNanos(),
-            new Reservations.Caller(callerOf(request), keyOf(request))),
-        held -> new Answer(201, jsonHeaders(), LegsJson.of(held, this::json).toBuffer()));
   }
 
   /** What is given back when its client goes. */
   private static <T> Exchange waiting(Reservations.Asked<T> asked, Function<T, Answer> shown) {
-    Future<Answer> answer = told(asked.answer().map(shown));
+    Future<Answer> answer = told(asked.answer(), shown);
     return new Exchange() {
       @Override
       public Future<Answer> answer() {
@@ -157,22 +149,18 @@ public final class ReservationEndpoint implements Endpoint {
 
   private Exchange renew(DeploymentId deployment, String token, Asked request)
       throws BadBodyException {
-    if (!ReservationJson.members(request.body()).isEmpty()) {
+    if (!JsonMembers.of(request.body()).given().isEmpty()) {
       throw new BadBodyException(List.of("body: not empty (expected: none, or {})"));
     }
-    return answered(
-        told(
-            reservations
-                .renew(deployment, token)
-                .map(held -> new Answer(200, jsonHeaders(), shown(held)))));
+    Future<Answer> answer =
+        told(reservations.renew(deployment, token), held -> json(200, shown(held), Map.of()));
+    return () -> answer;
   }
 
   private Exchange release(DeploymentId deployment, String token) {
-    return answered(
-        told(
-            reservations
-                .release(deployment, token)
-                .map(released -> new Answer(204, Map.of(), Buffer.buffer()))));
+    Answer done = new Answer(204, Map.of(), Buffer.buffer());
+    Future<Answer> answer = told(reservations.release(deployment, token), released -> done);
+    return () -> answer;
   }
 
   /**
@@ -193,6 +181,10 @@ public final class ReservationEndpoint implements Endpoint {
       return "address " + peer;
     }
     return "address " + HexFormat.of().formatHex(address, 0, 8);
+  }
+
+  private static Reservations.Caller caller(Asked request) throws BadBodyException {
+    return new Reservations.Caller(callerOf(request), keyOf(request));
   }
 
   private static @Nullable String keyOf(Asked request) throws BadBodyException {
@@ -218,60 +210,45 @@ public final class ReservationEndpoint implements Endpoint {
   // --- paths ---
 
   private static @Nullable Target target(String path) {
-    if (!path.startsWith(PREFIX)) {
+    Matcher parts = path.startsWith(PREFIX) ? ONE.matcher(path) : null; // most do not
+    if (parts == null || !parts.matches()) {
       return null;
     }
-    String[] parts = path.substring(PREFIX.length()).split("/", -1);
-    if (parts.length < 4
-        || parts.length > 5
-        || !parts[1].equals("deployments")
-        || !parts[3].equals("reservations")) {
+    try {
+      return new Target(
+          new DeploymentId(decoded(parts.group(1)), decoded(parts.group(2))), parts.group(3));
+    } catch (IllegalArgumentException malformed) {
       return null;
     }
-    String application = decoded(parts[0]);
-    String deployment = decoded(parts[2]);
-    String token = parts.length == 5 ? parts[4] : null;
-    if (application.isEmpty() || deployment.isEmpty() || (token != null && token.isEmpty())) {
-      return null;
-    }
-    return new Target(new DeploymentId(application, deployment), token);
   }
 
-  /** Empty when it cannot be decoded. */
   private static String decoded(String part) {
-    try {
-      return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
-    } catch (IllegalArgumentException malformed) {
-      return "";
-    }
+    return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
   }
 
   // --- answers ---
 
-  private Buffer shown(Reservation held) {
-    return json(held).toBuffer();
-  }
-
-  private JsonObject json(Reservation held) {
+  private JsonObject shown(Reservation held) {
     return ReservationJson.of(held, ownHost, ownPort.getAsInt());
   }
 
-  private static Map<String, String> jsonHeaders() {
-    Map<String, String> headers = new LinkedHashMap<>();
+  private static Answer json(int status, JsonObject body, Map<String, String> more) {
+    Map<String, String> headers = new LinkedHashMap<>(more);
     headers.put("Content-Type", "application/json");
     headers.put("Cache-Control", "no-store");
-    return headers;
+    return new Answer(status, headers, body.toBuffer());
   }
 
-  private static Future<Answer> told(Future<Answer> answer) {
-    return answer.otherwise(
-        failed -> {
-          if (failed instanceof ReservationException refused) {
-            return ReservationProblems.answer(refused);
-          }
-          LOG.warn("a reservation failed", failed);
-          return ReservationProblems.error(500, "internal_error", "Internal Server Error", "");
-        });
+  private static <T> Future<Answer> told(Future<T> done, Function<T, Answer> shown) {
+    return done.map(shown)
+        .otherwise(
+            failed -> {
+              if (failed instanceof ReservationException refused) {
+                return ReservationProblems.answer(refused);
+              }
+              LOG.warn("a reservation failed", failed);
+              return ReservationProblems.error(500, "internal_error", "Internal Server Error", "");
+            });
   }
 
   private static Exchange notAllowed(String allowed) {
@@ -283,10 +260,6 @@ public final class ReservationEndpoint implements Endpoint {
   }
 
   private static Exchange answered(Answer answer) {
-    return answered(Future.succeededFuture(answer));
-  }
-
-  private static Exchange answered(Future<Answer> answer) {
-    return () -> answer;
+    return () -> Future.succeededFuture(answer);
   }
 }

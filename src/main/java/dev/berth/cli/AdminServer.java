@@ -2,6 +2,7 @@ package dev.berth.cli;
 
 import static java.util.stream.Collectors.joining;
 
+import dev.berth.cli.CliCommand.Ended;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.Submission;
 import dev.berth.protocol.port.ControllerCommands;
@@ -34,22 +35,16 @@ import picocli.CommandLine.Spec;
  */
 final class AdminServer {
   /** What it said. */
-  record Answer(int statusCode, String body) {}
+  record Answer(int statusCode, String body) {
+    /** The object that came with 200 and has this of this type; null for another answer. */
+    @Nullable JsonObject with(String key, Class<?> type) {
+      JsonObject json = statusCode == 200 ? json(body) : null;
+      return json != null && type.isInstance(json.getValue(key)) ? json : null;
+    }
+  }
 
   /** The exit code when no admin server answers. */
   static final int CANNOT_REACH = 3;
-
-  /** None answered, or none of Berth: that was said, and the command ends. */
-  static final class NoAnswer extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
-    final int exitCode;
-
-    NoAnswer(int exitCode) {
-      super("no answer", null, false, false);
-      this.exitCode = exitCode;
-    }
-  }
 
   private static final String TOKEN_VARIABLE = "BERTH_TOKEN";
   private static final int BAD_REQUEST = 400;
@@ -64,7 +59,6 @@ final class AdminServer {
     System.setProperty("sun.net.http.retryPost", "false"); // a rollback is not asked for twice
   }
 
-  private final Surroundings around;
   private @Nullable String file; // that is deployed
   private UnaryOperator<String> located = text -> text;
 
@@ -88,15 +82,11 @@ final class AdminServer {
       })
   private @Nullable Path tokenFile;
 
-  AdminServer(Surroundings around) {
-    this.around = around;
-  }
-
   /**
    * Asks it.
    *
    * @param path with what follows the question mark, encoded
-   * @throws NoAnswer when there was none
+   * @throws Ended when there was none
    */
   Answer get(String path) throws InterruptedException {
     return send("GET", path, null);
@@ -105,13 +95,28 @@ final class AdminServer {
   /**
    * What it says of its applications.
    *
-   * @throws NoAnswer when that cannot be read
+   * @throws Ended when that cannot be read
    */
   ServeStatus status() throws InterruptedException {
     Answer response = get(ServeStatus.PATH);
     ServeStatus serve = response.statusCode() == 200 ? ServeStatus.of(json(response.body())) : null;
     if (serve == null) {
-      throw new NoAnswer(refuse(response));
+      throw refuse(response);
+    }
+    return serve;
+  }
+
+  /**
+   * The same, when all that is named is there; else it says what is, and the command ends.
+   *
+   * @param deployments of the applications
+   */
+  ServeStatus status(List<String> applications, List<String> deployments, List<String> replicas)
+      throws InterruptedException {
+    ServeStatus serve = status();
+    String missing = serve.missing(applications, deployments, replicas);
+    if (missing != null) {
+      throw failed(missing);
     }
     return serve;
   }
@@ -120,7 +125,7 @@ final class AdminServer {
    * Asks it to do something.
    *
    * @param json sent with it; null for nothing
-   * @throws NoAnswer when there was none
+   * @throws Ended when there was none
    */
   Answer send(String method, String path, @Nullable String json) throws InterruptedException {
     return send(method, path, json, "application/json");
@@ -132,8 +137,7 @@ final class AdminServer {
     try {
       return ask(method, path, json, accept);
     } catch (IOException failed) {
-      cannotReach(whyNot(failed));
-      throw new NoAnswer(CANNOT_REACH);
+      throw cannotReach(whyNot(failed));
     }
   }
 
@@ -201,19 +205,18 @@ final class AdminServer {
   }
 
   private @Nullable String token() {
-    Path file = tokenFile;
-    String token = around.variables().apply(TOKEN_VARIABLE);
-    String from = TOKEN_VARIABLE;
-    if (file != null) {
-      from = "--token-file";
-      try {
-        token = Files.readString(file);
-      } catch (IOException unreadable) {
-        throw new ParameterException(
-            spec.commandLine(), from + ": " + file + " (expected: a readable file)");
-      }
+    String from = tokenFile == null ? TOKEN_VARIABLE : "--token-file";
+    String token;
+    try {
+      token =
+          tokenFile == null
+              ? BerthCommand.around(spec).variables().apply(TOKEN_VARIABLE)
+              : Files.readString(tokenFile);
+    } catch (IOException unreadable) {
+      throw new ParameterException(
+          spec.commandLine(), from + ": " + tokenFile + " (expected: a readable file)");
     }
-    if (token == null || (file == null && token.isEmpty())) {
+    if (token == null || (tokenFile == null && token.isEmpty())) {
       return null;
     }
     token = token.strip();
@@ -228,38 +231,34 @@ final class AdminServer {
   /**
    * Says why it would not: each problem on a line, as the server put it.
    *
-   * @return the exit code: 2 for what was wrong in what was asked, or without a token
+   * @return with 2 for what was wrong in what was asked, or without a token
    */
-  int refusal(Answer response) {
-    int status = response.statusCode();
+  Ended refusal(Answer response) {
     List<String> problems = problems(response.body());
-    if (status == UNAUTHORIZED) {
-      say("the admin server asks for a token (expected: --token-file, or " + TOKEN_VARIABLE + ")");
-      return ExitCode.USAGE;
-    }
-    if (problems.isEmpty()) {
+    if (response.statusCode() == UNAUTHORIZED || problems.isEmpty()) {
       return refuse(response);
     }
     problems.forEach(this::say);
-    return status == BAD_REQUEST ? ExitCode.USAGE : ExitCode.SOFTWARE;
+    return new Ended(response.statusCode() == BAD_REQUEST ? ExitCode.USAGE : ExitCode.SOFTWARE);
   }
 
   /**
    * As {@link #refusal}, and of what is not there it says what is.
    *
-   * @param deployments of the applications
+   * @param deployments of the application
    */
-  int refusalOf(Answer response, List<String> applications, List<String> deployments)
+  Ended refusalOf(Answer response, String application, List<String> deployments)
       throws InterruptedException {
-    String missing =
-        response.statusCode() == NOT_FOUND
-            ? status().missing(applications, deployments, List.of())
-            : null;
-    if (missing == null) {
-      return refusal(response);
+    if (response.statusCode() == NOT_FOUND) {
+      status(List.of(application), deployments, List.of());
     }
-    say(missing);
-    return ExitCode.SOFTWARE;
+    return refusal(response);
+  }
+
+  /** A failure, with the one line that says why. */
+  Ended failed(String message) {
+    say(message);
+    return new Ended(ExitCode.SOFTWARE);
   }
 
   /** One line on standard error. */
@@ -282,21 +281,22 @@ final class AdminServer {
   }
 
   /** Prints what came, and a status that was not expected. */
-  int refuse(Answer response) {
+  Ended refuse(Answer response) {
     if (response.statusCode() == UNAUTHORIZED) {
-      return refusal(response);
+      say("the admin server asks for a token (expected: --token-file, or " + TOKEN_VARIABLE + ")");
+      return new Ended(ExitCode.USAGE);
     }
     JsonObject error = json(response.body());
-    cannotReach(
+    return cannotReach(
         "status "
             + response.statusCode()
             + (error == null ? "" : ", " + error.getValue("message"))
             + " (expected: an admin server of Berth)");
-    return CANNOT_REACH;
   }
 
-  private void cannotReach(String why) {
+  private Ended cannotReach(String why) {
     spec.commandLine().getErr().println("berth: " + printable(address + ": " + why));
+    return new Ended(CANNOT_REACH);
   }
 
   private URI uri(String path) {

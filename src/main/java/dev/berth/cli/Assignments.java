@@ -3,6 +3,7 @@ package dev.berth.cli;
 import dev.berth.config.Setting;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import picocli.CommandLine.Option;
 
 /** What the command line sets over a file. */
@@ -23,11 +24,8 @@ final class Assignments {
    * @param options that win over {@code --set}
    */
   List<Setting> with(List<Setting> options) {
-    List<Setting> settings = new ArrayList<>();
-    for (String assignment : assignments) {
-      settings.add(Setting.parse("--set", assignment));
-    }
-    settings.addAll(options);
-    return settings;
+    return Stream.concat(
+            assignments.stream().map(each -> Setting.parse("--set", each)), options.stream())
+        .toList();
   }
 }

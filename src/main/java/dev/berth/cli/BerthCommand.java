@@ -1,12 +1,11 @@
 package dev.berth.cli;
 
+import java.io.PrintWriter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ScopeType;
-import picocli.CommandLine.Spec;
 
 /** {@code berth} itself: its help and version. The work is in its subcommands. */
 @Command(
@@ -14,7 +13,6 @@ import picocli.CommandLine.Spec;
     versionProvider = BerthCommand.Version.class,
     header = "Serves applications made of replicated deployments over HTTP.",
     synopsisSubcommandLabel = "COMMAND",
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:all went well",
       "1:a failure at run time",
@@ -22,7 +20,6 @@ import picocli.CommandLine.Spec;
       "3:no admin server answers at the address",
       "4:with --wait, it did not come true in time"
     },
-    footerHeading = "%nExamples:%n",
     footer = {
       "  berth run conf/quickstart.yaml",
       "  berth run conf/quickstart.yaml --port 9000 --admin-port 0",
@@ -35,9 +32,17 @@ import picocli.CommandLine.Spec;
       "  berth schema > berth.schema.json",
       "  berth deploy --help"
     })
-final class BerthCommand implements Runnable {
+final class BerthCommand extends CliCommand {
+  private final Surroundings around;
 
-  @Spec private CommandSpec spec;
+  BerthCommand(Surroundings around) {
+    this.around = around;
+  }
+
+  /** What a command of it finds around it. */
+  static Surroundings around(CommandSpec ofCommand) {
+    return ((BerthCommand) ofCommand.root().userObject()).around;
+  }
 
   @Option(
       names = {"-h", "--help"},
@@ -53,10 +58,8 @@ final class BerthCommand implements Runnable {
   private boolean version;
 
   @Override
-  public void run() {
-    throw new ParameterException(
-        spec.commandLine(),
-        "Missing command: one of " + String.join(", ", spec.subcommands().keySet()));
+  void run(PrintWriter out) {
+    throw wrong("Missing command: one of " + String.join(", ", spec.subcommands().keySet()));
   }
 
   /** The version from the jar's manifest. */

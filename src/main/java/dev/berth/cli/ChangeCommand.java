@@ -3,45 +3,141 @@ package dev.berth.cli;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
+import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** A command that changes something, and may stay until that has come true. */
 abstract class ChangeCommand extends AdminCommand {
-  @Mixin WaitOptions waiting;
+  /** The exit code when it has not come true in time. */
+  static final int TIMED_OUT = 4;
+
+  private static final int UNAVAILABLE = 503;
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+  private static final int DEFAULT_S = 300;
+  private static final int MOST_S = 7 * 24 * 3600;
 
   @Option(names = "--json", description = "Print what became of it as JSON, at the end.")
   boolean json;
 
-  ChangeCommand(Surroundings around) {
-    super(around);
+  @Option(names = "--wait", description = "Stay until it has come true, or has failed.")
+  boolean wait;
+
+  Duration timeout = Duration.ofSeconds(DEFAULT_S);
+
+  @Option(
+      names = "--timeout-s",
+      paramLabel = "SECONDS",
+      description = "With --wait, how long at most. Default: " + DEFAULT_S)
+  private void timeout(double seconds) {
+    if (!(seconds > 0 && seconds <= MOST_S)) {
+      throw wrong(
+          "--timeout-s: %s (expected: a number of seconds above 0, at most %s)"
+              .formatted(seconds, MOST_S));
+    }
+    timeout = Duration.ofNanos((long) (seconds * 1e9));
   }
 
-  /** Waits for what was accepted, with progress for people. */
-  GoalWatch.Outcome await(Goal goal, PrintWriter out) throws InterruptedException {
-    return new GoalWatch(server, around).until(goal, waiting.timeout(), json ? null : out);
+  /**
+   * How it ended.
+   *
+   * @param exitCode of the command
+   * @param causes a line for each thing that is not as it should be
+   * @param last look; null when there was none
+   */
+  record Outcome(int exitCode, List<String> causes, @Nullable ServeStatus last) {
+    /** Nobody waits for more. */
+    static final Outcome ACCEPTED = new Outcome(ExitCode.OK, List.of(), null);
+
+    /** A word for programs. */
+    String word() {
+      return switch (exitCode) {
+        case ExitCode.OK -> last == null ? "accepted" : "reached";
+        case TIMED_OUT -> "timed_out";
+        case AdminServer.CANNOT_REACH -> "no_answer";
+        default -> "failed";
+      };
+    }
+
+    /**
+     * Ends the command with it.
+     *
+     * @throws Ended unless all went well
+     */
+    void end() {
+      if (exitCode != ExitCode.OK) {
+        throw new Ended(exitCode);
+      }
+    }
+  }
+
+  /** Waits for what was accepted if that is wished, with progress for people. */
+  Outcome await(Goal goal, PrintWriter out) throws InterruptedException {
+    try {
+      return wait ? until(goal, out) : Outcome.ACCEPTED;
+    } catch (Ended said) {
+      return new Outcome(said.exitCode, List.of(), null);
+    }
+  }
+
+  /**
+   * Looks at the instance again and again, until the goal is reached, has failed, or time is over;
+   * and says at the end why it was not reached.
+   */
+  private Outcome until(Goal goal, PrintWriter out) throws InterruptedException {
+    long began = around().nanoClock().getAsLong();
+    StatusDisplay display = new StatusDisplay(around(), out);
+    StatusTable table = new StatusTable(around().colours());
+    Duration pause = FIRST_PAUSE;
+    for (; ; ) {
+      AdminServer.Answer response = server.get(ServeStatus.PATH);
+      ServeStatus serve = ServeStatus.of(AdminServer.json(response.body()));
+      long now = around().nanoClock().getAsLong();
+      boolean late = now - began >= timeout.toNanos();
+      if (response.statusCode() == UNAVAILABLE && !late) {
+        around().letPass(LONGEST_PAUSE);
+        continue; // its controller is being started anew
+      }
+      if (serve == null) {
+        throw server.refuse(response);
+      }
+      if (!json) {
+        display.show(table.lines(goal.shown(serve)), goal.shown(serve));
+      }
+      Goal.Verdict verdict = goal.judge(serve, now);
+      boolean failed = verdict.state() == Goal.State.FAILED;
+      if (verdict.state() == Goal.State.REACHED) {
+        return new Outcome(ExitCode.OK, List.of(), serve);
+      } else if (failed || late) {
+        verdict.causes().forEach(server::say);
+        if (!failed) {
+          server.say("not reached within " + timeout.toMillis() / 1e3 + " s; it goes on");
+        }
+        return new Outcome(failed ? ExitCode.SOFTWARE : TIMED_OUT, verdict.causes(), serve);
+      }
+      around().letPass(pause);
+      pause = pause.compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(5).dividedBy(4) : pause;
+    }
   }
 
   /**
    * Waits if that is wished, and prints for programs what became of it.
    *
    * @param change that was accepted, for programs
-   * @return the exit code
    */
-  int finish(Goal goal, JsonObject change, PrintWriter out) throws InterruptedException {
-    GoalWatch.Outcome outcome = waiting.isAsked() ? await(goal, out) : null;
+  void finish(Goal goal, JsonObject change, PrintWriter out) throws InterruptedException {
+    Outcome outcome = await(goal, out);
     if (json) {
-      change.put("outcome", outcome == null ? "accepted" : outcome.word());
-      out.println(AdminServer.printable(change.put("causes", causes(outcome)).encodePrettily()));
+      change.put("outcome", outcome.word()).put("causes", causes(outcome));
+      out.println(AdminServer.printable(change.encodePrettily()));
     }
-    return outcome == null ? ExitCode.OK : outcome.exitCode();
+    outcome.end();
   }
 
-  JsonArray causes(GoalWatch.@Nullable Outcome outcome) {
-    return new JsonArray(
-        outcome == null ? List.of() : outcome.causes().stream().map(server::located).toList());
+  JsonArray causes(Outcome outcome) {
+    return new JsonArray(outcome.causes().stream().map(server::located).toList());
   }
 }

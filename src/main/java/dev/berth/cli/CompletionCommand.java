@@ -1,12 +1,9 @@
 package dev.berth.cli;
 
-import java.util.concurrent.Callable;
+import java.io.PrintWriter;
 import picocli.AutoComplete;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code berth completion}: what a shell completes commands and options by. */
 @Command(
@@ -16,14 +13,12 @@ import picocli.CommandLine.Spec;
       "One script for both shells. Read it at the start of a shell, as in the first example, or"
           + " put it where bash-completion looks: /etc/bash_completion.d."
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {"0:printed", "2:wrong usage"},
-    footerHeading = "%nExamples:%n",
     footer = {
       "  source <(berth completion bash)",
       "  berth completion bash > berth-completion.bash",
     })
-final class CompletionCommand implements Callable<Integer> {
+final class CompletionCommand extends CliCommand {
   /** Those whose script this is. */
   enum Shell {
     BASH,
@@ -35,8 +30,6 @@ final class CompletionCommand implements Callable<Integer> {
     }
   }
 
-  @Spec private CommandSpec spec;
-
   @Parameters(
       paramLabel = "SHELL",
       arity = "0..1",
@@ -45,8 +38,7 @@ final class CompletionCommand implements Callable<Integer> {
   private Shell shell;
 
   @Override
-  public Integer call() {
-    spec.commandLine().getOut().println(AutoComplete.bash("berth", spec.root().commandLine()));
-    return ExitCode.OK;
+  void run(PrintWriter out) {
+    out.println(AutoComplete.bash("berth", spec.root().commandLine()));
   }
 }

@@ -14,7 +14,6 @@ import org.snakeyaml.engine.v2.api.DumpSettings;
 import org.snakeyaml.engine.v2.common.FlowStyle;
 import org.snakeyaml.engine.v2.schema.CoreSchema;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -48,17 +47,10 @@ final class ConfigCommand extends AdminCommand {
   @Option(names = "--json", description = "Print it as JSON.")
   private boolean json;
 
-  ConfigCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
-  int run(PrintWriter out) throws InterruptedException {
-    ServeStatus serve = server.status();
-    if (only != null && serve.application(only) == null) {
-      server.say(StatusCommand.noSuch(only, serve));
-      return ExitCode.SOFTWARE;
-    }
+  void run(PrintWriter out) throws InterruptedException {
+    List<String> named = only == null ? List.of() : List.of(only);
+    ServeStatus serve = server.status(named, List.of(), List.of());
     List<JsonObject> configs = new ArrayList<>();
     for (ServeStatus.Application each : serve.shown(only)) {
       if (each.json().getValue("config") instanceof JsonObject config) {
@@ -71,7 +63,6 @@ final class ConfigCommand extends AdminCommand {
     }
     file.put("applications", new JsonArray(configs));
     out.print(json ? escaped(file.encodePrettily()) + "\n" : yaml(file));
-    return ExitCode.OK;
   }
 
   /** No terminal obeys it, and it means what it meant. */

@@ -1,6 +1,5 @@
 package dev.berth.cli;
 
-import dev.berth.config.ConfigException;
 import dev.berth.config.Submission;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -15,7 +14,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 
 /** {@code berth deploy}: declares the applications of a file to an instance that runs. */
 @Command(
@@ -80,22 +78,9 @@ final class DeployCommand extends ChangeCommand {
       description = "Do not ask.")
   private boolean yes;
 
-  private int exitCode; // when it ends early
-
-  DeployCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
-  int run(PrintWriter out) throws InterruptedException {
-    waiting.timeout(); // is checked
-    Submission submission;
-    try {
-      submission = source.submission();
-    } catch (ConfigException refused) {
-      ValidateCommand.print(refused, spec.commandLine().getErr());
-      return ExitCode.USAGE;
-    }
+  void run(PrintWriter out) throws InterruptedException {
+    Submission submission = source.submission();
     submission.config().warnings().forEach(spec.commandLine().getErr()::println);
     if (!submission.leftOut().isEmpty()) {
       server.say(
@@ -103,69 +88,53 @@ final class DeployCommand extends ChangeCommand {
               + " of the file: not sent, they hold for an instance from its start");
     }
     if (only != null && !submission.applications().containsKey(only)) {
-      throw new ParameterException(
-          spec.commandLine(),
+      throw wrong(
           "--app: %s (expected: one of %s)"
               .formatted(only, String.join(", ", submission.applications().keySet())));
     }
     if (only != null && prune) {
-      throw new ParameterException(
-          spec.commandLine(), "--prune: with --app (expected: one of them)");
+      throw wrong("--prune: with --app (expected: one of them)");
     }
-    return deploy(submission, out);
+    deploy(submission, out);
   }
 
-  private int deploy(Submission submission, PrintWriter out) throws InterruptedException {
+  private void deploy(Submission submission, PrintWriter out) throws InterruptedException {
     server.deploys(submission, only);
     String question = prune ? "?prune=all" : "";
     if (prune && !yes && !dryRun) {
       JsonObject plan = put(submission, "?prune=all&dry_run=true");
-      List<String> more = plan == null ? List.of() : names(plan, PRUNED);
-      if (plan == null || !(more.isEmpty() || confirmed(more, out))) {
-        return exitCode;
-      }
+      confirm(names(plan, PRUNED), out);
       question += "&revision=" + plan.getValue("revision"); // what was looked at
     }
     if (dryRun) {
       question += (prune ? "&" : "?") + "dry_run=true";
     }
     JsonObject outcome = put(submission, question);
-    if (outcome == null) {
-      return exitCode;
-    }
     if (!json) {
       tell(outcome, out);
     }
-    GoalWatch.Outcome end = waiting.isAsked() && !dryRun ? await(outcome, out) : null;
+    Outcome end = dryRun ? Outcome.ACCEPTED : await(outcome, out);
     if (json) {
       print(outcome, end, out);
     }
-    return end == null ? ExitCode.OK : end.exitCode();
+    end.end();
   }
 
-  /** Null when it was refused, which is said. */
-  private @Nullable JsonObject put(Submission submission, String query)
-      throws InterruptedException {
+  private JsonObject put(Submission submission, String query) throws InterruptedException {
+    String path = only == null ? ALL : ALL + "/" + AdminServer.encoded(only);
+    Map<String, @Nullable Object> declared =
+        only == null ? submission.document() : submission.applications().get(only);
     AdminServer.Answer response =
-        only == null
-            ? server.send("PUT", ALL + query, new JsonObject(submission.document()).encode())
-            : server.send(
-                "PUT",
-                ALL + "/" + AdminServer.encoded(only) + query,
-                new JsonObject(submission.applications().get(only)).encode());
-    JsonObject answer = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
-    if (answer == null || !(answer.getValue("applications") instanceof JsonArray)) {
-      exitCode = server.refusal(response);
-      return null;
+        server.send("PUT", path + query, new JsonObject(declared).encode());
+    JsonObject answer = response.with("applications", JsonArray.class);
+    if (answer == null) {
+      throw server.refusal(response);
     }
     return answer;
   }
 
   private static List<JsonObject> changes(JsonObject outcome) {
-    return outcome.getJsonArray("applications").stream()
-        .filter(JsonObject.class::isInstance)
-        .map(JsonObject.class::cast)
-        .toList();
+    return ServeStatus.list(outcome, "applications", each -> each);
   }
 
   private static List<String> names(JsonObject outcome, String word) {
@@ -179,23 +148,22 @@ final class DeployCommand extends ChangeCommand {
     return String.valueOf(change.getValue("change")).toLowerCase(Locale.ROOT);
   }
 
-  private boolean confirmed(List<String> more, PrintWriter out) {
+  private void confirm(List<String> more, PrintWriter out) {
+    if (more.isEmpty()) {
+      return;
+    }
     String names = String.join(", ", more);
-    if (!around.terminal()) {
+    if (!around().terminal()) {
       server.say(
           "--prune would also delete "
               + names
               + ", and there is no terminal to ask on (expected: -y, which deletes without a"
               + " question)");
-      exitCode = ExitCode.USAGE;
-      return false;
+      throw new Ended(ExitCode.USAGE);
     }
-    boolean sure = around.agrees("Also delete " + names + " of " + server.address() + "?", out);
-    if (!sure) {
-      server.say("nothing was deployed");
-      exitCode = ExitCode.SOFTWARE;
+    if (!around().agrees("Also delete " + names + " of " + server.address() + "?", out)) {
+      throw server.failed("nothing was deployed");
     }
-    return sure;
   }
 
   private void tell(JsonObject outcome, PrintWriter out) {
@@ -212,14 +180,13 @@ final class DeployCommand extends ChangeCommand {
           "  kept, since not this file alone declared them (--prune deletes them): "
               + String.join(", ", kept));
     }
-    if (!dryRun && !waiting.isAsked()) {
+    if (!dryRun && !wait) {
       out.println("The instance makes it true now; see: berth status --watch");
     }
     out.flush();
   }
 
-  private GoalWatch.Outcome await(JsonObject deployed, PrintWriter out)
-      throws InterruptedException {
+  private Outcome await(JsonObject deployed, PrintWriter out) throws InterruptedException {
     Map<String, Long> revisions = new LinkedHashMap<>();
     for (JsonObject each : changes(deployed)) {
       if (!GONE_OR_OTHERS.contains(word(each))
@@ -227,15 +194,15 @@ final class DeployCommand extends ChangeCommand {
         revisions.put(String.valueOf(each.getValue("name")), revision.longValue());
       }
     }
-    GoalWatch.Outcome outcome = await(new Goal.Running(revisions), out);
-    if (outcome.exitCode() == ExitCode.OK && !json) {
+    Outcome outcome = await(new Goal.Running(revisions), out);
+    if (outcome.word().equals("reached") && !json) {
       out.println(revisions.size() == 1 ? "It runs." : "All " + revisions.size() + " run.");
     }
     return outcome;
   }
 
-  private void print(JsonObject deployed, GoalWatch.@Nullable Outcome outcome, PrintWriter out) {
-    ServeStatus last = outcome == null ? null : outcome.last();
+  private void print(JsonObject deployed, Outcome outcome, PrintWriter out) {
+    ServeStatus last = outcome.last();
     JsonArray applications = new JsonArray();
     for (JsonObject each : changes(deployed)) {
       JsonObject application = each.copy().put("change", word(each));
@@ -249,7 +216,7 @@ final class DeployCommand extends ChangeCommand {
     out.println(
         AdminServer.printable(
             new JsonObject()
-                .put("outcome", outcome != null ? outcome.word() : dryRun ? "dry_run" : "accepted")
+                .put("outcome", dryRun ? "dry_run" : outcome.word())
                 .put("causes", causes(outcome))
                 .put("applications", applications)
                 .encodePrettily()));

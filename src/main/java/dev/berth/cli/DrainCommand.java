@@ -4,9 +4,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
 
 /** {@code berth drain}: has an instance finish what it accepted, and end. */
 @Command(
@@ -29,47 +27,44 @@ final class DrainCommand extends ChangeCommand {
   private static final int ACCEPTED = 202;
   private static final Duration RHYTHM = Duration.ofMillis(200);
 
-  DrainCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
-  int run(PrintWriter out) throws InterruptedException {
-    Duration atMost = waiting.timeout();
+  void run(PrintWriter out) throws InterruptedException {
     AdminServer.Answer response = server.send("POST", "/api/v1/drain", null);
     if (response.statusCode() != ACCEPTED && response.statusCode() != 200) {
-      return server.refusal(response);
+      throw server.refusal(response);
     }
     if (!json) {
       out.println(server.address() + ": drains");
       out.flush();
     }
-    boolean gone = waiting.isAsked() && isGone(atMost);
-    if (waiting.isAsked() && !gone) {
-      server.say("it answers still after " + atMost.toMillis() / 1e3 + " s");
+    boolean gone = wait && isGone();
+    if (wait && !gone) {
+      server.say("it answers still after " + timeout.toMillis() / 1e3 + " s");
     } else if (gone && !json) {
       out.println("It has ended.");
     }
     if (json) {
-      String outcome = !waiting.isAsked() ? "accepted" : gone ? "reached" : "timed_out";
+      String outcome = !wait ? "accepted" : gone ? "reached" : "timed_out";
       out.println(new JsonObject().put("outcome", outcome).encodePrettily());
     }
-    return gone || !waiting.isAsked() ? ExitCode.OK : WaitOptions.TIMED_OUT;
+    if (wait && !gone) {
+      throw new Ended(TIMED_OUT);
+    }
   }
 
   /** The admin server is the last that goes. */
-  private boolean isGone(Duration atMost) throws InterruptedException {
-    long began = around.nanoClock().getAsLong();
+  private boolean isGone() throws InterruptedException {
+    long began = around().nanoClock().getAsLong();
     for (; ; ) {
       try {
         server.ask("GET", "/-/healthz", null, "*/*");
       } catch (IOException gone) {
         return true;
       }
-      if (around.nanoClock().getAsLong() - began >= atMost.toNanos()) {
+      if (around().nanoClock().getAsLong() - began >= timeout.toNanos()) {
         return false;
       }
-      around.pause().until(new CompletableFuture<Void>(), RHYTHM);
+      around().letPass(RHYTHM);
     }
   }
 }

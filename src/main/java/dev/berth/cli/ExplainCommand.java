@@ -5,7 +5,6 @@ import java.io.PrintWriter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
 /** {@code berth explain}: asks a running instance why a request went where it went. */
@@ -39,16 +38,11 @@ final class ExplainCommand extends AdminCommand {
   @Option(names = "--json", description = "Print the explanation as JSON.")
   private boolean json;
 
-  ExplainCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
-  int run(PrintWriter out) throws InterruptedException {
+  void run(PrintWriter out) throws InterruptedException {
     if (id.isEmpty() || id.length() > MOST_ID_CHARS) {
       String problem = "ID: %s characters (expected: 1 to %s, a request's id)";
-      throw new ParameterException(
-          spec.commandLine(), problem.formatted(id.length(), MOST_ID_CHARS));
+      throw wrong(problem.formatted(id.length(), MOST_ID_CHARS));
     }
     AdminServer.Answer response =
         server.send(
@@ -58,7 +52,7 @@ final class ExplainCommand extends AdminCommand {
             json ? "application/json" : "text/plain");
     if (response.statusCode() == 200) {
       out.print(AdminServer.printable(response.body()));
-      return ExitCode.OK;
+      return;
     }
     JsonObject error = AdminServer.json(response.body());
     if (response.statusCode() == NOT_FOUND
@@ -68,8 +62,8 @@ final class ExplainCommand extends AdminCommand {
           .getErr()
           .println(
               AdminServer.printable(error.getValue("message") + "\n" + error.getValue("detail")));
-      return ExitCode.SOFTWARE;
+      throw new Ended(ExitCode.SOFTWARE);
     }
-    return server.refuse(response);
+    throw server.refuse(response);
   }
 }

@@ -105,7 +105,7 @@ interface Goal {
         if (behind && !each.revisions().isEmpty()) { // of a rollout that goes on, or is frozen
           causes.add(name + describe(each, "; runs revision " + each.revisions(), said));
         } else if (!each.status().equals(ServeStatus.HEALTHY) && !said) {
-          causes.add(name + Goal.describe(each));
+          causes.add(name + describe(each, "", false));
         }
       }
       return causes;
@@ -138,7 +138,7 @@ interface Goal {
       if (found == null) {
         return new Verdict(State.FAILED, List.of(name + ": deleted by another command"));
       }
-      List<String> causes = List.of(name + ": " + Goal.describe(found));
+      List<String> causes = List.of(name + ": " + Goal.describe(found, "", false));
       if (patience.isOver(name, found.status(), nowNanos)) {
         return new Verdict(State.FAILED, causes);
       }
@@ -148,10 +148,6 @@ interface Goal {
               && found.running() == found.target();
       return new Verdict(reached ? State.REACHED : State.GOING_ON, reached ? List.of() : causes);
     }
-  }
-
-  private static String describe(ServeStatus.Deployment deployment) {
-    return describe(deployment, "", false);
   }
 
   /**

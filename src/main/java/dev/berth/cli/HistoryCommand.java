@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -37,31 +36,22 @@ final class HistoryCommand extends AdminCommand {
   @Option(names = "--json", description = "Print the revisions whole, as JSON.")
   private boolean json;
 
-  HistoryCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
-  int run(PrintWriter out) throws InterruptedException {
+  void run(PrintWriter out) throws InterruptedException {
     AdminServer.Answer response =
         server.get("/api/v1/applications/" + AdminServer.encoded(application) + "/history");
-    JsonObject answer = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
-    if (answer == null || !(answer.getValue("revisions") instanceof JsonArray revisions)) {
-      return server.refusalOf(response, List.of(application), List.of());
+    JsonObject answer = response.with("revisions", JsonArray.class);
+    if (answer == null) {
+      throw server.refusalOf(response, application, List.of());
     }
     if (json) {
       out.println(AdminServer.printable(answer.encodePrettily()));
-      return ExitCode.OK;
+      return;
     }
     List<String[]> rows = new ArrayList<>();
     rows.add(new String[] {"revision", "deployed", "state", "digest", "message"});
-    for (Object each : revisions) {
-      if (each instanceof JsonObject revision) {
-        rows.add(row(revision));
-      }
-    }
+    rows.addAll(ServeStatus.list(answer, "revisions", HistoryCommand::row));
     StatusTable.aligned(rows).forEach(out::println);
-    return ExitCode.OK;
   }
 
   private static String[] row(JsonObject revision) {

@@ -31,8 +31,9 @@ import picocli.CommandLine.Option;
       "  berth ledger --json | jq .total"
     })
 final class LedgerCommand extends AdminCommand {
-  private static final List<String> HEAD =
-      List.of("replica", "max", "running", "reserved", "granted", "ended", "zombies", "audit");
+  private static final String[] HEAD = {
+    "replica", "max", "running", "reserved", "granted", "ended", "zombies", "audit"
+  };
 
   @Option(names = "--app", paramLabel = "NAME", description = "Its replicas only.")
   private List<String> applications = List.of();
@@ -46,49 +47,38 @@ final class LedgerCommand extends AdminCommand {
   @Option(names = "--json", description = "Print the ledger as JSON.")
   private boolean json;
 
-  LedgerCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
-  int run(PrintWriter out) throws InterruptedException {
+  void run(PrintWriter out) throws InterruptedException {
     String query =
         AdminServer.parameters("application", applications)
             + AdminServer.parameters("deployment", deployments)
             + AdminServer.parameters("replica", replicas);
     AdminServer.Answer response = server.get("/api/v1/ledger" + query.replaceFirst("&", "?"));
-    JsonObject ledger = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
-    if (ledger == null
-        || !(ledger.getValue("replicas") instanceof JsonArray shown)
-        || !(ledger.getValue("total") instanceof JsonObject total)) {
-      return server.refuse(response);
+    JsonObject ledger = response.with("replicas", JsonArray.class);
+    if (ledger == null || !(ledger.getValue("total") instanceof JsonObject total)) {
+      throw server.refuse(response);
     }
+    List<JsonObject> shown = ServeStatus.list(ledger, "replicas", each -> each);
     if (shown.isEmpty() && !query.isEmpty()) {
-      String missing = server.status().missing(applications, deployments, replicas);
-      if (missing != null) {
-        server.say(missing);
-        return ExitCode.SOFTWARE;
-      }
+      server.status(applications, deployments, replicas);
     }
     if (json) {
       out.print(AdminServer.printable(response.body()));
     } else {
       print(shown, total, out);
     }
-    return Integer.valueOf(0).equals(total.getValue("audit_mismatches"))
-        ? ExitCode.OK
-        : ExitCode.SOFTWARE;
+    if (!Integer.valueOf(0).equals(total.getValue("audit_mismatches"))) {
+      throw new Ended(ExitCode.SOFTWARE);
+    }
   }
 
-  private static void print(JsonArray replicas, JsonObject total, PrintWriter out) {
+  private static void print(List<JsonObject> replicas, JsonObject total, PrintWriter out) {
     List<String[]> rows = new ArrayList<>();
-    for (Object each : replicas) {
-      if (each instanceof JsonObject replica) {
-        rows.add(row(String.valueOf(replica.getValue("replica")), replica, audit(replica)));
-      }
+    rows.add(HEAD);
+    for (JsonObject replica : replicas) {
+      rows.add(row(String.valueOf(replica.getValue("replica")), replica, audit(replica)));
     }
     rows.add(row("total of " + replicas.size(), total, ""));
-    rows.add(0, HEAD.toArray(String[]::new));
     StatusTable.aligned(rows).forEach(out::println);
   }
 

@@ -10,9 +10,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 
 /** {@code berth logs}: the last lines of an instance's log, and those that come. */
 @Command(
@@ -67,29 +65,24 @@ final class LogsCommand extends AdminCommand {
   @Option(names = "--json", description = "Print each line as a JSON object.")
   private boolean json;
 
-  LogsCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
-  int run(PrintWriter out) throws InterruptedException {
+  void run(PrintWriter out) throws InterruptedException {
     if (lines < 1 || lines > 10_000) {
-      throw new ParameterException(
-          spec.commandLine(), "-n: " + lines + " (expected: an integer from 1 to 10000)");
+      throw wrong("-n: " + lines + " (expected: an integer from 1 to 10000)");
     }
-    CompletionStage<String> stop = follow ? around.stopSignal().get() : null;
+    CompletionStage<String> stop = follow ? around().stopSignal().get() : null;
+    TextLines form = new TextLines(TextLines.Form.FILE);
     String began = "";
     long since = -1; // the last lines
     for (; ; ) {
       AdminServer.Answer response = server.get("/api/v1/logs" + query(since));
-      JsonObject page = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
-      if (page == null || !(page.getValue("lines") instanceof JsonArray found)) {
-        return response.statusCode() == 400 ? server.refusal(response) : server.refuse(response);
+      JsonObject page = response.with("lines", JsonArray.class);
+      if (page == null) {
+        throw response.statusCode() == 400 ? server.refusal(response) : server.refuse(response);
       }
-      String missing = since < 0 ? missing(found) : null;
-      if (missing != null) {
-        server.say(missing);
-        return ExitCode.SOFTWARE;
+      JsonArray found = page.getJsonArray("lines");
+      if (since < 0) {
+        requireNames(found);
       }
       String ring = String.valueOf(page.getValue("began"));
       if (since >= 0 && !ring.equals(began)) {
@@ -102,26 +95,26 @@ final class LogsCommand extends AdminCommand {
       if (page.getValue("lost") instanceof Number lost && since >= 0 && lost.longValue() > 0) {
         server.say(lost + " lines were missed: the instance keeps them no more");
       }
-      found.forEach(line -> print(line, out));
+      found.forEach(line -> print(line, form, out));
       out.flush();
       since = page.getValue("next") instanceof Number next ? next.longValue() : since;
       boolean more = since >= 0 && found.size() == MOST_AT_ONCE && follow;
-      if (stop == null || (!more && around.pause().until(stop, RHYTHM))) {
-        return ExitCode.OK;
+      if (stop == null || (!more && around().pause().until(stop, RHYTHM))) {
+        return;
       }
     }
   }
 
-  /** A name that neither a line nor the instance has; what is gone has lines still. */
-  private @Nullable String missing(JsonArray found) throws InterruptedException {
+  /** Those that no line has the instance must have; what is gone has lines still. */
+  private void requireNames(JsonArray found) throws InterruptedException {
     String lines = found.encode();
     List<List<String>> names =
         Stream.of(applications, deployments, replicas)
             .map(each -> each.stream().filter(name -> !lines.contains(name)).toList())
             .toList();
-    return names.stream().allMatch(List::isEmpty)
-        ? null
-        : server.status().missing(names.get(0), names.get(1), names.get(2));
+    if (!names.stream().allMatch(List::isEmpty)) {
+      server.status(names.get(0), names.get(1), names.get(2));
+    }
   }
 
   private String query(long since) {
@@ -132,7 +125,7 @@ final class LogsCommand extends AdminCommand {
         + AdminServer.parameters("level", level == null ? List.of() : List.of(level));
   }
 
-  private void print(Object each, PrintWriter out) {
+  private void print(Object each, TextLines form, PrintWriter out) {
     if (!(each instanceof JsonObject line)) {
       return;
     }
@@ -140,10 +133,11 @@ final class LogsCommand extends AdminCommand {
       out.println(AdminServer.printable(line.encode()));
       return;
     }
-    StringBuilder text = new StringBuilder(ServeStatus.text(line, "time"));
+    StringBuilder text = new StringBuilder();
+    String severity = ServeStatus.text(line, "level");
+    form.head(text, ServeStatus.text(line, "time"), severity, ServeStatus.text(line, "logger"));
     String message = ServeStatus.text(line, "message");
-    TextLines.write(
-        text, ServeStatus.text(line, "level"), ServeStatus.text(line, "logger"), message);
+    text.append(message);
     if (line.getValue("fields") instanceof JsonObject fields) {
       TextLines.pairs(text, message, fields.getMap());
     }

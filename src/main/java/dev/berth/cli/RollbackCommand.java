@@ -6,9 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
 /** {@code berth rollback}: declares an application again as it last ran healthy. */
@@ -46,17 +44,10 @@ final class RollbackCommand extends ChangeCommand {
   @Option(names = "--dry-run", description = "Say which revision it would be, and change nothing.")
   private boolean dryRun;
 
-  RollbackCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
-  int run(PrintWriter out) throws InterruptedException {
-    waiting.timeout(); // is checked
+  void run(PrintWriter out) throws InterruptedException {
     if (to != null && to < 1) {
-      throw new ParameterException(
-          spec.commandLine(),
-          "--to: " + to + " (expected: a revision, as berth history shows them)");
+      throw wrong("--to: " + to + " (expected: a revision, as berth history shows them)");
     }
     String query =
         (to == null ? "" : "?to=" + to)
@@ -66,22 +57,23 @@ final class RollbackCommand extends ChangeCommand {
             "POST",
             "/api/v1/applications/" + AdminServer.encoded(application) + "/rollback" + query,
             null);
-    JsonObject answer = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
     String key = dryRun ? "to" : "revision";
-    if (answer == null || !(answer.getValue(key) instanceof Number revision)) {
-      return server.refusalOf(response, List.of(application), List.of());
+    JsonObject answer = response.with(key, Number.class);
+    if (answer == null) {
+      throw server.refusalOf(response, application, List.of());
     }
+    Long revision = answer.getLong(key);
     JsonObject change = new JsonObject().put("application", application).put(key, revision);
     if (dryRun) {
       out.println(
           json
               ? AdminServer.printable(change.put("outcome", "dry_run").encodePrettily())
               : application + ": would go back to revision " + revision);
-      return ExitCode.OK;
+      return;
     }
     if (!json) {
       out.println(application + ": goes back, as revision " + revision);
     }
-    return finish(new Goal.Running(Map.of(application, revision.longValue())), change, out);
+    finish(new Goal.Running(Map.of(application, revision)), change, out);
   }
 }

@@ -12,17 +12,14 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code berth run}: starts a node and stays until it is told to stop, then drains it. */
 @Command(
@@ -37,7 +34,6 @@ import picocli.CommandLine.Spec;
           + " only if the file says something else of it than it last said, and than was deployed"
           + " since. What the file names no longer is deleted, unless a command deployed it since."
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:drained and stopped",
       "1:could not start, or did not drain in time",
@@ -45,7 +41,6 @@ import picocli.CommandLine.Spec;
           + " are kept, a problem of one is an error in the log, and the kept one serves",
       "5:out of memory: the heap stayed full, see berth.halt_on_full_heap"
     },
-    footerHeading = "%nExamples:%n",
     footer = {
       "  berth run conf/quickstart.yaml",
       "  berth run conf/quickstart.yaml --host 127.0.0.1 --port 0 --admin-port 0",
@@ -55,15 +50,12 @@ import picocli.CommandLine.Spec;
       "  berth run --state-dir /tmp/berth-state",
       "  berth run conf/quickstart.yaml --declare=never"
     })
-final class RunCommand implements Callable<Integer> {
+final class RunCommand extends CliCommand {
 
   private final Function<ServeConfig, Future<RunningNode>> start;
-  private final Surroundings around;
 
   /** The short options, as settings of the keys they stand for. */
   private final List<Setting> options = new ArrayList<>();
-
-  @Spec private CommandSpec spec;
 
   @Parameters(
       paramLabel = "CONFIG",
@@ -127,34 +119,30 @@ final class RunCommand implements Callable<Integer> {
 
   /**
    * @param start starts a node
-   * @param around its stop signal is asked for once, before the start
    */
-  RunCommand(Function<ServeConfig, Future<RunningNode>> start, Surroundings around) {
+  RunCommand(Function<ServeConfig, Future<RunningNode>> start) {
     this.start = start;
-    this.around = around;
   }
 
   @Override
-  public Integer call() throws InterruptedException {
-    ServeConfig effective;
-    try {
-      List<Setting> settings = Environment.settings(around.variables());
-      settings.addAll(assignments.with(options));
-      effective = read(settings);
-    } catch (ConfigException refused) {
-      return refuse(refused);
-    }
+  void run(PrintWriter out) throws InterruptedException {
+    List<Setting> settings = Environment.settings(around().variables());
+    settings.addAll(assignments.with(options));
+    ServeConfig effective = read(settings);
     Runnable printAgain = ProcessLog.apply(effective);
     effective.warnings().forEach(spec.commandLine().getErr()::println);
+    boolean drained;
     try {
-      boolean drained = NodeRun.untilStopped(effective, start, around.stopSignal().get());
-      return drained ? ExitCode.OK : ExitCode.SOFTWARE;
+      drained = NodeRun.untilStopped(effective, start, around().stopSignal().get());
     } catch (ExecutionException failed) {
-      return startFailed(failed.getCause());
+      throw startFailed(failed.getCause());
     } catch (RuntimeException failed) {
-      return startFailed(failed); // thrown before there was a future
+      throw startFailed(failed); // thrown before there was a future
     } finally {
       printAgain.run();
+    }
+    if (!drained) {
+      throw new Ended(ExitCode.SOFTWARE);
     }
   }
 
@@ -164,21 +152,16 @@ final class RunCommand implements Callable<Integer> {
         : ConfigReader.read("no file", Path.of("").toAbsolutePath(), "{}", settings);
   }
 
-  private int refuse(ConfigException refused) {
-    ValidateCommand.print(refused, spec.commandLine().getErr());
-    return ExitCode.USAGE;
-  }
-
-  private int startFailed(Throwable cause) {
+  private RuntimeException startFailed(Throwable cause) {
     if (cause instanceof ConfigException refused) {
-      return refuse(refused); // what only the application's own code can tell
+      return refused; // what only the application's own code can tell
     }
     PrintWriter err = spec.commandLine().getErr();
     err.println("berth: cannot start: " + messages(cause));
     if (!isExpected(cause)) {
       cause.printStackTrace(err); // a bug, here or in the application
     }
-    return ExitCode.SOFTWARE;
+    return new Ended(ExitCode.SOFTWARE);
   }
 
   private static boolean isExpected(Throwable cause) {

@@ -6,7 +6,6 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
 /** {@code berth scale}: sets the number of a deployment's replicas. */
@@ -47,17 +46,11 @@ final class ScaleCommand extends ChangeCommand {
   @Option(names = "--auto", description = "In place of N: autoscaling goes on.")
   private boolean auto;
 
-  ScaleCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
-  int run(PrintWriter out) throws InterruptedException {
-    waiting.timeout(); // is checked
+  void run(PrintWriter out) throws InterruptedException {
     Integer number = replicas;
     if (auto ? number != null : number == null || number < 0) {
-      throw new ParameterException(
-          spec.commandLine(), "N: " + number + " (expected: an integer of at least 0, or --auto)");
+      throw wrong("N: " + number + " (expected: an integer of at least 0, or --auto)");
     }
     JsonObject asked = new JsonObject().put("autoscaling", auto ? "resume" : "pause");
     AdminServer.Answer response =
@@ -67,7 +60,7 @@ final class ScaleCommand extends ChangeCommand {
                 .formatted(AdminServer.encoded(application), AdminServer.encoded(deployment)),
             (auto ? asked : asked.put("target_num_replicas", number)).encode());
     if (response.statusCode() != 200) {
-      return server.refusalOf(response, List.of(application), List.of(deployment));
+      throw server.refusalOf(response, application, List.of(deployment));
     }
     JsonObject answer = AdminServer.json(response.body());
     String autoscaling = answer == null ? null : answer.getString("autoscaling");
@@ -85,6 +78,6 @@ final class ScaleCommand extends ChangeCommand {
             .put("deployment", deployment)
             .put("target_num_replicas", number)
             .put("autoscaling", autoscaling);
-    return finish(new Goal.Scaled(application, deployment, number), change, out);
+    finish(new Goal.Scaled(application, deployment, number), change, out);
   }
 }

@@ -2,11 +2,8 @@ package dev.berth.cli;
 
 import dev.berth.config.ServeConfig;
 import io.vertx.core.json.JsonObject;
-import java.util.concurrent.Callable;
+import java.io.PrintWriter;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code berth schema}: the JSON Schema of a configuration, for editors. */
 @Command(
@@ -18,17 +15,11 @@ import picocli.CommandLine.Spec;
       "An editor that speaks to yaml-language-server takes it from a comment in the file:"
           + " # yaml-language-server: $schema=berth.schema.json"
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {"0:printed", "2:wrong usage"},
-    footerHeading = "%nExamples:%n",
     footer = {"  berth schema > berth.schema.json"})
-final class SchemaCommand implements Callable<Integer> {
-
-  @Spec private CommandSpec spec;
-
+final class SchemaCommand extends CliCommand {
   @Override
-  public Integer call() {
-    spec.commandLine().getOut().println(new JsonObject(ServeConfig.schema()).encodePrettily());
-    return ExitCode.OK;
+  void run(PrintWriter out) {
+    out.println(new JsonObject(ServeConfig.schema()).encodePrettily());
   }
 }

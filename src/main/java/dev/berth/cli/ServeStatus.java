@@ -134,9 +134,10 @@ record ServeStatus(
             .filter(each -> applications.isEmpty() || applications.contains(each.name))
             .toList();
     List<Deployment> all = of.stream().flatMap(each -> each.deployments.stream()).toList();
-    String no = first(applications, of.stream().map(Application::name).toList());
+    List<String> there = this.applications.stream().map(Application::name).toList();
+    String no = first(applications, there);
     if (no != null) {
-      return StatusCommand.noSuch(no, this);
+      return noSuch(no, "application", there);
     }
     List<String> names = all.stream().map(Deployment::name).distinct().toList();
     no = first(deployments, names);
@@ -152,7 +153,7 @@ record ServeStatus(
     return asked.stream().filter(each -> !there.contains(each)).findFirst().orElse(null);
   }
 
-  static String noSuch(String name, String what, List<String> there) {
+  private static String noSuch(String name, String what, List<String> there) {
     return "%s: no such %s (expected: %s)"
         .formatted(
             name, what, there.isEmpty() ? "none is there" : "one of " + String.join(", ", there));
@@ -244,7 +245,7 @@ record ServeStatus(
         : "";
   }
 
-  private static <T> List<T> list(JsonObject object, String key, Function<JsonObject, T> item) {
+  static <T> List<T> list(JsonObject object, String key, Function<JsonObject, T> item) {
     List<T> items = new ArrayList<>();
     if (object.getValue(key) instanceof JsonArray array) {
       for (Object each : array) {

@@ -32,26 +32,21 @@ final class ShutdownCommand extends AdminCommand {
   @Option(names = "--json", description = "Print the names of what is deleted as JSON.")
   private boolean json;
 
-  ShutdownCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
-  int run(PrintWriter out) throws InterruptedException {
-    if (!yes && !around.terminal()) {
+  void run(PrintWriter out) throws InterruptedException {
+    if (!yes && !around().terminal()) {
       server.say("no terminal to ask on (expected: -y, which deletes without a question)");
-      return ExitCode.USAGE;
+      throw new Ended(ExitCode.USAGE);
     }
     ServeStatus serve = server.status();
     List<String> names =
         serve.applications().stream().map(each -> StatusTable.oneLine(each.name())).toList();
-    if (!yes && !names.isEmpty() && !around.agrees(question(names), out)) {
-      server.say("nothing was deleted");
-      return ExitCode.SOFTWARE;
+    if (!yes && !names.isEmpty() && !around().agrees(question(names), out)) {
+      throw server.failed("nothing was deleted");
     }
     AdminServer.Answer deleted = server.send("DELETE", "/api/serve/applications/", null);
     if (deleted.statusCode() != 200) {
-      return server.refusal(deleted);
+      throw server.refusal(deleted);
     }
     if (json) {
       out.println(new JsonObject().put("deleted", new JsonArray(names)).encodePrettily());
@@ -61,7 +56,6 @@ final class ShutdownCommand extends AdminCommand {
               ? "No application was deployed."
               : String.join(", ", names) + ": deleted; replicas finish what they accepted");
     }
-    return ExitCode.OK;
   }
 
   private String question(List<String> names) {

@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -56,31 +55,17 @@ final class StatusCommand extends AdminCommand {
           "Print what the instance says as JSON; with --watch as one line, when it changed.")
   private boolean json;
 
-  StatusCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
-  int run(PrintWriter out) throws InterruptedException {
-    ServeStatus serve = server.status();
-    if (only != null && !watch && serve.application(only) == null) {
-      server.say(noSuch(only, serve));
-      return ExitCode.SOFTWARE;
-    }
+  void run(PrintWriter out) throws InterruptedException {
+    List<String> named = only == null || watch ? List.of() : List.of(only); // it may come yet
+    ServeStatus serve = server.status(named, List.of(), List.of());
     if (watch) {
-      return watch(serve, out);
-    }
-    if (json) {
+      watch(serve, out);
+    } else if (json) {
       out.println(AdminServer.printable(chosen(serve).encodePrettily()));
     } else {
       table(serve).forEach(out::println);
     }
-    return ExitCode.OK;
-  }
-
-  static String noSuch(String application, ServeStatus serve) {
-    List<String> names = serve.applications().stream().map(ServeStatus.Application::name).toList();
-    return ServeStatus.noSuch(application, "application", names);
   }
 
   private List<String> table(ServeStatus serve) {
@@ -90,7 +75,7 @@ final class StatusCommand extends AdminCommand {
     if (shown.isEmpty()) {
       lines.add(only == null ? "No application is deployed." : only + ": not deployed.");
     } else {
-      lines.addAll(new StatusTable(around.colours()).lines(shown));
+      lines.addAll(new StatusTable(around().colours()).lines(shown));
     }
     return lines;
   }
@@ -109,34 +94,30 @@ final class StatusCommand extends AdminCommand {
     return copy;
   }
 
-  private int watch(ServeStatus serve, PrintWriter out) throws InterruptedException {
-    CompletionStage<String> stop = around.stopSignal().get();
-    Look look = new Look(serve, "");
+  private void watch(ServeStatus serve, PrintWriter out) throws InterruptedException {
+    CompletionStage<String> stop = around().stopSignal().get();
     Look shown = null;
-    LiveBlock block = new LiveBlock(out, around.variables().apply("LINES"));
-    StatusChanges changes = new StatusChanges();
-    for (; ; ) {
+    StatusDisplay display = new StatusDisplay(around(), out);
+    for (Look look = new Look(serve, ""); ; look = lookAgain(look)) {
       if (json) {
         JsonObject now = chosen(look.serve);
         if (shown == null || !timeless(now).equals(timeless(chosen(shown.serve)))) {
           out.println(AdminServer.printable(now.encode()));
         }
-      } else if (around.terminal()) {
+      } else {
         List<String> lines = table(look.serve);
         if (!look.trouble.isEmpty()) {
           lines.add(look.trouble);
         }
-        block.draw(lines);
-      } else {
-        changes.since(look.serve.shown(only)).forEach(out::println);
+        display.show(lines, look.serve.shown(only));
       }
-      if (!around.terminal() && shown != null && !look.trouble.equals(shown.trouble)) {
+      if (!around().terminal() && shown != null && !look.trouble.equals(shown.trouble)) {
         server.say(look.trouble.isEmpty() ? "it answers again" : look.trouble);
       }
       out.flush();
       shown = look;
-      if (around.pause().until(stop, RHYTHM)) {
-        return ExitCode.OK;
+      if (around().pause().until(stop, RHYTHM)) {
+        return;
       }
       look = again(server, look);
     }

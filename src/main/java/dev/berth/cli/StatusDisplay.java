@@ -2,28 +2,63 @@ package dev.berth.cli;
 
 import java.io.PrintWriter;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
-/** Shows successive looks: a table drawn in place on a terminal, else lines of what changed. */
+/**
+ * Shows successive looks: on a terminal lines that are drawn again in the same place, else those of
+ * what changed. A line is cut at the terminal's edge while the block is drawn, since one that went
+ * on below would move the rest.
+ */
 final class StatusDisplay {
+  private static final int DEFAULT_ROWS = 24;
+  private static final String NO_WRAP = "\u001b[?7l";
+  private static final String WRAP = "\u001b[?7h";
+
   private final PrintWriter out;
   private final StatusChanges changes = new StatusChanges();
-  private final LiveBlock block;
-  private final StatusTable table;
   private final boolean live;
+  private final int mostLines;
+  private int drawn;
 
   StatusDisplay(Surroundings around, PrintWriter out) {
     this.out = out;
     this.live = around.terminal();
-    this.block = new LiveBlock(out, around.variables().apply("LINES"));
-    this.table = new StatusTable(around.colours());
+    this.mostLines = Math.max(3, rows(around.variables().apply("LINES")) - 1);
   }
 
-  void show(List<ServeStatus.Application> applications) {
+  /**
+   * @param rows of the terminal as its variable says, null or empty when it does not
+   */
+  private static int rows(@Nullable String rows) {
+    return rows != null && rows.matches("[0-9]{1,4}") ? Integer.parseInt(rows) : DEFAULT_ROWS;
+  }
+
+  /**
+   * @param lines on a terminal, where they take the place of what was drawn before
+   * @param applications of which the others tell what changed
+   */
+  void show(List<String> lines, List<ServeStatus.Application> applications) {
     if (live) {
-      block.draw(table.lines(applications));
+      out.print(drawing(lines));
+      drawn = Math.min(lines.size(), mostLines);
     } else {
       changes.since(applications).forEach(out::println);
-      out.flush();
     }
+    out.flush();
+  }
+
+  private String drawing(List<String> lines) {
+    StringBuilder text = new StringBuilder();
+    if (drawn > 0) {
+      text.append("\u001b[").append(drawn).append("A\r\u001b[J");
+    }
+    text.append(NO_WRAP);
+    boolean all = lines.size() <= mostLines;
+    List<String> shown = all ? lines : lines.subList(0, mostLines - 1);
+    shown.forEach(line -> text.append(line).append('\n'));
+    if (!all) {
+      text.append("and ").append(lines.size() - shown.size()).append(" more lines\n");
+    }
+    return text.append(WRAP).toString();
   }
 }

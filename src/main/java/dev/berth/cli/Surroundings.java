@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -97,6 +98,11 @@ record Surroundings(
     out.flush();
     String typed = answer.get();
     return typed != null && typed.strip().toLowerCase(Locale.ROOT).matches("y(es)?");
+  }
+
+  /** Returns after that time. */
+  void letPass(Duration time) throws InterruptedException {
+    pause.until(new CompletableFuture<Void>(), time);
   }
 
   private static boolean pause(CompletionStage<?> stop, Duration time) throws InterruptedException {

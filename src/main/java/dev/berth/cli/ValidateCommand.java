@@ -7,16 +7,13 @@ import dev.berth.config.keys.Problem;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code berth validate}: says everything that is wrong with a file, and starts nothing. */
 @Command(
@@ -28,18 +25,13 @@ import picocli.CommandLine.Spec;
           + " by berth run only.",
       "A warning names what is accepted and has no effect; it does not make the file invalid."
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {"0:the file is valid", "2:wrong usage, or the file has problems"},
-    footerHeading = "%nExamples:%n",
     footer = {
       "  berth validate conf/quickstart.yaml",
       "  berth validate conf/quickstart.yaml --set http_options.port=8001",
       "  berth validate conf/quickstart.yaml --json | jq -r '.[].path'"
     })
-final class ValidateCommand implements Callable<Integer> {
-
-  @Spec private CommandSpec spec;
-
+final class ValidateCommand extends CliCommand {
   @Mixin private ConfigSource source;
 
   @Option(
@@ -50,11 +42,14 @@ final class ValidateCommand implements Callable<Integer> {
   private boolean json;
 
   @Override
-  public Integer call() {
-    PrintWriter out = spec.commandLine().getOut();
+  void run(PrintWriter out) {
     try {
       ServeConfig valid = source.read(List.of());
-      requireBuilders(valid);
+      List<Problem> ofCode = ApplicationCheck.problems(valid);
+      if (!ofCode.isEmpty()) {
+        throw new ConfigException(
+            Stream.concat(valid.warnings().stream(), ofCode.stream()).toList());
+      }
       if (json) {
         out.println(encode(valid.warnings()));
       } else {
@@ -62,23 +57,12 @@ final class ValidateCommand implements Callable<Integer> {
         out.println(
             source.file() + ": valid, " + count(valid.applications().size(), "application"));
       }
-      return ExitCode.OK;
     } catch (ConfigException refused) {
-      if (json) {
-        out.println(encode(refused.problems()));
-      } else {
-        print(refused, spec.commandLine().getErr());
+      if (!json) {
+        throw refused;
       }
-      return ExitCode.USAGE;
-    }
-  }
-
-  private static void requireBuilders(ServeConfig config) {
-    List<Problem> problems = ApplicationCheck.problems(config);
-    if (!problems.isEmpty()) {
-      List<Problem> all = new ArrayList<>(config.warnings());
-      all.addAll(problems);
-      throw new ConfigException(all);
+      out.println(encode(refused.problems()));
+      throw new Ended(ExitCode.USAGE);
     }
   }
 

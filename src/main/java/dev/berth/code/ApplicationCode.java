@@ -6,6 +6,7 @@ import dev.berth.config.ConfigException;
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Scalars;
 import dev.berth.protocol.UserFailure;
+import dev.berth.replica.UnderLoader;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -178,26 +179,12 @@ record ApplicationCode(
    * @throws ConfigException when it returns something else than an application
    */
   Application build() {
-    Object built = underClassLoader();
+    Object built = UnderLoader.call(classLoader, this::call);
     if (built instanceof Application application) {
       return application;
     }
     String what = built == null ? "returned null" : "returned a " + built.getClass().getName();
     throw new ConfigException(List.of(problem(config, what, BUILDER)));
-  }
-
-  private @Nullable Object underClassLoader() {
-    if (classLoader == null) {
-      return call();
-    }
-    Thread thread = Thread.currentThread();
-    ClassLoader before = thread.getContextClassLoader();
-    thread.setContextClassLoader(classLoader);
-    try {
-      return call();
-    } finally {
-      thread.setContextClassLoader(before);
-    }
   }
 
   private @Nullable Object call() {

@@ -60,7 +60,14 @@ public final class Builds {
   }
 
   /** Code, with the settings of one revision. */
-  record Read(LoadedApplication code, BuiltApplication built) {}
+  public record Read(LoadedApplication code, BuiltApplication built) {}
+
+  /**
+   * Code that is being read.
+   *
+   * @param config that names it
+   */
+  public record Reading(ApplicationConfig config, Future<Read> read) {}
 
   private static final class Held {
     final LoadedApplication code;
@@ -81,9 +88,8 @@ public final class Builds {
   private final Map<String, Map<String, Held>> held =
       new LinkedHashMap<>(); // by application, build
   private final Map<String, Build> last = new HashMap<>(); // asked for, by application
-  private final Map<String, Future<LoadedApplication>> early = new HashMap<>();
-  private final Set<Future<LoadedApplication>> answering = new HashSet<>(); // of those, under way
-  private final List<Source> reading = new ArrayList<>();
+  private final Map<String, Reading> early = new HashMap<>(); // not asked for yet, by application
+  private final List<Reading> reading = new ArrayList<>(); // asked for
   private boolean closed;
 
   /**
@@ -106,81 +112,66 @@ public final class Builds {
   }
 
   /** Code that is being read already answers the next build of its application. */
-  public void readEarly(String application, Future<LoadedApplication> loading) {
+  public void readEarly(Reading begun) {
     assert control.isHere();
-    early.put(application, loading);
+    early.put(begun.config().name(), begun);
   }
 
   // --- build ---
 
   public void build(Build command) {
     assert control.isHere();
-    Future<LoadedApplication> loading = early.remove(command.application());
-    if (loading != null) {
-      last.put(command.application(), command);
-      answering.add(loading);
-      onControl(
-          loading,
-          () -> answering.remove(loading),
-          loaded -> {
-            if (isLast(command)) {
-              built(command, new Read(loaded, loaded.built()));
-            } else {
-              close(loaded);
-            }
-          },
-          failed -> failed(command, failed));
-      return;
-    }
-    Source source = sources.find(command.application(), command.revision());
-    if (source == null) {
+    List<Held> known = List.copyOf(held.getOrDefault(command.application(), Map.of()).values());
+    Reading begun = early.remove(command.application());
+    Reading reads = begun == null ? read(command, known) : begun;
+    if (reads == null) {
       return; // another revision is wanted by now, and its build is on its way
     }
     last.put(command.application(), command);
-    List<Held> known = List.copyOf(held.getOrDefault(command.application(), Map.of()).values());
     known.forEach(each -> each.users++); // none of them goes while it may be found fit
-    reading.add(source);
-    onControl(
-        read(source, known),
-        () -> reading.remove(source),
-        read -> wanted(command, read, known),
-        thrown -> {
-          known.forEach(this::leave);
-          failed(command, thrown);
-        });
+    reading.add(reads);
+    reads
+        .read()
+        .onComplete(
+            (read, thrown) ->
+                control.execute(
+                    () -> {
+                      reading.remove(reads);
+                      if (thrown != null) {
+                        failed(command, thrown);
+                      } else if (isLast(command) && (begun != null || isWanted(command))) {
+                        built(command, read);
+                      } else if (known.stream().noneMatch(each -> each.code == read.code)) {
+                        close(read.code);
+                      }
+                      known.forEach(this::leave);
+                    }));
   }
 
-  private <T> void onControl(
-      Future<T> code, Runnable over, Consumer<T> read, Consumer<Throwable> failed) {
-    code.onComplete(
-        (value, thrown) ->
-            control.execute(
-                () -> {
-                  over.run();
-                  if (thrown == null) {
-                    read.accept(value);
-                  } else {
-                    failed.accept(thrown);
-                  }
-                }));
+  private boolean isWanted(Build command) {
+    return sources.find(command.application(), command.revision()) != null;
   }
 
-  private Future<Read> read(Source source, List<Held> known) {
+  private @Nullable Reading read(Build command, List<Held> known) {
+    Source source = sources.find(command.application(), command.revision());
+    if (source == null) {
+      return null;
+    }
     String lost = threads.lost(source.config().name());
     return lost.isEmpty()
         ? read(
             threads,
             source,
             known.stream().collect(Collectors.toMap(each -> each.code.build(), each -> each.code)))
-        : Future.failedFuture(new StartFailedException(lost));
+        : new Reading(source.config(), Future.failedFuture(new StartFailedException(lost)));
   }
 
   /** Reads code before anybody asks for it; {@link #readEarly} takes it. Any thread. */
-  public static Future<LoadedApplication> load(HookThreads threads, Source source) {
-    return read(threads, source, Map.of()).map(Read::code);
+  public static Reading read(HookThreads threads, Source source) {
+    return read(threads, source, Map.of());
   }
 
-  private static Future<Read> read(
+  private static Reading read(
       HookThreads threads, Source source, Map<String, LoadedApplication> known) {
     Promise<Read> read = Promise.promise();
     try {
@@ -197,16 +188,7 @@ public final class Builds {
     } catch (RejectedExecutionException stopping) {
       read.fail(stopping);
     }
-    return read.future();
-  }
-
-  private void wanted(Build command, Read read, List<Held> known) {
-    if (isLast(command) && sources.find(command.application(), command.revision()) != null) {
-      built(command, read);
-    } else if (known.stream().noneMatch(each -> each.code == read.code)) {
-      close(read.code);
-    }
-    known.forEach(this::leave);
+    return new Reading(source.config(), read.future());
   }
 
   /** Whether no later one answers: of the same revision, with other settings of the whole file. */
@@ -345,21 +327,15 @@ public final class Builds {
     return builds == null ? null : builds.get(build);
   }
 
-  /** Jars that classes are, or may soon be, loaded from; null while one's are not known. */
-  public @Nullable Set<Path> jarsInUse() {
+  /** Jars that classes are, or may soon be, loaded from. */
+  public Set<Path> jarsInUse() {
     assert control.isHere();
     Set<Path> jars = new HashSet<>();
-    for (Future<LoadedApplication> loading : early.values()) {
-      if (loading.succeeded()) {
-        jars.addAll(loading.result().config().jars());
-      } else if (!loading.isComplete()) {
-        return null;
-      }
-    }
+    early.values().forEach(each -> jars.addAll(each.config().jars()));
+    reading.forEach(each -> jars.addAll(each.config().jars()));
     held.values()
         .forEach(builds -> builds.values().forEach(each -> jars.addAll(each.code.config().jars())));
-    reading.forEach(source -> jars.addAll(source.config().jars()));
-    return answering.isEmpty() ? jars : null;
+    return jars;
   }
 
   /** The builds whose code is held, {@code application/build}. */
@@ -379,7 +355,7 @@ public final class Builds {
   }
 
   private void closeEarly() {
-    early.values().forEach(loading -> loading.onSuccess(Builds::close));
+    early.values().forEach(each -> each.read().onSuccess(read -> close(read.code)));
     early.clear();
   }
 

@@ -10,7 +10,6 @@ import dev.berth.protocol.RoutingDelta;
 import dev.berth.protocol.RoutingDigest;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.RoutingSnapshot.Version;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -236,17 +235,5 @@ public final class RoutingPublisher {
       subscriber.differences = 0;
       instances.accept(check.node(), new RepullRouting(term));
     }
-  }
-
-  // --- what operators see ---
-
-  /** The last snapshot of a deployment; null when nothing was published or it is gone. */
-  public @Nullable RoutingSnapshot last(DeploymentId deployment) {
-    return published.get(deployment);
-  }
-
-  /** Instances that are kept up to date. */
-  public List<String> subscribed() {
-    return new ArrayList<>(subscribers.keySet());
   }
 }

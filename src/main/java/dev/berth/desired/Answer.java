@@ -18,9 +18,11 @@ public record Answer(String id, long atMs, String command, @Nullable Long revisi
     return json.put("revision", revision);
   }
 
-  static Answer of(Object json) {
-    JsonObject all = (JsonObject) json;
+  static Answer of(JsonObject json) {
     return new Answer(
-        all.getString("id"), all.getLong("ms"), all.getString("command"), all.getLong("revision"));
+        json.getString("id"),
+        json.getLong("ms"),
+        json.getString("command"),
+        json.getLong("revision"));
   }
 }

@@ -68,7 +68,7 @@ final class DeclaredEntry {
    *
    * @param config an entry, a JSON object
    */
-  static String digest(String config, List<Jar> jars) {
+  private static String digest(String config, List<Jar> jars) {
     Map<String, Object> entry = new JsonObject(config).getMap();
     entry.remove("name"); // it may be left out
     if (entry.get("runtime_env") instanceof Map<?, ?> environment) {
@@ -89,7 +89,7 @@ final class DeclaredEntry {
   }
 
   /** The order of keys says nothing. */
-  static @Nullable Object sorted(@Nullable Object value) {
+  private static @Nullable Object sorted(@Nullable Object value) {
     if (value instanceof Map<?, ?> map) {
       Map<String, @Nullable Object> sorted = new TreeMap<>();
       map.forEach((key, each) -> sorted.put(String.valueOf(key), sorted(each)));

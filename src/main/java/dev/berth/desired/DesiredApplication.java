@@ -12,7 +12,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -65,10 +64,6 @@ public record DesiredApplication(
       return new RevisionDetails(
           revision, deployedMs, state, message, digest, routePrefix, code, config);
     }
-
-    private Wanted redigested(Function<Wanted, String> digest) {
-      return new Wanted(routePrefix, config, jars, externalScaler, digest.apply(this));
-    }
   }
 
   /**
@@ -77,10 +72,6 @@ public record DesiredApplication(
    * @param deployedMs when it was accepted, in milliseconds since 1970; 0 when that is not known
    */
   public record Before(long revision, long deployedMs, Wanted wanted) {
-    Before redigested(Function<Wanted, String> digest) {
-      return new Before(revision, deployedMs, wanted.redigested(digest));
-    }
-
     RevisionDetails details(DesiredApplication of) {
       boolean serves = of.failed != null && of.before != null && of.before.revision == revision;
       return wanted.details(revision, deployedMs, serves ? State.SERVES : State.RAN, "");
@@ -180,13 +171,6 @@ public record DesiredApplication(
     boolean own = last != null && last.wanted.digest().equals(earlier.digest());
     return new DesiredApplication(
         name, earlier, newRevision, nowMs, false, null, Map.of(), own ? null : last, ran);
-  }
-
-  /** The same, with other digests of what was submitted. */
-  DesiredApplication redigested(Function<Wanted, String> digest) {
-    Before last = before == null ? null : before.redigested(digest);
-    return new DesiredApplication(
-        name, wanted.redigested(digest), revision, deployedMs, healthy, failed, scales, last, ran);
   }
 
   // --- as it is kept ---

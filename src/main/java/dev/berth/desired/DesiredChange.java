@@ -5,11 +5,11 @@ import dev.berth.desired.DesiredApplication.Before;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,8 +46,6 @@ public record DesiredChange(
    * @param targetCapacity percent of the replicas that run; null when nothing was said of it
    * @param rises whether fewer ran before that was said
    * @param saidCapacity what was last said of that
-   * @param earlier digest of the file that was declared last, in a state of an earlier version;
-   *     empty when none was; null in a state of this one
    * @param keeps revisions that ran earlier, of each application
    * @param forgotten revisions up to this one are gone from the history, for want of room
    */
@@ -57,22 +55,20 @@ public record DesiredChange(
       @Nullable Double targetCapacity,
       boolean rises,
       Said saidCapacity,
-      @Nullable String earlier,
       int keeps,
       long forgotten) {
 
     /** Of a state in which nothing happened. */
     static final Head FIRST =
-        new Head(0, 0, null, false, Said.NOTHING, null, InstanceOptions.DEFAULT_REVISIONS, 0);
+        new Head(0, 0, null, false, Said.NOTHING, InstanceOptions.DEFAULT_REVISIONS, 0);
 
     /** A controller starts, of an instance that keeps so many revisions. */
     Head withTerm(long other, int keeps) {
-      return new Head(
-          revision, other, targetCapacity, rises, saidCapacity, earlier, keeps, forgotten);
+      return new Head(revision, other, targetCapacity, rises, saidCapacity, keeps, forgotten);
     }
 
     Head withRevision(long other) {
-      return new Head(other, term, targetCapacity, rises, saidCapacity, earlier, keeps, forgotten);
+      return new Head(other, term, targetCapacity, rises, saidCapacity, keeps, forgotten);
     }
 
     /** Source: Ray Serve's calculate_target_capacity_direction. */
@@ -80,11 +76,11 @@ public record DesiredChange(
       Double from = targetCapacity == null && revision == 0 ? Double.valueOf(0) : targetCapacity;
       boolean up = capacity != null && from != null && capacity > from;
       boolean goesUp = Objects.equals(capacity, targetCapacity) ? rises : up;
-      return new Head(revision, term, capacity, goesUp, said, null, keeps, forgotten);
+      return new Head(revision, term, capacity, goesUp, said, keeps, forgotten);
     }
 
     Head forgetting(long upTo) {
-      return new Head(revision, term, targetCapacity, rises, saidCapacity, earlier, keeps, upTo);
+      return new Head(revision, term, targetCapacity, rises, saidCapacity, keeps, upTo);
     }
   }
 
@@ -113,60 +109,47 @@ public record DesiredChange(
 
   /** As it is kept, beside its number. */
   public JsonObject toJson() {
-    JsonObject json =
-        new JsonObject()
-            .put("revision", head.revision())
-            .put("term", head.term())
-            .put("keeps", head.keeps())
-            .put("forgotten", head.forgotten())
-            .put("said_capacity", head.saidCapacity().toJson())
-            .put("target_capacity", head.targetCapacity())
-            .put("file", head.earlier());
-    if (head.rises()) {
-      json.put("capacity_rises", true);
-    }
-    JsonObject all = new JsonObject();
-    said.forEach((name, each) -> all.put(name, each.toJson()));
-    json.put("said", all);
-    if (!answers.isEmpty()) {
-      json.put("answers", new JsonArray(answers.stream().map(Answer::toJson).toList()));
-    }
-    JsonObject ran = new JsonObject();
-    history.forEach(
-        (name, each) -> ran.put(name, new JsonArray(each.stream().map(Before::toJson).toList())));
-    if (!autoscaled.all().isEmpty()) {
-      json.put("autoscaled", autoscaled.toJson());
-    }
-    return (ran.isEmpty() ? json : json.put("history", ran))
-        .put(
-            "applications",
-            new JsonArray(applications.stream().map(DesiredApplication::toJson).toList()))
+    return new JsonObject()
+        .put("revision", head.revision())
+        .put("term", head.term())
+        .put("keeps", head.keeps())
+        .put("forgotten", head.forgotten())
+        .put("said_capacity", head.saidCapacity().toJson())
+        .put("target_capacity", head.targetCapacity())
+        .put("capacity_rises", head.rises())
+        .put("said", object(said, Said::toJson))
+        .put("answers", array(answers, Answer::toJson))
+        .put("history", object(history, each -> array(each, Before::toJson)))
+        .put("autoscaled", autoscaled.toJson())
+        .put("applications", array(applications, DesiredApplication::toJson))
         .put("removed", new JsonArray(removed));
   }
 
+  private static <T> JsonArray array(List<T> list, Function<T, JsonObject> toJson) {
+    return new JsonArray(list.stream().map(toJson).toList());
+  }
+
+  private static <T> JsonObject object(Map<String, T> map, Function<T, Object> toJson) {
+    JsonObject json = new JsonObject();
+    map.forEach((name, each) -> json.put(name, toJson.apply(each)));
+    return json;
+  }
+
   /**
-   * What {@link #toJson} wrote.
+   * What {@link #toJson} wrote, or did before there were histories.
    *
    * @throws RuntimeException of any kind when it is something else
    */
   public static DesiredChange of(long index, JsonObject json) {
-    Map<String, Said> said = new LinkedHashMap<>();
-    JsonObject all = json.getJsonObject("said", new JsonObject());
-    all.fieldNames().forEach(name -> said.put(name, Said.of(all.getJsonObject(name))));
-    Map<String, List<Before>> history = new HashMap<>();
-    for (Map.Entry<String, Object> ran : json.getJsonObject("history", new JsonObject())) {
-      JsonArray each = (JsonArray) ran.getValue();
-      history.put(ran.getKey(), each.stream().map(JsonObject.class::cast).map(Before::of).toList());
-    }
     return new DesiredChange(
         index,
-        json.getJsonArray("applications").stream()
-            .map(each -> DesiredApplication.of((JsonObject) each))
-            .toList(),
+        list(json.getJsonArray("applications"), DesiredApplication::of),
         json.getJsonArray("removed").stream().map(String.class::cast).toList(),
-        said,
-        json.getJsonArray("answers", new JsonArray()).stream().map(Answer::of).toList(),
-        history,
+        map(json.getJsonObject("said"), each -> Said.of((JsonObject) each)),
+        list(json.getJsonArray("answers", new JsonArray()), Answer::of),
+        map(
+            json.getJsonObject("history", new JsonObject()),
+            each -> list((JsonArray) each, Before::of)),
         AutoscaledNumbers.of(json.getJsonObject("autoscaled", new JsonObject())),
         new Head(
             json.getLong("revision"),
@@ -174,8 +157,17 @@ public record DesiredChange(
             json.getDouble("target_capacity"),
             json.getBoolean("capacity_rises", false),
             Said.of(json.getJsonObject("said_capacity")),
-            json.getString("file"),
             json.getInteger("keeps", InstanceOptions.DEFAULT_REVISIONS),
             json.getLong("forgotten", 0L)));
+  }
+
+  private static <T> List<T> list(JsonArray array, Function<JsonObject, T> of) {
+    return array.stream().map(JsonObject.class::cast).map(of).toList();
+  }
+
+  private static <T> Map<String, T> map(JsonObject json, Function<Object, T> of) {
+    Map<String, T> map = new LinkedHashMap<>();
+    json.forEach(each -> map.put(each.getKey(), of.apply(each.getValue())));
+    return map;
   }
 }

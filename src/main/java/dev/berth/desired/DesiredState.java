@@ -17,7 +17,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -163,14 +162,6 @@ public final class DesiredState {
     return Collections.unmodifiableSet(said.keySet());
   }
 
-  /**
-   * Digest of the file that was declared last, in a state of an earlier version; empty when none
-   * was. Null in a state of this one.
-   */
-  public @Nullable String earlier() {
-    return head.earlier();
-  }
-
   /** What a command of that id was answered; null when none was lately. */
   public @Nullable Answer answer(String id, long nowMs) {
     Answer known = answers.get(id);
@@ -270,25 +261,6 @@ public final class DesiredState {
     return change(wanted, List.copyOf(removed), news, next, nowMs);
   }
 
-  /**
-   * A state of an earlier version becomes one of this.
-   *
-   * @param digest of what was submitted, as this version makes it
-   * @param news what is taken for last said, by application
-   */
-  public DesiredChange renewed(
-      Function<Wanted, String> digest, Map<String, Said> news, Said saidCapacity) {
-    return new DesiredChange(
-        index + 1,
-        applications.values().stream().map(each -> each.redigested(digest)).toList(),
-        List.of(),
-        news,
-        List.of(),
-        Map.of(),
-        AutoscaledNumbers.NONE,
-        head.withCapacity(targetCapacity(), saidCapacity));
-  }
-
   private @Nullable DesiredChange change(
       Map<String, Wanted> wanted,
       List<String> removed,
@@ -308,7 +280,8 @@ public final class DesiredState {
       }
     }
     news.entrySet().removeIf(each -> each.getValue().equals(said(each.getKey())));
-    DesiredChange change =
+    Head then = next.withRevision(revision);
+    return unlessEmpty(
         new DesiredChange(
             index + 1,
             changed,
@@ -317,8 +290,7 @@ public final class DesiredState {
             List.of(),
             Map.of(),
             AutoscaledNumbers.NONE,
-            next.withRevision(revision));
-    return unlessEmpty(change);
+            then));
   }
 
   private static DesiredApplication first(String name, Wanted wanted, long revision, long nowMs) {
@@ -375,12 +347,6 @@ public final class DesiredState {
     long revision = head.revision() + 1;
     DesiredApplication back = require(application).backTo(to.wanted(), revision, nowMs);
     return change(List.of(back), List.of(), head.withRevision(revision));
-  }
-
-  /** As the other, to {@code rollbackTo}; null when there is none. */
-  public @Nullable DesiredChange rollback(String application, long nowMs) {
-    Before to = history.rollbackTo(require(application));
-    return to == null ? null : rollback(application, to, nowMs);
   }
 
   /**

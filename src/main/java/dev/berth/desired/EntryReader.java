@@ -15,8 +15,12 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reads what is declared again, for those who build it. Off the loop. */
-final class EntryReader {
+/**
+ * Reads what is declared again, for those who build it. Off the loop.
+ *
+ * @param file what the instance was started with
+ */
+record EntryReader(KeptJars jars, ServeConfig file) {
   private static final Logger LOG = LoggerFactory.getLogger(EntryReader.class);
 
   /**
@@ -28,17 +32,6 @@ final class EntryReader {
    */
   record Reading(@Nullable Wanted of, @Nullable ApplicationConfig config, String problem) {
     static final Reading NONE = new Reading(null, null, "unknown (expected: known)");
-  }
-
-  private final KeptJars jars;
-  private final ServeConfig file;
-
-  /**
-   * @param file what the instance was started with
-   */
-  EntryReader(KeptJars jars, ServeConfig file) {
-    this.jars = jars;
-    this.file = file;
   }
 
   /** What an application is a part of. */

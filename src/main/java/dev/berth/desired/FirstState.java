@@ -9,7 +9,6 @@ import dev.berth.config.InstanceOptions;
 import dev.berth.config.Origin;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.DeclaredApplication;
-import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.EntryReader.Reading;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -23,7 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import java.util.zip.CRC32;
 import java.util.zip.CheckedInputStream;
@@ -107,19 +105,10 @@ final class FirstState {
       throw new ConfigException(
           origin.refused().stream().flatMap(each -> each.problems().stream()).toList());
     }
-    Map<String, Wanted> says = new LinkedHashMap<>();
-    Map<String, String> unusable = new LinkedHashMap<>();
+    StartRules rules = new StartRules(state, mode, origin, file.find(ServeConfig.TARGET_CAPACITY));
     for (ApplicationConfig each : file.applications()) {
-      take(each, strict, this::identifyOrKeep, says::put, unusable::put);
+      take(each, strict, this::identifyOrKeep, rules);
     }
-    if (state.earlier() != null) {
-      boolean all = origin.refused().isEmpty() && says.size() == file.applications().size();
-      log.note("its form of today", EarlierState.renew(state, file, all ? says : null, jars));
-    }
-    StartRules rules =
-        new StartRules(log.state(), mode, origin, file.find(ServeConfig.TARGET_CAPACITY));
-    says.forEach(rules::says);
-    unusable.forEach(rules::refuse);
     if (mode == Declare.NEVER) {
       LOG.info("state: nothing of the file is declared: berth.declare is never");
     } else {
@@ -136,7 +125,7 @@ final class FirstState {
     Set<String> names = Set.copyOf(kept ? rules.toDeclare() : List.of());
     for (ApplicationConfig each : file.applications()) {
       if (names.contains(each.name())) {
-        take(each, strict, files -> keepWhole(files, strict), rules::says, rules::refuse);
+        take(each, strict, files -> keepWhole(files, strict), rules);
       }
     }
     if (keepOrGoOn(rules.change(log.state(), nowMs.getAsLong()), strict)) {
@@ -158,20 +147,16 @@ final class FirstState {
 
   /** What the file says of an application, or that it cannot be used. */
   private static void take(
-      ApplicationConfig application,
-      boolean strict,
-      DeclaredEntry.Jars jars,
-      BiConsumer<String, Wanted> says,
-      BiConsumer<String, String> unusable)
+      ApplicationConfig application, boolean strict, DeclaredEntry.Jars jars, StartRules rules)
       throws IOException {
     try {
-      says.accept(
+      rules.says(
           application.name(), DeclaredEntry.wanted(application, jars.of(application.jars())));
     } catch (IOException failed) {
       if (strict) {
         throw failed;
       }
-      unusable.accept(application.name(), StartFailedException.describe(failed));
+      rules.refuse(application.name(), StartFailedException.describe(failed));
     }
   }
 

@@ -1,27 +1,19 @@
 package dev.berth.desired;
 
-import dev.berth.code.Fingerprint;
 import dev.berth.code.Jar;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.security.MessageDigest;
 import java.util.ArrayList;
-import java.util.Enumeration;
 import java.util.HashSet;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
-import java.util.zip.ZipEntry;
-import java.util.zip.ZipException;
-import java.util.zip.ZipFile;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -81,25 +73,6 @@ final class JarStore {
     }
     digests.save();
     return jars;
-  }
-
-  /**
-   * What earlier versions took for the digest of a jar: that of the names, sizes and checksums of
-   * what is in it. Copies that are named by it are read on.
-   */
-  static String digestAsBefore(Path file) throws IOException {
-    MessageDigest digest = Fingerprint.sha256();
-    try (ZipFile zip = new ZipFile(file.toFile())) {
-      for (Enumeration<? extends ZipEntry> all = zip.entries(); all.hasMoreElements(); ) {
-        ZipEntry entry = all.nextElement();
-        String line = entry.getName() + ' ' + entry.getSize() + ' ' + entry.getCrc() + '\n';
-        digest.update(line.getBytes(StandardCharsets.UTF_8));
-      }
-    } catch (ZipException none) {
-      digest.reset();
-      digest.update(Files.readAllBytes(file));
-    }
-    return HexFormat.of().formatHex(digest.digest());
   }
 
   /**

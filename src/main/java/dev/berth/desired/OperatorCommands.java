@@ -95,9 +95,7 @@ record OperatorCommands(
       long now = nowMs.getAsLong();
       Answer first = state.answer(id, now);
       if (first == null) {
-        Decision decision = command.on(state);
-        serve.prepare();
-        return decision.answering(state, id, now, digest);
+        return command.on(state).answering(state, id, now, digest);
       }
       if (!first.command().equals(digest)) {
         throw new CommandRefused(
@@ -287,10 +285,7 @@ record OperatorCommands(
         .mapEmpty();
   }
 
-  private Decision removed(@Nullable DesiredChange change, List<String> names) throws IOException {
-    if (change != null) {
-      serve.prepare();
-    }
+  private Decision removed(@Nullable DesiredChange change, List<String> names) {
     if (!names.isEmpty()) {
       LOG.info("delete: {} applications removed", names.size());
     }
@@ -389,8 +384,7 @@ record OperatorCommands(
   }
 
   private Decision rollback(
-      DesiredState state, DesiredApplication application, @Nullable Long to, boolean dryRun)
-      throws IOException {
+      DesiredState state, DesiredApplication application, @Nullable Long to, boolean dryRun) {
     String name = application.name();
     Before target = target(state, application, to);
     for (Jar jar : target.wanted().jars()) {
@@ -405,9 +399,6 @@ record OperatorCommands(
     if (other != null) {
       throw precondition(
           "route_prefix: \"%s\" (expected: unique; application %s has it)", prefix, other);
-    }
-    if (!dryRun) {
-      serve.prepare();
     }
     ApplicationConfig config = reader.read(name, target.wanted());
     if (dryRun) {

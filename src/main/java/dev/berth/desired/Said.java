@@ -82,10 +82,7 @@ public record Said(@Nullable String start, @Nullable By other, @Nullable String 
     return other == null ? json : json.put("file", other.file).put("digest", other.digest);
   }
 
-  static Said of(@Nullable JsonObject json) {
-    if (json == null) {
-      return NOTHING;
-    }
+  static Said of(JsonObject json) {
     String file = json.getString("file");
     By other = file == null ? null : new By(file, Objects.requireNonNull(json.getString("digest")));
     return new Said(json.getString("start"), other, json.getString("last"));

@@ -299,7 +299,7 @@ public final class ServeControl implements Builds.Sources {
     return directory == null ? null : directory.toString();
   }
 
-  /** Off the loop: a change is to be kept. */
+  /** Off the loop: a change is to be kept; whoever keeps jars for it asks before that. */
   void prepare() throws IOException {
     log.prepare();
     jars.prepare();
@@ -356,6 +356,7 @@ public final class ServeControl implements Builds.Sources {
 
   /** Null when it is to be computed anew: what ran earlier gave way meanwhile. */
   private @Nullable DesiredState propose(DesiredChange change) throws IOException {
+    prepare();
     try {
       return log.propose(change);
     } catch (IOException failed) {

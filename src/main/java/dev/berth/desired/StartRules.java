@@ -72,7 +72,6 @@ final class StartRules {
   private final Map<String, Wanted> says = new LinkedHashMap<>();
   private final Map<String, String> refused = new LinkedHashMap<>(); // why, by name
   private final Map<String, Wanted> declared = new LinkedHashMap<>();
-  private final Set<String> deleted = new TreeSet<>();
   private final Map<String, String> failed = new LinkedHashMap<>();
   private final List<Line> lines = new ArrayList<>();
 
@@ -181,6 +180,7 @@ final class StartRules {
    */
   @Nullable DesiredChange change(DesiredState on, long nowMs) {
     refuseTakenRoutes();
+    Set<String> deleted = new TreeSet<>();
     Map<String, Said> said = new LinkedHashMap<>();
     Set<String> names = new TreeSet<>(deletes ? kept.mentioned() : Set.of());
     names.addAll(says.keySet());
@@ -223,11 +223,6 @@ final class StartRules {
   /** What is wanted from then on, by application. */
   Map<String, Wanted> declared() {
     return declared;
-  }
-
-  /** Applications that go. */
-  Set<String> deleted() {
-    return deleted;
   }
 
   /** Why applications cannot be declared of which nothing is kept, by name. */

@@ -119,9 +119,10 @@ final class StateStore implements AutoCloseable {
   private boolean take(String name, Contents contents) throws IOException {
     if (contents.end() == End.OTHER_FORM) {
       throw new StartFailedException(
-          ("state: %s: %s (expected: that of this version; start the one that wrote it, or move the"
-                  + " directory away and deploy again)")
-              .formatted(name, contents.what()));
+          ("state: %s: %s (expected: format %s as this version writes it; set berth.state_dir to"
+                  + " another directory, and deploy there what berth config of the version that"
+                  + " wrote this one prints)")
+              .formatted(files.path(name), contents.what(), StateStoreRecords.VERSION));
     }
     if (contents.records().isEmpty()) {
       LOG.error("state: {}: damaged: {}; the file before it is used", name, contents.what());

@@ -97,6 +97,11 @@ final class StateStoreDisk implements StateStoreFiles {
   }
 
   @Override
+  public String path(String name) {
+    return directory.resolve(name).toString();
+  }
+
+  @Override
   public Output open(String name) throws IOException {
     FileChannel channel = written(directory.resolve(name));
     return new Output() {

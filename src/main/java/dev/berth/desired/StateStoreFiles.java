@@ -13,6 +13,11 @@ interface StateStoreFiles extends Closeable {
 
   byte[] read(String name) throws IOException;
 
+  /** Where a file is, for people. */
+  default String path(String name) {
+    return name;
+  }
+
   /** A file to write to, made when it is not there. */
   Output open(String name) throws IOException;
 

@@ -9,18 +9,10 @@ import io.vertx.core.eventbus.EventBus;
  * Sends over the event bus of Vert.x, to the consumers that the verticles of routers and replicas
  * have there. Within an instance the codec passes a message as it is; its wire form is for others,
  * of which there are none in this version.
+ *
+ * @param bus knows {@link BusMessageCodec}
  */
-final class EventBusSender implements BusSender {
-  private final String node;
-  private final EventBus bus;
-
-  /**
-   * @param bus knows {@link BusMessageCodec}
-   */
-  EventBusSender(String node, EventBus bus) {
-    this.node = node;
-    this.bus = bus;
-  }
+record EventBusSender(String node, EventBus bus) implements BusSender {
 
   @Override
   public boolean send(String to, String address, BusMessage message) {

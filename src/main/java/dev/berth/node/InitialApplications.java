@@ -1,7 +1,6 @@
 package dev.berth.node;
 
 import dev.berth.code.Builds;
-import dev.berth.code.LoadedApplication;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
 import dev.berth.config.keys.Problem;
@@ -12,9 +11,7 @@ import dev.berth.replica.HookThreads;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -31,7 +28,7 @@ final class InitialApplications {
   private final ServeControl serve;
   private final HookThreads threads;
   private final Future<Void> opened;
-  private final Map<String, Future<LoadedApplication>> loads = new LinkedHashMap<>();
+  private final List<Builds.Reading> loads = new ArrayList<>();
 
   /**
    * Finds out what is declared, and starts to read it.
@@ -59,14 +56,15 @@ final class InitialApplications {
   private void load(DeclaredApplication application) {
     Builds.Source source = serve.find(application.name(), application.revision());
     if (source != null) { // else it cannot be read: who builds it finds out why
-      loads.put(application.name(), Builds.load(threads, source));
+      loads.add(Builds.read(threads, source));
     }
   }
 
   /** Completes when each of them is read, or failed to be; it does not fail. */
   Future<Void> read() {
     return opened
-        .<Void>compose(open -> Future.join(List.copyOf(loads.values())).mapEmpty())
+        .<Void>compose(
+            open -> Future.join(loads.stream().map(Builds.Reading::read).toList()).mapEmpty())
         .otherwiseEmpty();
   }
 
@@ -80,12 +78,13 @@ final class InitialApplications {
     }
     List<Problem> problems = new ArrayList<>();
     Throwable first = null;
-    for (Map.Entry<String, Future<LoadedApplication>> load : loads.entrySet()) {
-      Throwable cause = load.getValue().cause();
+    for (Builds.Reading load : loads) {
+      Throwable cause = load.read().cause();
       if (cause instanceof ConfigException refused) {
         problems.addAll(refused.problems());
       } else if (cause != null && first == null) {
-        first = cause instanceof StartFailedException ? cause : unexpected(load.getKey(), cause);
+        String name = load.config().name();
+        first = cause instanceof StartFailedException ? cause : unexpected(name, cause);
       }
     }
     return problems.isEmpty() ? first : new ConfigException(problems); // of all applications
@@ -112,6 +111,6 @@ final class InitialApplications {
 
   /** Gives back the jars of what was read and not handed on. */
   void close() {
-    loads.values().forEach(load -> load.onSuccess(Builds::close));
+    loads.forEach(load -> load.read().onSuccess(read -> Builds.close(read.code())));
   }
 }

@@ -25,6 +25,7 @@ import dev.berth.replica.ReplicaListener;
 import dev.berth.replica.ReplicaSeat;
 import dev.berth.replica.ReplicaSpec;
 import dev.berth.replica.ReplicaState;
+import dev.berth.replica.UnderLoader;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -157,13 +158,14 @@ public class InstanceReplicas implements ReplicaListener {
   private ReplicaSpec spec(String replicaId, DeploymentTarget target, LoadedApplication code) {
     Settings settings = target.settings();
     Duration startTimeout = settings.find(DeploymentConfig.REPLICA_START_TIMEOUT_S);
+    HandlerFactory factory = code.deployment(target.id()).factory();
     return new ReplicaSpec(
         replicaId,
         target.id(),
         epochs.getAsLong(),
         settings.get(DeploymentConfig.MAX_ONGOING_REQUESTS),
         settings.get(DeploymentConfig.USER_CONFIG),
-        underLoader(code.deployment(target.id()).factory(), code.classLoader()),
+        replica -> UnderLoader.call(code.classLoader(), () -> factory.create(replica)),
         limits(settings),
         healthChecks(settings),
         startTimeout == null ? null : (Long) startTimeout.toNanos());
@@ -184,23 +186,6 @@ public class InstanceReplicas implements ReplicaListener {
         settings.get(DeploymentConfig.HEALTH_CHECK_PERIOD_S).toNanos(),
         settings.get(DeploymentConfig.HEALTH_CHECK_TIMEOUT_S).toNanos(),
         HealthCheckSettings.FAILURES);
-  }
-
-  /** User code expects its own loader as the thread's, as libraries look services up there. */
-  private static HandlerFactory underLoader(HandlerFactory factory, @Nullable ClassLoader loader) {
-    if (loader == null) {
-      return factory;
-    }
-    return replica -> {
-      Thread thread = Thread.currentThread();
-      ClassLoader before = thread.getContextClassLoader();
-      thread.setContextClassLoader(loader);
-      try {
-        return factory.create(replica);
-      } finally {
-        thread.setContextClassLoader(before);
-      }
-    };
   }
 
   private void runs(HostedHere here) {

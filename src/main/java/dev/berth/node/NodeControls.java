@@ -15,34 +15,30 @@ import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.LinkedHashSet;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** What the commands of operators reach of an instance. Belongs to the control loop. */
-final class NodeControls implements ServeControl.Controls {
-  private final Supplier<@Nullable InstanceParts> parts;
-  private final LongSupplier nanoClock;
-  private final Runnable drain;
+/**
+ * What the commands of operators reach of an instance. Belongs to the control loop.
+ *
+ * @param parts null before the instance has any
+ * @param nanoClock monotonic nanoseconds
+ * @param drainAsked begins the drain of the instance
+ */
+record NodeControls(
+    Supplier<@Nullable InstanceParts> parts, LongSupplier nanoClock, Runnable drainAsked)
+    implements ServeControl.Controls {
 
-  /**
-   * @param parts null before the instance has any
-   * @param nanoClock monotonic nanoseconds
-   * @param drain begins the drain of the instance
-   */
-  NodeControls(Supplier<@Nullable InstanceParts> parts, LongSupplier nanoClock, Runnable drain) {
-    this.parts = parts;
-    this.nanoClock = nanoClock;
-    this.drain = drain;
+  private Optional<InstanceControl> made() {
+    return Optional.ofNullable(parts.get()).map(made -> made.control);
   }
 
   @Override
   public void tell(ControllerEvent event) {
-    InstanceParts made = parts.get();
-    if (made != null) {
-      made.control.tell(event);
-    } // else the first controller is told of everything
+    made().ifPresent(made -> made.tell(event)); // else the first controller is told of everything
   }
 
   @Override
@@ -82,31 +78,29 @@ final class NodeControls implements ServeControl.Controls {
 
   @Override
   public @Nullable Set<Path> jarsInUse() {
-    InstanceParts made = parts.get();
-    return made == null ? null : made.control.builds.jarsInUse();
+    return made().map(made -> made.builds.jarsInUse()).orElse(null);
   }
 
   private Controller controller() {
-    InstanceParts made = parts.get();
-    Controller controller = made == null ? null : made.control.plane.controller();
-    if (controller == null) {
-      throw new CommandRefused(
-          CommandRefused.Kind.UNAVAILABLE, "controller: none (expected: one, in a moment)");
-    }
-    return controller;
+    return made()
+        .map(made -> made.plane.controller())
+        .orElseThrow(
+            () ->
+                new CommandRefused(
+                    CommandRefused.Kind.UNAVAILABLE,
+                    "controller: none (expected: one, in a moment)"));
   }
 
   @Override
   public Future<Void> restart(long term) {
-    InstanceParts made = parts.get();
-    return made == null
-        ? Future.failedFuture("controller: none (expected: a started instance)")
-        : made.control.plane.restart(term);
+    return made()
+        .map(made -> made.plane.restart(term))
+        .orElseGet(() -> Future.failedFuture("controller: none (expected: a started instance)"));
   }
 
   @Override
   public Future<Void> drain() {
-    drain.run();
+    drainAsked.run();
     return Future.succeededFuture();
   }
 }

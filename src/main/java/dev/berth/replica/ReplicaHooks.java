@@ -115,7 +115,12 @@ final class ReplicaHooks {
     for (ReplicaHandler handler : handlers) {
       try {
         if (first == null || all) {
-          underItsLoader(handler, hook);
+          UnderLoader.call(
+              handler.getClass().getClassLoader(),
+              () -> {
+                hook.call(handler);
+                return null;
+              });
         }
       } catch (Throwable thrown) { // user code
         if (first == null) {
@@ -129,17 +134,6 @@ final class ReplicaHooks {
       throw failed;
     } else if (first instanceof Error failed) {
       throw failed;
-    }
-  }
-
-  private static void underItsLoader(ReplicaHandler handler, Hook hook) throws Exception {
-    Thread thread = Thread.currentThread();
-    ClassLoader before = thread.getContextClassLoader();
-    thread.setContextClassLoader(handler.getClass().getClassLoader());
-    try {
-      hook.call(handler);
-    } finally {
-      thread.setContextClassLoader(before);
     }
   }
 }

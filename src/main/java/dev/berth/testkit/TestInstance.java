@@ -231,8 +231,9 @@ final class TestInstance {
 
   /** Starts an application's replicas; tasks say what came of it. */
   void declare(LoadedApplication application) {
-    control.execute(
-        () -> builds.readEarly(application.name(), Future.succeededFuture(application)));
+    Builds.Read read = new Builds.Read(application, application.built());
+    Builds.Reading reading = new Builds.Reading(application.config(), Future.succeededFuture(read));
+    control.execute(() -> builds.readEarly(reading));
     tell(
         new ControllerEvent.Declared(
             DeclaredApplication.of(

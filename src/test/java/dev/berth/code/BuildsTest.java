@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 /** Code is read on other threads, of which a later one may be done first. */
 class BuildsTest {
   private static final Epoch EPOCH = new Epoch(1, "n1");
+  private static final Path JAR = Path.of("a.jar");
 
   private final Deque<Runnable> reading = new ArrayDeque<>();
   private final QueueExecutor control = new QueueExecutor();
@@ -35,18 +36,20 @@ class BuildsTest {
       new Builds(
           PlaneBuilder.hooks(reading::add),
           control,
-          (application, revision) -> source(),
+          (application, revision) -> source(application),
           told::add,
           gone -> {});
 
-  private Builds.Source source() {
+  private Builds.Source source(String name) {
     ServeConfig file =
         ConfigReader.read(
             "test.yaml",
             Path.of("."),
             "target_capacity: "
                 + capacity
-                + "\napplications: [{name: a, import_path: '"
+                + "\napplications: [{name: "
+                + name
+                + ", import_path: '"
                 + TestApplications.class.getName()
                 + ":"
                 + builder
@@ -118,31 +121,46 @@ class BuildsTest {
     assertThat(builds.names()).isEmpty();
   }
 
+  /** Its jars may be loaded from until it was asked for and answered. */
+  private Promise<Builds.Read> early(String name) {
+    Promise<Builds.Read> read = Promise.promise();
+    builds.readEarly(
+        new Builds.Reading(source(name).config().withJars(List.of(JAR)), read.future()));
+    assertThat(builds.jarsInUse()).containsExactly(JAR);
+    return read;
+  }
+
   @Test
   void whatWasReadEarlyGoesWhenItsSettingsAreNotThoseOfNow() {
-    Promise<LoadedApplication> early = Promise.promise();
-    builds.readEarly("a", early.future());
+    Promise<Builds.Read> early = early("a");
     build();
-    Builds.Source before = source();
+    Builds.Source before = source("a");
     capacity = 25;
     build();
-    early.complete(
-        ApplicationLoader.read(new Builds.Source(before.config(), before.file()), Map.of()).code());
+    assertThat(builds.jarsInUse()).as("while it answers").containsExactly(JAR);
+    early.complete(ApplicationLoader.read(before, Map.of()));
     control.runAll();
     assertThat(told).isEmpty();
+    assertThat(builds.jarsInUse()).isEmpty();
     done(reading.removeFirst());
     assertThat(replicas()).isEqualTo(1);
   }
 
   @Test
+  void whatWasReadEarlyAnswersTheFirstBuildAndNoOther() {
+    early("a").complete(ApplicationLoader.read(source("a"), Map.of()));
+    build();
+    control.runAll();
+    assertThat(replicas()).isEqualTo(4);
+    assertThat(builds.names()).hasSize(1);
+    build();
+    assertThat(reading).as("read anew").hasSize(1);
+  }
+
+  @Test
   void whatWasReadEarlyAndIsNotDeclaredAnyMoreGoesWhenTheControllerHasBegun() {
-    Promise<LoadedApplication> early = Promise.promise();
-    builds.readEarly("gone", early.future());
-    Builds.Source before = source();
-    early.complete(
-        ApplicationLoader.read(new Builds.Source(before.config(), before.file()), Map.of()).code());
-    builds.readEarly("slow", Promise.<LoadedApplication>promise().future());
-    assertThat(builds.jarsInUse()).as("while it may be asked for").isNull();
+    early("gone").complete(ApplicationLoader.read(source("gone"), Map.of()));
+    early("slow");
 
     builds.keepOnly(new ControllerEvent.Inventory("n1", List.of(), List.of()));
     assertThat(builds.jarsInUse()).isEmpty();

@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import static dev.berth.fakes.Submits.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.ConfigReader;
@@ -114,7 +115,7 @@ class DeployOutcomeTest extends ServeControlRig {
     deploy(file(ONE));
     assertThat(control.state().targetCapacity()).as("the one that said it").isNull();
     deploy(half);
-    ok(commands().deploy("{applications: []}"));
+    ok(submit(commands(), "{applications: []}"));
     assertThat(control.state().targetCapacity()).as("Ray's declares all").isNull();
   }
 
@@ -304,7 +305,7 @@ class DeployOutcomeTest extends ServeControlRig {
     boolean[] full = {false};
     start(log -> fullUnlessForgotten(log, full));
 
-    assertThat(refused(Kind.UNAVAILABLE, commands().deploy("b", entry("b"))))
+    assertThat(refused(Kind.UNAVAILABLE, submit(commands(), "b", entry("b"))))
         .hasMessageStartingWith("cannot be kept");
     assertThat(history()).hasSize(4);
   }

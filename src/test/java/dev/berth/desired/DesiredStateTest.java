@@ -1,9 +1,11 @@
 package dev.berth.desired;
 
+import static dev.berth.desired.Rollbacks.rollback;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.code.Jar;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.desired.DesiredApplication.Before;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.DesiredState.Mark;
 import io.vertx.core.json.JsonObject;
@@ -105,18 +107,18 @@ class DesiredStateTest {
   @Test
   void aRollbackDeclaresWhatLastRanUnderARevisionOfItsOwn() {
     deploy("a", "good");
-    assertThat(state.rollback("a", 5)).as("nothing ran").isNull();
+    assertThat(rollback(state, "a", 5)).as("nothing ran").isNull();
     ran("a");
     deploy("a", "bad");
     deploy("a", "worse");
     assertThat(state.declared(application("a")).rollbackRevision()).isEqualTo(1);
 
-    done(state.rollback("a", 5));
+    done(rollback(state, "a", 5));
 
     assertThat(application("a").wanted()).isEqualTo(wanted("good"));
     assertThat(application("a").revision()).isEqualTo(4);
     assertThat(application("a").healthy()).isFalse();
-    assertThat(state.rollback("a", 6)).as("what never ran is not gone back to").isNull();
+    assertThat(rollback(state, "a", 6)).as("what never ran is not gone back to").isNull();
   }
 
   @Test
@@ -177,11 +179,11 @@ class DesiredStateTest {
     ran("a"); // for a while
     failed("a", "three checks failed");
 
-    done(state.rollback("a", 5));
+    done(rollback(state, "a", 5));
 
     assertThat(application("a").serving()).isEqualTo(wanted("good"));
     assertThat(application("a").failed()).isNull();
-    assertThat(state.rollback("a", 6)).as("what failed is not gone back to").isNull();
+    assertThat(rollback(state, "a", 6)).as("what failed is not gone back to").isNull();
   }
 
   @Test
@@ -211,9 +213,9 @@ class DesiredStateTest {
     deploy("a", "2");
     ran("a");
 
-    done(state.rollback("a", 5));
+    done(rollback(state, "a", 5));
     assertThat(application("a").wanted()).isEqualTo(wanted("1"));
-    done(state.rollback("a", 6));
+    done(rollback(state, "a", 6));
     assertThat(application("a").wanted()).isEqualTo(wanted("2"));
     assertThat(application("a").revision()).isEqualTo(4);
   }
@@ -288,7 +290,7 @@ class DesiredStateTest {
     done(state.deploy("a", wanted("1"), Said.START, 1));
     ran("a");
     deploy("a", "2");
-    done(state.rollback("a", 1));
+    done(rollback(state, "a", 1));
     assertThat(state.said("a")).isEqualTo(new Said("1", null, "2"));
 
     done(state.delete("a"));
@@ -323,31 +325,39 @@ class DesiredStateTest {
     assertThat(state.mentioned()).as("the oldest").doesNotContain("app0");
   }
 
+  /** As it was kept before there were histories and times of what ran before. */
   @Test
-  void aStateOfAnEarlierVersionIsRead() {
+  void aStateWithoutHistoriesIsRead() {
     done(
         DesiredChange.of(
             41,
             new JsonObject(
                 """
-                {"revision": 7, "term": 2, "file": "abc", "target_capacity": 50, "removed": [],
+                {"revision": 7, "term": 2, "said_capacity": {"start": "50.0", "last": "50.0"},
+                 "target_capacity": 50, "file": null, "removed": [],
+                 "said": {"a": {"start": "older", "last": "old", "file": "file://h/f",
+                                "digest": "old"}},
                  "applications": [{"name": "a", "revision": 7, "deployed_ms": 1, "healthy": true,
-                   "config": "{}", "digest": "old", "external_scaler": false, "jars": [],
+                   "failed": null, "config": "{}", "digest": "old", "external_scaler": false,
+                   "route_prefix": null, "jars": [["a.jar", "abc"]],
                    "before": {"config": "{}", "digest": "older", "external_scaler": false,
-                              "jars": [], "revision": 3}}]}
+                              "route_prefix": "/a", "jars": [], "revision": 3}}]}
                 """)));
-    assertThat(state.earlier()).isEqualTo("abc");
-    assertThat(state.said("a")).isEqualTo(Said.NOTHING);
 
-    Said last = new Said(null, null, "new");
-    done(state.renewed(wanted -> "new", Map.of("a", last), new Said("50.0", null, "50.0")));
-
-    assertThat(state.earlier()).isNull();
-    assertThat(application("a").wanted().digest()).isEqualTo("new");
-    assertThat(application("a").before().wanted().digest()).isEqualTo("new");
-    assertThat(application("a").revision()).isEqualTo(7);
-    assertThat(state.said("a")).isEqualTo(last);
+    assertThat(state.said("a"))
+        .isEqualTo(new Said("older", new Said.By("file://h/f", "old"), "old"));
+    assertThat(state.saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
     assertThat(state.targetCapacity()).isEqualTo(50);
+    assertThat(application("a").wanted().jars()).containsExactly(new Jar("a.jar", "abc"));
+    assertThat(application("a").before())
+        .isEqualTo(new Before(3, 0, new Wanted("/a", "{}", List.of(), false, "older")));
+    assertThat(DesiredState.EMPTY.with(List.of(read(state.whole()))).whole())
+        .as("as it is written anew")
+        .isEqualTo(state.whole());
+  }
+
+  private static DesiredChange read(DesiredChange written) {
+    return DesiredChange.of(written.index(), new JsonObject(written.toJson().encode()));
   }
 
   @Test
@@ -442,7 +452,7 @@ class DesiredStateTest {
       case 1 -> state.deploy(name, wanted, file(random), step);
       case 2 -> some == null ? null : state.delete(some.name());
       case 3 -> some == null ? null : state.scale(some.name(), "d", random.nextInt(3));
-      case 4 -> some == null ? null : state.rollback(some.name(), step);
+      case 4 -> some == null ? null : rollback(state, some.name(), step);
       case 5 -> random.nextInt(9) == 0 ? state.deleteAll() : null;
       case 6 ->
           some == null

@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import static dev.berth.desired.Rollbacks.rollback;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.code.Jar;
@@ -105,17 +106,17 @@ class HistoryTest {
   @Test
   void oneRollbackAfterAnotherGoesBackAndForthOrFurtherBack() {
     ran("a", "1", "2");
-    done(state.rollback("a", 5));
+    done(rollback(state, "a", 5));
     ran("a");
     assertThat(back("a")).isEqualTo(2L);
-    done(state.rollback("a", 5));
+    done(rollback(state, "a", 5));
     ran("a");
     assertThat(application("a").wanted()).isEqualTo(wanted("2", 0));
 
     deploy("a", "bad");
     failed("a");
     assertThat(back("a")).isEqualTo(4L);
-    done(state.rollback("a", 5));
+    done(rollback(state, "a", 5));
     assertThat(application("a").before()).as("it is not its own predecessor").isNull();
     assertThat(back("a")).as("something else than what is wanted").isEqualTo(3L);
     assertThat(state.declared(application("a")).rollbackRevision()).isEqualTo(3L);

@@ -17,6 +17,7 @@ import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -74,13 +75,19 @@ class JarStoreTest {
   void aJarWhoseChecksumsWereForgedIsAnotherOne() throws IOException {
     JarStore store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
     Path good = zip("a.jar", "plumless", 1);
-    String before = JarStore.digestAsBefore(good);
+    long checksum = checksum(good);
     Jar kept = store.keep(List.of(good), NO_ROOM).get(0);
 
     Path forged = zip("a.jar", "buckeroo", 1);
 
-    assertThat(JarStore.digestAsBefore(forged)).isEqualTo(before);
+    assertThat(checksum(forged)).isEqualTo(checksum);
     assertThat(store.keep(List.of(forged), NO_ROOM)).doesNotContain(kept);
+  }
+
+  private static long checksum(Path jar) throws IOException {
+    try (ZipFile zip = new ZipFile(jar.toFile())) {
+      return zip.getEntry("content").getCrc();
+    }
   }
 
   private Path zip(String name, String content, int day) throws IOException {

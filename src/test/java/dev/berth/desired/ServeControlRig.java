@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import static dev.berth.fakes.Submits.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.code.CompiledJar;
@@ -106,7 +107,7 @@ abstract class ServeControlRig {
   }
 
   void deploy(String application, String entry) {
-    ok(commands().deploy(application, entry));
+    ok(submit(commands(), application, entry));
   }
 
   void deployRan(String application, String entry) {

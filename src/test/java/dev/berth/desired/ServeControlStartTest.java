@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import static dev.berth.fakes.Submits.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -9,9 +10,7 @@ import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.protocol.port.CommandRefused.Kind;
-import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -53,7 +52,7 @@ class ServeControlStartTest extends ServeControlRig {
   private void deployTheFile() throws IOException {
     Path file = folder.resolve("shop.yaml");
     String uri = ConfigReader.read(file, List.of()).origin().uri();
-    ok(commands().deploy(null, Files.readString(file), uri));
+    ok(submit(commands(), null, Files.readString(file), uri));
   }
 
   // --- an unchanged file ---
@@ -83,7 +82,7 @@ class ServeControlStartTest extends ServeControlRig {
     ran("a");
     jarOf("bad");
     deploy("a", A_WITH_JAR);
-    assertThat(ok(commands().rollback("a"))).isEqualTo(3);
+    assertThat(ok(commands().rollback("a", null, false))).isEqualTo(3);
 
     start();
 
@@ -154,7 +153,7 @@ class ServeControlStartTest extends ServeControlRig {
   void whoSaysNoFileIsToldWhatOneIs() throws IOException {
     startWith();
 
-    assertThat(refused(Kind.INVALID, commands().deploy(null, "applications: []", "C:\\shop.yaml")))
+    assertThat(refused(Kind.INVALID, submit(commands(), null, "applications: []", "C:\\shop.yaml")))
         .hasMessageContaining("Berth-File: C:\\shop.yaml (expected: file://HOST/PATH");
   }
 
@@ -221,7 +220,7 @@ class ServeControlStartTest extends ServeControlRig {
     refused(Kind.NOT_FOUND, commands().delete("c"));
     start();
     assertThat(names()).as("it is not durable").contains("c");
-    ok(commands().deploy("{applications: [" + B + "]}"));
+    ok(submit(commands(), "{applications: [" + B + "]}"));
     assertThat(names()).doesNotContain("c");
     start();
     ok(commands().deleteAll());
@@ -263,46 +262,6 @@ class ServeControlStartTest extends ServeControlRig {
 
     start();
     assertThat(revision("a")).isEqualTo(3);
-  }
-
-  @Test
-  void aStateOfAnEarlierVersionRunsOnWhereNothingCanBeWritten() throws IOException {
-    says(A, B); // b was deleted since
-    JsonObject entry =
-        new JsonObject(
-            ConfigReader.read(folder.resolve("shop.yaml"), List.of())
-                .applications()
-                .get(0)
-                .entry());
-    String sorted = "{\"import_path\":\"x.A:build\",\"name\":\"a\",\"route_prefix\":\"/a\"}";
-    String digest = DeclaredEntry.digest("[\"a\"," + sorted + "]");
-    String ofB =
-        DeclaredEntry.digest("[\"b\"," + sorted.replace("A", "B").replace("a\"", "b\"") + "]");
-    JsonObject before =
-        new JsonObject(
-            """
-            {"revision": 7, "term": 1, "file": "%s", "removed": [],
-             "applications": [{"name": "a", "revision": 7, "deployed_ms": 1, "healthy": true,
-               "digest": "%s", "external_scaler": false, "jars": []}]}
-            """
-                .formatted(DeclaredEntry.digest("null " + digest + " " + ofB), digest));
-    before.getJsonArray("applications").getJsonObject(0).put("config", entry.encode());
-    ByteBuffer record = StateStoreRecords.record(DesiredChange.of(1, before));
-    byte[] head = StateStoreRecords.fileHead(StateStoreRecords.VERSION);
-    ByteBuffer whole = ByteBuffer.allocate(head.length + record.remaining()).put(head).put(record);
-    disk.put("state-00000001", whole.array());
-    disk.failAfter(1, true);
-
-    start();
-    assertThat(revision("a")).isEqualTo(7);
-    stop();
-    disk.heal();
-    start();
-    assertThat(revision("a")).isEqualTo(7);
-    assertThat(names()).doesNotContain("b");
-    startWith(A_CHANGED, B);
-    assertThat(revision("a")).isEqualTo(8);
-    assertThat(names()).doesNotContain("b");
   }
 
   // --- berth.declare ---

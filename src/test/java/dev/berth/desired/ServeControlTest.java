@@ -1,9 +1,9 @@
 package dev.berth.desired;
 
+import static dev.berth.fakes.Submits.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.code.Jar;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
@@ -16,8 +16,6 @@ import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Future;
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -115,7 +113,7 @@ class ServeControlTest extends ServeControlRig {
   void anEphemeralInstanceForgets() {
     Settings ephemeral = kept().with(InstanceOptions.EPHEMERAL, true);
     start(new JournalLog(ephemeral), A);
-    ok(commands().deploy(whole(B)));
+    ok(submit(commands(), whole(B)));
     ok(commands().details());
     assertThat(controls.stateDir).isNull();
     stop();
@@ -134,11 +132,11 @@ class ServeControlTest extends ServeControlRig {
     start(A);
 
     assertThat(names()).containsExactly("a");
-    assertThat(refused(Kind.UNAVAILABLE, commands().deploy("b", B)))
+    assertThat(refused(Kind.UNAVAILABLE, submit(commands(), "b", B)))
         .hasMessageContaining("is held by another instance");
     assertThat(names()).containsExactly("a");
     stop(first);
-    assertThat(refused(Kind.UNAVAILABLE, commands().deploy("b", B)))
+    assertThat(refused(Kind.UNAVAILABLE, submit(commands(), "b", B)))
         .hasMessageContaining("made by another instance meanwhile");
   }
 
@@ -170,21 +168,21 @@ class ServeControlTest extends ServeControlRig {
     ran("b");
     toldSince();
 
-    ok(commands().deploy(whole(A, "{name: c, import_path: x.C}")));
+    ok(submit(commands(), whole(A, "{name: c, import_path: x.C}")));
     assertThat(toldSince()).containsExactly("withdrawn b", "declared c 3");
     ran("c");
 
-    ok(commands().deploy(whole(A, "{import_path: x.C, name: c}")));
+    ok(submit(commands(), whole(A, "{import_path: x.C, name: c}")));
     assertThat(toldSince()).as("the order of keys says nothing").isEmpty();
   }
 
   @Test
   void whatHasNotRunYetIsTriedAnew() {
     start();
-    ok(commands().deploy(whole(A)));
+    ok(submit(commands(), whole(A)));
     toldSince();
 
-    ok(commands().deploy(whole(A)));
+    ok(submit(commands(), whole(A)));
 
     assertThat(toldSince()).containsExactly("declared a 1");
   }
@@ -195,7 +193,7 @@ class ServeControlTest extends ServeControlRig {
     ran("a");
     toldSince();
 
-    ok(commands().deploy("{target_capacity: 50, applications: [" + A + ", " + B + "]}"));
+    ok(submit(commands(), "{target_capacity: 50, applications: [" + A + ", " + B + "]}"));
 
     assertThat(toldSince()).containsExactly("declared a 1", "declared b 2");
     assertThat(
@@ -211,7 +209,7 @@ class ServeControlTest extends ServeControlRig {
     CommandRefused refused =
         refused(
             Kind.INVALID,
-            commands().deploy(whole("{name: c, colour: red, import_path: x.C}", "{name: d}")));
+            submit(commands(), whole("{name: c, colour: red, import_path: x.C}", "{name: d}")));
 
     assertThat(refused.problems())
         .hasSize(3)
@@ -220,8 +218,8 @@ class ServeControlTest extends ServeControlRig {
     assertThat(toldSince()).isEmpty();
     assertThat(names()).containsExactly("a");
     assertThat(folder.resolve("state")).doesNotExist();
-    refused(Kind.INVALID, commands().deploy("{"));
-    refused(Kind.INVALID, commands().deploy("a", "{name: b, import_path: x.B}"));
+    refused(Kind.INVALID, submit(commands(), "{"));
+    refused(Kind.INVALID, submit(commands(), "a", "{name: b, import_path: x.B}"));
   }
 
   @Test
@@ -229,7 +227,7 @@ class ServeControlTest extends ServeControlRig {
     start(A, B);
 
     assertThat(
-            refused(Kind.INVALID, commands().deploy("c", "{import_path: x.C, route_prefix: /a}")))
+            refused(Kind.INVALID, submit(commands(), "c", "{import_path: x.C, route_prefix: /a}")))
         .hasMessageContaining("route_prefix: \"/a\" (expected: unique; application a has it");
     deploy("a", "{import_path: x.Other, route_prefix: /a}");
   }
@@ -237,9 +235,9 @@ class ServeControlTest extends ServeControlRig {
   @Test
   void commandsAreCarriedOutOneAfterTheOtherAndTheLastWins() {
     start();
-    Future<Void> first = commands().deploy(whole(A));
-    Future<Void> second = commands().deploy(whole(B));
-    Future<Void> wrong = commands().deploy("{applications: {}}");
+    Future<Void> first = submit(commands(), whole(A));
+    Future<Void> second = submit(commands(), whole(B));
+    Future<Void> wrong = submit(commands(), "{applications: {}}");
 
     runAll();
 
@@ -253,26 +251,26 @@ class ServeControlTest extends ServeControlRig {
     start();
     List<Future<Void>> many = new ArrayList<>();
     for (int i = 0; i < CommandQueue.MOST_COMMANDS + 2; i++) {
-      many.add(commands().deploy(whole(A)));
+      many.add(submit(commands(), whole(A)));
     }
 
     assertThat(refused(Kind.UNAVAILABLE, many.remove(many.size() - 1)))
         .hasMessageContaining("64 commands wait");
     assertThat(many).allSatisfy(command -> assertThat(command.succeeded()).isTrue());
-    ok(commands().deploy(whole(A)));
+    ok(submit(commands(), whole(A)));
   }
 
   @Test
   void whatWaitsWhenTheInstanceStopsIsRefused() {
     start();
-    Future<Void> running = commands().deploy(whole(A));
-    Future<Void> waiting = commands().deploy(whole(B));
+    Future<Void> running = submit(commands(), whole(A));
+    Future<Void> waiting = submit(commands(), whole(B));
 
     stop();
 
     assertThat(running.succeeded()).isTrue();
     refused(Kind.UNAVAILABLE, waiting);
-    refused(Kind.UNAVAILABLE, commands().deploy(whole(B)));
+    refused(Kind.UNAVAILABLE, submit(commands(), whole(B)));
     start();
     assertThat(names()).containsExactly("a");
   }
@@ -293,12 +291,24 @@ class ServeControlTest extends ServeControlRig {
     assertThat(names()).isEmpty();
   }
 
+  @Test
+  void aDeleteThatIsTheFirstCommandIsKeptWithAllThatTheFileSaid() throws IOException {
+    jarOf("one");
+    start(WITH_JAR, B);
+
+    ok(commands().delete("b"));
+    restart(WITH_JAR, B);
+
+    assertThat(names()).containsExactly("a");
+    assertThat(jar("a")).startsWith(folder.resolve("state/jars")).exists();
+  }
+
   // --- scale, rollback ---
 
   @Test
   void aScaleIsDurableAndGoesWithTheEntryItWasSetOn() {
     start();
-    ok(commands().deploy(whole(A, B)));
+    ok(submit(commands(), whole(A, B)));
     toldSince();
 
     ok(commands().scale("b", "d", 0));
@@ -329,14 +339,14 @@ class ServeControlTest extends ServeControlRig {
   void aRollbackBringsBackWhatLastRanAfterARestartToo() {
     start();
     deploy("b", B);
-    refused(Kind.PRECONDITION, commands().rollback("b"));
-    refused(Kind.NOT_FOUND, commands().rollback("c"));
+    refused(Kind.PRECONDITION, commands().rollback("b", null, false));
+    refused(Kind.NOT_FOUND, commands().rollback("c", null, false));
     ran("b");
     deploy("b", B.replace("x.B", "x.Bad"));
     restart();
     assertThat(find("b").rollbackRevision()).isEqualTo(1);
     toldSince();
-    assertThat(ok(commands().rollback("b"))).isEqualTo(3);
+    assertThat(ok(commands().rollback("b", null, false))).isEqualTo(3);
 
     assertThat(toldSince()).containsExactly("declared b 3");
     assertThat(className("b", 3)).isEqualTo("x.B");
@@ -358,38 +368,42 @@ class ServeControlTest extends ServeControlRig {
   @Test
   void aRollbackSentTwiceGoesBackOnceWhateverCameInBetween() {
     withTwoVersions();
-    assertThat(ok(commands().once("one").rollback("b"))).isEqualTo(3);
+    assertThat(ok(commands().once("one").rollback("b", null, false))).isEqualTo(3);
     ran("b");
     toldSince();
 
-    assertThat(ok(commands().once("one").rollback("b"))).isEqualTo(3);
+    assertThat(ok(commands().once("one").rollback("b", null, false))).isEqualTo(3);
     assertThat(toldSince()).isEmpty();
     restart();
     toldSince();
-    assertThat(ok(commands().once("one").rollback("b"))).as("after a restart").isEqualTo(3);
+    assertThat(ok(commands().once("one").rollback("b", null, false)))
+        .as("after a restart")
+        .isEqualTo(3);
     assertThat(toldSince()).isEmpty();
     ok(commands().delete("b"));
-    assertThat(ok(commands().once("one").rollback("b"))).as("after a delete").isEqualTo(3);
+    assertThat(ok(commands().once("one").rollback("b", null, false)))
+        .as("after a delete")
+        .isEqualTo(3);
     assertThat(names()).isEmpty();
   }
 
   @Test
   void twoRollbacksWithTheirOwnIdsGoBackAndForthAndSoDoTwoWithout() {
     withTwoVersions();
-    assertThat(ok(commands().once("one").rollback("b"))).isEqualTo(3);
+    assertThat(ok(commands().once("one").rollback("b", null, false))).isEqualTo(3);
     ran("b");
-    assertThat(ok(commands().once("two").rollback("b"))).isEqualTo(4);
+    assertThat(ok(commands().once("two").rollback("b", null, false))).isEqualTo(4);
     ran("b");
-    assertThat(ok(commands().rollback("b"))).isEqualTo(5);
+    assertThat(ok(commands().rollback("b", null, false))).isEqualTo(5);
     ran("b");
-    assertThat(ok(commands().rollback("b"))).isEqualTo(6);
+    assertThat(ok(commands().rollback("b", null, false))).isEqualTo(6);
   }
 
   @Test
   void twoOfTheSameIdAtTheSameTimeAreOne() {
     withTwoVersions();
-    Future<Long> one = commands().once("one").rollback("b");
-    Future<Long> same = commands().once("one").rollback("b");
+    Future<Long> one = commands().once("one").rollback("b", null, false);
+    Future<Long> same = commands().once("one").rollback("b", null, false);
     assertThat(ok(one)).isEqualTo(3);
     assertThat(ok(same)).isEqualTo(3);
     assertThat(toldSince()).containsExactly("declared b 3");
@@ -399,10 +413,10 @@ class ServeControlTest extends ServeControlRig {
   void whatChangedNothingWhenItWasFirstSentUndoesNothingWhenItIsSentAgain() {
     start();
     deploy("b", B);
-    ok(commands().once("one").deploy("b", B));
+    ok(submit(commands().once("one"), "b", B));
     deploy("b", OTHER);
 
-    ok(commands().once("one").deploy("b", B));
+    ok(submit(commands().once("one"), "b", B));
 
     assertThat(find("b").config()).contains("x.Other");
   }
@@ -430,13 +444,13 @@ class ServeControlTest extends ServeControlRig {
     ok(commands().once("one").scale("b", "d", 3));
     assertThat(refused(Kind.INVALID, commands().once("one").scale("b", "d", 4)))
         .hasMessage("Idempotency-Key: one, of another command (expected: one of its own)");
-    refused(Kind.INVALID, commands().once("one").rollback("b"));
-    refused(Kind.INVALID, commands().once(" ").rollback("b"));
+    refused(Kind.INVALID, commands().once("one").rollback("b", null, false));
+    refused(Kind.INVALID, commands().once(" ").rollback("b", null, false));
     String longest = "x".repeat(OperatorCommands.MOST_ID_CHARS);
-    assertThat(refused(Kind.INVALID, commands().once(longest + "x").rollback("b")))
+    assertThat(refused(Kind.INVALID, commands().once(longest + "x").rollback("b", null, false)))
         .hasMessage("Idempotency-Key: 129 characters (expected: 1 to 128)");
     assertThat(revision("b")).isEqualTo(2);
-    ok(commands().once(longest).rollback("b"));
+    ok(commands().once(longest).rollback("b", null, false));
   }
 
   /** Of megabytes a digest takes a while, and the control loop has other things to do. */
@@ -447,13 +461,13 @@ class ServeControlTest extends ServeControlRig {
     var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
     for (String id : new String[] {null, "one"}) {
       long before = threads.getCurrentThreadAllocatedBytes();
-      Future<Void> deployed = commands().once(id).deploy("a", large, null);
+      Future<Void> deployed = submit(commands().once(id), "a", large, null);
       assertThat(threads.getCurrentThreadAllocatedBytes() - before)
           .as("bytes allocated before the command leaves the control loop, id %s", id)
           .isLessThan(large.length() / 2);
       ok(deployed);
     }
-    assertThat(refused(Kind.INVALID, commands().once("one").deploy("a", "{}", null)))
+    assertThat(refused(Kind.INVALID, submit(commands().once("one"), "a", "{}", null)))
         .as("with its id, and another body")
         .hasMessage("Idempotency-Key: one, of another command (expected: one of its own)");
     assertThat(control.keptAnswers()).isEqualTo(1);
@@ -462,12 +476,12 @@ class ServeControlTest extends ServeControlRig {
   @Test
   void anAnswerIsGivenAgainForTenMinutes() {
     withTwoVersions();
-    ok(commands().once("one").rollback("b"));
+    ok(commands().once("one").rollback("b", null, false));
     ran("b");
     nowMs += DesiredState.ANSWERS_KEPT_MS - 1;
-    assertThat(ok(commands().once("one").rollback("b"))).isEqualTo(3);
+    assertThat(ok(commands().once("one").rollback("b", null, false))).isEqualTo(3);
     nowMs++;
-    assertThat(ok(commands().once("one").rollback("b"))).as("a new one").isEqualTo(4);
+    assertThat(ok(commands().once("one").rollback("b", null, false))).as("a new one").isEqualTo(4);
   }
 
   @Test
@@ -554,7 +568,7 @@ class ServeControlTest extends ServeControlRig {
     start(new SharedLog(log, others));
     others.set(ServeControl.MOST_TRIES);
 
-    refused(Kind.UNAVAILABLE, commands().deploy("b", B));
+    refused(Kind.UNAVAILABLE, submit(commands(), "b", B));
     assertThat(log.state().find("b")).isNull();
     deploy("b", B);
   }
@@ -612,7 +626,7 @@ class ServeControlTest extends ServeControlRig {
 
     assertThat(revision("a")).isEqualTo(2);
     assertThat(jar("a")).hasContent("two").isNotEqualTo(copy);
-    ok(commands().rollback("a"));
+    ok(commands().rollback("a", null, false));
     assertThat(jar("a")).isEqualTo(copy);
     Files.delete(jar);
     restart();
@@ -642,67 +656,6 @@ class ServeControlTest extends ServeControlRig {
     start(WITH_JAR);
     assertThat(names()).containsExactly("a", "b");
     assertThat(jar("a")).hasSameBinaryContentAs(jar);
-  }
-
-  /** Its jars are named by the checksums of their entries, as is what it knows of the file. */
-  @Test
-  void aStateOfAnEarlierVersionRunsOnWithItsJarsAndKnowsItsFile() throws IOException {
-    Path jar = jarOf("one");
-    Path copy = keptBefore(jar);
-
-    start(WITH_JAR);
-
-    assertThat(control.fromFile()).as("the file says nothing new").isFalse();
-    assertThat(revision("a")).isEqualTo(1);
-    assertThat(jar("a")).isEqualTo(copy).hasSameBinaryContentAs(jar);
-    ran("a");
-    deploy("a", WITH_JAR);
-    assertThat(revision("a")).as("the same by its bytes").isEqualTo(1);
-    jarOf("two");
-    deploy("a", WITH_JAR);
-    assertThat(jar("a")).isNotEqualTo(copy);
-    ok(commands().rollback("a"));
-    assertThat(jar("a")).isEqualTo(copy).exists();
-  }
-
-  @Test
-  void aStateOfAnEarlierVersionGivesWayToAnotherFile() throws IOException {
-    Path jar = jarOf("one");
-    keptBefore(jar);
-    jarOf("two");
-
-    start(WITH_JAR);
-    assertThat(revision("a")).isEqualTo(2);
-  }
-
-  /** What an earlier version kept of a file with one application; gives its jar's copy. */
-  private Path keptBefore(Path jar) throws IOException {
-    Jar asBefore = new Jar(jar.getFileName().toString(), JarStore.digestAsBefore(jar));
-    JsonObject config = new JsonObject(file(WITH_JAR).applications().get(0).entry());
-    String digest =
-        DeclaredEntry.digest(new JsonArray().add("a").add(config).add(asBefore.digest()).encode());
-    JsonObject state =
-        new JsonObject(
-            """
-            {"revision": 1, "term": 1, "file": "%s", "removed": [],
-             "applications": [{"name": "a", "revision": 1, "deployed_ms": %d, "healthy": false,
-               "digest": "%s", "external_scaler": false, "route_prefix": "/",
-               "jars": [["a.jar", "%s"]]}]}
-            """
-                .formatted(
-                    DeclaredEntry.digest("null " + digest), nowMs, digest, asBefore.digest()));
-    state.getJsonArray("applications").getJsonObject(0).put("config", config.encode());
-    try (StateStore store =
-        StateStore.open(
-            Objects.requireNonNull(StateStoreDisk.hold(folder.resolve("state"))),
-            StateStore.LEAST_GROWTH)) {
-      store.append(DesiredChange.of(1, state), DesiredState.EMPTY);
-    }
-    JarStore jars =
-        JarStore.in(folder.resolve("state"), new JarDigests(() -> nowMs), JarStore.MOST_BYTES);
-    Path copy = jars.path(asBefore);
-    Files.createDirectories(copy.getParent());
-    return Files.copy(jar, copy);
   }
 
   private List<Path> copies() throws IOException {
@@ -766,7 +719,7 @@ class ServeControlTest extends ServeControlRig {
     deploy("a", "{import_path: x.C, route_prefix: /a}");
     failed("a");
 
-    ok(commands().rollback("a"));
+    ok(commands().rollback("a", null, false));
 
     assertThat(className("a", 4)).isEqualTo("x.A");
   }
@@ -793,7 +746,7 @@ class ServeControlTest extends ServeControlRig {
     running("a", 1, true, "front", "model"); // since
     deploy("a", A2);
     failed("a");
-    ok(commands().rollback("a"));
+    ok(commands().rollback("a", null, false));
     restart();
     assertThat(control.applications())
         .singleElement()
@@ -824,7 +777,7 @@ class ServeControlTest extends ServeControlRig {
         .isEqualTo(new DeclaredApplication.Failed("no model; revision 1 serves", "/", 1));
     assertThat(className("a", 2)).isEqualTo("x.A");
     assertThat(jar("a")).hasContent("one");
-    assertThat(ok(commands().rollback("a"))).isEqualTo(3);
+    assertThat(ok(commands().rollback("a", null, false))).isEqualTo(3);
     assertThat(className("a", 3)).isEqualTo("x.A");
     assertThat(find("a").failed()).isNull();
   }
@@ -866,7 +819,7 @@ class ServeControlTest extends ServeControlRig {
 
     deploy("a", A);
     assertThat(toldSince()).containsExactly("declared a 1");
-    ok(commands().deploy(whole(A)));
+    ok(submit(commands(), whole(A)));
     assertThat(toldSince()).as("nothing is known of that try yet").containsExactly("declared a 1");
     ran("a");
     deploy("a", A);

@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import static dev.berth.desired.Rollbacks.rollback;
 import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -31,6 +32,7 @@ class StartRulesTest {
 
   private DesiredState state = DesiredState.EMPTY;
   private StartRules last;
+  private List<String> deleted; // by it
 
   // --- steps ---
 
@@ -59,8 +61,10 @@ class StartRulesTest {
   }
 
   private void carryOut(StartRules rules) {
-    done(rules.change(state, 1));
+    DesiredChange change = rules.change(state, 1);
+    done(change);
     last = rules;
+    deleted = change == null ? List.of() : change.removed();
   }
 
   private void done(@Nullable DesiredChange change) {
@@ -95,7 +99,7 @@ class StartRulesTest {
 
   private void nothingIsDone() {
     assertThat(last.declared()).isEmpty();
-    assertThat(last.deleted()).isEmpty();
+    assertThat(deleted).isEmpty();
     assertThat(last.lines()).isEmpty();
   }
 
@@ -180,7 +184,7 @@ class StartRulesTest {
       case "other" -> deploy(name, words[2], ANOTHER);
       case "ran" -> ran(name);
       case "failed" -> failed(name);
-      case "back" -> done(state.rollback(name, 1));
+      case "back" -> done(rollback(state, name, 1));
       case "delete" -> done(state.delete(name));
       default -> throw new AssertionError(step);
     }
@@ -208,7 +212,7 @@ class StartRulesTest {
     ran("a");
     rest("a", "3");
     ran("a");
-    done(state.rollback("a", 1));
+    done(rollback(state, "a", 1));
     start("a", "3");
     assertThat(state.said("a")).isEqualTo(new Said("3", null, "3"));
   }
@@ -219,7 +223,7 @@ class StartRulesTest {
     ran("a");
     deploy("a", "2", Said.START);
     ran("a");
-    done(state.rollback("a", 1));
+    done(rollback(state, "a", 1));
     done(state.scale("a", "d", 3));
 
     start("a", "2"); // as it was deployed
@@ -237,7 +241,7 @@ class StartRulesTest {
     start("a", "2");
 
     runs("a", "2");
-    assertThat(last.deleted()).containsExactly("b");
+    assertThat(deleted).containsExactly("b");
     assertThat(last.lines().get(0).level()).as("the file alone moved").isEqualTo(Level.INFO);
   }
 
@@ -472,7 +476,7 @@ class StartRulesTest {
       case 2 -> {
         DesiredApplication.Before before = there == null ? null : there.before();
         if (before != null && isFree(before.wanted().routePrefix(), name)) {
-          done(state.rollback(name, 1));
+          done(rollback(state, name, 1));
         }
       }
       case 3 -> {

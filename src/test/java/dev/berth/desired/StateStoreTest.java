@@ -268,7 +268,7 @@ class StateStoreTest {
     assertThat(aside(again.disk)).isEmpty();
   }
 
-  /** What was acknowledged may not be known: a state of an earlier version, or a power cut. */
+  /** What was acknowledged may not be known: a power cut, or a file that is gone. */
   @Test
   void aHoleThatARecordFollowsIsDamageAndNoTail() throws IOException {
     Last last = Last.of(new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH));
@@ -286,6 +286,9 @@ class StateStoreTest {
     for (int at = last.from; at < last.file.length; at += 37) {
       byte[] garbage = new byte[last.file.length - at];
       random.nextBytes(garbage);
+      for (int i = 0; i < garbage.length; i++) {
+        garbage[i] = garbage[i] == 0 ? 1 : garbage[i]; // zeros may be a hole
+      }
       for (Long told : new Long[] {2L, 3L, null}) {
         Node again = new Node(last.with(at, garbage, told));
 
@@ -405,10 +408,18 @@ class StateStoreTest {
 
   @Test
   void aRecordOfAnotherFormIsRefusedAndNotTakenForADamagedOne() {
-    byte[] payload =
-        "{'revision':7,'term':2,'removed':{},'applications':[]}"
-            .replace('\'', '"')
-            .getBytes(StandardCharsets.UTF_8);
+    assertRecordRefused("{'revision':7,'term':2,'removed':{},'applications':[]}");
+  }
+
+  /** What there was before it was known who has said what of each application. */
+  @Test
+  void aStateThatKnowsItsFileByOneDigestIsRefused() {
+    assertRecordRefused(
+        "{'revision':7,'term':2,'file':'abc','target_capacity':50,'removed':[],'applications':[]}");
+  }
+
+  private static void assertRecordRefused(String json) {
+    byte[] payload = json.replace('\'', '"').getBytes(StandardCharsets.UTF_8);
     ByteBuffer head = ByteBuffer.allocate(20).putInt(payload.length).putLong(1);
     head.putInt(crc(head.array(), 12)).putInt(crc(payload, payload.length));
     ByteBuffer file = ByteBuffer.allocate(StateStoreRecords.FILE_HEAD + 20 + payload.length);
@@ -430,8 +441,9 @@ class StateStoreTest {
     assertThatThrownBy(() -> new Node(disk))
         .isInstanceOf(StartFailedException.class)
         .hasMessage(
-            "state: state-00000001: %s (expected: that of this version; start the one that wrote"
-                + " it, or move the directory away and deploy again)",
+            "state: state-00000001: %s (expected: format 1 as this version writes it; set"
+                + " berth.state_dir to another directory, and deploy there what berth config of the"
+                + " version that wrote this one prints)",
             what);
     assertThat(disk.list()).containsExactly("state-00000001");
   }

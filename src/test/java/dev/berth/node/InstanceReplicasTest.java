@@ -142,7 +142,9 @@ class InstanceReplicasTest {
 
   @BeforeEach
   void build() {
-    builds.readEarly("a", Future.succeededFuture(loaded("num_replicas: 1")));
+    LoadedApplication code = loaded("num_replicas: 1");
+    Builds.Read read = new Builds.Read(code, code.built());
+    builds.readEarly(new Builds.Reading(code.config(), Future.succeededFuture(read)));
     builds.build(new Build(EPOCH, "a", 1));
     runAll();
     assertThat(take()).hasSize(1).first().isInstanceOf(Built.class);

@@ -1,5 +1,7 @@
 package dev.berth.simulation;
 
+import static dev.berth.fakes.Submits.submit;
+
 import dev.berth.api.DeploymentId;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerEvent;
@@ -136,7 +138,7 @@ final class LifecycleCommands implements ServeControl.Controls {
     Entry then = new Entry(text, Map.of());
     give(
         "declare " + code,
-        serve -> serve.commands().deploy(code.application(), text),
+        serve -> submit(serve.commands(), code.application(), text),
         new Pending(
             code.application(),
             null,
@@ -157,7 +159,7 @@ final class LifecycleCommands implements ServeControl.Controls {
     }
     give(
         "capacity " + share,
-        serve -> serve.commands().deploy(whole.encode()),
+        serve -> submit(serve.commands(), whole.encode()),
         new Pending(
             null,
             share,
@@ -202,7 +204,7 @@ final class LifecycleCommands implements ServeControl.Controls {
   private void rollback(String application, String id, Function<String, @Nullable Entry> becomes) {
     give(
         id + " of " + application,
-        serve -> serve.commands().once(id).rollback(application),
+        serve -> serve.commands().once(id).rollback(application, null, false),
         new Pending(application, null, becomes, id));
   }
 

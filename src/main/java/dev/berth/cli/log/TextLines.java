@@ -1,6 +1,5 @@
 package dev.berth.cli.log;
 
-import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.encoder.EncoderBase;
 import java.nio.charset.StandardCharsets;
@@ -61,7 +60,8 @@ public final class TextLines extends EncoderBase<ILoggingEvent> {
     if (form == Form.BARE) {
       return line.append(message).append('\n').toString().getBytes(StandardCharsets.UTF_8);
     }
-    head(line, event);
+    String at = time.format(Instant.ofEpochMilli(event.getTimeStamp()));
+    head(line, at, event.getLevel().toString(), event.getLoggerName());
     shown(line, message, "\n    ");
     StringBuilder pairs = new StringBuilder();
     Map<String, @Nullable Object> fields = LogFields.of(event);
@@ -77,14 +77,11 @@ public final class TextLines extends EncoderBase<ILoggingEvent> {
     return line.toString().getBytes(StandardCharsets.UTF_8);
   }
 
-  private void head(StringBuilder line, ILoggingEvent event) {
-    coloured(line, DIM, time.format(Instant.ofEpochMilli(event.getTimeStamp()))).append(' ');
-    String level = event.getLevel().toString();
-    boolean bad = event.getLevel().isGreaterOrEqual(Level.ERROR);
-    boolean poor = event.getLevel().isGreaterOrEqual(Level.WARN);
-    coloured(line, bad ? RED : poor ? YELLOW : "", level);
+  /** What stands before the message: when, how severe, and the logger's last name. */
+  public void head(StringBuilder line, String at, String level, String logger) {
+    coloured(line, DIM, at).append(' ');
+    coloured(line, level.equals("ERROR") ? RED : level.equals("WARN") ? YELLOW : "", level);
     line.append(" ".repeat(Math.max(0, 5 - level.length()))).append(' ');
-    String logger = event.getLoggerName();
     if (form == Form.FILE || !LogFields.isServers(logger)) {
       line.append(logger, logger.lastIndexOf('.') + 1, logger.length()).append(" - ");
     }
@@ -161,13 +158,6 @@ public final class TextLines extends EncoderBase<ILoggingEvent> {
       }
     }
     line.append(text.length() > MAX_VALUE_CHARS ? "...\"" : "\"");
-  }
-
-  /** What follows the time: the level, the logger's last name, and what is said. */
-  public static void write(StringBuilder line, String level, String logger, String message) {
-    line.append(' ').append(level).append(" ".repeat(Math.max(0, 5 - level.length())));
-    line.append(' ').append(logger, logger.lastIndexOf('.') + 1, logger.length());
-    line.append(" - ").append(message);
   }
 
   @Override

@@ -62,23 +62,6 @@ public interface ControllerCommands {
    */
   Future<DeployOutcome> deploy(Submitted what);
 
-  /**
-   * Declares everything, so that applications which are not named are deleted, or one application.
-   */
-  default Future<Void> deploy(@Nullable String application, String config, @Nullable String file) {
-    return deploy(new Submitted(application, config, file, true, null, false)).mapEmpty();
-  }
-
-  /** Everything, as nobody's file. */
-  default Future<Void> deploy(String config) {
-    return deploy(null, config, null);
-  }
-
-  /** One application, as nobody's file. */
-  default Future<Void> deploy(String application, String config) {
-    return deploy(application, config, null);
-  }
-
   /** Deletes every application. */
   Future<Void> deleteAll();
 
@@ -111,11 +94,6 @@ public interface ControllerCommands {
    *     again
    */
   Future<Long> rollback(String application, @Nullable Long to, boolean dryRun);
-
-  /** To the last that says something else. */
-  default Future<Long> rollback(String application) {
-    return rollback(application, null, false);
-  }
 
   /** The revision that is wanted, and those that ran earlier and can be gone back to. */
   Future<List<RevisionDetails>> history(String application);

@@ -1,0 +1,89 @@
+package dev.berth.admin;
+
+import dev.berth.admin.JsonMembers.BadBodyException;
+import dev.berth.api.DeploymentId;
+import dev.berth.protocol.port.Reservations.Wish;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What reservations are asked for with.
+ *
+ * @param maxTtl what may be asked for at most
+ * @param maxWait the same
+ * @param maxLegs slots that may be asked for together
+ */
+record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
+  private static final String TTL = "ttl_s";
+  private static final String WAIT = "wait_timeout_s";
+  private static final List<String> KEYS = List.of(TTL, WAIT, "session_id");
+  private static final List<String> TOGETHER_KEYS = List.of("legs", TTL, WAIT);
+  private static final List<String> LEG_KEYS =
+      List.of("application", "deployment", TTL, "session_id");
+
+  /**
+   * What is asked for together.
+   *
+   * @param waitNanos for all of them; 0 for not at all
+   */
+  record Legs(List<Wish> wishes, long waitNanos) {}
+
+  /**
+   * What is wished for a deployment.
+   *
+   * @throws BadBodyException naming every key that is wrong
+   */
+  Wish wish(DeploymentId deployment, Buffer body) throws BadBodyException {
+    JsonMembers members = JsonMembers.of(body);
+    members.allow(KEYS);
+    long ttl = members.nanos(TTL, maxTtl, false);
+    Wish wish = new Wish(deployment, ttl, members.nanos(WAIT, maxWait, true), members.sessionId());
+    members.check();
+    return wish;
+  }
+
+  /**
+   * What is wished for several of them, all or none.
+   *
+   * @throws BadBodyException naming every key that is wrong
+   */
+  Legs legs(Buffer body) throws BadBodyException {
+    JsonMembers members = JsonMembers.of(body);
+    members.allow(TOGETHER_KEYS);
+    long ttl = members.nanos(TTL, maxTtl, false);
+    long wait = members.nanos(WAIT, maxWait, true);
+    List<Wish> wishes = new ArrayList<>();
+    List<?> legs = members.given().get("legs") instanceof List<?> list ? list : List.of();
+    if (legs.isEmpty() || legs.size() > maxLegs) {
+      String expected = " (expected: a list of 1 to " + maxLegs + ")";
+      members.problems().add("legs: " + legs.size() + expected);
+      legs = List.of();
+    }
+    for (int place = 0; place < legs.size(); place++) {
+      String name = "legs[" + place + "]";
+      if (legs.get(place) instanceof Map<?, ?> leg) {
+        read(new JsonMembers(leg, name + ".", members.problems()), ttl, wait, wishes);
+      } else {
+        String expected = " (expected: {application, deployment})";
+        members.problems().add(name + ": no JSON object" + expected);
+      }
+    }
+    members.check();
+    return new Legs(wishes, wait);
+  }
+
+  private void read(JsonMembers leg, long ttl, long wait, List<Wish> into) {
+    leg.allow(LEG_KEYS);
+    long own = leg.nanos(TTL, maxTtl, false);
+    String session = leg.sessionId();
+    String application = leg.name("application");
+    String deployment = leg.name("deployment");
+    if (!application.isEmpty() && !deployment.isEmpty()) {
+      into.add(
+          new Wish(new DeploymentId(application, deployment), own == 0 ? ttl : own, wait, session));
+    }
+  }
+}
