@@ -65,15 +65,11 @@ final class AutoscalingCommand extends AdminCommand {
       description = "Print what the instance says as JSON; with --watch a line for each change.")
   private boolean json;
 
-  AutoscalingCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
-  int run(PrintWriter out) throws InterruptedException {
+  void run(PrintWriter out) throws InterruptedException {
     String app = application;
     if (app == null) { // not required: replay has none
-      throw new ParameterException(spec.commandLine(), "Missing required parameter: 'APP'");
+      throw wrong("Missing required parameter: 'APP'");
     }
     ServeStatus serve = server.status();
     List<String> deployments = deployment == null ? List.of() : List.of(deployment);
@@ -81,17 +77,18 @@ final class AutoscalingCommand extends AdminCommand {
     Map<String, JsonObject> found = found(serve);
     if (found.isEmpty()) {
       String none = app + (deployment == null ? "" : "/" + deployment) + ": does not autoscale";
-      server.say(missing == null ? none + " (expected: one with autoscaling_config)" : missing);
-      return ExitCode.SOFTWARE;
+      throw server.failed(
+          missing == null ? none + " (expected: one with autoscaling_config)" : missing);
     }
     if (watch) {
-      return watch(serve, out);
+      watch(serve, out);
+      return;
     }
     JsonObject whole = deployment == null ? null : whole(app, deployment);
     if (json) {
       JsonObject all = whole == null ? new JsonObject(new LinkedHashMap<>(found)) : whole;
       out.println(AdminServer.printable(all.encodePrettily()));
-      return ExitCode.OK;
+      return;
     }
     table(found).forEach(out::println);
     if (whole != null) {
@@ -100,7 +97,6 @@ final class AutoscalingCommand extends AdminCommand {
           .filter(JsonObject.class::isInstance)
           .forEach(each -> out.println(line("", (JsonObject) each, "told")));
     }
-    return ExitCode.OK;
   }
 
   /** With its last decisions. */
@@ -109,9 +105,9 @@ final class AutoscalingCommand extends AdminCommand {
         server.get(
             "/api/v1/applications/%s/deployments/%s/autoscaling"
                 .formatted(AdminServer.encoded(app), AdminServer.encoded(name)));
-    JsonObject whole = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
-    if (whole == null || !(whole.getValue("decisions") instanceof JsonArray)) {
-      throw new AdminServer.NoAnswer(server.refusal(response));
+    JsonObject whole = response.with("decisions", JsonArray.class);
+    if (whole == null) {
+      throw server.refusal(response);
     }
     return whole;
   }
@@ -162,8 +158,8 @@ final class AutoscalingCommand extends AdminCommand {
 
   // --- watch ---
 
-  private int watch(ServeStatus serve, PrintWriter out) throws InterruptedException {
-    CompletionStage<String> stop = around.stopSignal().get();
+  private void watch(ServeStatus serve, PrintWriter out) throws InterruptedException {
+    CompletionStage<String> stop = around().stopSignal().get();
     StatusCommand.Look look = new StatusCommand.Look(serve, "");
     Map<String, JsonObject> last = Map.of();
     String trouble = "";
@@ -184,9 +180,8 @@ final class AutoscalingCommand extends AdminCommand {
       }
       out.flush();
       last = now;
-    } while (!around.pause().until(stop, RHYTHM)
+    } while (!around().pause().until(stop, RHYTHM)
         && (look = StatusCommand.again(server, look)) != null);
-    return ExitCode.OK;
   }
 
   /** What another line is printed for. */

@@ -98,7 +98,7 @@ final class StatusCommand extends AdminCommand {
     CompletionStage<String> stop = around().stopSignal().get();
     Look shown = null;
     StatusDisplay display = new StatusDisplay(around(), out);
-    for (Look look = new Look(serve, ""); ; look = lookAgain(look)) {
+    for (Look look = new Look(serve, ""); ; look = again(server, look)) {
       if (json) {
         JsonObject now = chosen(look.serve);
         if (shown == null || !timeless(now).equals(timeless(chosen(shown.serve)))) {
@@ -119,7 +119,6 @@ final class StatusCommand extends AdminCommand {
       if (around().pause().until(stop, RHYTHM)) {
         return;
       }
-      look = again(server, look);
     }
   }
 

@@ -331,14 +331,7 @@ record OperatorCommands(
               follows.set(pauses && controls.autoscales(which));
               return once(
                   () -> (pauses ? "pause " : "scale ") + which + " to " + replicas,
-                  state -> {
-                    Decision decision =
-                        ScaleRules.decide(state, which, replicas, known, follows.get());
-                    if (decision.change() != null) {
-                      serve.prepare();
-                    }
-                    return decision;
-                  });
+                  state -> ScaleRules.decide(state, which, replicas, known, follows.get()));
             })
         .map(done -> follows.get());
   }
