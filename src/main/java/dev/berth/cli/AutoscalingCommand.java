@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -96,7 +97,8 @@ final class AutoscalingCommand extends AdminCommand {
     if (whole != null) {
       whole.getJsonArray("decisions").stream()
           .limit(SHOWN)
-          .forEach(each -> out.println(decision((JsonObject) each)));
+          .filter(JsonObject.class::isInstance)
+          .forEach(each -> out.println(line("", (JsonObject) each, "told")));
     }
     return ExitCode.OK;
   }
@@ -130,7 +132,7 @@ final class AutoscalingCommand extends AdminCommand {
 
   private static List<String> table(Map<String, JsonObject> found) {
     List<String[]> rows = new ArrayList<>();
-    rows.add("deployment,replicas,bounds,load,target,delay left,reports,why".split(",", -1));
+    rows.add("deployment,replicas,bounds,load,target,delay left,report age,why".split(",", -1));
     found.forEach(
         (name, now) ->
             rows.add(
@@ -141,44 +143,15 @@ final class AutoscalingCommand extends AdminCommand {
                   ServeStatus.figure(now.getValue("load")),
                   ServeStatus.figure(now.getValue("target")),
                   seconds(now.getValue("until_ms"), ServeStatus.number(now, "at_ms")),
-                  seconds(now.getValue("report_ms"), 0) + " ago",
+                  seconds(now.getValue("report_ms"), 0),
                   ServeStatus.text(now, "why")
                 }));
     return StatusTable.aligned(rows);
   }
 
-  private static String decision(JsonObject decision) {
-    JsonObject inputs = decision.getJsonObject("inputs", new JsonObject());
-    JsonObject fleet = inputs.getJsonObject("fleet", new JsonObject());
-    return line(
-        ServeStatus.number(decision, "at_ms"),
-        fleet.getValue("target"),
-        decision.getValue("replicas"),
-        fleet.getValue("running"),
-        inputs.getValue("total"),
-        ServeStatus.text(decision, "why"));
-  }
-
-  /**
-   * @param from replicas wanted before; null when that is not known
-   */
-  private static String line(
-      long atMs,
-      @Nullable Object from,
-      @Nullable Object replicas,
-      @Nullable Object running,
-      @Nullable Object load,
-      String why) {
-    String change = from == null || from.equals(replicas) ? "" : from + " -> ";
-    return StatusTable.oneLine(
-        "%s %s%s replicas, %s running, load %s: %s"
-            .formatted(
-                Instant.ofEpochMilli(atMs),
-                change,
-                replicas,
-                running,
-                ServeStatus.figure(load),
-                why));
+  private static String line(String name, JsonObject of, String what) {
+    Instant at = Instant.ofEpochMilli(ServeStatus.number(of, "at_ms"));
+    return StatusTable.oneLine(name + " " + at + " " + ServeStatus.text(of, what));
   }
 
   private static String seconds(@Nullable Object ms, long since) {
@@ -225,17 +198,10 @@ final class AutoscalingCommand extends AdminCommand {
     if (json) {
       return AdminServer.printable(now.copy().put("deployment", name).encode());
     }
-    Object from = before == null ? null : before.getValue("replicas");
-    boolean other = from != null && !from.equals(now.getValue("replicas"));
-    boolean decided = other && !Boolean.TRUE.equals(now.getValue("paused"));
-    return StatusTable.oneLine(name)
-        + " "
-        + line(
-            ServeStatus.number(now, "at_ms"),
-            from,
-            now.getValue("replicas"),
-            now.getValue("running"),
-            now.getValue("load"),
-            ServeStatus.text(now, decided ? "last_change" : "why"));
+    boolean decided =
+        before != null
+            && !Objects.equals(before.getValue("replicas"), now.getValue("replicas"))
+            && !Boolean.TRUE.equals(now.getValue("paused"));
+    return line(name, now, decided ? "last_change" : "told");
   }
 }

@@ -274,6 +274,7 @@ final class AutoscaledDeployments {
         inputs.fleet().paused(),
         now.reason().name(),
         now.why(),
+        now.told(),
         known.scaling.lastChange(),
         nowMs,
         now.untilNanos() == Long.MAX_VALUE ? null : nowMs + left,

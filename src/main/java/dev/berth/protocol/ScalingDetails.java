@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param paused whether an operator set their number, which holds
  * @param reason why it is not another number, a word
  * @param why the same for people
- * @param lastChange why its number was changed last, for people; empty before the first time
+ * @param told the same with its figures, a line
+ * @param lastChange the last decision that changed the number, a line; empty when there is none
  * @param atMs when this was so, in milliseconds since 1970
  * @param untilMs end of the delay that runs; null for none
  * @param reportMs age of the oldest report; null when nothing reports
@@ -30,6 +31,7 @@ public record ScalingDetails(
     boolean paused,
     String reason,
     String why,
+    String told,
     String lastChange,
     long atMs,
     @Nullable Long untilMs,

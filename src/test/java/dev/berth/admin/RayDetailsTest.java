@@ -152,7 +152,21 @@ class RayDetailsTest {
     for (int running : new int[] {1, 3, 5}) {
       ScalingDetails scaling =
           new ScalingDetails(
-              1, 10, 2, 7.5, running, 3, false, "DELAY", "why", "", 4_500, null, 10L, running - 1);
+              1,
+              10,
+              2,
+              7.5,
+              running,
+              3,
+              false,
+              "DELAY",
+              "why",
+              "",
+              "",
+              4_500,
+              null,
+              10L,
+              running - 1);
       DeploymentDetails deployment =
           new DeploymentDetails(
               "d",

@@ -69,7 +69,7 @@ class ServeJsonTest {
                     {"name": "cart", "status": "UPDATING", "trigger": "CONFIG_UPDATE_STARTED",
                      "message": "1 of 2", "version": "v2",
                      "config": {"user_config": {"k": [1, "x"]}},
-                     "target_replicas": 2, "dead": [], "replicas": [
+                     "target_replicas": 2, "autoscaling": null, "dead": [], "replicas": [
                       {"replica_id": "shop#cart#1", "node": "node-1", "phase": "RUNNING",
                        "version": "v2", "revision": 7, "routable": true, "started_ms": 1000, "reason": "none"}
                     ]}

@@ -35,7 +35,8 @@ class AutoscalingCommandTest {
             false,
             reason,
             why,
-            "more were wanted",
+            replicas + " replicas: " + why,
+            "2 -> 4",
             10_000,
             14_200L,
             800L,
@@ -66,8 +67,8 @@ class AutoscalingCommandTest {
     assertThat(instance.execute("autoscaling", "shop")).isZero();
     assertThat(instance.lines())
         .containsExactly(
-            "deployment | replicas | bounds | load | target | delay left | reports | why",
-            "shop/cart | 3/4 | 2..10 | 7.5 | 2 | 4.2 s | 0.8 s ago | another is wanted");
+            "deployment | replicas | bounds | load | target | delay left | report age | why",
+            "shop/cart | 3/4 | 2..10 | 7.5 | 2 | 4.2 s | 0.8 s | another is wanted");
     assertThat(instance.commands()).isEmpty();
   }
 
@@ -79,14 +80,14 @@ class AutoscalingCommandTest {
             ONE,
             200,
             """
-            {"decisions": [{"at_ms": 9000, "replicas": 4, "why": "more\\u001b[2J",
-              "inputs": {"total": 7.25, "fleet": {"target": 3, "running": 2}}}]}
+            {"decisions": [{"at_ms": 9000, "told": "3 -> 4 replicas: more\\u001b[2J",
+              "inputs": {"total": 7.25}}, 7]}
             """);
     assertThat(instance.execute("autoscaling", "shop", "cart")).isZero();
     assertThat(instance.lines())
         .hasSize(3)
         .last()
-        .isEqualTo("1970-01-01T00:00:09Z 3 -> 4 replicas, 2 running, load 7.3: more?[2J");
+        .isEqualTo("1970-01-01T00:00:09Z 3 -> 4 replicas: more?[2J");
 
     assertThat(instance.execute("autoscaling", "shop", "cart", "--json")).isZero();
     assertThat(instance.out.toString()).contains("\"total\" : 7.25");
@@ -105,9 +106,9 @@ class AutoscalingCommandTest {
     assertThat(instance.execute("autoscaling", "shop", "--watch")).isZero();
     assertThat(instance.lines())
         .containsExactly(
-            "shop/cart 1970-01-01T00:00:10Z 2 replicas, 2 running, load 7.5: as many are wanted",
-            "shop/cart 1970-01-01T00:00:10Z 2 -> 4 replicas, 2 running, load 7.5: more were wanted",
-            "shop/cart 1970-01-01T00:00:10Z 4 replicas, 4 running, load 7.5: as many are wanted",
+            "shop/cart 1970-01-01T00:00:10Z 2 replicas: as many are wanted",
+            "shop/cart 1970-01-01T00:00:10Z 2 -> 4",
+            "shop/cart 1970-01-01T00:00:10Z 4 replicas: as many are wanted",
             "shop/cart: gone");
     assertThat(instance.err)
         .hasToString("berth: no answer now: status 503\nberth: it answers again\n");

@@ -249,7 +249,7 @@ class CommandLineTest {
     assertThat(execute()).isEqualTo(2);
     assertThat(err.toString())
         .startsWith(
-            "Missing command: one of run, validate, deploy, status, config, scale, history, rollback,"
+            "Missing command: one of run, validate, deploy, status, config, scale, autoscaling, history, rollback,"
                 + " logs, ledger, explain, shutdown, drain, schema, completion");
     assertThat(execute("serve")).isEqualTo(2);
     assertThat(execute("validate")).isEqualTo(2);

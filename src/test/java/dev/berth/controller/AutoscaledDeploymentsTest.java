@@ -206,7 +206,9 @@ class AutoscaledDeploymentsTest {
     assertThat(view.now().target()).isEqualTo(2);
     assertThat(view.now().load()).isBetween(7.0, 8.0);
     assertThat(view.now().paused()).isFalse();
-    assertThat(view.now().lastChange()).isEqualTo("more were wanted for upscale_delay_s");
+    assertThat(view.now().lastChange())
+        .matches(
+            "1 -> [234] replicas, 1 running, load [0-9.]+: more were wanted for upscale_delay_s");
     assertThat(view.now().reportMs()).isZero();
     assertThat(details()).isEqualTo(view.now());
   }

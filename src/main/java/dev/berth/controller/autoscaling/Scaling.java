@@ -237,12 +237,12 @@ public final class Scaling {
     return List.copyOf(decisions);
   }
 
-  /** Why the number was changed last; empty when that is not known. */
+  /** The last that changed the number, in a line; empty when there is none. */
   public String lastChange() {
     return decisions.stream()
         .filter(ScalingDecision::changes)
         .findFirst()
-        .map(ScalingDecision::why)
+        .map(ScalingDecision::told)
         .orElse("");
   }
 

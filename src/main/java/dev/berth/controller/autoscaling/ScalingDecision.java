@@ -1,5 +1,7 @@
 package dev.berth.controller.autoscaling;
 
+import java.util.Locale;
+
 /**
  * One decision with its reasons.
  *
@@ -80,6 +82,14 @@ public record ScalingDecision(
         && reason == earlier.reason
         && replicas == earlier.replicas
         && !earlier.changes();
+  }
+
+  /** The same in a line: from how many replicas to how many, of what load, and why. */
+  public String told() {
+    Fleet fleet = inputs.fleet();
+    String from = changes() ? fleet.target() + " -> " : "";
+    String of = "%s%d replicas, %d running, load %.1f: %s";
+    return String.format(Locale.ROOT, of, from, replicas, fleet.running(), inputs.total(), why());
   }
 
   /** What decided, in a sentence, with what the policy did wrong. */

@@ -33,7 +33,8 @@ public final class ScalingJson {
 
   /** One decision, and why in a sentence. */
   static JsonObject of(ScalingDecision decision, LongUnaryOperator wall) {
-    JsonObject json = ServeJson.of(decision).put("why", decision.why());
+    JsonObject json =
+        ServeJson.of(decision).put("why", decision.why()).put("told", decision.told());
     JsonObject state = json.getJsonObject("state");
     state.remove("wants");
     if (decision.state().direction() == 0) {
