@@ -42,7 +42,7 @@ final class ApplicationLoader {
       }
       code.close();
       Map<DeploymentId, Settings> settings = settings(source, same.application());
-      return new Builds.Read(same, same.built(settings, config.routePrefix()));
+      return new Builds.Read(same, same.built(settings, config));
     } catch (RuntimeException | Error failed) {
       code.close(failed);
       throw failed;

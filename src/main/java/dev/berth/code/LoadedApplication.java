@@ -4,7 +4,10 @@ import dev.berth.api.Application;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
+import dev.berth.config.AutoscalingOptions;
+import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.DeploymentTarget;
@@ -39,10 +42,16 @@ public record LoadedApplication(
   /**
    * An application whose builder was called elsewhere, with no jars of its own.
    *
-   * @throws StartFailedException when the file names a deployment that the code has not
+   * @throws ConfigException when the file names a deployment that the code has not, or a policy
+   *     that is none
    */
   public static LoadedApplication of(
       ApplicationConfig config, Application application, ServeConfig file) {
+    List<Problem> problems = new ArrayList<>();
+    PolicyClasses.check(config, LoadedApplication.class.getClassLoader(), problems);
+    if (!problems.isEmpty()) {
+      throw new ConfigException(problems);
+    }
     return new LoadedApplication(
         "given",
         config,
@@ -70,18 +79,20 @@ public record LoadedApplication(
 
   /** As the controller is told of it. */
   public BuiltApplication built() {
-    return built(settings, config.routePrefix());
+    return built(settings, config);
   }
 
   /** As the controller is told of it when it is to run with other settings than its own. */
-  BuiltApplication built(Map<DeploymentId, Settings> wanted, @Nullable String routePrefix) {
+  BuiltApplication built(Map<DeploymentId, Settings> wanted, ApplicationConfig as) {
     List<DeploymentTarget> targets = new ArrayList<>();
     wanted.forEach(
         (id, value) ->
             targets.add(
                 new DeploymentTarget(
-                    id, build, DeploymentVersions.of(build, value, routePrefix), value)));
-    return new BuiltApplication(build, application.ingress(), targets);
+                    id, build, DeploymentVersions.of(build, value, as.routePrefix()), value)));
+    Settings policy = as.settings().find(ApplicationConfig.AUTOSCALING_POLICY);
+    boolean decides = AutoscalingOptions.policyClass(policy) != null;
+    return new BuiltApplication(build, application.ingress(), targets, decides ? policy : null);
   }
 
   /** Gives its jars back; classes of it that were not yet loaded cannot be from now on. */

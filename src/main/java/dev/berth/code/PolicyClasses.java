@@ -6,12 +6,13 @@ import dev.berth.config.AutoscalingOptions;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Settings;
+import dev.berth.controller.PolicySource;
 import java.lang.reflect.Modifier;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The autoscaling policies that a file names: looked at, and not yet made. */
+/** The autoscaling policies that a file names. */
 final class PolicyClasses {
   private static final String EXPECTED =
       "a public class that implements dev.berth.api.spi.AutoscalingPolicy, with a public"
@@ -45,6 +46,24 @@ final class PolicyClasses {
       problems.add(
           config.source().problem(path + ".policy_function", name + ": " + wrong, EXPECTED));
     }
+  }
+
+  /**
+   * Makes one. Runs user code.
+   *
+   * @throws Exception what its constructor threw, among others
+   */
+  static AutoscalingPolicy make(PolicySource source, ClassLoader loader) throws Exception {
+    Class<?> found = Class.forName(source.className(), true, loader);
+    Map<String, @Nullable Object> arguments =
+        source.settings().get(AutoscalingOptions.POLICY_KWARGS);
+    Object made;
+    try {
+      made = found.getConstructor(Map.class).newInstance(arguments);
+    } catch (NoSuchMethodException takesNothing) {
+      made = found.getConstructor().newInstance();
+    }
+    return (AutoscalingPolicy) made;
   }
 
   private static @Nullable String wrong(String name, boolean arguments, ClassLoader loader) {

@@ -1,10 +1,14 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.api.spi.AutoscalingPolicy.Context;
 import dev.berth.config.DeploymentConfig;
+import dev.berth.controller.ControllerAction.AskPolicy;
 import dev.berth.controller.ControllerAction.Decided;
 import dev.berth.controller.ControllerAction.Rescale;
+import dev.berth.controller.ControllerEvent.PolicyAnswered;
 import dev.berth.controller.autoscaling.Fleet;
+import dev.berth.controller.autoscaling.PolicyAnswer;
 import dev.berth.controller.autoscaling.Scaling;
 import dev.berth.controller.autoscaling.ScalingDecision;
 import dev.berth.controller.autoscaling.ScalingInputs;
@@ -13,10 +17,14 @@ import dev.berth.controller.autoscaling.ScalingRules;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
 import dev.berth.protocol.ScalingDetails;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -29,16 +37,30 @@ final class AutoscaledDeployments {
   /** Reports that come within it are looked at together. Source: Ray Serve's control loop. */
   static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
+  /** From one ask of a policy to the next. */
+  static final long ASK_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** A policy's state that changes alone is kept so often: each time is a write to the disk. */
+  static final long KEEP_STATE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
   /** One of them, by the target that its rules are of. */
   private static final class Followed {
     final DeploymentState deployment;
     final Scaling scaling;
     DeploymentTarget target;
+    @Nullable PolicySource source; // null where the ratio decides
+    @Nullable PolicyAnswer answer; // its policy's last
+    @Nullable String policyState;
+    long askedNanos;
+    long keptNanos;
 
-    Followed(DeploymentState deployment, Scaling scaling) {
+    Followed(DeploymentState deployment, Scaling scaling, long nowNanos) {
       this.deployment = deployment;
       this.scaling = scaling;
       this.target = deployment.target;
+      this.keptNanos = nowNanos;
+      Autoscaled kept = deployment.application.autoscaled.get(deployment.id.name());
+      this.policyState = kept == null ? null : kept.policyState();
     }
   }
 
@@ -132,14 +154,77 @@ final class AutoscaledDeployments {
       known.target = deployment.target;
       known.scaling.rules(ScalingRules.of(deployment.target.settings()));
     }
-    ScalingDecision decision = known.scaling.decide(fleet(deployment), null, turn.nowNanos);
+    consult(known, turn);
+    ScalingDecision decision = known.scaling.decide(fleet(deployment), known.answer, turn.nowNanos);
     turn.add(new Decided(deployment.id, known.scaling.rules(), decision));
-    if (decision.changes()) {
-      Autoscaled now = new Autoscaled(decision.replicas(), false, null);
-      deployment.application.autoscaled.put(deployment.id.name(), now);
-      turn.add(new Rescale(epoch, deployment.id, now, decision));
-    }
+    keep(known, decision, turn);
     return decision;
+  }
+
+  private void keep(Followed known, ScalingDecision decision, Turn turn) {
+    DeploymentState deployment = known.deployment;
+    Autoscaled kept = deployment.application.autoscaled.get(deployment.id.name());
+    boolean remembers =
+        !Objects.equals(known.policyState, kept == null ? null : kept.policyState())
+            && turn.nowNanos - known.keptNanos >= KEEP_STATE_NANOS
+            && !decision.inputs().fleet().paused();
+    if (decision.changes() || remembers) {
+      Autoscaled now = new Autoscaled(decision.replicas(), false, known.policyState);
+      known.keptNanos = turn.nowNanos;
+      deployment.application.autoscaled.put(deployment.id.name(), now);
+      turn.add(new Rescale(epoch, deployment.id, now, decision.changes() ? decision : null));
+    }
+  }
+
+  // --- policies of users' own ---
+
+  /** Asks the policy of a deployment if it is time; meanwhile its last answer holds. */
+  private void consult(Followed known, Turn turn) {
+    PolicySource source = PolicySource.of(known.deployment);
+    if (!Objects.equals(source, known.source)) {
+      known.source = source;
+      known.answer = source == null ? null : PolicyAnswer.NOTHING;
+      known.askedNanos = turn.nowNanos; // by then all are there that it decides for
+    }
+    if (source == null || turn.nowNanos - known.askedNanos < ASK_NANOS) {
+      return;
+    }
+    List<Context> contexts = new ArrayList<>();
+    for (DeploymentId id : known.deployment.application.deployments.keySet()) {
+      Followed each = followed.get(id);
+      if (each != null && source.equals(each.source)) { // itself, or all that one decides for
+        each.askedNanos = turn.nowNanos;
+        contexts.add(context(each, source, turn.nowNanos));
+      }
+    }
+    turn.add(new AskPolicy(epoch, source, contexts));
+  }
+
+  private static Context context(Followed of, PolicySource source, long nowNanos) {
+    JsonObject kept = of.policyState == null ? new JsonObject() : new JsonObject(of.policyState);
+    JsonObject own = kept.getJsonObject(source.className(), new JsonObject());
+    return of.scaling.context(of.deployment.id, fleet(of.deployment), own.getMap(), nowNanos);
+  }
+
+  /** A policy was asked: what one of an older build says does not count. */
+  void answered(PolicyAnswered event, Turn turn) {
+    event
+        .replies()
+        .forEach(
+            (id, reply) -> {
+              Followed each = followed.get(id);
+              if (each != null && event.source().equals(each.source)) {
+                each.answer = reply.answer();
+                each.policyState = reply.state() == null ? each.policyState : reply.state();
+                turn.touch(each.deployment);
+              }
+            });
+  }
+
+  /** When its policy is asked next. */
+  long nextAskNanos(DeploymentState deployment) {
+    Followed known = followed.get(deployment.id);
+    return known == null || known.source == null ? Long.MAX_VALUE : known.askedNanos + ASK_NANOS;
   }
 
   private Followed follow(DeploymentState deployment, long nowNanos) {
@@ -147,7 +232,7 @@ final class AutoscaledDeployments {
     Scaling scaling = new Scaling(rules, silentNanos, nowNanos);
     expected.forEach(node -> scaling.expect(node, nowNanos));
     reports.of(deployment.id).forEach((node, report) -> take(scaling, node, report, nowNanos));
-    return new Followed(deployment, scaling);
+    return new Followed(deployment, scaling, nowNanos);
   }
 
   private static Fleet fleet(DeploymentState deployment) {

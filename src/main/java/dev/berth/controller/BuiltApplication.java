@@ -1,6 +1,8 @@
 package dev.berth.controller;
 
+import dev.berth.config.keys.Settings;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the code of an application gave.
@@ -9,8 +11,16 @@ import java.util.List;
  * @param ingress the deployment that answers
  * @param targets in the order of the code; settings are the file's over the code's, their number of
  *     replicas at the target capacity
+ * @param policy that decides for all deployments that autoscale; null when each is for itself
  */
-public record BuiltApplication(String build, String ingress, List<DeploymentTarget> targets) {
+public record BuiltApplication(
+    String build, String ingress, List<DeploymentTarget> targets, @Nullable Settings policy) {
+
+  /** One without a policy of its own. */
+  public BuiltApplication(String build, String ingress, List<DeploymentTarget> targets) {
+    this(build, ingress, targets, null);
+  }
+
   public BuiltApplication {
     targets = List.copyOf(targets);
   }

@@ -101,6 +101,8 @@ public final class Controller {
       applications.built(built, turn);
     } else if (event instanceof ControllerEvent.BuildFailed failed) {
       applications.buildFailed(failed, turn);
+    } else if (event instanceof ControllerEvent.PolicyAnswered answered) {
+      autoscaled.answered(answered, turn);
     } else if (event instanceof ControllerEvent.Inventory inventory) {
       applications.inventory(inventory, turn);
     } else if (event instanceof OfReplica happened && !recovery.keep(happened)) {

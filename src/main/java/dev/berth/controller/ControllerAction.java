@@ -1,6 +1,7 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.api.spi.AutoscalingPolicy.Context;
 import dev.berth.controller.autoscaling.ScalingDecision;
 import dev.berth.controller.autoscaling.ScalingRules;
 import dev.berth.protocol.ApplicationStatus;
@@ -10,6 +11,7 @@ import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.StatusTrigger;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -58,10 +60,11 @@ public sealed interface ControllerAction {
       implements Command {}
 
   /**
-   * The load of a deployment asks for another number of replicas, which is to be kept.
+   * The load of a deployment asks for another number of replicas, or its policy has another state,
+   * which is to be kept.
    *
    * @param now null when its number follows its load no more
-   * @param decision that made it; null when there is none
+   * @param decision that made it; null when there is none, and the number is as it was
    */
   record Rescale(
       Epoch epoch,
@@ -76,6 +79,13 @@ public sealed interface ControllerAction {
 
   /** An instance told of the load of deployments, and that was not known yet. */
   record Reported(HandleMetricBatch batch) implements ControllerAction {}
+
+  /** Ask a policy of the user's own, off the loop, and tell what it answers. */
+  record AskPolicy(Epoch epoch, PolicySource source, List<Context> contexts) implements Command {
+    public AskPolicy {
+      contexts = List.copyOf(contexts);
+    }
+  }
 
   /** A deployment is gone: its routers may go, and who waits there is told. */
   record Forget(Epoch epoch, DeploymentId deployment) implements Command {}

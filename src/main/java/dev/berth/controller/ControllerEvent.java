@@ -1,9 +1,11 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.controller.autoscaling.PolicyReply;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaPhase;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** What the controller is told. */
@@ -31,6 +33,18 @@ public sealed interface ControllerEvent {
    * @param reason one line, for people
    */
   record BuildFailed(String application, long revision, String reason) implements ControllerEvent {}
+
+  /**
+   * A policy was asked.
+   *
+   * @param replies of each deployment that it was asked for
+   */
+  record PolicyAnswered(PolicySource source, Map<DeploymentId, PolicyReply> replies)
+      implements ControllerEvent {
+    public PolicyAnswered {
+      replies = Map.copyOf(replies);
+    }
+  }
 
   /** Something happened to one replica. */
   sealed interface OfReplica extends ControllerEvent {

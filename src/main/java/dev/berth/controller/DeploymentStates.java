@@ -175,7 +175,7 @@ final class DeploymentStates {
       retarget(deployment, deployment.target.withReplicas(decision.replicas()), false, turn);
       deployment.progress = deployment.progress.with(deployment.progress.standing().byLoad());
     }
-    return decision.wakeNanos();
+    return Math.min(decision.wakeNanos(), autoscaled.nextAskNanos(deployment));
   }
 
   /** Of a deployment something was reported: it is looked at then, at the latest. */

@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
+import dev.berth.code.Policies;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.LoggingOptions;
 import dev.berth.config.keys.Settings;
@@ -21,6 +22,7 @@ final class InstanceActions implements Consumer<ControllerAction> {
 
   final EpochGate gate = new EpochGate();
   private final Builds builds;
+  private final Policies policies;
   private final InstanceReplicas replicas;
   private final InstanceRouters deployments;
   private final RoutingLink routing;
@@ -37,6 +39,7 @@ final class InstanceActions implements Consumer<ControllerAction> {
    */
   InstanceActions(
       Builds builds,
+      Policies policies,
       InstanceReplicas replicas,
       InstanceRouters deployments,
       RoutingLink routing,
@@ -45,6 +48,7 @@ final class InstanceActions implements Consumer<ControllerAction> {
       Consumer<ControllerAction.Announce> announced,
       Consumer<ControllerAction.Rescale> rescaled) {
     this.builds = builds;
+    this.policies = policies;
     this.replicas = replicas;
     this.deployments = deployments;
     this.routing = routing;
@@ -82,6 +86,8 @@ final class InstanceActions implements Consumer<ControllerAction> {
     } else if (action instanceof ControllerAction.Rescale rescale) {
       transitions.rescaled(rescale);
       rescaled.accept(rescale);
+    } else if (action instanceof ControllerAction.AskPolicy ask) {
+      policies.ask(ask);
     } else if (action instanceof ControllerAction.AnnounceReplica announce) {
       transitions.announce(announce);
     } else if (action instanceof ControllerAction.StartReplica start) {
@@ -107,6 +113,7 @@ final class InstanceActions implements Consumer<ControllerAction> {
     } else if (action instanceof ControllerAction.Forget forget) {
       routing.publisher().forget(forget.deployment());
       deployments.forget(forget.deployment());
+      policies.forget(forget.deployment());
       log.level(loggerOf(forget.deployment()), null);
     } else if (action instanceof ControllerAction.RouteTo route) {
       routes.route(route);

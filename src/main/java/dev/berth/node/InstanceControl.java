@@ -3,6 +3,7 @@ package dev.berth.node;
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
+import dev.berth.code.Policies;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
@@ -98,6 +99,7 @@ final class InstanceControl {
   private final DataPlane requests;
   private final Function<Settings, @Nullable LogEncoding> accessEncoding;
   final Builds builds;
+  private final Policies policies;
   final InstanceRouters deployments;
   final InstanceReplicas replicas;
   final Routes routes;
@@ -128,6 +130,7 @@ final class InstanceControl {
             on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
             this::show);
     builds = new Builds(on.threads, control, on.serve, this::tell, this::gone);
+    policies = new Policies(on.threads, control, builds, this::tell);
     replicas =
         new InstanceReplicas(
             requests,
@@ -142,6 +145,7 @@ final class InstanceControl {
     actions =
         new InstanceActions(
             builds,
+            policies,
             replicas,
             deployments,
             routing,
@@ -190,6 +194,7 @@ final class InstanceControl {
 
   private void gone(LoadedApplication code) {
     deployments.forgetUnwanted(code);
+    policies.gone(code);
     on.serve.removeUnusedJars();
   }
 
@@ -243,6 +248,7 @@ final class InstanceControl {
     on.meters.addGauge("berth_idempotent_answers", on.serve::keptAnswers);
     on.meters.addGauge("berth_idempotent_answers_limit", () -> DesiredState.MOST_ANSWERS);
     on.meters.addCounter("berth_stale_commands", actions.gate::refused);
+    on.meters.addCounter("berth_policy_failures", policies::failures);
     on.meters.addCounter("berth_controller_restarts", plane::restarts);
     return plane.start(on.serve.term());
   }

@@ -20,7 +20,9 @@ public interface HookThreads {
     RECONFIGURE,
     STOP,
     /** Checks a replica's health. */
-    HEALTH
+    HEALTH,
+    /** Asks an autoscaling policy. */
+    POLICY
   }
 
   /**

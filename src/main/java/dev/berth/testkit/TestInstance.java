@@ -3,8 +3,10 @@ package dev.berth.testkit;
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
+import dev.berth.code.Policies;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.LimitOptions;
+import dev.berth.config.MetricsOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
@@ -13,12 +15,15 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.Epoch;
+import dev.berth.metrics.MetricsPusher;
+import dev.berth.metrics.MetricsPusher.Rhythm;
 import dev.berth.metrics.Registration;
 import dev.berth.node.DataPlane;
 import dev.berth.node.InstanceLimits;
 import dev.berth.node.InstanceReplicas;
 import dev.berth.node.InstanceRouters;
 import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.Explanations;
@@ -27,6 +32,7 @@ import dev.berth.protocol.port.LoopPorts;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLoop;
+import dev.berth.routing.DeploymentRouter;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -68,12 +74,17 @@ final class TestInstance {
   private final TestLoops.Loop control;
   private final Epoch epoch = new Epoch(1, NODE);
   private final Controller controller;
-  private final Map<DeploymentId, Set<String>> started = new HashMap<>(); // ids of replicas
+  private final Policies policies;
+  private final MetricsPusher pusher;
+  private final long sampleNanos;
+  private final Set<String> started = new HashSet<>(); // ids of replicas
+  private final Map<DeploymentId, Integer> places = new HashMap<>(); // more that may start
   private final Map<String, StartReplica> held = new LinkedHashMap<>(); // what waits for the test
   final Map<String, String> failures = new ConcurrentHashMap<>(); // by application
   private final long patienceNanos; // of real time
   private long nextTick = ReplicaLoop.TICK_NANOS;
   private long nextSweep = SWEEP_NANOS;
+  private long nextSample;
 
   TestInstance(int eventLoops, long seed, Duration patience, Settings options) {
     patienceNanos = patience.toNanos();
@@ -114,11 +125,15 @@ final class TestInstance {
       TestLoops.Loop loop = serving.get(index);
       plane.receive(index, (address, receiver) -> bus.consume(address, loop, receiver));
     }
+    sampleNanos = options.get(MetricsOptions.RECORD_INTERVAL_MS).toNanos();
+    Rhythm rhythm = // a request that waits for a first replica is told without any time passing
+        new Rhythm(Duration.ZERO, options.get(MetricsOptions.PUSH_INTERVAL_MS));
+    pusher =
+        new MetricsPusher(NODE, 1, rhythm, rhythm, MetricsPusher.DEFAULT_MAX_REPORT_BYTES, time);
+    pusher.onSignal(() -> control.execute(() -> push(pusher.signalBatch())));
     deployments =
         new InstanceRouters(
-            plane.routers(),
-            options.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
-            shown -> NOT_SHOWN);
+            plane.routers(), options.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(), this::show);
     builds =
         new Builds(
             threads,
@@ -126,6 +141,7 @@ final class TestInstance {
             (application, revision) -> null, // all are built by the test
             this::tell,
             code -> {});
+    policies = new Policies(threads, control, builds, this::tell);
     replicas =
         new InstanceReplicas(
             plane,
@@ -153,6 +169,19 @@ final class TestInstance {
 
   // --- the control plane ---
 
+  private Registration show(DeploymentRouter router) {
+    router.whenWanted(() -> pusher.signal(router.deployment()));
+    return pusher.register(router);
+  }
+
+  /** Tells the controller of the handles, as the server does each push interval. */
+  private void push(@Nullable HandleMetricBatch batch) {
+    if (batch != null) {
+      controller.on(batch, time.getAsLong()).forEach(this::apply);
+      pusher.settled(batch.sequence(), epoch.term());
+    }
+  }
+
   private void tell(ControllerEvent event) {
     if (event instanceof ControllerEvent.ReplicaFailed failed) { // the server would try again
       String id = failed.replicaId();
@@ -174,7 +203,15 @@ final class TestInstance {
     } else if (action instanceof ControllerAction.Build build) {
       builds.build(build);
     } else if (action instanceof ControllerAction.Configure configure) {
-      deployments.configure(configure.target());
+      DeploymentTarget target = configure.target();
+      places.putIfAbsent(target.id(), target.settings().get(DeploymentConfig.NUM_REPLICAS));
+      deployments.configure(target);
+    } else if (action instanceof ControllerAction.Rescale rescale && rescale.decision() != null) {
+      int from = rescale.decision().inputs().fleet().target();
+      places.merge(
+          rescale.deployment(), Math.max(0, rescale.decision().replicas() - from), Integer::sum);
+    } else if (action instanceof ControllerAction.AskPolicy ask) {
+      policies.ask(ask);
     } else if (action instanceof ControllerAction.Forget forget) {
       deployments.forget(forget.deployment());
     }
@@ -182,11 +219,13 @@ final class TestInstance {
 
   /** A deployment gets the replicas it is to have; what would replace them waits for the test. */
   private void startOrHold(StartReplica start) {
-    DeploymentTarget target = start.target();
-    Set<String> its = started.computeIfAbsent(target.id(), id -> new HashSet<>());
-    if (its.contains(start.replicaId())
-        || its.size() < target.settings().get(DeploymentConfig.NUM_REPLICAS)) {
-      its.add(start.replicaId());
+    DeploymentId deployment = start.target().id();
+    int left = places.getOrDefault(deployment, 0);
+    if (!started.contains(start.replicaId()) && left > 0) {
+      places.put(deployment, left - 1);
+      started.add(start.replicaId());
+    }
+    if (started.contains(start.replicaId())) {
       replicas.start(start);
     } else {
       held.put(start.replicaId(), start);
@@ -218,7 +257,7 @@ final class TestInstance {
     failures.clear();
     control.execute(
         () -> {
-          held.forEach((id, start) -> started.get(start.target().id()).add(id));
+          started.addAll(held.keySet());
           List<StartReplica> starts = List.copyOf(held.values());
           held.clear();
           starts.forEach(replicas::start);
@@ -351,6 +390,10 @@ final class TestInstance {
   private void tick() {
     nextTick = (time.getAsLong() / ReplicaLoop.TICK_NANOS + 1) * ReplicaLoop.TICK_NANOS;
     control.execute(this::wake);
+    if (time.getAsLong() >= nextSample) {
+      nextSample = time.getAsLong() + sampleNanos;
+      control.execute(() -> push(pusher.tick()));
+    }
     for (int index = 0; index < serving.size(); index++) {
       int each = index;
       serving.get(index).execute(() -> plane.tickExactly(each));

@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
+import dev.berth.code.Policies;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.ServeConfig;
@@ -218,6 +219,8 @@ public final class SimulatedProcess {
       actions =
           new InstanceActions(
               builds,
+              new Policies(
+                  around.hooks, around.control, builds, event -> around.tell.accept(node, event)),
               replicas,
               deployments,
               routing,

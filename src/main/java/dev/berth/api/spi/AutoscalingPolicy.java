@@ -13,12 +13,13 @@ import org.jspecify.annotations.Nullable;
  * made once, by a constructor that takes the map of {@code policy_kwargs} or by one that takes
  * nothing.
  *
- * <p>What it must keep to: it answers from what it is shown and keeps what it wants to remember in
- * its state; it does not wait long, for it is given up then. What Berth does with its answer, as
- * Ray Serve does: scaling factors, bounds and delays are applied afterwards, and a deployment
- * without replicas that has requests gets its first one at once, whatever the policy says. An
- * answer that is none (null, no number, negative, beyond 10 000), an exception and a timeout change
- * nothing; they are counted, and shown with the decision.
+ * <p>It is asked once a second, one ask at a time, on a thread that may block; while it answers its
+ * last answer holds. What it must keep to: it answers from what it is shown and keeps what it wants
+ * to remember in its state; after 10 s without an answer it is interrupted, and asked again when it
+ * has ended. What Berth does with its answer, as Ray Serve does: scaling factors, bounds and delays
+ * are applied afterwards, and a deployment without replicas that has requests gets its first one at
+ * once, whatever the policy says. An answer that is none (null, no number, negative, beyond 10
+ * 000), an exception and a timeout change nothing; they are counted, and shown with the decision.
  *
  * <p>Source: Ray Serve's custom autoscaling policies and AutoscalingContext.
  */
@@ -42,8 +43,9 @@ public interface AutoscalingPolicy {
    * What a policy wants.
    *
    * @param replicas so many, a fraction being rounded up after the scaling factor
-   * @param state shown to it the next time, also by a later controller: what JSON can say, of
-   *     strings, numbers, booleans, lists and maps
+   * @param state shown to it the next time, also by a later controller, which may have one that is
+   *     10 s old: maps, lists, strings, booleans, null, int, long and finite double, at most 16 384
+   *     characters of JSON and 32 levels
    */
   record Answer(double replicas, Map<String, @Nullable Object> state) {
     public Answer {

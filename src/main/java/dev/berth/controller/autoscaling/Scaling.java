@@ -1,5 +1,7 @@
 package dev.berth.controller.autoscaling;
 
+import dev.berth.api.DeploymentId;
+import dev.berth.api.spi.AutoscalingPolicy.Context;
 import dev.berth.config.AutoscalingOptions.Aggregation;
 import dev.berth.controller.autoscaling.ScalingInputs.Knowledge;
 import dev.berth.controller.autoscaling.ScalingInputs.Source;
@@ -154,8 +156,9 @@ public final class Scaling {
     ScalingDecision decision =
         Autoscaler.decide(rules, inputs(fleet, policy, nowNanos), state, nowNanos);
     state = decision.state();
-    failures += policy != null && policy.failure() != null ? 1 : 0;
     ScalingDecision before = last;
+    boolean asked = before == null || before.inputs().policy() != policy; // and not the same again
+    failures += asked && policy != null && policy.failure() != null ? 1 : 0;
     last = decision;
     if (before == null || !decision.repeats(before)) {
       decisions.addFirst(decision);
@@ -170,6 +173,23 @@ public final class Scaling {
   public ScalingDecision look(Fleet fleet, long nowNanos) {
     PolicyAnswer policy = last == null ? null : last.inputs().policy();
     return Autoscaler.decide(rules, inputs(fleet, policy, nowNanos), state, nowNanos);
+  }
+
+  /** As a policy of the user's own is shown it. */
+  public Context context(
+      DeploymentId deployment, Fleet fleet, Map<String, @Nullable Object> state, long nowNanos) {
+    ScalingInputs inputs = inputs(fleet, null, nowNanos);
+    return new Context(
+        deployment,
+        fleet.running(),
+        fleet.target(),
+        rules.minReplicas(),
+        rules.maxReplicas(),
+        rules.target(),
+        inputs.total(),
+        inputs.latest(),
+        Map.of(),
+        state);
   }
 
   /** What a decision would be made from now; of it a policy is told. */

@@ -151,7 +151,7 @@ class ScalingReplayTest {
   void whatABatchDoesNotNameIsAsItWas() throws Exception {
     configure(
         MODEL,
-        "autoscaling_config: {max_replicas: 10, upscale_delay_s: 0, downscale_delay_s: 5,"
+        "autoscaling_config: {max_replicas: 10, upscale_delay_s: 0, downscale_delay_s: 20,"
             + " look_back_period_s: 2}");
     load(8, 20);
     load(0, 1);

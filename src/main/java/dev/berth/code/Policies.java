@@ -1,0 +1,240 @@
+package dev.berth.code;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.api.spi.AutoscalingPolicy;
+import dev.berth.api.spi.AutoscalingPolicy.Answer;
+import dev.berth.api.spi.AutoscalingPolicy.Context;
+import dev.berth.controller.ControllerAction.AskPolicy;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerEvent.PolicyAnswered;
+import dev.berth.controller.PolicySource;
+import dev.berth.controller.autoscaling.PolicyAnswer;
+import dev.berth.controller.autoscaling.PolicyReply;
+import dev.berth.protocol.UserFailure;
+import dev.berth.protocol.port.Loop;
+import dev.berth.replica.HookThreads;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Asks the autoscaling policies of applications, which is user code: on a hook thread of the
+ * application, and of each policy one ask at a time. One that comes meanwhile is passed over; after
+ * {@link #MOST_PASSED_OVER} of these the one under way is interrupted and counts as failed. So a
+ * policy that heeds no interrupt keeps one thread and not all. A policy is made by its first ask,
+ * and again when its code or its arguments are others. Belongs to the control loop.
+ */
+public final class Policies {
+  /** A controller asks once a second: so many seconds a policy has, a thread's wait included. */
+  static final int MOST_PASSED_OVER = 10;
+
+  /** Characters of a failure that decisions keep; the log has all of it. */
+  private static final int MOST_SHOWN = 300;
+
+  private static final PolicyReply NOTHING = new PolicyReply(PolicyAnswer.NOTHING, null);
+  private static final Logger LOG = LoggerFactory.getLogger(Policies.class);
+
+  private final HookThreads threads;
+  private final Loop control;
+  private final Builds builds;
+  private final Consumer<ControllerEvent> controller;
+  private final Map<PolicySource.Scope, Held> all = new HashMap<>();
+  private volatile long failures;
+
+  /**
+   * @param controller told what policies answer
+   */
+  public Policies(
+      HookThreads threads, Loop control, Builds builds, Consumer<ControllerEvent> controller) {
+    this.threads = threads;
+    this.control = control;
+    this.builds = builds;
+    this.controller = controller;
+  }
+
+  /** Asks a policy; the controller is told what it answers. */
+  public void ask(AskPolicy command) {
+    assert control.isHere();
+    PolicySource source = command.source();
+    Held held = all.get(source.scope());
+    if (held != null && !held.source.equals(source)) {
+      held.interrupt(); // nobody waits for what it says
+      held = null;
+    }
+    if (held != null && held.underWay) {
+      held.passOver(command.contexts());
+      return;
+    }
+    String application = source.scope().application();
+    LoadedApplication code = builds.acquire(application, source.build());
+    if (code == null) {
+      return; // another build is wanted by now, and asked for soon
+    }
+    Held asked = held == null ? new Held(source, code) : held;
+    all.put(source.scope(), asked);
+    asked.underWay = true;
+    try {
+      threads.run(application, HookThreads.Kind.POLICY, () -> asked.decide(command.contexts()));
+    } catch (RejectedExecutionException noThread) {
+      asked.end(failed(command.contexts(), noThread), noThread);
+    }
+  }
+
+  /** Nothing of a deployment is left: nobody waits for what is said of it. */
+  public void forget(DeploymentId deployment) {
+    assert control.isHere();
+    for (Held held : all.values()) {
+      PolicySource.Scope scope = held.source.scope();
+      if (scope.deployment() == null
+          ? scope.application().equals(deployment.application())
+          : scope.deployment().equals(deployment)) {
+        held.interrupt();
+      }
+    }
+  }
+
+  /** Nothing uses some code any more: nor are its policies asked. */
+  public void gone(LoadedApplication code) {
+    assert control.isHere();
+    all.values().removeIf(held -> held.code == code);
+  }
+
+  /** Asks that failed for some deployment. Any thread. */
+  public long failures() {
+    return failures;
+  }
+
+  private static Map<DeploymentId, PolicyReply> failed(List<Context> contexts, Throwable thrown) {
+    String why = StartFailedException.describe(thrown);
+    PolicyReply reply = PolicyReply.failed(why.substring(0, Math.min(why.length(), MOST_SHOWN)));
+    Map<DeploymentId, PolicyReply> all = new HashMap<>();
+    contexts.forEach(each -> all.put(each.deployment(), reply));
+    return all;
+  }
+
+  /** One policy. Its thread is interrupted while it runs user code, and at no other time. */
+  private final class Held {
+    final PolicySource source;
+    final LoadedApplication code;
+    private @Nullable AutoscalingPolicy policy; // of whichever thread asks
+    private @Nullable Thread thread; // under the lock, while user code runs
+    boolean underWay;
+    private int passedOver; // of the one under way
+    private boolean failing;
+
+    Held(PolicySource source, LoadedApplication code) {
+      this.source = source;
+      this.code = code;
+    }
+
+    // --- hook thread ---
+
+    void decide(List<Context> contexts) {
+      Thread here = Thread.currentThread();
+      ClassLoader before = here.getContextClassLoader();
+      synchronized (this) {
+        thread = here;
+      }
+      Map<DeploymentId, PolicyReply> replies;
+      Throwable thrown = null;
+      try {
+        ClassLoader own = code.classLoader();
+        ClassLoader loader = own == null ? Policies.class.getClassLoader() : own;
+        here.setContextClassLoader(loader);
+        AutoscalingPolicy made = policy;
+        policy = made == null ? PolicyClasses.make(source, loader) : made;
+        replies = replies(policy, contexts);
+      } catch (Throwable user) { // user code
+        thrown = user;
+        replies = failed(contexts, user);
+      }
+      here.setContextClassLoader(before);
+      synchronized (this) {
+        thread = null;
+      }
+      Thread.interrupted(); // whatever interrupted it is over with it
+      end(replies, thrown);
+    }
+
+    private Map<DeploymentId, PolicyReply> replies(AutoscalingPolicy of, List<Context> contexts) {
+      Map<DeploymentId, Context> asked = new LinkedHashMap<>();
+      contexts.forEach(each -> asked.put(each.deployment(), each));
+      DeploymentId one = source.scope().deployment();
+      Map<DeploymentId, Answer> answers =
+          one == null
+              ? of.decideAll(asked)
+              : Collections.singletonMap(one, of.decide(contexts.get(0)));
+      Map<DeploymentId, PolicyReply> replies = new HashMap<>();
+      for (DeploymentId id : asked.keySet()) {
+        boolean said = answers.containsKey(id);
+        replies.put(id, said ? reply(answers.get(id)) : NOTHING);
+      }
+      return replies;
+    }
+
+    private PolicyReply reply(@Nullable Answer answer) {
+      PolicyAnswer said = PolicyAnswer.of(answer);
+      try {
+        boolean fit = answer != null && said.failure() == null;
+        return new PolicyReply(
+            said, fit ? PolicyState.write(source.className(), answer.state()) : null);
+      } catch (IllegalArgumentException wrong) {
+        return PolicyReply.failed(String.valueOf(wrong.getMessage()));
+      }
+    }
+
+    private void end(Map<DeploymentId, PolicyReply> replies, @Nullable Throwable thrown) {
+      builds.release(code);
+      control.execute(() -> ended(replies, thrown));
+    }
+
+    // --- control loop ---
+
+    private void ended(Map<DeploymentId, PolicyReply> replies, @Nullable Throwable thrown) {
+      boolean late = passedOver >= MOST_PASSED_OVER;
+      underWay = false;
+      passedOver = 0;
+      if (!late) {
+        tell(replies, thrown);
+      }
+    }
+
+    void passOver(List<Context> contexts) {
+      if (++passedOver == MOST_PASSED_OVER) {
+        interrupt();
+        tell(failed(contexts, new TimeoutException("no answer in 10 s")), null);
+      }
+    }
+
+    synchronized void interrupt() {
+      if (thread != null) {
+        thread.interrupt();
+      }
+    }
+
+    private void tell(Map<DeploymentId, PolicyReply> replies, @Nullable Throwable thrown) {
+      String failure =
+          replies.values().stream()
+              .map(reply -> reply.answer().failure())
+              .filter(Objects::nonNull)
+              .findFirst()
+              .orElse(null);
+      failures += failure == null ? 0 : 1;
+      if (failure != null && !failing) {
+        Throwable shown = thrown == null ? null : UserFailure.legible(thrown);
+        LOG.warn("the autoscaling policy of {} failed: {}", source.scope(), failure, shown);
+      }
+      failing = failure != null;
+      controller.accept(new PolicyAnswered(source, replies));
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package dev.berth.controller;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.AutoscalingOptions;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.keys.Settings;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where an autoscaling policy of the user's own comes from: another source is another policy.
+ *
+ * @param scope what it decides for
+ * @param build identity of the code that has it
+ * @param settings its class and arguments
+ */
+public record PolicySource(Scope scope, String build, Settings settings) {
+
+  /**
+   * @param deployment null for all deployments of the application that autoscale
+   */
+  public record Scope(String application, @Nullable DeploymentId deployment) {
+    @Override
+    public String toString() {
+      return deployment == null ? application : deployment.toString();
+    }
+  }
+
+  public String className() {
+    return String.valueOf(AutoscalingOptions.policyClass(settings));
+  }
+
+  /** Of one that autoscales; null where the ratio of its requests to its target decides. */
+  static @Nullable PolicySource of(DeploymentState deployment) {
+    String application = deployment.id.application();
+    BuiltApplication built = deployment.application.built;
+    if (built != null && built.policy() != null) {
+      return new PolicySource(new Scope(application, null), built.build(), built.policy());
+    }
+    DeploymentTarget target = deployment.target;
+    Settings config = target.settings().get(DeploymentConfig.AUTOSCALING_CONFIG);
+    Settings own = config.find(AutoscalingOptions.POLICY);
+    return own == null || AutoscalingOptions.policyClass(own) == null
+        ? null
+        : new PolicySource(new Scope(application, target.id()), target.build(), own);
+  }
+}
