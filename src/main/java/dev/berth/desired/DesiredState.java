@@ -283,14 +283,7 @@ public final class DesiredState {
     Head then = next.withRevision(revision);
     return unlessEmpty(
         new DesiredChange(
-            index + 1,
-            changed,
-            removed,
-            news,
-            List.of(),
-            Map.of(),
-            AutoscaledNumbers.NONE,
-            then));
+            index + 1, changed, removed, news, List.of(), Map.of(), AutoscaledNumbers.NONE, then));
   }
 
   private static DesiredApplication first(String name, Wanted wanted, long revision, long nowMs) {

@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import static dev.berth.fakes.Submits.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
@@ -93,7 +94,7 @@ class AutoscaledStateTest extends ServeControlRig {
 
   @Test
   void commandsGoInTheirOrderAndAreNotCountedAmongWhatIsFound() {
-    Future<?> first = commands().deploy("b", "{name: b, route_prefix: /b, import_path: x.B}");
+    Future<?> first = submit(commands(), "b", "{name: b, route_prefix: /b, import_path: x.B}");
     control.autoscaled(ID, found(3));
     Future<?> second = commands().delete("a");
     assertThat(control.waitingCommands()).isEqualTo(2);
