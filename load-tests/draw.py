@@ -41,7 +41,7 @@ def line(axes, xs, values, label, colour, dashed=False, marker="o"):
               linestyle="--" if dashed else "-")
 
 
-def chart(theme, height):
+def chart(theme, height, columns=1):
     colours = THEMES[theme]
     plt.rcParams.update({
         "svg.fonttype": "none",  # text stays text
@@ -64,7 +64,7 @@ def chart(theme, height):
         "ytick.color": colours["ink"],
         "legend.frameon": False,
     })
-    figure, panels = plt.subplots(2, 1, figsize=(7.6, height), sharex=True)
+    figure, panels = plt.subplots(2, columns, figsize=(7.6, height), sharex="col")
     figure.patch.set_facecolor(colours["page"])
     return colours, figure, panels
 
@@ -171,7 +171,36 @@ def over_handles(measured, theme):
     return figure
 
 
-CHARTS = {"concurrency": ("curves.json", over_concurrency),
+def over_time(measured, theme):
+    pictures = measured["pictures"]
+    traces = list(dict.fromkeys(picture["trace"] for picture in pictures))
+    colours, figure, (replicas, waits) = chart(theme, 6.4, len(traces))
+    styles = {"Berth": (colours["berth"], "-"), "Berth, panic window": (colours["berth"], ":"),
+              "Berth, panic window, 60 s down": (colours["berth"], "--"),
+              "Ray Serve": (colours["spread"], "-"), "Knative": (colours["raw"], "--")}
+    for picture in pictures:
+        column = traces.index(picture["trace"])
+        minutes = [i * picture["every_s"] / 60 for i in range(len(picture["needed"]))]
+        colour, dash = styles[picture["scaler"]]
+        if picture["scaler"] == "Berth":
+            replicas[column].fill_between(minutes, picture["needed"], color=colours["grid"],
+                                          linewidth=0, label="offered, in replicas")
+        replicas[column].step(minutes, picture["running"], where="post", color=colour,
+                              linestyle=dash, linewidth=1.4, label=picture["scaler"])
+        waits[column].plot(minutes, picture["wait_s"], color=colour, linestyle=dash, linewidth=1.4)
+        replicas[column].set_title(picture["trace"])
+        waits[column].set_yscale("symlog", linthresh=1)
+        waits[column].set_ylim(bottom=0)
+        waits[column].yaxis.set_major_formatter(FuncFormatter(short))
+        waits[column].set_xlabel("minutes")
+    replicas[0].set_ylabel("replicas that run")
+    waits[0].set_ylabel("s in the queue (log)")
+    replicas[-1].legend(fontsize=7)
+    return figure
+
+
+CHARTS = {"autoscale": ("autoscale.json", over_time),
+          "concurrency": ("curves.json", over_concurrency),
           "offered-rate": ("curves.json", over_rate),
           "metrics-push": ("metrics-push.json", over_handles)}
 

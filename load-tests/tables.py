@@ -3,7 +3,7 @@
 Usage: tables.py FOLDER PAGE README
 
 FOLDER holds curves.json (of curves.sh), run.json and before.json (of run.sh), and what
-metrics-push.sh measures; what is not there leaves its tables as they are. Between
+metrics-push.sh and autoscale.sh measure; what is not there leaves its tables as they are. Between
 `<!-- NAME: begin -->` and `<!-- NAME: end -->` of PAGE, and of README, stands what this script
 wrote; the rest is not touched. Standard library only.
 """
@@ -287,6 +287,37 @@ def metrics_push_of_ray(run):
 # --- the files ---
 
 
+# --- autoscale.json ---
+
+
+def autoscale(measured):
+    rows = {}
+    for row in measured["compared"]:
+        rows.setdefault((row["trace"], row["scaler"]), {})[row["seeds"]] = row
+
+    def both(pair, key, decimals=0):
+        return f"{number(pair['before'][key], decimals)} / {number(pair['after'][key], decimals)}"
+
+    head = ["load", "by", "replica-seconds", "of them wasted", "late, %", "longest below need, s",
+            "overshoot"]
+    text = table(head, [
+        [trace, scaler, both(pair, "replica_s"), both(pair, "wasted_replica_s"),
+         both(pair, "late_percent", 2), both(pair, "behind_s"), both(pair, "overshoot", 1)]
+        for (trace, scaler), pair in rows.items()])
+    for other in ("Ray Serve", "Knative"):
+        counts = {"better": 0, "worse": 0, "mixed": 0}
+        for (trace, scaler), pair in rows.items():
+            for seeds, theirs in pair.items() if scaler == other else ():
+                ours = rows[trace, "Berth"][seeds]
+                signs = {(ours[key] > theirs[key]) - (ours[key] < theirs[key])
+                         for key in ("replica_s", "late_percent")} - {0}
+                counts["mixed" if len(signs) != 1 else "worse" if 1 in signs else "better"] += 1
+        text += (f"\n\nBeside {other}, by (replica-seconds, late): ours is better in "
+                 f"{counts['better']} of {sum(counts.values())}, worse in {counts['worse']}, one"
+                 f" each way or the same in {counts['mixed']}.")
+    return text
+
+
 def fill(file, source, parts):
     """Writes the tables of one run between their marks of one file."""
     if not source.exists():
@@ -314,6 +345,7 @@ def main(folder, page, readme):
     fill(page, folder / "before.json", {"before": before})
     fill(page, folder / "metrics-push.json", {"metrics push": metrics_push})
     fill(page, folder / "metrics-push-ray.json", {"metrics push of Ray": metrics_push_of_ray})
+    fill(page, folder / "autoscale.json", {"autoscale": autoscale})
     fill(readme, folder / "run.json", {"cost": cost})
 
 

@@ -156,7 +156,7 @@ final class AutoscaledDeployments {
     }
     consult(known, turn);
     ScalingDecision decision = known.scaling.decide(fleet(deployment), known.answer, turn.nowNanos);
-    turn.add(new Decided(deployment.id, known.scaling.rules(), decision));
+    turn.add(new Decided(deployment.id, known.scaling.rules(), decision, known.scaling.failures()));
     keep(known, decision, turn);
     return decision;
   }

@@ -73,8 +73,13 @@ public sealed interface ControllerAction {
       @Nullable ScalingDecision decision)
       implements Command {}
 
-  /** How many replicas a deployment is to have was decided, be it as many as before. */
-  record Decided(DeploymentId deployment, ScalingRules rules, ScalingDecision decision)
+  /**
+   * How many replicas a deployment is to have was decided, be it as many as before.
+   *
+   * @param policyFailures answers of its policy that were none, so far
+   */
+  record Decided(
+      DeploymentId deployment, ScalingRules rules, ScalingDecision decision, long policyFailures)
       implements ControllerAction {}
 
   /** An instance told of the load of deployments, and that was not known yet. */

@@ -7,7 +7,6 @@ import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerAction.Decided;
-import dev.berth.controller.autoscaling.PolicyAnswer;
 import dev.berth.controller.autoscaling.ScalingDecision;
 import dev.berth.metrics.Series;
 import io.vertx.core.Future;
@@ -31,7 +30,6 @@ public final class ScalingWatch implements Consumer<ControllerAction> {
     volatile Decided last;
     volatile long raised;
     volatile long lowered;
-    volatile long failed;
 
     Shown(Decided first) {
       last = first;
@@ -80,8 +78,6 @@ public final class ScalingWatch implements Consumer<ControllerAction> {
     int more = decision.replicas() - decision.inputs().fleet().target();
     each.raised += more > 0 ? 1 : 0;
     each.lowered += more < 0 ? 1 : 0;
-    PolicyAnswer policy = decision.inputs().policy();
-    each.failed += policy != null && policy.failure() != null ? 1 : 0;
     each.last = decided;
     shown.put(decided.deployment(), each);
     if (record != null && !repeats) {
@@ -134,7 +130,7 @@ public final class ScalingWatch implements Consumer<ControllerAction> {
           into.gauge("serve_autoscaling_target_ongoing_requests", each.last.rules().target());
           into.counter("berth_autoscaling_upscales", each.raised);
           into.counter("berth_autoscaling_downscales", each.lowered);
-          into.counter("berth_autoscaling_policy_failures", each.failed);
+          into.counter("berth_autoscaling_policy_failures", each.last.policyFailures());
           into.gauge("berth_autoscaling_unknown_instances", last.inputs().unknown());
         });
     if (record != null) {

@@ -18,6 +18,7 @@ final class ScalingWorld {
    *
    * @param wanted replicas at each step
    * @param running replicas at each step
+   * @param waits seconds for a slot of who came at each step
    * @param replicaSeconds paid for
    * @param late share of the requests that had to wait for longer than a second
    * @param turns how often a change of the number was in another direction than the one before
@@ -26,6 +27,7 @@ final class ScalingWorld {
   record Run(
       List<Integer> wanted,
       List<Integer> running,
+      List<Double> waits,
       double replicaSeconds,
       double late,
       int turns,
@@ -37,6 +39,7 @@ final class ScalingWorld {
     ArrayDeque<Double> coming = new ArrayDeque<>();
     List<Integer> wantedAt = new ArrayList<>();
     List<Integer> runningAt = new ArrayList<>();
+    List<Double> waits = new ArrayList<>();
     int running = replicas;
     double load = 0;
     double paid = 0;
@@ -53,6 +56,7 @@ final class ScalingWorld {
       }
       double slots = running * SLOTS;
       double wait = Math.max(0, load - slots) * SERVICE_S / Math.max(slots, 0.5);
+      waits.add(wait);
       came += rates[i] * STEP_S;
       late += wait > 1 ? rates[i] * STEP_S : 0;
       load += rates[i] * STEP_S;
@@ -81,6 +85,6 @@ final class ScalingWorld {
       wantedAt.add(wanted);
       runningAt.add(running);
     }
-    return new Run(wantedAt, runningAt, paid, came == 0 ? 0 : late / came, turns, most);
+    return new Run(wantedAt, runningAt, waits, paid, came == 0 ? 0 : late / came, turns, most);
   }
 }

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Three ways to follow a load on the same traces, on a clock of their own: ours, Ray Serve's loop
+# and Knative's, each with its defaults. Prints time to meet the target, overshoot, replica-seconds
+# wasted and requests late; writes the figures, their picture and docs/performance.md.
+#
+#   bash load-tests/autoscale.sh              some seconds, once the jar is built
+#   bash load-tests/autoscale.sh --draw       runs nothing: draws and writes from the figures
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source load-tests/prepare.sh
+source load-tests/chart.sh
+
+# The first half was there when the rules were written, the second was drawn when they were fixed.
+seeds=(1 2 3 4 2852 37345 43953 19692)
+to=docs/performance
+case "${1:-}" in
+  "")
+    build_jar
+    rm -rf "$work/autoscale"
+    mkdir -p "$work/autoscale"
+    loops=src/test/java/dev/berth/controller/autoscaling
+    javac --release 17 -proc:none -Xlint:all,-classfile,-processing,-serial -cp target/berth.jar \
+      -d "$work/autoscale" load-tests/autoscale/Compared.java \
+      "$loops"/{BerthScaler,KnativeScaler,RayScaler,Rules,Scaler,ScalingWorld,Trace}.java
+    java -cp "$work/autoscale:target/berth.jar" dev.berth.controller.autoscaling.Compared \
+      "$to/autoscale.json" "${seeds[@]}"
+    ;;
+  --draw) ;;
+  *) echo "$1 (expected: --draw or nothing)" >&2; exit 2 ;;
+esac
+draw_charts "$to"
+python3 load-tests/tables.py "$to" docs/performance.md README.md
+sed -n '/<!-- autoscale: begin -->/,/<!-- autoscale: end -->/p' docs/performance.md
