@@ -29,13 +29,19 @@ final class InstanceActions implements Consumer<ControllerAction> {
   private final Routes routes;
   private final LogFeed log;
   private final TransitionLog transitions = new TransitionLog();
-  private final Consumer<ControllerAction.Announce> announced;
-  private final Consumer<ControllerAction.Rescale> rescaled;
+  private final Told told;
+
+  /** What others hear of, after it was logged. */
+  interface Told {
+    /** An application is in another state. */
+    void announced(ControllerAction.Announce change);
+
+    /** A number of replicas follows the load to another one. */
+    void rescaled(ControllerAction.Rescale change);
+  }
 
   /**
    * @param log whose levels deployments may have
-   * @param announced told of the states of applications, after they were logged
-   * @param rescaled told of numbers of replicas that follow the load, after they were logged
    */
   InstanceActions(
       Builds builds,
@@ -45,8 +51,7 @@ final class InstanceActions implements Consumer<ControllerAction> {
       RoutingLink routing,
       Routes routes,
       LogFeed log,
-      Consumer<ControllerAction.Announce> announced,
-      Consumer<ControllerAction.Rescale> rescaled) {
+      Told told) {
     this.builds = builds;
     this.policies = policies;
     this.replicas = replicas;
@@ -54,8 +59,7 @@ final class InstanceActions implements Consumer<ControllerAction> {
     this.routing = routing;
     this.routes = routes;
     this.log = log;
-    this.announced = announced;
-    this.rescaled = rescaled;
+    this.told = told;
   }
 
   /** The instance drains: what stops from now on is not told as if it were deleted. */
@@ -80,12 +84,12 @@ final class InstanceActions implements Consumer<ControllerAction> {
       routing.publisher().publish(publish.snapshot());
     } else if (action instanceof ControllerAction.Announce announce) {
       transitions.announce(announce);
-      announced.accept(announce);
+      told.announced(announce);
     } else if (action instanceof ControllerAction.AnnounceDeployment announce) {
       transitions.announce(announce);
     } else if (action instanceof ControllerAction.Rescale rescale) {
       transitions.rescaled(rescale);
-      rescaled.accept(rescale);
+      told.rescaled(rescale);
     } else if (action instanceof ControllerAction.AskPolicy ask) {
       policies.ask(ask);
     } else if (action instanceof ControllerAction.AnnounceReplica announce) {

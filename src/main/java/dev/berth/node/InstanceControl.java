@@ -12,6 +12,7 @@ import dev.berth.config.LogEncoding;
 import dev.berth.config.MetricsOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
+import dev.berth.controller.ControllerAction;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
@@ -151,8 +152,17 @@ final class InstanceControl {
             routing,
             routes,
             on.log,
-            on.announced,
-            change -> on.serve.autoscaled(change.deployment(), change.now()));
+            new InstanceActions.Told() {
+              @Override
+              public void announced(Announce change) {
+                on.announced.accept(change);
+              }
+
+              @Override
+              public void rescaled(ControllerAction.Rescale change) {
+                on.serve.autoscaled(change.deployment(), change.now());
+              }
+            });
     scaling =
         new ScalingWatch(
             on.config.get(InstanceOptions.AUTOSCALING),

@@ -226,8 +226,17 @@ public final class SimulatedProcess {
               routing,
               routes,
               LogFeed.NONE,
-              serve::announced,
-              change -> serve.autoscaled(change.deployment(), change.now()));
+              new InstanceActions.Told() {
+                @Override
+                public void announced(ControllerAction.Announce change) {
+                  serve.announced(change);
+                }
+
+                @Override
+                public void rescaled(ControllerAction.Rescale change) {
+                  serve.autoscaled(change.deployment(), change.now());
+                }
+              });
     }
 
     private InstanceRouters deployments() {
