@@ -61,6 +61,7 @@ class ConfigReaderTest {
               shutdown_timeout_s: 7
               metrics: {record_interval_ms: 100, push_interval_ms: 500, prefix: ray_,
                 replica_record_interval_ms: 300, replica_push_interval_ms: 700, vertx: [net, pools]}
+              autoscaling: {record: /var/scaling.jsonl, record_bytes: 16777216}
               explain: {sample_rate: 0.25, ring_size: 0, header: false}
               log_ring: {lines: 14, bytes: 65538}
               state_dir: /var/berth
@@ -123,6 +124,7 @@ class ConfigReaderTest {
                 + " metrics={record_interval_ms=100, push_interval_ms=500,"
                 + " replica_record_interval_ms=300, replica_push_interval_ms=700, prefix=ray_,"
                 + " vertx=[net, pools]},"
+                + " autoscaling={record=/var/scaling.jsonl, record_bytes=16777216},"
                 + " explain={sample_rate=0.25, ring_size=0, header=false}, log_ring={lines=14,"
                 + " bytes=65538}, reservations={max_held_total=1, max_held_per_caller=2,"
                 + " max_wait_s=3, max_ended=4, max_idempotency_keys=5,"

@@ -345,9 +345,11 @@ class StateStoreTest {
   @Test
   void aFullDiskIsCompactedBeforeAChangeIsRefused() throws IOException {
     Node node = new Node(new StateStoreTestFiles(), 4_000);
-    int i = 0;
-    while (!node.disk.list().contains("state-00000003") || i % 40 != 0) {
-      node.deploy("app" + i % 3, "v" + i++);
+    String third = "state-00000003";
+    for (int i = 0;
+        !node.disk.list().contains(third) || node.disk.bytes(third).length < 2_500;
+        i++) {
+      node.deploy("app" + i % 3, "v" + i);
     }
     long both = node.disk.list().stream().mapToLong(name -> node.disk.bytes(name).length).sum();
     node.disk.capacity(both + 10); // room for a part of the next change
