@@ -156,16 +156,21 @@ class AutoscalingInATestTest {
   void factorsAndDelaysApplyToWhatAPolicyWants() {
     Map<String, Object> config =
         Map.of(
-            "min_replicas", 1,
-            "max_replicas", 40,
-            "upscale_delay_s", 5,
-            "upscaling_factor", 0.5,
-            "policy", policy(Counting.class, Map.of("step", 3)));
+            "min_replicas",
+            1,
+            "max_replicas",
+            40,
+            "upscale_delay_s",
+            5.5, // it ends between two answers
+            "upscaling_factor",
+            0.5,
+            "policy",
+            policy(Counting.class, Map.of("step", 3)));
     try (TestBerth berth = TestBerth.of(Apps.echo()).set("one", CONFIG, config).start()) {
-      berth.advance(Duration.ofMillis(5_900));
+      berth.advance(Duration.ofMillis(6_300));
       assertThat(replicas(berth)).isEqualTo(1);
-      berth.advance(Duration.ofMillis(200));
-      assertThat(replicas(berth)).isEqualTo(8); // half of what is missing at 15
+      berth.advance(Duration.ofMillis(400));
+      assertThat(replicas(berth)).isEqualTo(10); // half of what is missing at 18
     }
   }
 
