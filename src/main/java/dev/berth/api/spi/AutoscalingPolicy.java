@@ -69,7 +69,7 @@ public interface AutoscalingPolicy {
    * @param targetOngoingRequests that each replica is to have
    * @param totalRequests waiting and running, aggregated over the look-back window
    * @param latestRequests the same as reported last
-   * @param stats what {@code recordAutoscalingStats} said, by replica and name
+   * @param stats figures that replicas tell of themselves, by replica and name; none do yet: empty
    * @param state of its last answer; empty at first
    */
   record Context(
