@@ -355,23 +355,12 @@ public final class Autoscale {
             .put("name", FlowApp.DEPLOYMENT)
             .put("autoscaling_config", autoscaling)
             .put("rolling_update_percentage", 0.5);
-    server.put(
-        new JsonArray()
-            .add(
-                new JsonObject()
-                    .put("name", "flow")
-                    .put("route_prefix", "/flow")
-                    .put("import_path", "FlowApp:build")
-                    .put(
-                        "runtime_env",
-                        new JsonObject().put("jars", new JsonArray().add(handlers.toString())))
-                    .put(
-                        "args",
-                        new JsonObject()
-                            .put("version", String.valueOf(version))
-                            .put("wait_ms", WAIT_MILLIS)
-                            .put("start_ms", START_MILLIS))
-                    .put("deployments", new JsonArray().add(deployment))));
+    JsonObject args =
+        new JsonObject()
+            .put("version", String.valueOf(version))
+            .put("wait_ms", WAIT_MILLIS)
+            .put("start_ms", START_MILLIS);
+    server.put(new JsonArray().add(Lifecycle.application(handlers, args, deployment)));
   }
 
   /** {@code berth status --watch}, from the begin to the end. */

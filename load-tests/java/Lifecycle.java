@@ -57,8 +57,18 @@ public final class Lifecycle {
   private void run() throws Exception {
     System.out.printf(
         "%-34s %6s %8s %6s %6s %7s %7s %7s %6s %9s %8s  %s%n",
-        "change", "req/s", "answered", "lost", "5xx", "p50 ms", "p99 ms", "max ms", "CPU %",
-        "replicas", "after s", "");
+        "change",
+        "req/s",
+        "answered",
+        "lost",
+        "5xx",
+        "p50 ms",
+        "p99 ms",
+        "max ms",
+        "CPU %",
+        "replicas",
+        "after s",
+        "");
     deploy(4, next(), null, null);
     awaitRunning(4);
     warmUp();
@@ -153,8 +163,7 @@ public final class Lifecycle {
    * @param most replicas that may be there, those that stop left out
    * @param allowed requests that may be lost
    */
-  private void scenario(
-      String name, int capacity, int least, int most, int allowed, Change change)
+  private void scenario(String name, int capacity, int least, int most, int allowed, Change change)
       throws Exception {
     double rate = capacity * SLOTS / WAIT_SECONDS / 2;
     long cpuBefore = ProcessFigures.machineCpuMicros();
@@ -288,17 +297,18 @@ public final class Lifecycle {
     }
     server.put(
         new JsonArray()
-            .add(
-                new JsonObject()
-                    .put("name", "flow")
-                    .put("route_prefix", "/flow")
-                    .put("import_path", "FlowApp:build")
-                    .put(
-                        "runtime_env",
-                        new JsonObject().put("jars", new JsonArray().add(handlers.toString())))
-                    .put("external_scaler_enabled", true)
-                    .put("args", args)
-                    .put("deployments", new JsonArray().add(deployment))));
+            .add(application(handlers, args, deployment).put("external_scaler_enabled", true)));
+  }
+
+  /** What is declared of the application under load. */
+  static JsonObject application(Path handlers, JsonObject args, JsonObject deployment) {
+    return new JsonObject()
+        .put("name", "flow")
+        .put("route_prefix", "/flow")
+        .put("import_path", "FlowApp:build")
+        .put("runtime_env", new JsonObject().put("jars", new JsonArray().add(handlers.toString())))
+        .put("args", args)
+        .put("deployments", new JsonArray().add(deployment));
   }
 
   private void update(int replicas) throws IOException, InterruptedException {
@@ -322,8 +332,7 @@ public final class Lifecycle {
     JsonArray before = replicaIds();
     long term = server.details().getLong("term");
     server.post("/api/v1/controller/restart", new JsonObject());
-    server.await(
-        "RUNNING again", Duration.ofSeconds(20), all -> "RUNNING".equals(status(all)));
+    server.await("RUNNING again", Duration.ofSeconds(20), all -> "RUNNING".equals(status(all)));
     if (server.details().getLong("term") <= term) {
       throw new IOException("the controller was not restarted");
     }

@@ -13,6 +13,7 @@ import dev.berth.controller.autoscaling.PolicyReply;
 import dev.berth.protocol.UserFailure;
 import dev.berth.protocol.port.Loop;
 import dev.berth.replica.HookThreads;
+import dev.berth.replica.UnderLoader;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -139,30 +140,30 @@ public final class Policies {
     // --- hook thread ---
 
     void decide(List<Context> contexts) {
-      Thread here = Thread.currentThread();
-      ClassLoader before = here.getContextClassLoader();
       synchronized (this) {
-        thread = here;
+        thread = Thread.currentThread();
       }
       Map<DeploymentId, PolicyReply> replies;
       Throwable thrown = null;
       try {
         ClassLoader own = code.classLoader();
         ClassLoader loader = own == null ? Policies.class.getClassLoader() : own;
-        here.setContextClassLoader(loader);
-        AutoscalingPolicy made = policy;
-        policy = made == null ? PolicyClasses.make(source, loader) : made;
-        replies = replies(policy, contexts);
+        replies = UnderLoader.call(loader, () -> replies(policy(loader), contexts));
       } catch (Throwable user) { // user code
         thrown = user;
         replies = failed(contexts, user);
       }
-      here.setContextClassLoader(before);
       synchronized (this) {
         thread = null;
       }
       Thread.interrupted(); // whatever interrupted it is over with it
       end(replies, thrown);
+    }
+
+    private AutoscalingPolicy policy(ClassLoader loader) throws Exception {
+      AutoscalingPolicy made = policy == null ? PolicyClasses.make(source, loader) : policy;
+      policy = made;
+      return made;
     }
 
     private Map<DeploymentId, PolicyReply> replies(AutoscalingPolicy of, List<Context> contexts) {

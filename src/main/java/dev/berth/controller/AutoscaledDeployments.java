@@ -247,8 +247,7 @@ final class AutoscaledDeployments {
         starting,
         deployment.target.settings().get(DeploymentConfig.NUM_REPLICAS),
         deployment.application.isPaused(deployment.target),
-        !deployment.progress.frozen() && deployment.othersServe(),
-        false); // refused beside autoscaling, by whoever reads both
+        !deployment.progress.frozen() && deployment.othersServe());
   }
 
   // --- what operators see ---

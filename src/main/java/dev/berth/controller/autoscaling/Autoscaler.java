@@ -76,9 +76,9 @@ public final class Autoscaler {
   }
 
   private ScalingDecision decide() {
-    if (fleet.external() || fleet.paused()) {
+    if (fleet.paused()) {
       state = ScalingState.NONE;
-      return keep(fleet.external() ? Reason.EXTERNAL : Reason.PAUSED);
+      return keep(Reason.PAUSED);
     }
     warmUp();
     PolicyAnswer policy = inputs.policy();

@@ -11,13 +11,11 @@ package dev.berth.controller.autoscaling;
  * @param rollingOut replicas are being replaced: more may be started, fewer wait until it is over,
  *     since a rollout in turn waits for what is scaled down. Not set for a rollout that is frozen
  *     by failures: what serves is scaled both ways then, for that may last
- * @param external only the scale API sets their number, as with {@code external_scaler_enabled}
  */
-public record Fleet(
-    int running, int starting, int target, boolean paused, boolean rollingOut, boolean external) {
+public record Fleet(int running, int starting, int target, boolean paused, boolean rollingOut) {
 
   /** One that nothing else has a say in. */
   public static Fleet of(int running, int starting, int target) {
-    return new Fleet(running, starting, target, false, false, false);
+    return new Fleet(running, starting, target, false, false);
   }
 }

@@ -47,8 +47,7 @@ public record ScalingDecision(
     PANIC("fewer are wanted, but the load was beyond panic_threshold lately"),
     ROLLOUT("fewer are wanted; a rollout is under way and ends first"),
     POLICY("the policy gave no number"),
-    PAUSED("berth scale set their number: autoscaling waits for berth scale --auto"),
-    EXTERNAL("an external scaler sets their number");
+    PAUSED("berth scale set their number: autoscaling waits for berth scale --auto");
 
     private final String sentence;
 

@@ -238,9 +238,9 @@ class AutoscalerTest {
   @Test
   void aRolloutMayGrowAndShrinksOnlyWhenItIsOver() {
     rules = Rules.of("upscale_delay_s=0 downscale_delay_s=1");
-    assertThat(look(20, new Fleet(5, 0, 5, false, true, false)).replicas()).isEqualTo(10);
+    assertThat(look(20, new Fleet(5, 0, 5, false, true)).replicas()).isEqualTo(10);
     for (int i = 0; i < 20; i++) {
-      ScalingDecision kept = look(2, new Fleet(10, 0, 10, false, true, false));
+      ScalingDecision kept = look(2, new Fleet(10, 0, 10, false, true));
       assertThat(kept.replicas()).isEqualTo(10);
       assertThat(kept.reason()).isEqualTo(i < 10 ? Reason.DELAY : Reason.ROLLOUT);
     }
@@ -251,14 +251,14 @@ class AutoscalerTest {
   void whoSetsTheNumberOtherwiseIsLeftAloneAndDelaysBeginAnewAfterwards() {
     rules = Rules.of("upscale_delay_s=1");
     expectFor(0.9, 20, 1);
-    ScalingDecision paused = look(20, new Fleet(1, 0, 1, true, false, false));
+    ScalingDecision paused = look(20, new Fleet(1, 0, 1, true, false));
     assertThat(paused.reason()).isEqualTo(Reason.PAUSED);
     assertThat(paused.why()).contains("berth scale --auto");
     expectFor(1, 20, 1);
     assertThat(look(20, 1, 1).replicas()).isEqualTo(10);
-    ScalingDecision external = look(20, new Fleet(1, 0, 700, false, false, true));
-    assertThat(external.reason()).isEqualTo(Reason.EXTERNAL);
-    assertThat(external.replicas()).as("beyond the bounds as it is").isEqualTo(700);
+    ScalingDecision beyond = look(20, new Fleet(1, 0, 700, true, false));
+    assertThat(beyond.reason()).isEqualTo(Reason.PAUSED);
+    assertThat(beyond.replicas()).as("beyond the bounds as it is").isEqualTo(700);
   }
 
   @Test
