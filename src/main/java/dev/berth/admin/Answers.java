@@ -15,6 +15,8 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
@@ -75,18 +77,16 @@ final class Answers {
    * Answers a command when it was carried out, and logs who had what done.
    *
    * @param message for people; null for an empty answer
-   * @param pairs names and values of what it is about, in turn
    */
   static void done(
       RoutingContext context,
       Future<?> carriedOut,
       int status,
       @Nullable String message,
-      String command,
-      Object... pairs) {
+      String command) {
     carriedOut.onComplete(
         done -> {
-          accepted(context, command, pairs);
+          accepted(context, command);
           if (message == null) {
             context.response().setStatusCode(status).end();
           } else {
@@ -97,13 +97,16 @@ final class Answers {
   }
 
   /**
-   * Logs who had what done.
+   * Logs who had what done, of what the path names.
    *
-   * @param pairs names and values of what it is about, in turn
+   * @param pairs names and values of what else it is about, in turn
    */
   static void accepted(RoutingContext context, String command, Object... pairs) {
     LoggingEventBuilder line =
         LOG.atInfo().addKeyValue("command", command).addKeyValue("by", AdminGate.callerOf(context));
+    for (Map.Entry<String, String> named : new TreeMap<>(context.pathParams()).entrySet()) {
+      line = line.addKeyValue(named.getKey(), named.getValue());
+    }
     for (int at = 0; at < pairs.length; at += 2) {
       line = line.addKeyValue(String.valueOf(pairs[at]), pairs[at + 1]);
     }

@@ -5,9 +5,7 @@ import dev.berth.protocol.RequestExplanation.Candidate;
 import dev.berth.protocol.RequestExplanation.Phases;
 import dev.berth.protocol.RequestExplanation.Queue;
 import dev.berth.protocol.RequestExplanation.Step;
-import dev.berth.protocol.RequestFailure;
 import io.vertx.core.json.JsonObject;
-import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -26,11 +24,7 @@ final class ExplainJson {
     return head(request)
         .put("node", request.node())
         .put("policy", request.policy())
-        .put(
-            "snapshot",
-            new JsonObject()
-                .put("term", request.snapshot().term())
-                .put("counter", request.snapshot().counter()))
+        .put("snapshot", ServeJson.of(request.snapshot()))
         .put("candidates", Answers.array(request.candidates(), ExplainJson::of))
         .put("candidates_in_all", request.candidatesInAll())
         .put("queue", of(request.queue()))
@@ -51,7 +45,7 @@ final class ExplainJson {
         .put("status", request.status() < 0 ? null : request.status())
         .put("outcome", request.outcome())
         .put("replica", request.replicaId())
-        .put("failure", of(request.failure()));
+        .put("failure", request.failure().isNone() ? null : ServeJson.of(request.failure()));
   }
 
   private static JsonObject of(Candidate candidate) {
@@ -66,15 +60,6 @@ final class ExplainJson {
         .put("tier", name(candidate.tier()))
         .put("rank", candidate.rank() < 0 ? null : candidate.rank())
         .put("score", Double.isFinite(candidate.score()) ? candidate.score() : null);
-  }
-
-  private static @Nullable JsonObject of(RequestFailure failure) {
-    return failure.isNone()
-        ? null
-        : new JsonObject()
-            .put("deployment", failure.deployment())
-            .put("type", failure.type())
-            .put("message", failure.message());
   }
 
   private static @Nullable JsonObject of(@Nullable Queue queue) {
@@ -96,12 +81,11 @@ final class ExplainJson {
         .put("detail", step.detail());
   }
 
+  /** How long each took, in the order in which a request walks through them, and all together. */
   private static JsonObject of(Phases phases) {
-    JsonObject json = new JsonObject();
-    for (PhaseTime phase : PhaseTime.of(phases)) {
-      json.put(phase.name(), micros(phase.nanos()));
-    }
-    return json.put("total", micros(phases.total()));
+    JsonObject json = ServeJson.of(phases);
+    json.getMap().replaceAll((phase, nanos) -> micros((Long) nanos));
+    return json;
   }
 
   private static String name(Enum<?> constant) {
@@ -110,20 +94,5 @@ final class ExplainJson {
 
   private static double micros(long nanos) {
     return nanos / 1e3;
-  }
-
-  /** A phase by its name, in the order in which a request walks through them. */
-  record PhaseTime(String name, long nanos) {
-    static List<PhaseTime> of(Phases phases) {
-      return List.of(
-          new PhaseTime("receive", phases.receive()),
-          new PhaseTime("queue", phases.queue()),
-          new PhaseTime("route", phases.route()),
-          new PhaseTime("held", phases.held()),
-          new PhaseTime("bus", phases.bus()),
-          new PhaseTime("handler", phases.handler()),
-          new PhaseTime("stream", phases.stream()),
-          new PhaseTime("respond", phases.respond()));
-    }
   }
 }

@@ -1,6 +1,5 @@
 package dev.berth.admin;
 
-import dev.berth.admin.ExplainJson.PhaseTime;
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RequestExplanation.Candidate;
@@ -10,6 +9,7 @@ import dev.berth.protocol.RequestFailure;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 
 /**
  * Explanations for people: a timeline in at most {@value #WIDTH} columns of ASCII, but for names
@@ -83,12 +83,13 @@ final class ExplainText {
     text.append('\n');
     line(indent, "phase            us      %");
     long total = Math.max(1, phases.total());
-    for (PhaseTime phase : PhaseTime.of(phases)) {
-      if (phase.nanos() != 0) {
-        double share = Math.min(1, (double) phase.nanos() / total);
+    for (Map.Entry<String, Object> phase : ServeJson.of(phases)) {
+      long nanos = (Long) phase.getValue();
+      if (nanos != 0 && !phase.getKey().equals("total")) {
+        double share = Math.min(1, (double) nanos / total);
         line(
             indent,
-            format("%-8s %10s %6.1f ", phase.name(), micros(phase.nanos()), 100 * share)
+            format("%-8s %10s %6.1f ", phase.getKey(), micros(nanos), 100 * share)
                 + "#".repeat(Math.max(1, (int) Math.round(share * BAR))));
       }
     }

@@ -1,6 +1,5 @@
 package dev.berth.admin;
 
-import dev.berth.protocol.LogLine;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
@@ -58,18 +57,15 @@ public final class LogRoutes implements AdminRoutes {
   }
 
   private static JsonObject json(LogRing.Kept kept) {
-    LogLine line = kept.line();
-    JsonObject fields = new JsonObject();
-    line.fields().forEach(fields::put);
     JsonObject json =
         new JsonObject()
             .put("number", kept.number())
-            .put("time", Instant.ofEpochMilli(line.atMs()).toString())
-            .put("level", line.level())
-            .put("logger", line.logger())
-            .put("thread", line.thread())
-            .put("message", line.message())
-            .put("fields", fields);
-    return line.exception() == null ? json : json.put("exception", line.exception());
+            .put("time", Instant.ofEpochMilli(kept.line().atMs()).toString())
+            .mergeIn(ServeJson.of(kept.line()));
+    json.remove("at_ms");
+    if (kept.line().exception() == null) {
+      json.remove("exception");
+    }
+    return json;
   }
 }

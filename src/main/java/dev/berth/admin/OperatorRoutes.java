@@ -85,8 +85,7 @@ final class OperatorRoutes implements AdminRoutes {
         .onComplete(
             outcome -> {
               if (!dryRun) {
-                Object[] about = only == null ? new Object[0] : new Object[] {"application", only};
-                Answers.accepted(context, "deploy", about);
+                Answers.accepted(context, "deploy");
               }
               Answers.json(context, 200, ServeJson.of(outcome));
             },
@@ -114,7 +113,7 @@ final class OperatorRoutes implements AdminRoutes {
   private void delete(RoutingContext context) {
     String application = context.pathParam("application");
     Future<Void> deleted = Answers.once(commands, context).delete(application);
-    Answers.done(context, deleted, 200, null, "delete", "application", application);
+    Answers.done(context, deleted, 200, null, "delete");
   }
 
   private void rollback(RoutingContext context) {
@@ -126,8 +125,7 @@ final class OperatorRoutes implements AdminRoutes {
         .onComplete(
             revision -> {
               if (!dryRun) {
-                Answers.accepted(
-                    context, "rollback", "application", application, "revision", revision);
+                Answers.accepted(context, "rollback", "revision", revision);
               }
               Answers.json(
                   context, 200, new JsonObject().put(dryRun ? "to" : "revision", revision));
@@ -144,14 +142,8 @@ final class OperatorRoutes implements AdminRoutes {
           CommandRefused.Kind.NOT_FOUND,
           "replica: %s (expected: one of %s on this instance)".formatted(replica, deployment));
     }
-    Answers.done(
-        context,
-        Future.succeededFuture(),
-        202,
-        "The replica ends now; another takes its place.",
-        "kill replica",
-        "replica",
-        replica);
+    String told = "The replica ends now; another takes its place.";
+    Answers.done(context, Future.succeededFuture(), 202, told, "kill replica");
   }
 
   private void restartController(RoutingContext context) {

@@ -11,7 +11,6 @@ import dev.berth.protocol.ServeDetails;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -127,7 +126,17 @@ final class RayDetails {
 
   private static JsonObject of(DeploymentDetails deployment) {
     ScalingDetails scaling = deployment.autoscaling();
-    JsonObject shown = ofAny(deployment);
+    JsonObject shown =
+        new JsonObject()
+            .put("name", deployment.name())
+            .put("status", deployment.status().name())
+            .put("status_trigger", deployment.trigger().name())
+            .put("message", deployment.message())
+            .put("deployment_config", config(deployment))
+            .put("target_num_replicas", deployment.targetReplicas())
+            .put("required_resources", new JsonObject()) // replicas share what the process has
+            .put("replicas", Answers.array(deployment.replicas(), RayDetails::of))
+            .put("recent_dead_replicas", Answers.array(deployment.dead(), RayDetails::of));
     return scaling == null ? shown : shown.put("autoscaling_detail", of(scaling, deployment));
   }
 
@@ -152,19 +161,6 @@ final class RayDetails {
         .put("errors", new JsonArray());
   }
 
-  private static JsonObject ofAny(DeploymentDetails deployment) {
-    return new JsonObject()
-        .put("name", deployment.name())
-        .put("status", deployment.status().name())
-        .put("status_trigger", deployment.trigger().name())
-        .put("message", deployment.message())
-        .put("deployment_config", config(deployment))
-        .put("target_num_replicas", deployment.targetReplicas())
-        .put("required_resources", new JsonObject()) // replicas share what the process has
-        .put("replicas", list(deployment.replicas()))
-        .put("recent_dead_replicas", list(deployment.dead()));
-  }
-
   private static JsonObject config(DeploymentDetails deployment) {
     JsonObject shown = new JsonObject().put("name", deployment.name());
     for (Map.Entry<String, @Nullable Object> each : deployment.config().entrySet()) {
@@ -184,10 +180,6 @@ final class RayDetails {
       shown.remove("num_replicas"); // one or the other
     }
     return shown;
-  }
-
-  private static JsonArray list(List<ReplicaDetails> replicas) {
-    return new JsonArray(new ArrayList<>(replicas.stream().map(RayDetails::of).toList()));
   }
 
   private static JsonObject of(ReplicaDetails replica) {

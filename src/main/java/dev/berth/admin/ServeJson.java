@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,12 +20,25 @@ public final class ServeJson {
 
   /** One of these records; a {@code config} that is text is the object that was submitted. */
   public static JsonObject of(Record details) {
+    return of(details, null);
+  }
+
+  /**
+   * The same with times as people have them: {@code untilNanos} is {@code until_ms}.
+   *
+   * @param wall gives milliseconds since 1970 for nanoseconds; null leaves them as they are
+   */
+  public static JsonObject of(Record details, @Nullable LongFunction<@Nullable Long> wall) {
     JsonObject json = new JsonObject();
     for (RecordComponent each : details.getClass().getRecordComponents()) {
       String name = each.getName().replaceAll("(?=[A-Z])", "_").toLowerCase(Locale.ROOT);
       Object value = value(each, details);
       boolean submitted = name.equals("config") && value instanceof String;
-      json.put(name, submitted ? new JsonObject((String) value) : json(value));
+      if (wall != null && value instanceof Long nanos && name.endsWith("nanos")) {
+        json.put(name.replace("nanos", "ms"), wall.apply(nanos));
+      } else {
+        json.put(name, submitted ? new JsonObject((String) value) : json(value, wall));
+      }
     }
     return json;
   }
@@ -37,9 +51,10 @@ public final class ServeJson {
     }
   }
 
-  private static @Nullable Object json(@Nullable Object value) {
+  private static @Nullable Object json(
+      @Nullable Object value, @Nullable LongFunction<@Nullable Long> wall) {
     if (value instanceof List<?> list) {
-      return new JsonArray(new ArrayList<>(list.stream().map(ServeJson::json).toList()));
+      return new JsonArray(new ArrayList<>(list.stream().map(each -> json(each, wall)).toList()));
     }
     if (value instanceof Map<?, ?> map) { // copied: those of a configuration cannot be changed
       JsonObject copy = new JsonObject();
@@ -47,7 +62,7 @@ public final class ServeJson {
       return copy;
     }
     return value instanceof Record record
-        ? of(record)
+        ? of(record, wall)
         : value instanceof Enum<?> word ? word.name() : value;
   }
 }

@@ -5,6 +5,7 @@ import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.port.ControllerCommands.Submitted;
+import dev.berth.protocol.port.TrafficView;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.http.HttpHeaders;
@@ -52,6 +53,7 @@ public final class ServeRoutes implements AdminRoutes {
   private final ControllerCommands commands;
   private final Bodies bodies = new Bodies(MAX_BODY_BYTES, MAX_BODIES_BYTES);
   private final OperatorRoutes ours;
+  private final TrafficRoutes traffic;
   private final RayDetails shape;
   private final String version;
   private final String session;
@@ -60,18 +62,21 @@ public final class ServeRoutes implements AdminRoutes {
    * @param kill ends a replica of this instance, on the control loop, as if it had died; false when
    *     there is none of that id
    * @param http where requests come in
+   * @param view how routes are split
    * @param version of Berth
    * @param session another for each start of the instance
    */
   public ServeRoutes(
       ControllerCommands commands,
       BiPredicate<DeploymentId, String> kill,
+      TrafficView view,
       HttpView http,
       Meters meters,
       String version,
       String session) {
     this.commands = commands;
     this.ours = new OperatorRoutes(commands, kill, bodies);
+    this.traffic = new TrafficRoutes(view, commands, bodies);
     this.shape = new RayDetails(http);
     this.version = version;
     this.session = session;
@@ -97,6 +102,7 @@ public final class ServeRoutes implements AdminRoutes {
         .handler(this::scale)
         .failureHandler(Answers.refusing(ServeRoutes::refuseScale));
     ours.mount(router);
+    traffic.mount(router);
   }
 
   private void version(RoutingContext context) {
@@ -163,41 +169,32 @@ public final class ServeRoutes implements AdminRoutes {
   private void scale(RoutingContext context) {
     bodies
         .read(context)
-        .map(
+        .compose(
             body -> {
               body.release(); // a number is left of it
               return scale(context, ScaleBody.of(body));
             })
-        .onFailure(context::fail);
+        .onComplete(
+            done -> {
+              Object number = done.replicas() == null ? done.state() : done.replicas();
+              Answers.accepted(context, "scale", "replicas", number);
+              JsonObject answer = new JsonObject().put("message", SCALING);
+              Answers.json(
+                  context, 200, done.pauses() ? answer.put("autoscaling", done.state()) : answer);
+            },
+            context::fail);
   }
 
-  private ScaleBody scale(RoutingContext context, ScaleBody asked) {
+  /** What was done of it. */
+  private Future<ScaleBody> scale(RoutingContext context, ScaleBody asked) {
     String application = context.pathParam("application");
     String deployment = context.pathParam("deployment");
     Integer replicas = asked.replicas();
     ControllerCommands once = Answers.once(commands, context);
-    Future<ScaleBody> scaled =
-        asked.pauses() || replicas == null
-            ? once.pause(application, deployment, replicas)
-                .map(paused -> paused ? asked : new ScaleBody(replicas, false))
-            : once.scale(application, deployment, replicas).map(asked);
-    scaled.onComplete(
-        done -> {
-          Answers.accepted(
-              context,
-              "scale",
-              "application",
-              application,
-              "deployment",
-              deployment,
-              "replicas",
-              replicas == null ? done.state() : replicas);
-          JsonObject answer = new JsonObject().put("message", SCALING);
-          Answers.json(
-              context, 200, done.pauses() ? answer.put("autoscaling", done.state()) : answer);
-        },
-        context::fail);
-    return asked;
+    return asked.pauses() || replicas == null
+        ? once.pause(application, deployment, replicas)
+            .map(paused -> paused ? asked : new ScaleBody(replicas, false))
+        : once.scale(application, deployment, replicas).map(asked);
   }
 
   private static void refuseScale(RoutingContext context, CommandRefused refused) {

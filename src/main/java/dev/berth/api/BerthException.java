@@ -1,6 +1,7 @@
 package dev.berth.api;
 
 import java.util.OptionalInt;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,40 +14,35 @@ public abstract sealed class BerthException extends RuntimeException {
   /** The kinds, in wire order: the ordinal crosses the bus, so new kinds go last. */
   public enum Kind {
     /** {@link DeploymentUnavailable}. */
-    DEPLOYMENT_UNAVAILABLE,
+    DEPLOYMENT_UNAVAILABLE(DeploymentUnavailable::new),
     /** {@link BackPressure}. */
-    BACK_PRESSURE,
+    BACK_PRESSURE(message -> new BackPressure(message, OptionalInt.empty())),
     /** {@link ReplicaUnavailable}. */
-    REPLICA_UNAVAILABLE,
+    REPLICA_UNAVAILABLE(ReplicaUnavailable::new),
     /** {@link ReservationExpired}. */
-    RESERVATION_EXPIRED,
+    RESERVATION_EXPIRED(ReservationExpired::new),
     /** {@link OutcomeUnknown}. */
-    OUTCOME_UNKNOWN,
+    OUTCOME_UNKNOWN(OutcomeUnknown::new),
     /** {@link Cancelled}. */
-    CANCELLED,
+    CANCELLED(Cancelled::new),
     /** {@link Timeout}. */
-    TIMEOUT,
+    TIMEOUT(Timeout::new),
     /** {@link HandlerFailed}. */
-    HANDLER_FAILED,
+    HANDLER_FAILED(message -> new HandlerFailed(message, null)),
     /** {@link NoSuchMethod}. */
-    NO_SUCH_METHOD,
+    NO_SUCH_METHOD(NoSuchMethod::new),
     /** {@link PayloadTooLarge}. */
-    PAYLOAD_TOO_LARGE;
+    PAYLOAD_TOO_LARGE(PayloadTooLarge::new);
+
+    private final Function<String, BerthException> make;
+
+    Kind(Function<String, BerthException> make) {
+      this.make = make;
+    }
 
     /** The exception of this kind, as a router makes it from a wire answer. */
     public BerthException toException(String message) {
-      return switch (this) {
-        case DEPLOYMENT_UNAVAILABLE -> new DeploymentUnavailable(message);
-        case BACK_PRESSURE -> new BackPressure(message, OptionalInt.empty());
-        case REPLICA_UNAVAILABLE -> new ReplicaUnavailable(message);
-        case RESERVATION_EXPIRED -> new ReservationExpired(message);
-        case OUTCOME_UNKNOWN -> new OutcomeUnknown(message);
-        case CANCELLED -> new Cancelled(message);
-        case TIMEOUT -> new Timeout(message);
-        case HANDLER_FAILED -> new HandlerFailed(message, null);
-        case NO_SUCH_METHOD -> new NoSuchMethod(message);
-        case PAYLOAD_TOO_LARGE -> new PayloadTooLarge(message);
-      };
+      return make.apply(message);
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.berth.api;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
@@ -34,16 +35,10 @@ public interface Headers {
 
   /** These headers, then one more pair. */
   default Headers with(String name, String value) {
-    String[] pairs = new String[2 * size() + 2];
-    int[] next = {0};
-    forEach(
-        (key, existing) -> {
-          pairs[next[0]++] = key;
-          pairs[next[0]++] = existing;
-        });
-    pairs[next[0]++] = name;
-    pairs[next[0]] = value;
-    return new PairHeaders(pairs);
+    List<String> all = new ArrayList<>(2 * size() + 2);
+    forEach((key, existing) -> Collections.addAll(all, key, existing));
+    Collections.addAll(all, name, value);
+    return new PairHeaders(all.toArray(String[]::new));
   }
 
   /** No headers. */

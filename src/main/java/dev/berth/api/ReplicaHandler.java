@@ -1,5 +1,6 @@
 package dev.berth.api;
 
+import io.vertx.core.Future;
 import java.util.Map;
 
 /**
@@ -22,9 +23,9 @@ public sealed interface ReplicaHandler permits AsyncHandler, BlockingHandler {
 
   /**
    * What the handler does beside its own {@code handle}, by name: called through {@link
-   * DeploymentHandle#method}. Asked once, when the replica starts; requests from HTTP never reach
-   * them. Each is an {@link AsyncHandler} or a {@link BlockingHandler} without methods and hooks of
-   * its own.
+   * DeploymentHandle#method}, and by requests from HTTP that name it in {@code
+   * X-Serve-Call-Method}. Asked once, when the replica starts. Each is an {@link AsyncHandler} or a
+   * {@link BlockingHandler} without methods and hooks of its own.
    */
   default Map<String, ReplicaHandler> methods() {
     return Map.of();
@@ -53,6 +54,21 @@ public sealed interface ReplicaHandler permits AsyncHandler, BlockingHandler {
    * in a row make the replica unhealthy.
    */
   default void checkHealth() throws Exception {}
+
+  /**
+   * Figures of its own for the autoscaling policy of its deployment, by name: at most 16, with
+   * names of 1 to 64 characters, each from -1e12 to 1e12. Called every {@code
+   * berth.metrics.replica_record_interval_ms} while the deployment autoscales, one call at a time,
+   * in a context that may block, beside requests; what is not known yet is waited for. A call that
+   * fails, tells anything else, or takes more than {@code
+   * berth.metrics.record_autoscaling_stats_timeout_ms}, for which it is interrupted, is counted and
+   * changes nothing. What several handlers of one replica tell is added up. Source: Ray Serve's
+   * {@code record_autoscaling_stats}.
+   */
+  default Future<? extends Map<String, ? extends Number>> recordAutoscalingStats()
+      throws Exception {
+    return Future.succeededFuture(Map.of());
+  }
 
   /**
    * Called once when the replica has drained, in a context that may block; its failure is logged.

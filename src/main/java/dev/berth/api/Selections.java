@@ -3,10 +3,10 @@ package dev.berth.api;
 import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,10 +41,7 @@ public final class Selections {
 
   /** As {@link #all(List)}. */
   public static Future<Selections> all(DeploymentHandle first, DeploymentHandle... others) {
-    List<DeploymentHandle> handles = new ArrayList<>();
-    handles.add(first);
-    handles.addAll(List.of(others));
-    return all(handles);
+    return all(Stream.concat(Stream.of(first), Stream.of(others)).toList());
   }
 
   /**

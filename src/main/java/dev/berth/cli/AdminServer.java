@@ -41,6 +41,12 @@ final class AdminServer {
       JsonObject json = statusCode == 200 ? json(body) : null;
       return json != null && type.isInstance(json.getValue(key)) ? json : null;
     }
+
+    /** What is there; null for another answer. */
+    @Nullable ServeStatus serve() {
+      JsonObject json = with("applications", JsonArray.class);
+      return json == null ? null : ServeStatus.of(json);
+    }
   }
 
   /** The exit code when no admin server answers. */
@@ -99,7 +105,7 @@ final class AdminServer {
    */
   ServeStatus status() throws InterruptedException {
     Answer response = get(ServeStatus.PATH);
-    ServeStatus serve = response.statusCode() == 200 ? ServeStatus.of(json(response.body())) : null;
+    ServeStatus serve = response.serve();
     if (serve == null) {
       throw refuse(response);
     }
@@ -116,7 +122,7 @@ final class AdminServer {
     ServeStatus serve = status();
     String missing = serve.missing(applications, deployments, replicas);
     if (missing != null) {
-      throw failed(missing);
+      throw command().failed(missing);
     }
     return serve;
   }
@@ -128,21 +134,15 @@ final class AdminServer {
    * @throws Ended when there was none
    */
   Answer send(String method, String path, @Nullable String json) throws InterruptedException {
-    return send(method, path, json, "application/json");
-  }
-
-  /** As the other, with what the answer may be. */
-  Answer send(String method, String path, @Nullable String json, String accept)
-      throws InterruptedException {
     try {
-      return ask(method, path, json, accept);
+      return ask(method, path, json);
     } catch (IOException failed) {
       throw cannotReach(whyNot(failed));
     }
   }
 
   /** As {@link #send}, and nothing is said. */
-  Answer ask(String method, String path, @Nullable String json, String accept)
+  Answer ask(String method, String path, @Nullable String json)
       throws IOException, InterruptedException {
     HttpURLConnection asked = (HttpURLConnection) uri(path).toURL().openConnection(Proxy.NO_PROXY);
     asked.setRequestMethod(method);
@@ -150,7 +150,7 @@ final class AdminServer {
     asked.setUseCaches(false);
     asked.setConnectTimeout(PATIENCE_MS);
     asked.setReadTimeout(method.equals("GET") ? PATIENCE_MS : PATIENCE_WITH_CHANGES_MS);
-    asked.setRequestProperty("Accept", accept);
+    asked.setRequestProperty("Accept", "application/json");
     String token = token();
     if (token != null) {
       asked.setRequestProperty("Authorization", "Bearer " + token);
@@ -243,6 +243,20 @@ final class AdminServer {
   }
 
   /**
+   * What is there.
+   *
+   * @param type of what stands under the key
+   * @throws Ended with its refusal for another answer
+   */
+  JsonObject required(Answer response, String key, Class<?> type) {
+    JsonObject json = response.with(key, type);
+    if (json == null) {
+      throw refusal(response);
+    }
+    return json;
+  }
+
+  /**
    * As {@link #refusal}, and of what is not there it says what is.
    *
    * @param deployments of the application
@@ -255,15 +269,13 @@ final class AdminServer {
     return refusal(response);
   }
 
-  /** A failure, with the one line that says why. */
-  Ended failed(String message) {
-    say(message);
-    return new Ended(ExitCode.SOFTWARE);
-  }
-
   /** One line on standard error. */
   void say(String message) {
-    spec.commandLine().getErr().println("berth: " + printable(located(message)));
+    command().say(located(message));
+  }
+
+  private CliCommand command() {
+    return (CliCommand) spec.userObject();
   }
 
   private static List<String> problems(String body) {
@@ -295,7 +307,7 @@ final class AdminServer {
   }
 
   private Ended cannotReach(String why) {
-    spec.commandLine().getErr().println("berth: " + printable(address + ": " + why));
+    command().say(address + ": " + why);
     return new Ended(CANNOT_REACH);
   }
 

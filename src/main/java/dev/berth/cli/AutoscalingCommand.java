@@ -3,14 +3,11 @@ package dev.berth.cli;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -28,9 +25,7 @@ import picocli.CommandLine.Parameters;
     },
     exitCodeList = {
       "0:shown; with --watch, ended by Ctrl-C",
-      "1:there is none of this name, or it does not autoscale",
-      "2:wrong usage",
-      "3:no admin server answers at the address"
+      "1:there is none of this name, or it does not autoscale"
     },
     footer = {
       "  berth autoscaling echo",
@@ -40,7 +35,6 @@ import picocli.CommandLine.Parameters;
     },
     subcommands = AutoscalingReplayCommand.class)
 final class AutoscalingCommand extends AdminCommand {
-  private static final Duration RHYTHM = Duration.ofMillis(500);
   private static final int SHOWN = 10; // decisions
 
   @Parameters(index = "0", arity = "0..1", paramLabel = "APP", description = "The application.")
@@ -75,11 +69,11 @@ final class AutoscalingCommand extends AdminCommand {
     Map<String, JsonObject> found = found(serve);
     if (found.isEmpty()) {
       String none = app + (deployment == null ? "" : "/" + deployment) + ": does not autoscale";
-      throw server.failed(
-          missing == null ? none + " (expected: one with autoscaling_config)" : missing);
+      throw failed(missing == null ? none + " (expected: one with autoscaling_config)" : missing);
     }
     if (watch) {
-      watch(serve, out);
+      Changes<JsonObject> changes = new Changes<>(AutoscalingCommand::state, this::changed);
+      watch(serve, true, (now, trouble) -> changes.since(found(now)).forEach(out::println));
       return;
     }
     JsonObject whole = deployment == null ? null : whole(app, deployment);
@@ -88,12 +82,11 @@ final class AutoscalingCommand extends AdminCommand {
       out.println(AdminServer.printable(all.encodePrettily()));
       return;
     }
-    table(found).forEach(out::println);
+    print(found, out);
     if (whole != null) {
-      whole.getJsonArray("decisions").stream()
+      ServeStatus.list(whole, "decisions").stream()
           .limit(SHOWN)
-          .filter(JsonObject.class::isInstance)
-          .forEach(each -> out.println(line("", (JsonObject) each, "told")));
+          .forEach(each -> out.println(line("", each, "told")));
     }
   }
 
@@ -103,11 +96,7 @@ final class AutoscalingCommand extends AdminCommand {
         server.get(
             "/api/v1/applications/%s/deployments/%s/autoscaling"
                 .formatted(AdminServer.encoded(app), AdminServer.encoded(name)));
-    JsonObject whole = response.with("decisions", JsonArray.class);
-    if (whole == null) {
-      throw server.refusal(response);
-    }
-    return whole;
+    return server.required(response, "decisions", JsonArray.class);
   }
 
   /** Each that is asked for, by name. */
@@ -124,28 +113,34 @@ final class AutoscalingCommand extends AdminCommand {
     return found;
   }
 
-  private static List<String> table(Map<String, JsonObject> found) {
-    List<String[]> rows = new ArrayList<>();
-    rows.add("deployment,replicas,bounds,load,target,delay left,report age,why".split(",", -1));
+  private static void print(Map<String, JsonObject> found, PrintWriter out) {
+    Table table =
+        new Table(
+            "deployment",
+            "replicas",
+            "bounds",
+            "load",
+            "target",
+            "delay left",
+            "report age",
+            "why");
     found.forEach(
         (name, now) ->
-            rows.add(
-                new String[] {
-                  name,
-                  now.getValue("running") + "/" + now.getValue("replicas"),
-                  now.getValue("min_replicas") + ".." + now.getValue("max_replicas"),
-                  ServeStatus.figure(now.getValue("load")),
-                  ServeStatus.figure(now.getValue("target")),
-                  seconds(now.getValue("until_ms"), ServeStatus.number(now, "at_ms")),
-                  seconds(now.getValue("report_ms"), 0),
-                  ServeStatus.text(now, "why")
-                }));
-    return StatusTable.aligned(rows);
+            table.row(
+                name,
+                now.getValue("running") + "/" + now.getValue("replicas"),
+                now.getValue("min_replicas") + ".." + now.getValue("max_replicas"),
+                ServeStatus.figure(now.getValue("load")),
+                ServeStatus.figure(now.getValue("target")),
+                seconds(now.getValue("until_ms"), ServeStatus.number(now, "at_ms")),
+                seconds(now.getValue("report_ms"), 0),
+                ServeStatus.text(now, "why")));
+    table.print(out);
   }
 
   private static String line(String name, JsonObject of, String what) {
     Instant at = Instant.ofEpochMilli(ServeStatus.number(of, "at_ms"));
-    return StatusTable.oneLine(name + " " + at + " " + ServeStatus.text(of, what));
+    return Table.oneLine(name + " " + at + " " + ServeStatus.text(of, what));
   }
 
   private static String seconds(@Nullable Object ms, long since) {
@@ -155,32 +150,6 @@ final class AutoscalingCommand extends AdminCommand {
   }
 
   // --- watch ---
-
-  private void watch(ServeStatus serve, PrintWriter out) throws InterruptedException {
-    CompletionStage<String> stop = around().stopSignal().get();
-    StatusCommand.Look look = new StatusCommand.Look(serve, "");
-    Map<String, JsonObject> last = Map.of();
-    String trouble = "";
-    do {
-      if (!look.trouble().equals(trouble)) {
-        trouble = look.trouble();
-        server.say(trouble.isEmpty() ? "it answers again" : trouble);
-      }
-      Map<String, JsonObject> now = found(look.serve());
-      last.keySet().stream()
-          .filter(name -> !now.containsKey(name))
-          .forEach(name -> out.println(StatusTable.oneLine(name + ": gone")));
-      for (Map.Entry<String, JsonObject> each : now.entrySet()) {
-        JsonObject before = last.get(each.getKey());
-        if (before == null || !state(before).equals(state(each.getValue()))) {
-          out.println(changed(each.getKey(), before, each.getValue()));
-        }
-      }
-      out.flush();
-      last = now;
-    } while (!around().pause().until(stop, RHYTHM)
-        && (look = StatusCommand.again(server, look)) != null);
-  }
 
   /** What another line is printed for. */
   private static String state(JsonObject now) {

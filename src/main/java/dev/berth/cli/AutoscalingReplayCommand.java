@@ -2,24 +2,19 @@ package dev.berth.cli;
 
 import dev.berth.config.ConfigException;
 import dev.berth.node.scaling.ScalingReplay;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /**
  * {@code berth autoscaling replay}: what other rules would have made of a load; asks no instance.
@@ -32,21 +27,17 @@ import picocli.CommandLine.Spec;
           + " too. The load is taken as it was: with fewer replicas more would have waited. A"
           + " policy of the application's own is not asked."
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:shown",
       "1:the file cannot be read, or tells of no such deployment",
       "2:wrong usage, or a key that is not what it may be"
     },
-    footerHeading = "%nExamples:%n",
     footer = {
       "  berth autoscaling replay scaling.jsonl --set target_ongoing_requests=4",
       "  berth autoscaling replay scaling.jsonl --set berth.autoscaling.panic_window_s=6 --json"
     })
-final class AutoscalingReplayCommand implements Callable<Integer> {
+final class AutoscalingReplayCommand extends CliCommand {
   private static final int MOST_ROWS = 24;
-
-  @Spec private CommandSpec spec;
 
   @Parameters(paramLabel = "FILE", description = "What was recorded.")
   private Path file;
@@ -70,64 +61,58 @@ final class AutoscalingReplayCommand implements Callable<Integer> {
   private boolean json;
 
   @Override
-  public Integer call() {
-    PrintWriter err = spec.commandLine().getErr();
+  void run(PrintWriter out) {
+    Duration start = Duration.ofMillis(Math.max(0, Math.round(startSeconds * 1e3)));
+    JsonObject both;
     try {
-      Duration start = Duration.ofMillis(Math.max(0, Math.round(startSeconds * 1e3)));
-      JsonObject both =
-          ScalingReplay.run(file, application, deployment, changes.with(List.of()), start);
-      if (both.getInteger("unreadable") > 0) {
-        err.println("berth: " + file + ": " + both.getValue("unreadable") + " lines passed over");
-      }
-      print(both, spec.commandLine().getOut());
-      return ExitCode.OK;
+      both = new ScalingReplay(file).run(application, deployment, changes.with(List.of()), start);
     } catch (ConfigException refused) {
       refused.problems().stream()
           .map(each -> each.toString().replace(ScalingReplay.ENTRY, ""))
-          .forEach(err::println);
-      return ExitCode.USAGE;
+          .forEach(spec.commandLine().getErr()::println);
+      throw new Ended(ExitCode.USAGE);
     } catch (IOException unreadable) {
-      err.println("berth: " + file + ": " + unreadable + " (expected: a readable file)");
+      throw failed(file + ": " + unreadable + " (expected: a readable file)");
     } catch (IllegalArgumentException none) {
-      err.println("berth: " + AdminServer.printable(String.valueOf(none.getMessage())));
+      throw failed(String.valueOf(none.getMessage()));
     }
-    return ExitCode.SOFTWARE;
-  }
-
-  private void print(JsonObject both, PrintWriter out) {
+    if (both.getInteger("unreadable") > 0) {
+      say(file + ": " + both.getValue("unreadable") + " lines passed over");
+    }
     if (json) {
       out.println(AdminServer.printable(both.encodePrettily()));
-      return;
+    } else {
+      print(both, out);
     }
+  }
+
+  private static void print(JsonObject both, PrintWriter out) {
     JsonObject recorded = both.getJsonObject("recorded");
     JsonObject changed = both.getJsonObject("changed");
     long from = both.getLong("from_ms");
     long step = Math.max(1_000, (both.getLong("to_ms") - from) / MOST_ROWS / 1_000 * 1_000);
-    List<String[]> rows = new ArrayList<>();
-    rows.add(new String[] {"", "as recorded", "changed"});
+    Table table = new Table("", "as recorded", "changed");
+    List<String> last = List.of();
     for (long at = from; at <= both.getLong("to_ms"); at += step) {
-      String[] row = {Instant.ofEpochMilli(at).toString(), at(recorded, at), at(changed, at)};
-      String[] last = rows.get(rows.size() - 1);
-      if (!row[1].equals(last[1]) || !row[2].equals(last[2])) {
-        rows.add(row);
+      List<String> now = List.of(at(recorded, at), at(changed, at));
+      if (!now.equals(last)) {
+        table.row(Instant.ofEpochMilli(at), now.get(0), now.get(1));
       }
+      last = now;
     }
     for (String total : List.of("replica_seconds", "seconds_over_target", "late_request_seconds")) {
-      rows.add(
-          new String[] {
-            total.replace('_', ' '),
-            ServeStatus.figure(recorded.getValue(total)),
-            ServeStatus.figure(changed.getValue(total))
-          });
+      table.row(
+          total.replace('_', ' '),
+          ServeStatus.figure(recorded.getValue(total)),
+          ServeStatus.figure(changed.getValue(total)));
     }
-    StatusTable.aligned(rows).forEach(out::println);
+    table.print(out);
   }
 
   /** Replicas that ran and were wanted then. */
   private static String at(JsonObject outcome, long atMs) {
     String last = "";
-    for (Object each : (JsonArray) outcome.getValue("points")) {
-      JsonObject point = (JsonObject) each;
+    for (JsonObject point : ServeStatus.list(outcome, "points")) {
       if (point.getLong("at_ms") <= atMs) {
         last = point.getValue("running") + "/" + point.getValue("wanted");
       }

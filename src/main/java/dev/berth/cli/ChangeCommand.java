@@ -94,7 +94,7 @@ abstract class ChangeCommand extends AdminCommand {
     Duration pause = FIRST_PAUSE;
     for (; ; ) {
       AdminServer.Answer response = server.get(ServeStatus.PATH);
-      ServeStatus serve = ServeStatus.of(AdminServer.json(response.body()));
+      ServeStatus serve = response.serve();
       long now = around().nanoClock().getAsLong();
       boolean late = now - began >= timeout.toNanos();
       if (response.statusCode() == UNAVAILABLE && !late) {
@@ -108,15 +108,15 @@ abstract class ChangeCommand extends AdminCommand {
         display.show(table.lines(goal.shown(serve)), goal.shown(serve));
       }
       Goal.Verdict verdict = goal.judge(serve, now);
-      boolean failed = verdict.state() == Goal.State.FAILED;
-      if (verdict.state() == Goal.State.REACHED) {
+      if (verdict.reached()) {
         return new Outcome(ExitCode.OK, List.of(), serve);
-      } else if (failed || late) {
+      } else if (verdict.failed() || late) {
         verdict.causes().forEach(server::say);
-        if (!failed) {
+        if (!verdict.failed()) {
           server.say("not reached within " + timeout.toMillis() / 1e3 + " s; it goes on");
         }
-        return new Outcome(failed ? ExitCode.SOFTWARE : TIMED_OUT, verdict.causes(), serve);
+        int exitCode = verdict.failed() ? ExitCode.SOFTWARE : TIMED_OUT;
+        return new Outcome(exitCode, verdict.causes(), serve);
       }
       around().letPass(pause);
       pause = pause.compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(5).dividedBy(4) : pause;

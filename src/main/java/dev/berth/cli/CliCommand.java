@@ -56,6 +56,17 @@ abstract class CliCommand implements Callable<Integer> {
     return BerthCommand.around(spec);
   }
 
+  /** One line on standard error. */
+  void say(String message) {
+    spec.commandLine().getErr().println("berth: " + AdminServer.printable(message));
+  }
+
+  /** A failure, with the one line that says why. */
+  Ended failed(String message) {
+    say(message);
+    return new Ended(ExitCode.SOFTWARE);
+  }
+
   /** Wrong usage. */
   ParameterException wrong(String message) {
     return new ParameterException(spec.commandLine(), message);

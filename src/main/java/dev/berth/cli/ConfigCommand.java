@@ -4,9 +4,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.Dump;
@@ -26,12 +24,7 @@ import picocli.CommandLine.Parameters;
           + " absolute. What was not said when it was submitted is not said here; the values in"
           + " effect are in berth status --json."
     },
-    exitCodeList = {
-      "0:printed",
-      "1:there is no application of this name",
-      "2:wrong usage",
-      "3:no admin server answers at the address"
-    },
+    exitCodeList = {"0:printed", "1:there is no application of this name"},
     footer = {
       "  berth config",
       "  berth config echo > echo.yaml",
@@ -80,21 +73,7 @@ final class ConfigCommand extends AdminCommand {
             .setUseUnicodeEncoding(true)
             .setSplitLines(false)
             .build();
-    return new Dump(settings).dumpToString(plain(config));
-  }
-
-  /** As the collections that YAML is written of. */
-  private static @Nullable Object plain(@Nullable Object value) {
-    if (value instanceof JsonObject object) {
-      Map<String, @Nullable Object> plain = new LinkedHashMap<>();
-      object.forEach(entry -> plain.put(entry.getKey(), plain(entry.getValue())));
-      return plain;
-    }
-    if (value instanceof JsonArray array) {
-      List<@Nullable Object> plain = new ArrayList<>();
-      array.forEach(item -> plain.add(plain(item)));
-      return plain;
-    }
-    return value;
+    return new Dump(settings)
+        .dumpToString(new JsonObject(config.encode()).getMap()); // plain collections all through
   }
 }

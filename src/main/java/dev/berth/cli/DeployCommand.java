@@ -37,7 +37,6 @@ import picocli.CommandLine.Option;
           + " said",
       "2:wrong usage, a configuration with problems, or --prune with neither -y nor a terminal to"
           + " ask on; nothing was changed",
-      "3:no admin server answers at the address",
       "4:with --wait, not every application runs in time; the instance goes on"
     },
     footer = {
@@ -126,21 +125,17 @@ final class DeployCommand extends ChangeCommand {
         only == null ? submission.document() : submission.applications().get(only);
     AdminServer.Answer response =
         server.send("PUT", path + query, new JsonObject(declared).encode());
-    JsonObject answer = response.with("applications", JsonArray.class);
-    if (answer == null) {
-      throw server.refusal(response);
-    }
-    return answer;
+    return server.required(response, "applications", JsonArray.class);
   }
 
   private static List<JsonObject> changes(JsonObject outcome) {
-    return ServeStatus.list(outcome, "applications", each -> each);
+    return ServeStatus.list(outcome, "applications");
   }
 
   private static List<String> names(JsonObject outcome, String word) {
     return changes(outcome).stream()
         .filter(each -> word(each).equals(word))
-        .map(each -> StatusTable.oneLine(String.valueOf(each.getValue("name"))))
+        .map(each -> Table.oneLine(String.valueOf(each.getValue("name"))))
         .toList();
   }
 
@@ -162,7 +157,7 @@ final class DeployCommand extends ChangeCommand {
       throw new Ended(ExitCode.USAGE);
     }
     if (!around().agrees("Also delete " + names + " of " + server.address() + "?", out)) {
-      throw server.failed("nothing was deployed");
+      throw failed("nothing was deployed");
     }
   }
 
@@ -171,7 +166,7 @@ final class DeployCommand extends ChangeCommand {
     for (JsonObject each : changes(outcome)) {
       if (!word(each).equals(KEPT)) {
         out.println(
-            "  " + StatusTable.oneLine(String.valueOf(each.getValue("name"))) + ": " + word(each));
+            "  " + Table.oneLine(String.valueOf(each.getValue("name"))) + ": " + word(each));
       }
     }
     List<String> kept = names(outcome, KEPT);

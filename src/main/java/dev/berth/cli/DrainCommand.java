@@ -18,8 +18,6 @@ import picocli.CommandLine.Command;
     exitCodeList = {
       "0:the drain began; with --wait, the instance has ended",
       "1:refused",
-      "2:wrong usage",
-      "3:no admin server answers at the address",
       "4:with --wait, the instance has not ended in time"
     },
     footer = {"  berth drain", "  berth drain --wait --timeout-s 40"})
@@ -57,7 +55,7 @@ final class DrainCommand extends ChangeCommand {
     long began = around().nanoClock().getAsLong();
     for (; ; ) {
       try {
-        server.ask("GET", "/-/healthz", null, "*/*");
+        server.ask("GET", "/-/healthz", null);
       } catch (IOException gone) {
         return true;
       }

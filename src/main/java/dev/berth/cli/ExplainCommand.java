@@ -16,12 +16,7 @@ import picocli.CommandLine.Parameters;
           + " berth.explain.sample_rate picked it. The response's X-Request-ID is its id. The last"
           + " berth.explain.ring_size explanations are kept."
     },
-    exitCodeList = {
-      "0:shown",
-      "1:no explanation is kept of a request with this id",
-      "2:wrong usage",
-      "3:no admin server answers at the address"
-    },
+    exitCodeList = {"0:shown", "1:no explanation is kept of a request with this id"},
     footer = {
       "  curl -i -H 'X-Berth-Explain: 1' -H 'X-Request-ID: mine' localhost:8000/echo",
       "  berth explain mine",
@@ -44,12 +39,8 @@ final class ExplainCommand extends AdminCommand {
       String problem = "ID: %s characters (expected: 1 to %s, a request's id)";
       throw wrong(problem.formatted(id.length(), MOST_ID_CHARS));
     }
-    AdminServer.Answer response =
-        server.send(
-            "GET",
-            "/api/v1/requests/" + AdminServer.encoded(id) + "/explain",
-            null,
-            json ? "application/json" : "text/plain");
+    String path = "/api/v1/requests/" + AdminServer.encoded(id) + "/explain?format=";
+    AdminServer.Answer response = server.get(path + (json ? "json" : "text"));
     if (response.statusCode() == 200) {
       out.print(AdminServer.printable(response.body()));
       return;

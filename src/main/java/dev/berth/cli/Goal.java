@@ -14,19 +14,16 @@ interface Goal {
   /** How long something that can recover may be unhealthy before that counts as failed. */
   Duration UNHEALTHY_PATIENCE = Duration.ofSeconds(5);
 
-  /** How far it is. */
-  enum State {
-    GOING_ON,
-    REACHED,
-    FAILED
-  }
-
   /**
-   * How far it is, and why not further.
+   * What a look says.
    *
-   * @param causes a line for each thing that is not as it should be
+   * @param causes why it has failed, or is not reached yet; none when it is reached
    */
-  record Verdict(State state, List<String> causes) {}
+  record Verdict(boolean failed, List<String> causes) {
+    boolean reached() {
+      return !failed && causes.isEmpty();
+    }
+  }
 
   /** Those that the goal is about, for whoever watches. */
   List<ServeStatus.Application> shown(ServeStatus serve);
@@ -72,9 +69,7 @@ interface Goal {
               open.addAll(causes(application));
             }
           });
-      return !failures.isEmpty()
-          ? new Verdict(State.FAILED, failures)
-          : new Verdict(open.isEmpty() ? State.REACHED : State.GOING_ON, open);
+      return failures.isEmpty() ? new Verdict(false, open) : new Verdict(true, failures);
     }
 
     private @Nullable String gone(
@@ -136,17 +131,17 @@ interface Goal {
       ServeStatus.Application within = serve.application(application);
       ServeStatus.Deployment found = within == null ? null : within.deployment(deployment);
       if (found == null) {
-        return new Verdict(State.FAILED, List.of(name + ": deleted by another command"));
+        return new Verdict(true, List.of(name + ": deleted by another command"));
       }
       List<String> causes = List.of(name + ": " + Goal.describe(found, "", false));
       if (patience.isOver(name, found.status(), nowNanos)) {
-        return new Verdict(State.FAILED, causes);
+        return new Verdict(true, causes);
       }
       boolean reached =
           found.status().equals(ServeStatus.HEALTHY)
               && (replicas == null || found.target() == replicas)
               && found.running() == found.target();
-      return new Verdict(reached ? State.REACHED : State.GOING_ON, reached ? List.of() : causes);
+      return new Verdict(false, reached ? List.of() : causes);
     }
   }
 

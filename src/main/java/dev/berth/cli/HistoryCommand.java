@@ -5,7 +5,6 @@ import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -22,12 +21,7 @@ import picocli.CommandLine.Parameters;
           + " berth.revision_history_limit of them. Lines with one digest say the same, with jars"
           + " that hold the same. berth rollback APP --to REVISION declares one of them again."
     },
-    exitCodeList = {
-      "0:shown",
-      "1:there is no application of this name",
-      "2:wrong usage",
-      "3:no admin server answers at the address"
-    },
+    exitCodeList = {"0:shown", "1:there is no application of this name"},
     footer = {"  berth history echo", "  berth history echo --json | jq '.revisions[1].config'"})
 final class HistoryCommand extends AdminCommand {
   @Parameters(paramLabel = "APP", description = "The application.")
@@ -48,20 +42,16 @@ final class HistoryCommand extends AdminCommand {
       out.println(AdminServer.printable(answer.encodePrettily()));
       return;
     }
-    List<String[]> rows = new ArrayList<>();
-    rows.add(new String[] {"revision", "deployed", "state", "digest", "message"});
-    rows.addAll(ServeStatus.list(answer, "revisions", HistoryCommand::row));
-    StatusTable.aligned(rows).forEach(out::println);
-  }
-
-  private static String[] row(JsonObject revision) {
-    return new String[] {
-      String.valueOf(revision.getValue("revision")),
-      time(revision.getValue("deployed_ms")),
-      String.valueOf(revision.getValue("state")).toLowerCase(Locale.ROOT),
-      String.valueOf(revision.getValue("digest")).replaceAll("(?<=.{12}).*", ""),
-      String.valueOf(revision.getValue("message"))
-    };
+    Table table = new Table("revision", "deployed", "state", "digest", "message");
+    for (JsonObject each : ServeStatus.list(answer, "revisions")) {
+      table.row(
+          each.getValue("revision"),
+          time(each.getValue("deployed_ms")),
+          String.valueOf(each.getValue("state")).toLowerCase(Locale.ROOT),
+          String.valueOf(each.getValue("digest")).replaceAll("(?<=.{12}).*", ""),
+          each.getValue("message"));
+    }
+    table.print(out);
   }
 
   private static String time(@Nullable Object millis) {

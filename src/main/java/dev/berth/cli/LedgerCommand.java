@@ -3,7 +3,6 @@ package dev.berth.cli;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -21,9 +20,7 @@ import picocli.CommandLine.Option;
     },
     exitCodeList = {
       "0:shown, and no audit found a mismatch that stands",
-      "1:shown, and there is a mismatch; or there is none of this name",
-      "2:wrong usage",
-      "3:no admin server answers at the address"
+      "1:shown, and there is a mismatch; or there is none of this name"
     },
     footer = {
       "  berth ledger",
@@ -31,10 +28,6 @@ import picocli.CommandLine.Option;
       "  berth ledger --json | jq .total"
     })
 final class LedgerCommand extends AdminCommand {
-  private static final String[] HEAD = {
-    "replica", "max", "running", "reserved", "granted", "ended", "zombies", "audit"
-  };
-
   @Option(names = "--app", paramLabel = "NAME", description = "Its replicas only.")
   private List<String> applications = List.of();
 
@@ -58,7 +51,7 @@ final class LedgerCommand extends AdminCommand {
     if (ledger == null || !(ledger.getValue("total") instanceof JsonObject total)) {
       throw server.refuse(response);
     }
-    List<JsonObject> shown = ServeStatus.list(ledger, "replicas", each -> each);
+    List<JsonObject> shown = ServeStatus.list(ledger, "replicas");
     if (shown.isEmpty() && !query.isEmpty()) {
       server.status(applications, deployments, replicas);
     }
@@ -73,30 +66,27 @@ final class LedgerCommand extends AdminCommand {
   }
 
   private static void print(List<JsonObject> replicas, JsonObject total, PrintWriter out) {
-    List<String[]> rows = new ArrayList<>();
-    rows.add(HEAD);
-    for (JsonObject replica : replicas) {
-      rows.add(row(String.valueOf(replica.getValue("replica")), replica, audit(replica)));
-    }
-    rows.add(row("total of " + replicas.size(), total, ""));
-    StatusTable.aligned(rows).forEach(out::println);
+    Table table =
+        new Table("replica", "max", "running", "reserved", "granted", "ended", "zombies", "audit");
+    replicas.forEach(each -> row(table, each.getValue("replica"), each, audit(each)));
+    row(table, "total of " + replicas.size(), total, "");
+    table.print(out);
   }
 
-  private static String[] row(String name, JsonObject counts, String audit) {
+  private static void row(Table into, @Nullable Object name, JsonObject counts, String audit) {
     long ended =
         ServeStatus.number(counts, "completed")
             + ServeStatus.number(counts, "released")
             + ServeStatus.number(counts, "expired");
-    return new String[] {
-      name,
-      String.valueOf(counts.getValue("max_ongoing_requests")),
-      String.valueOf(counts.getValue("running")),
-      String.valueOf(counts.getValue("reserved")),
-      String.valueOf(counts.getValue("granted")),
-      String.valueOf(ended),
-      String.valueOf(counts.getValue("zombies")),
-      audit
-    };
+    into.row(
+        name,
+        counts.getValue("max_ongoing_requests"),
+        counts.getValue("running"),
+        counts.getValue("reserved"),
+        counts.getValue("granted"),
+        ended,
+        counts.getValue("zombies"),
+        audit);
   }
 
   private static String audit(JsonObject replica) {

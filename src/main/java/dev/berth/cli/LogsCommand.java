@@ -4,7 +4,6 @@ import dev.berth.cli.log.TextLines;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
@@ -23,7 +22,6 @@ import picocli.CommandLine.Option;
     exitCodeList = {
       "0:shown; with --follow, ended by Ctrl-C",
       "1:there is no line of this name, and nothing of it",
-      "2:wrong usage",
       "3:no admin server answers at the address, or with --follow, no more"
     },
     footer = {
@@ -33,7 +31,6 @@ import picocli.CommandLine.Option;
       "  berth logs -f --json | jq -r .fields.reason"
     })
 final class LogsCommand extends AdminCommand {
-  private static final Duration RHYTHM = Duration.ofMillis(500);
   private static final int MOST_AT_ONCE = 1_000;
 
   @Option(names = "--app", paramLabel = "NAME", description = "Lines of it only.")

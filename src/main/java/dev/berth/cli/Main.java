@@ -43,23 +43,30 @@ public final class Main {
    */
   static CommandLine commandLine(
       Function<ServeConfig, Future<RunningNode>> start, Surroundings around) {
-    return new CommandLine(new BerthCommand(around))
-        .addSubcommand(new RunCommand(start))
-        .addSubcommand(new ValidateCommand())
-        .addSubcommand(new DeployCommand())
-        .addSubcommand(new StatusCommand())
-        .addSubcommand(new ConfigCommand())
-        .addSubcommand(new ScaleCommand())
-        .addSubcommand(new AutoscalingCommand())
-        .addSubcommand(new HistoryCommand())
-        .addSubcommand(new RollbackCommand())
-        .addSubcommand(new LogsCommand())
-        .addSubcommand(new LedgerCommand())
-        .addSubcommand(new ExplainCommand())
-        .addSubcommand(new ShutdownCommand())
-        .addSubcommand(new DrainCommand())
-        .addSubcommand(new SchemaCommand())
-        .addSubcommand(new CompletionCommand())
+    CommandLine berth =
+        new CommandLine(new BerthCommand(around))
+            .addSubcommand(new RunCommand(start))
+            .addSubcommand(new ValidateCommand())
+            .addSubcommand(new DeployCommand())
+            .addSubcommand(new StatusCommand())
+            .addSubcommand(new ConfigCommand())
+            .addSubcommand(new ScaleCommand())
+            .addSubcommand(new AutoscalingCommand())
+            .addSubcommand(new HistoryCommand())
+            .addSubcommand(new TrafficCommand())
+            .addSubcommand(new RollbackCommand())
+            .addSubcommand(new LogsCommand())
+            .addSubcommand(new LedgerCommand())
+            .addSubcommand(new ExplainCommand())
+            .addSubcommand(new ShutdownCommand())
+            .addSubcommand(new DrainCommand())
+            .addSubcommand(new SchemaCommand())
+            .addSubcommand(new CompletionCommand());
+    berth.getSubcommands().values().stream()
+        .<Object>map(CommandLine::getCommand)
+        .filter(AdminCommand.class::isInstance)
+        .forEach(each -> ((AdminCommand) each).tellExitCodes());
+    return berth
         .setErr(new PrintWriter(System.err, true))
         .setOut(new PrintWriter(System.out, true));
   }

@@ -22,8 +22,6 @@ import picocli.CommandLine.Parameters;
     exitCodeList = {
       "0:accepted; with --wait, the application runs",
       "1:nothing to go back to, or with --wait, it did not come to run; the cause is said",
-      "2:wrong usage",
-      "3:no admin server answers at the address",
       "4:with --wait, it does not run in time; the instance goes on"
     },
     footer = {

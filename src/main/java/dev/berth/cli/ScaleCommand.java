@@ -20,8 +20,6 @@ import picocli.CommandLine.Parameters;
     exitCodeList = {
       "0:accepted; with --wait, that many run",
       "1:refused, or there is none of this name, or with --wait, they did not come to run; the cause is said",
-      "2:wrong usage",
-      "3:no admin server answers at the address",
       "4:with --wait, not that many run in time; the instance goes on"
     },
     footer = {

@@ -2,12 +2,10 @@ package dev.berth.cli;
 
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -112,17 +110,16 @@ record ServeStatus(
     }
   }
 
-  /** Null for what is no such answer. */
-  static @Nullable ServeStatus of(@Nullable JsonObject serve) {
-    if (serve == null || !(serve.getValue("applications") instanceof JsonArray)) {
-      return null;
-    }
+  /** As an instance tells it. */
+  static ServeStatus of(JsonObject serve) {
     return new ServeStatus(
         text(serve, "node"),
         number(serve, "term"),
         serve.getValue("target_capacity") instanceof Number percent ? percent.doubleValue() : null,
         serve.getValue("state_dir") instanceof String folder ? folder : null,
-        list(serve, "applications", each -> application(each, number(serve, "at_ms"))),
+        list(serve, "applications").stream()
+            .map(each -> application(each, number(serve, "at_ms")))
+            .toList(),
         serve);
   }
 
@@ -177,7 +174,7 @@ record ServeStatus(
         text(application, "status"),
         text(application, "message"),
         number(application, "revision"),
-        list(application, "deployments", each -> deployment(each, atMs)),
+        list(application, "deployments").stream().map(each -> deployment(each, atMs)).toList(),
         application);
   }
 
@@ -187,7 +184,7 @@ record ServeStatus(
     long startedMs = atMs;
     TreeMap<String, Integer> others = new TreeMap<>();
     TreeSet<Long> revisions = new TreeSet<>();
-    List<JsonObject> replicas = list(deployment, "replicas", each -> each);
+    List<JsonObject> replicas = list(deployment, "replicas");
     for (JsonObject replica : replicas) {
       String kind = kind(replica, version);
       if (kind.equals("starting")) {
@@ -245,15 +242,9 @@ record ServeStatus(
         : "";
   }
 
-  static <T> List<T> list(JsonObject object, String key, Function<JsonObject, T> item) {
-    List<T> items = new ArrayList<>();
-    if (object.getValue(key) instanceof JsonArray array) {
-      for (Object each : array) {
-        if (each instanceof JsonObject found) {
-          items.add(item.apply(found));
-        }
-      }
-    }
-    return items;
+  static List<JsonObject> list(JsonObject object, String key) {
+    return object.getValue(key) instanceof JsonArray all
+        ? all.stream().filter(JsonObject.class::isInstance).map(JsonObject.class::cast).toList()
+        : List.of();
   }
 }

@@ -19,8 +19,7 @@ import picocli.CommandLine.Option;
     exitCodeList = {
       "0:accepted, or there was nothing to delete",
       "1:refused, or not confirmed",
-      "2:wrong usage, or neither -y nor a terminal to ask on",
-      "3:no admin server answers at the address"
+      "2:wrong usage, or neither -y nor a terminal to ask on"
     },
     footer = {"  berth shutdown", "  berth shutdown -y"})
 final class ShutdownCommand extends AdminCommand {
@@ -40,9 +39,9 @@ final class ShutdownCommand extends AdminCommand {
     }
     ServeStatus serve = server.status();
     List<String> names =
-        serve.applications().stream().map(each -> StatusTable.oneLine(each.name())).toList();
+        serve.applications().stream().map(each -> Table.oneLine(each.name())).toList();
     if (!yes && !names.isEmpty() && !around().agrees(question(names), out)) {
-      throw server.failed("nothing was deleted");
+      throw failed("nothing was deleted");
     }
     AdminServer.Answer deleted = server.send("DELETE", "/api/serve/applications/", null);
     if (deleted.statusCode() != 200) {

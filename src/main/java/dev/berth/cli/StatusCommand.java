@@ -2,13 +2,11 @@ package dev.berth.cli;
 
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.io.IOException;
 import java.io.PrintWriter;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.concurrent.CompletionStage;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -27,9 +25,7 @@ import picocli.CommandLine.Parameters;
     },
     exitCodeList = {
       "0:shown; with --watch, ended by Ctrl-C",
-      "1:there is no application of this name",
-      "2:wrong usage",
-      "3:no admin server answers at the address"
+      "1:there is no application of this name"
     },
     footer = {
       "  berth status",
@@ -37,8 +33,6 @@ import picocli.CommandLine.Parameters;
       "  berth status --json | jq -r '.applications[] | .name + \" \" + .status'"
     })
 final class StatusCommand extends AdminCommand {
-  private static final Duration RHYTHM = Duration.ofMillis(500);
-
   @Parameters(paramLabel = "APP", arity = "0..1", description = "This application only.")
   private @Nullable String only;
 
@@ -95,51 +89,23 @@ final class StatusCommand extends AdminCommand {
   }
 
   private void watch(ServeStatus serve, PrintWriter out) throws InterruptedException {
-    CompletionStage<String> stop = around().stopSignal().get();
-    Look shown = null;
     StatusDisplay display = new StatusDisplay(around(), out);
-    for (Look look = new Look(serve, ""); ; look = again(server, look)) {
-      if (json) {
-        JsonObject now = chosen(look.serve);
-        if (shown == null || !timeless(now).equals(timeless(chosen(shown.serve)))) {
-          out.println(AdminServer.printable(now.encode()));
-        }
-      } else {
-        List<String> lines = table(look.serve);
-        if (!look.trouble.isEmpty()) {
-          lines.add(look.trouble);
-        }
-        display.show(lines, look.serve.shown(only));
-      }
-      if (!around().terminal() && shown != null && !look.trouble.equals(shown.trouble)) {
-        server.say(look.trouble.isEmpty() ? "it answers again" : look.trouble);
-      }
-      out.flush();
-      shown = look;
-      if (around().pause().until(stop, RHYTHM)) {
-        return;
-      }
-    }
-  }
-
-  /**
-   * @param trouble why the last question was not answered; empty when it was
-   */
-  record Look(ServeStatus serve, String trouble) {}
-
-  /** An instance that does not answer may be on its way back: what was last seen stays. */
-  static Look again(AdminServer server, Look last) throws InterruptedException {
-    String trouble;
-    try {
-      AdminServer.Answer response = server.ask("GET", ServeStatus.PATH, null, "application/json");
-      ServeStatus serve = ServeStatus.of(AdminServer.json(response.body()));
-      if (serve != null && response.statusCode() == 200) {
-        return new Look(serve, "");
-      }
-      trouble = "no answer now: status " + response.statusCode();
-    } catch (IOException failed) {
-      trouble = "no answer now: " + AdminServer.whyNot(failed);
-    }
-    return new Look(last.serve, AdminServer.printable(trouble));
+    Changes<JsonObject> changes =
+        new Changes<>(
+            StatusCommand::timeless, (name, before, now) -> AdminServer.printable(now.encode()));
+    watch(
+        serve,
+        !around().terminal(),
+        (now, trouble) -> {
+          if (json) {
+            changes.since(Map.of("", chosen(now))).forEach(out::println);
+            return;
+          }
+          List<String> lines = table(now);
+          if (!trouble.isEmpty()) {
+            lines.add(trouble);
+          }
+          display.show(lines, now.shown(only));
+        });
   }
 }

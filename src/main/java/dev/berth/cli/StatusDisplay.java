@@ -1,7 +1,9 @@
 package dev.berth.cli;
 
 import java.io.PrintWriter;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,7 +17,8 @@ final class StatusDisplay {
   private static final String WRAP = "\u001b[?7h";
 
   private final PrintWriter out;
-  private final StatusChanges changes = new StatusChanges();
+  private final Changes<String> changes =
+      new Changes<>(state -> state, (name, before, now) -> Table.oneLine(name + ": " + now));
   private final boolean live;
   private final int mostLines;
   private int drawn;
@@ -42,9 +45,29 @@ final class StatusDisplay {
       out.print(drawing(lines));
       drawn = Math.min(lines.size(), mostLines);
     } else {
-      changes.since(applications).forEach(out::println);
+      changes.since(states(applications)).forEach(out::println);
     }
     out.flush();
+  }
+
+  /** {@code RUNNING}, {@code UPDATING, replicas 1/2 (1 starting), version 9f2c}. */
+  private static Map<String, String> states(List<ServeStatus.Application> applications) {
+    Map<String, String> states = new LinkedHashMap<>();
+    for (ServeStatus.Application application : applications) {
+      for (ServeStatus.Deployment each : application.deployments()) {
+        String version = each.version().isEmpty() ? "" : ", version " + each.version();
+        states.put(
+            application.name() + "/" + each.name(),
+            each.status()
+                + ", replicas "
+                + each.replicas()
+                + version
+                + StatusTable.reason(each.message()));
+      }
+      states.put(
+          application.name(), application.status() + StatusTable.reason(application.message()));
+    }
+    return states;
   }
 
   private String drawing(List<String> lines) {

@@ -1,12 +1,10 @@
 package dev.berth.cli;
 
-import java.util.ArrayList;
 import java.util.List;
-import java.util.function.BiFunction;
 
 /** Applications and their deployments as aligned lines. */
 final class StatusTable {
-  private static final String[] HEAD = {
+  private static final Object[] HEAD = {
     "application", "deployment", "status", "revision", "replicas", "version", "message"
   };
   private static final int STATUS = 2;
@@ -41,71 +39,29 @@ final class StatusTable {
 
   /** Its head, and a line for each application and each deployment. */
   List<String> lines(List<ServeStatus.Application> applications) {
-    List<String[]> rows = new ArrayList<>();
-    rows.add(HEAD);
+    Table table = new Table(HEAD);
     for (ServeStatus.Application application : applications) {
-      String revision = application.revision() > 0 ? "" + application.revision() : "";
-      rows.add(
-          new String[] {
-            application.name(), "", application.status(), revision, "", "", application.message()
-          });
+      Object revision = application.revision() > 0 ? application.revision() : "";
+      table.row(
+          application.name(), "", application.status(), revision, "", "", application.message());
       for (ServeStatus.Deployment each : application.deployments()) {
-        rows.add(
-            new String[] {
-              "",
-              each.name(),
-              each.status(),
-              each.revisions(),
-              each.replicasNow(),
-              each.version(),
-              each.remarks()
-            });
+        table.row(
+            "",
+            each.name(),
+            each.status(),
+            each.revisions(),
+            each.replicasNow(),
+            each.version(),
+            each.remarks());
       }
     }
-    return aligned(
-        rows, MOST_WIDE, (column, cell) -> column == STATUS && colours ? coloured(cell) : cell);
-  }
-
-  /** Each column as wide as its longest cell; nothing is cut. */
-  static List<String> aligned(List<String[]> rows) {
-    return aligned(rows, Integer.MAX_VALUE, (column, cell) -> cell);
-  }
-
-  /**
-   * @param mostWide of a column; what is longer moves the rest of its line
-   * @param paint gives a cell of a column colours, which take no room
-   */
-  static List<String> aligned(
-      List<String[]> rows, int mostWide, BiFunction<Integer, String, String> paint) {
-    int[] widths = new int[rows.get(0).length];
-    for (String[] row : rows) {
-      for (int i = 0; i < row.length; i++) {
-        row[i] = oneLine(row[i]);
-        widths[i] = Math.max(widths[i], Math.min(row[i].length(), mostWide));
-      }
-    }
-    List<String> lines = new ArrayList<>();
-    for (String[] row : rows) {
-      StringBuilder line = new StringBuilder();
-      for (int i = 0; i < row.length; i++) {
-        String room = " ".repeat(Math.max(0, widths[i] - row[i].length()));
-        boolean isNumber = row[i].matches("[0-9]+"); // they are compared by their ends
-        line.append(isNumber ? room : "").append(paint.apply(i, row[i]));
-        line.append(isNumber ? "  " : room + "  ");
-      }
-      lines.add(line.toString().stripTrailing());
-    }
-    return lines;
-  }
-
-  /** As one line that no terminal obeys. */
-  static String oneLine(String text) {
-    return AdminServer.printable(text.strip().replaceAll("\\s*\\R\\s*", "; "));
+    return table.lines(
+        MOST_WIDE, (column, cell) -> column == STATUS && colours ? coloured(cell) : cell);
   }
 
   /** What follows a status that has a cause. */
   static String reason(String message) {
-    return message.isBlank() ? "" : ": " + oneLine(message);
+    return message.isBlank() ? "" : ": " + Table.oneLine(message);
   }
 
   private static String coloured(String status) {

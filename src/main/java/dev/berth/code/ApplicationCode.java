@@ -6,7 +6,7 @@ import dev.berth.config.ConfigException;
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Scalars;
 import dev.berth.protocol.UserFailure;
-import dev.berth.replica.UnderLoader;
+import dev.berth.replica.hooks.UnderLoader;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -50,6 +50,7 @@ record ApplicationCode(
     Method builder = problems.isEmpty() ? builder(config, loader, problems) : null;
     if (builder != null) {
       PolicyClasses.check(config, loader, problems);
+      RankerClasses.check(config, loader, problems);
     }
     if (builder != null && problems.isEmpty()) {
       return new ApplicationCode(config, builder, own);

@@ -7,6 +7,7 @@ import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.TrafficOptions;
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Settings;
 import java.io.IOException;
@@ -70,7 +71,7 @@ final class ApplicationLoader {
     return settings;
   }
 
-  /** Deployments that the file overrides and the code does not have. */
+  /** Deployments that the file names and the code does not have. */
   private static List<Problem> unknown(ApplicationConfig config, Application application) {
     List<String> known = application.deployments().stream().map(Deployment::name).toList();
     List<Problem> unknown = new ArrayList<>();
@@ -78,16 +79,27 @@ final class ApplicationLoader {
     for (Settings given : config.deployments()) {
       String name = given.get(DeploymentConfig.NAME);
       if (!known.contains(name)) {
-        unknown.add(
-            config
-                .source()
-                .problem(
-                    "deployments[" + index + "].name",
-                    '"' + name + "\", unknown to " + config.get(ApplicationConfig.IMPORT_PATH),
-                    "one of " + String.join(", ", known)));
+        unknown.add(unknown(config, "deployments[" + index + "].name", name, known));
       }
       index++;
     }
+    TrafficOptions.named(config.get(ApplicationConfig.BERTH), config.name())
+        .forEach(
+            (at, id) -> {
+              if (!known.contains(id.name())) {
+                unknown.add(unknown(config, "berth." + at, id.name(), known));
+              }
+            });
     return unknown;
+  }
+
+  private static Problem unknown(
+      ApplicationConfig config, String at, String name, List<String> known) {
+    return config
+        .source()
+        .problem(
+            at,
+            '"' + name + "\", unknown to " + config.get(ApplicationConfig.IMPORT_PATH),
+            "one of " + String.join(", ", known));
   }
 }

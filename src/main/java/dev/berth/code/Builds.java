@@ -12,7 +12,7 @@ import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.protocol.UserFailure;
 import dev.berth.protocol.port.Loop;
-import dev.berth.replica.HookThreads;
+import dev.berth.replica.hooks.HookThreads;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.io.IOException;
@@ -85,8 +85,7 @@ public final class Builds {
   private final Sources sources;
   private final Consumer<ControllerEvent> controller;
   private final Consumer<LoadedApplication> gone;
-  private final Map<String, Map<String, Held>> held =
-      new LinkedHashMap<>(); // by application, build
+  private final Map<String, Held> held = new LinkedHashMap<>(); // by name
   private final Map<String, Build> last = new HashMap<>(); // asked for, by application
   private final Map<String, Reading> early = new HashMap<>(); // not asked for yet, by application
   private final List<Reading> reading = new ArrayList<>(); // asked for
@@ -121,7 +120,10 @@ public final class Builds {
 
   public void build(Build command) {
     assert control.isHere();
-    List<Held> known = List.copyOf(held.getOrDefault(command.application(), Map.of()).values());
+    List<Held> known =
+        held.values().stream()
+            .filter(each -> each.code.name().equals(command.application()))
+            .toList();
     Reading begun = early.remove(command.application());
     Reading reads = begun == null ? read(command, known) : begun;
     if (reads == null) {
@@ -206,9 +208,7 @@ public final class Builds {
       close(code);
       return;
     }
-    Map<String, Held> builds =
-        held.computeIfAbsent(command.application(), name -> new LinkedHashMap<>());
-    Held known = builds.computeIfAbsent(code.build(), build -> new Held(code));
+    Held known = held.computeIfAbsent(name(code.name(), code.build()), name -> new Held(code));
     known.discarded = false; // wanted again
     if (known.code != code) {
       close(code); // read twice at the same time
@@ -241,7 +241,7 @@ public final class Builds {
 
   public void discard(DiscardBuild command) {
     assert control.isHere();
-    Held found = find(command.application(), command.build());
+    Held found = held.get(name(command.application(), command.build()));
     if (found != null) {
       found.discarded = true;
       closeIfUnused(found);
@@ -265,12 +265,10 @@ public final class Builds {
         kept.add(next.build());
       }
     }
-    for (Map<String, Held> builds : List.copyOf(held.values())) {
-      for (Held each : List.copyOf(builds.values())) {
-        if (each.telling == 0 && !kept.contains(each.code.build())) {
-          each.discarded = true; // until it is built again
-          closeIfUnused(each);
-        }
+    for (Held each : List.copyOf(held.values())) {
+      if (each.telling == 0 && !kept.contains(each.code.build())) {
+        each.discarded = true; // until it is built again
+        closeIfUnused(each);
       }
     }
   }
@@ -282,7 +280,7 @@ public final class Builds {
    */
   public @Nullable LoadedApplication acquire(String application, String build) {
     assert control.isHere();
-    Held found = find(application, build);
+    Held found = held.get(name(application, build));
     if (found == null) {
       return null;
     }
@@ -294,7 +292,7 @@ public final class Builds {
   public void release(LoadedApplication code) {
     control.execute(
         () -> {
-          Held found = find(code.name(), code.build());
+          Held found = held.get(name(code.name(), code.build()));
           if (found != null && found.code == code) {
             leave(found);
           }
@@ -308,23 +306,16 @@ public final class Builds {
 
   private void closeIfUnused(Held unused) {
     LoadedApplication code = unused.code;
-    Map<String, Held> builds = held.get(code.name());
-    if (!unused.discarded
-        || unused.users > 0
-        || builds == null
-        || !builds.remove(code.build(), unused)) {
-      return;
+    if (unused.discarded
+        && unused.users <= 0
+        && held.remove(name(code.name(), code.build()), unused)) {
+      gone.accept(code);
+      close(code);
     }
-    if (builds.isEmpty()) {
-      held.remove(code.name());
-    }
-    gone.accept(code);
-    close(code);
   }
 
-  private @Nullable Held find(String application, String build) {
-    Map<String, Held> builds = held.get(application);
-    return builds == null ? null : builds.get(build);
+  private static String name(String application, String build) {
+    return application + "/" + build;
   }
 
   /** Jars that classes are, or may soon be, loaded from. */
@@ -333,23 +324,20 @@ public final class Builds {
     Set<Path> jars = new HashSet<>();
     early.values().forEach(each -> jars.addAll(each.config().jars()));
     reading.forEach(each -> jars.addAll(each.config().jars()));
-    held.values()
-        .forEach(builds -> builds.values().forEach(each -> jars.addAll(each.code.config().jars())));
+    held.values().forEach(each -> jars.addAll(each.code.config().jars()));
     return jars;
   }
 
   /** The builds whose code is held, {@code application/build}. */
   public List<String> names() {
-    List<String> names = new ArrayList<>();
-    held.forEach((name, builds) -> builds.keySet().forEach(build -> names.add(name + "/" + build)));
-    return names;
+    return List.copyOf(held.keySet());
   }
 
   /** Gives back the jars of all of them, and of those that are still being read when they are. */
   public void closeAll() {
     assert control.isHere();
     closed = true;
-    held.values().forEach(builds -> builds.values().forEach(each -> close(each.code)));
+    held.values().forEach(each -> close(each.code));
     held.clear();
     closeEarly();
   }

@@ -1,5 +1,6 @@
 package dev.berth.code;
 
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -57,9 +58,7 @@ public final class Fingerprint {
   /** With its length, so that no two sequences of texts are the same bytes. */
   private void text(String text) {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-    for (int shift = 24; shift >= 0; shift -= 8) {
-      digest.update((byte) (bytes.length >>> shift));
-    }
+    digest.update(ByteBuffer.allocate(Integer.BYTES).putInt(bytes.length).flip());
     digest.update(bytes);
   }
 

@@ -7,6 +7,7 @@ import dev.berth.config.ApplicationConfig;
 import dev.berth.config.AutoscalingOptions;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.TrafficOptions;
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.BuiltApplication;
@@ -42,13 +43,15 @@ public record LoadedApplication(
   /**
    * An application whose builder was called elsewhere, with no jars of its own.
    *
-   * @throws ConfigException when the file names a deployment that the code has not, or a policy
-   *     that is none
+   * @throws ConfigException when the file names a deployment that the code has not, or a policy or
+   *     a ranker that is none
    */
   public static LoadedApplication of(
       ApplicationConfig config, Application application, ServeConfig file) {
     List<Problem> problems = new ArrayList<>();
-    PolicyClasses.check(config, LoadedApplication.class.getClassLoader(), problems);
+    ClassLoader loader = LoadedApplication.class.getClassLoader();
+    PolicyClasses.check(config, loader, problems);
+    RankerClasses.check(config, loader, problems);
     if (!problems.isEmpty()) {
       throw new ConfigException(problems);
     }
@@ -92,7 +95,12 @@ public record LoadedApplication(
                     id, build, DeploymentVersions.of(build, value, as.routePrefix()), value)));
     Settings policy = as.settings().find(ApplicationConfig.AUTOSCALING_POLICY);
     boolean decides = AutoscalingOptions.policyClass(policy) != null;
-    return new BuiltApplication(build, application.ingress(), targets, decides ? policy : null);
+    return new BuiltApplication(
+        build,
+        application.ingress(),
+        targets,
+        decides ? policy : null,
+        TrafficOptions.ofRoute(as.get(ApplicationConfig.BERTH)));
   }
 
   /** Gives its jars back; classes of it that were not yet loaded cannot be from now on. */

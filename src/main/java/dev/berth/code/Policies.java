@@ -12,8 +12,9 @@ import dev.berth.controller.autoscaling.PolicyAnswer;
 import dev.berth.controller.autoscaling.PolicyReply;
 import dev.berth.protocol.UserFailure;
 import dev.berth.protocol.port.Loop;
-import dev.berth.replica.HookThreads;
-import dev.berth.replica.UnderLoader;
+import dev.berth.replica.hooks.HookThreads;
+import dev.berth.replica.hooks.UnderLoader;
+import dev.berth.replica.hooks.UserCall;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -23,6 +24,7 @@ import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -48,18 +50,24 @@ public final class Policies {
   private final Loop control;
   private final Builds builds;
   private final Consumer<ControllerEvent> controller;
+  private final LongSupplier nanoClock;
   private final Map<PolicySource.Scope, Held> all = new HashMap<>();
-  private volatile long failures;
 
   /**
    * @param controller told what policies answer
+   * @param nanoClock read by hook threads too
    */
   public Policies(
-      HookThreads threads, Loop control, Builds builds, Consumer<ControllerEvent> controller) {
+      HookThreads threads,
+      Loop control,
+      Builds builds,
+      Consumer<ControllerEvent> controller,
+      LongSupplier nanoClock) {
     this.threads = threads;
     this.control = control;
     this.builds = builds;
     this.controller = controller;
+    this.nanoClock = nanoClock;
   }
 
   /** Asks a policy; the controller is told what it answers. */
@@ -68,7 +76,7 @@ public final class Policies {
     PolicySource source = command.source();
     Held held = all.get(source.scope());
     if (held != null && !held.source.equals(source)) {
-      held.interrupt(); // nobody waits for what it says
+      held.call.interrupt(); // nobody waits for what it says
       held = null;
     }
     if (held != null && held.underWay) {
@@ -83,6 +91,7 @@ public final class Policies {
     Held asked = held == null ? new Held(source, code) : held;
     all.put(source.scope(), asked);
     asked.underWay = true;
+    asked.begunNanos = nanoClock.getAsLong();
     try {
       threads.run(application, HookThreads.Kind.POLICY, () -> asked.decide(command.contexts()));
     } catch (RejectedExecutionException noThread) {
@@ -98,7 +107,7 @@ public final class Policies {
       if (scope.deployment() == null
           ? scope.application().equals(deployment.application())
           : scope.deployment().equals(deployment)) {
-        held.interrupt();
+        held.call.interrupt();
       }
     }
   }
@@ -109,11 +118,6 @@ public final class Policies {
     all.values().removeIf(held -> held.code == code);
   }
 
-  /** Asks that failed for some deployment. Any thread. */
-  public long failures() {
-    return failures;
-  }
-
   private static Map<DeploymentId, PolicyReply> failed(List<Context> contexts, Throwable thrown) {
     String why = StartFailedException.describe(thrown);
     PolicyReply reply = PolicyReply.failed(why.substring(0, Math.min(why.length(), MOST_SHOWN)));
@@ -122,15 +126,16 @@ public final class Policies {
     return all;
   }
 
-  /** One policy. Its thread is interrupted while it runs user code, and at no other time. */
+  /** One policy. */
   private final class Held {
     final PolicySource source;
     final LoadedApplication code;
     private @Nullable AutoscalingPolicy policy; // of whichever thread asks
-    private @Nullable Thread thread; // under the lock, while user code runs
+    final UserCall call = new UserCall(); // for each ask
     boolean underWay;
     private int passedOver; // of the one under way
     private boolean failing;
+    private volatile long begunNanos; // when it was asked, and then when it ran
 
     Held(PolicySource source, LoadedApplication code) {
       this.source = source;
@@ -140,24 +145,17 @@ public final class Policies {
     // --- hook thread ---
 
     void decide(List<Context> contexts) {
-      synchronized (this) {
-        thread = Thread.currentThread();
-      }
-      Map<DeploymentId, PolicyReply> replies;
-      Throwable thrown = null;
-      try {
-        ClassLoader own = code.classLoader();
-        ClassLoader loader = own == null ? Policies.class.getClassLoader() : own;
-        replies = UnderLoader.call(loader, () -> replies(policy(loader), contexts));
-      } catch (Throwable user) { // user code
-        thrown = user;
-        replies = failed(contexts, user);
-      }
-      synchronized (this) {
-        thread = null;
-      }
-      Thread.interrupted(); // whatever interrupted it is over with it
-      end(replies, thrown);
+      begunNanos = nanoClock.getAsLong();
+      Map<DeploymentId, PolicyReply> replies = new HashMap<>();
+      ClassLoader own = code.classLoader();
+      ClassLoader loader = own == null ? Policies.class.getClassLoader() : own;
+      Throwable thrown =
+          call.run(
+              begunNanos,
+              () ->
+                  replies.putAll(
+                      UnderLoader.call(loader, () -> replies(policy(loader), contexts))));
+      end(thrown == null ? replies : failed(contexts, thrown), thrown);
     }
 
     private AutoscalingPolicy policy(ClassLoader loader) throws Exception {
@@ -195,47 +193,43 @@ public final class Policies {
 
     private void end(Map<DeploymentId, PolicyReply> replies, @Nullable Throwable thrown) {
       builds.release(code);
-      control.execute(() -> ended(replies, thrown));
+      PolicyAnswered answered =
+          new PolicyAnswered(source, replies, nanoClock.getAsLong() - begunNanos);
+      control.execute(() -> ended(answered, thrown));
     }
 
     // --- control loop ---
 
-    private void ended(Map<DeploymentId, PolicyReply> replies, @Nullable Throwable thrown) {
+    private void ended(PolicyAnswered answered, @Nullable Throwable thrown) {
       boolean late = passedOver >= MOST_PASSED_OVER;
       underWay = false;
       passedOver = 0;
       if (!late) {
-        tell(replies, thrown);
+        tell(answered, thrown);
       }
     }
 
     void passOver(List<Context> contexts) {
       if (++passedOver == MOST_PASSED_OVER) {
-        interrupt();
-        tell(failed(contexts, new TimeoutException("no answer in 10 s")), null);
+        call.interrupt();
+        var replies = failed(contexts, new TimeoutException("no answer in 10 s"));
+        tell(new PolicyAnswered(source, replies, nanoClock.getAsLong() - begunNanos), null);
       }
     }
 
-    synchronized void interrupt() {
-      if (thread != null) {
-        thread.interrupt();
-      }
-    }
-
-    private void tell(Map<DeploymentId, PolicyReply> replies, @Nullable Throwable thrown) {
+    private void tell(PolicyAnswered answered, @Nullable Throwable thrown) {
       String failure =
-          replies.values().stream()
+          answered.replies().values().stream()
               .map(reply -> reply.answer().failure())
               .filter(Objects::nonNull)
               .findFirst()
               .orElse(null);
-      failures += failure == null ? 0 : 1;
       if (failure != null && !failing) {
         Throwable shown = thrown == null ? null : UserFailure.legible(thrown);
         LOG.warn("the autoscaling policy of {} failed: {}", source.scope(), failure, shown);
       }
       failing = failure != null;
-      controller.accept(new PolicyAnswered(source, replies));
+      controller.accept(answered);
     }
   }
 }

@@ -11,10 +11,12 @@ import dev.berth.config.keys.Source;
 import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,29 +32,26 @@ public record ApplicationConfig(
   /** Of an application that gives none. */
   static final String DEFAULT_NAME = "default";
 
-  private static final Keys KEYS = new Keys();
+  private static final Keys KEYS = new Keys(Reach.CONTROLLER);
+  private static final Keys LIVE = KEYS.reaching(Reach.REPLICA_LIVE);
+  private static final Keys ANEW = KEYS.reaching(Reach.REPLICA_ANEW);
 
   public static final Key<String> NAME =
-      KEYS.key("name", Types.NAME, DEFAULT_NAME)
-          .reaches(Reach.CONTROLLER)
-          .means("Name of the application; unique.");
+      KEYS.key("name", Types.NAME, DEFAULT_NAME).means("Name of the application; unique.");
   public static final Key<String> ROUTE_PREFIX =
-      KEYS.key("route_prefix", Types.ROUTE_PREFIX, "/")
+      LIVE.key("route_prefix", Types.ROUTE_PREFIX, "/")
           .orNone()
-          .reaches(Reach.REPLICA_LIVE)
           .means("Where the application answers; unique. null gives the application no HTTP.");
 
   // its code, which the digest of a build is made of
   public static final Key<ImportPath> IMPORT_PATH =
-      KEYS.required("import_path", ImportPath.TYPE)
-          .reaches(Reach.REPLICA_ANEW)
+      ANEW.required("import_path", ImportPath.TYPE)
           .means("The static method that builds the application.");
 
-  private static final Keys ENV = new Keys();
+  private static final Keys ENV = new Keys(Reach.REPLICA_ANEW);
 
   public static final Key<List<Path>> JARS =
       ENV.key("jars", Types.JARS, List.of())
-          .reaches(Reach.REPLICA_ANEW)
           .means(
               "Jars of the application's own class loader, or directories of jars, in the order of"
                   + " their names; relative to the folder of the file. A class in them wins over one of"
@@ -62,15 +61,12 @@ public record ApplicationConfig(
       KEYS.mapping("runtime_env", ENV.section().and(RayOnly.RUNTIME_ENV))
           .means("What the application's code needs.");
   public static final Key<Map<String, @Nullable Object>> ARGS =
-      KEYS.key("args", Types.FREE_MAP, Map.of())
-          .reaches(Reach.REPLICA_ANEW)
-          .means("Handed to the builder.");
+      ANEW.key("args", Types.FREE_MAP, Map.of()).means("Handed to the builder.");
 
   // how it runs, beside its code
   public static final Key<Settings> LOGGING_CONFIG =
-      KEYS.optional("logging_config", LoggingOptions.SECTION)
+      LIVE.optional("logging_config", LoggingOptions.SECTION)
           .fallback(settings -> settings.around(ServeConfig.LOGGING_CONFIG), "null")
-          .reaches(Reach.REPLICA_LIVE)
           .means("What is logged of this application, in place of the file's, as a whole.");
   public static final Key<List<Settings>> DEPLOYMENTS =
       KEYS.key("deployments", Types.list(DeploymentConfig.SECTION), List.of())
@@ -78,31 +74,29 @@ public record ApplicationConfig(
 
   public static final Key<Boolean> EXTERNAL_SCALER_ENABLED =
       KEYS.key("external_scaler_enabled", Types.BOOL, false)
-          .reaches(Reach.CONTROLLER)
           .means(
               "Whether the number of replicas of its deployments may be set from outside, by the admin"
                   + " server's scale endpoint.");
 
   public static final Key<Settings> AUTOSCALING_POLICY =
       KEYS.optional("autoscaling_policy", AutoscalingOptions.POLICY_SECTION)
-          .reaches(Reach.CONTROLLER)
           .means(
               "One policy that decides for all of its deployments that have an autoscaling_config;"
                   + " theirs have no effect then.");
 
   // --- Berth's own ---
 
-  private static final Keys OWN = new Keys();
+  private static final Keys OWN = new Keys(Reach.ROUTER);
 
   public static final Key<Duration> REQUEST_TIMEOUT_S =
       OWN.optional("request_timeout_s", Types.SECONDS)
-          .reaches(Reach.ROUTER)
           .means(
               "Time a request to any of its deployments may take, unless the deployment says it;"
                   + " in place of http_options.request_timeout_s.");
 
   public static final Key<Settings> BERTH =
-      KEYS.mapping("berth", OWN.section()).means("What has no name in Ray Serve.");
+      KEYS.mapping("berth", OWN.section().and(TrafficOptions.SECTION))
+          .means("What has no name in Ray Serve.");
 
   static final Section SECTION =
       KEYS.section()
@@ -113,23 +107,28 @@ public record ApplicationConfig(
   private static void check(Settings values) {
     Settings.requireUnique(values.find(DEPLOYMENTS), DeploymentConfig.NAME);
     requireOneScaler(values);
+    Settings own = values.gives(BERTH) ? values.find(BERTH) : null;
+    if (own != null) {
+      TrafficOptions.check(own, true);
+    }
     values.marks().tree(); // it is kept as JSON
   }
 
   /** Source: Ray Serve: what is set from outside is not to be decided here too. */
   private static void requireOneScaler(Settings values) {
     List<Settings> all = values.find(DEPLOYMENTS);
-    List<String> autoscaled = new ArrayList<>();
-    for (Settings each : all == null ? List.<Settings>of() : all) {
-      String name = each.find(DeploymentConfig.NAME);
-      if (name != null && DeploymentConfig.autoscales(each)) {
-        autoscaled.add(name);
-      }
+    if (all == null || !Boolean.TRUE.equals(values.find(EXTERNAL_SCALER_ENABLED))) {
+      return;
     }
-    if (Boolean.TRUE.equals(values.find(EXTERNAL_SCALER_ENABLED)) && !autoscaled.isEmpty()) {
+    String autoscaled =
+        all.stream()
+            .filter(DeploymentConfig::autoscales)
+            .flatMap(each -> Stream.ofNullable(each.find(DeploymentConfig.NAME)))
+            .collect(Collectors.joining(", "));
+    if (!autoscaled.isEmpty()) {
       values.problem(
           EXTERNAL_SCALER_ENABLED,
-          "true, beside autoscaling of " + String.join(", ", autoscaled),
+          "true, beside autoscaling of " + autoscaled,
           "false, or no autoscaling in the application");
     }
   }
@@ -161,6 +160,18 @@ public record ApplicationConfig(
   /** What its class loader reads, in order; absolute, existing. */
   public List<Path> jars() {
     return settings.get(JARS);
+  }
+
+  /** What the file says here, with paths of jars that say where they are, wherever it is read. */
+  public Map<String, @Nullable Object> portable() {
+    Map<String, @Nullable Object> portable = new LinkedHashMap<>(entry);
+    if (entry.get(RUNTIME_ENV.name()) instanceof Map<?, ?> given
+        && given.containsKey(JARS.name())) {
+      Map<Object, @Nullable Object> environment = new LinkedHashMap<>(given);
+      environment.put(JARS.name(), jars().stream().map(Path::toString).toList());
+      portable.put(RUNTIME_ENV.name(), environment);
+    }
+    return portable;
   }
 
   /** This application with the same code in other files. */

@@ -201,16 +201,28 @@ public final class AutoscalingOptions {
 
   /** Source: Ray Serve: a series of one sample tells nothing of the time between two. */
   private static void check(Settings values) {
-    Duration interval = values.find(METRICS_INTERVAL_S);
+    Duration interval = values.find(METRICS_INTERVAL_S); // null where it is wrong
     Duration back = values.find(LOOK_BACK_PERIOD_S);
-    boolean given = values.gives(METRICS_INTERVAL_S);
-    if (given && interval != null && back != null && back.compareTo(interval) <= 0) {
-      values
-          .marks()
-          .warn(
-              LOOK_BACK_PERIOD_S,
-              LOOK_BACK_PERIOD_S.type().write(back) + ", no longer than metrics_interval_s",
-              "more than " + METRICS_INTERVAL_S.type().write(interval));
+    boolean given = interval != null && back != null && values.gives(METRICS_INTERVAL_S);
+    if (given && back.compareTo(interval) <= 0) {
+      String told = Types.SECONDS.write(back) + ", no longer than metrics_interval_s";
+      values.marks().warn(LOOK_BACK_PERIOD_S, told, "more than " + Types.SECONDS.write(interval));
+    }
+  }
+
+  /** Knative's rule for its panic window: a longer one would be no second, shorter window. */
+  static void check(@Nullable Settings config, @Nullable Settings own) {
+    if (own == null) {
+      return; // what is wrong with it is told already
+    }
+    Duration panic = own.find(PANIC_WINDOW_S);
+    Duration back = (config == null ? SECTION.empty() : config).find(LOOK_BACK_PERIOD_S);
+    if (panic != null && back != null && panic.compareTo(back) > 0) {
+      own.problem(
+          PANIC_WINDOW_S,
+          PANIC_WINDOW_S.type().write(panic),
+          "at most autoscaling_config.look_back_period_s, "
+              + LOOK_BACK_PERIOD_S.type().write(back));
     }
   }
 

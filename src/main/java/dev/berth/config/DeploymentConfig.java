@@ -1,7 +1,5 @@
 package dev.berth.config;
 
-import static dev.berth.config.AutoscalingOptions.TARGET_ONGOING_REQUESTS;
-
 import dev.berth.api.Deployment;
 import dev.berth.config.keys.Key;
 import dev.berth.config.keys.Keys;
@@ -22,11 +20,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DeploymentConfig {
 
-  private static final Keys KEYS = new Keys();
+  private static final Keys KEYS = new Keys(Reach.CONTROLLER);
+  private static final Keys ROUTER = KEYS.reaching(Reach.ROUTER);
+  private static final Keys LIVE = KEYS.reaching(Reach.REPLICA_LIVE);
 
   public static final Key<String> NAME =
       KEYS.required("name", Types.NAME)
-          .reaches(Reach.CONTROLLER)
           .means("The deployment of the application this entry is about; unique.");
 
   /** Most replicas of a deployment, however many are asked for: more is a slip of the finger. */
@@ -36,55 +35,52 @@ public final class DeploymentConfig {
   public static final Key<Integer> NUM_REPLICAS =
       KEYS.key("num_replicas", Types.integerOr("auto", 1, MAX_REPLICAS, "replicas"), 1)
           .orNull()
-          .reaches(Reach.CONTROLLER)
+          .atMost(() -> DeploymentConfig.MAX_REPLICAS_PER_NODE) // one instance is one node
           .means(
               "Replicas to run; auto, or an autoscaling_config in its place, lets their number follow"
                   + " the load.");
   public static final Key<Settings> AUTOSCALING_CONFIG =
       KEYS.optional("autoscaling_config", AutoscalingOptions.SECTION)
-          .reaches(Reach.CONTROLLER)
           .means("How the number of replicas follows the load. Overridden as a whole.");
   public static final Key<Integer> MAX_ONGOING_REQUESTS =
-      KEYS.key(
+      LIVE.key(
               "max_ongoing_requests",
               Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
               Deployment.DEFAULT_MAX_ONGOING_REQUESTS)
-          .reaches(Reach.REPLICA_LIVE)
           .means("Requests one replica works on at a time: its slots.");
   public static final Key<Integer> MAX_QUEUED_REQUESTS =
-      KEYS.key("max_queued_requests", Types.integerOrNone(1, Integer.MAX_VALUE, "requests"), -1)
-          .reaches(Reach.ROUTER)
+      ROUTER
+          .key("max_queued_requests", Types.integerOrNone(1, Integer.MAX_VALUE, "requests"), -1)
           .means(
               "Requests that may wait for a slot, per instance. -1 leaves the bound to"
                   + " berth.limits.max_queued_total. A request that finds a slot never counts.");
   public static final Key<Settings> BACKPRESSURE_CONFIG =
-      KEYS.optional("backpressure_config", Backpressure.SECTION)
+      ROUTER
+          .optional("backpressure_config", Backpressure.SECTION)
           .fallback(settings -> Backpressure.DEFAULTS, "null")
-          .reaches(Reach.ROUTER)
           .means("What a client is told when the queue is full. Overridden as a whole.");
+  public static final Key<Settings> REQUEST_ROUTER_CONFIG =
+      KEYS.optional("request_router_config", RouterOptions.SECTION)
+          .reaches(Reach.ROUTER)
+          .means("In which order replicas are tried. Overridden as a whole; changed live.");
   public static final Key<Map<String, @Nullable Object>> USER_CONFIG =
-      KEYS.optional("user_config", Types.FREE_MAP)
+      LIVE.optional("user_config", Types.FREE_MAP)
           .fallback(settings -> Map.of(), "null")
-          .reaches(Reach.REPLICA_LIVE)
           .means("Handed to the handler's reconfigure hook. Overridden as a whole.");
 
   // the life of a replica
   public static final Key<Duration> GRACEFUL_SHUTDOWN_TIMEOUT_S =
-      KEYS.key("graceful_shutdown_timeout_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(20))
-          .reaches(Reach.REPLICA_LIVE)
+      LIVE.key("graceful_shutdown_timeout_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(20))
           .means("How long a stopping replica may take to finish what it accepted.");
   public static final Key<Duration> HEALTH_CHECK_PERIOD_S =
-      KEYS.key("health_check_period_s", Types.SECONDS, Duration.ofSeconds(10))
-          .reaches(Reach.REPLICA_LIVE)
+      LIVE.key("health_check_period_s", Types.SECONDS, Duration.ofSeconds(10))
           .means("Time between two health checks of a replica.");
   public static final Key<Duration> HEALTH_CHECK_TIMEOUT_S =
-      KEYS.key("health_check_timeout_s", Types.SECONDS, Duration.ofSeconds(30))
-          .reaches(Reach.REPLICA_LIVE)
+      LIVE.key("health_check_timeout_s", Types.SECONDS, Duration.ofSeconds(30))
           .means("How long one health check may take before it has failed.");
   public static final Key<Settings> LOGGING_CONFIG =
-      KEYS.optional("logging_config", LoggingOptions.SECTION)
+      LIVE.optional("logging_config", LoggingOptions.SECTION)
           .fallback(settings -> settings.around(ApplicationConfig.LOGGING_CONFIG), "null")
-          .reaches(Reach.REPLICA_LIVE)
           .means("What is logged of this deployment, in place of its application's, as a whole.");
   public static final Key<Integer> MAX_REPLICAS_PER_NODE =
       KEYS.optional("max_replicas_per_node", Types.integer(1, 100, "replicas"))
@@ -95,14 +91,12 @@ public final class DeploymentConfig {
   public static final Key<Double> ROLLING_UPDATE_PERCENTAGE =
       KEYS.key("rolling_update_percentage", Types.numberAboveZero(1), 0.2)
           .orNull()
-          .reaches(Reach.CONTROLLER)
           .means(
               "Share of the replicas, at least one, that is replaced at a time when a change needs"
                   + " new ones.");
   public static final Key<Double> MAX_SURGE_PERCENT =
       KEYS.key("max_surge_percent", Types.number(0, 100), 20.0)
           .orNull()
-          .reaches(Reach.CONTROLLER)
           .means(
               "Percent of the replicas, rounded up, that may run beyond their number while they are"
                   + " replaced, so that none is missing: new ones start first. 0 stops old ones"
@@ -111,7 +105,8 @@ public final class DeploymentConfig {
 
   // --- Berth's own ---
 
-  private static final Keys OWN = new Keys();
+  private static final Keys OWN = new Keys(Reach.REPLICA_LIVE);
+  private static final Keys OWN_ROUTER = OWN.reaching(Reach.ROUTER);
 
   public static final Key<Spread> SPREAD =
       OWN.key("spread", Types.words(Spread.class), Spread.SINGLE)
@@ -123,13 +118,13 @@ public final class DeploymentConfig {
 
   // the life of a request: its wait, its slot, its end
   public static final Key<Duration> QUEUE_TIMEOUT_S =
-      OWN.key("queue_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
-          .reaches(Reach.ROUTER)
+      OWN_ROUTER
+          .key("queue_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
           .means("How long a request may wait for a slot.");
   public static final Key<Duration> REQUEST_TIMEOUT_S =
-      OWN.optional("request_timeout_s", Types.SECONDS)
+      OWN_ROUTER
+          .optional("request_timeout_s", Types.SECONDS)
           .fallback(settings -> settings.around(ApplicationConfig.REQUEST_TIMEOUT_S), "null")
-          .reaches(Reach.ROUTER)
           .means(
               "Time from a request's arrival, or a call's through a handle, to the end of its answer."
                   + " The nearest holds: the client's header or the call's own timeout, this, the"
@@ -139,13 +134,11 @@ public final class DeploymentConfig {
       OWN.key("reservation_ttl_s", Types.SECONDS, Duration.ofSeconds(10))
           .fallback(DeploymentConfig::reservationTtl, "10")
           .atMost(() -> LimitOptions.MAX_RESERVATION_TTL_S)
-          .reaches(Reach.REPLICA_LIVE)
           .means(
               "How long a chosen replica keeps its slot for a request that has not been dispatched."
                   + " At most berth.limits.max_reservation_ttl_s.");
   public static final Key<Duration> CANCEL_GRACE_S =
       OWN.key("cancel_grace_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(10))
-          .reaches(Reach.REPLICA_LIVE)
           .means(
               "How long a cancelled handler may take to settle before it counts as a zombie. It keeps"
                   + " its slot either way.");
@@ -156,13 +149,11 @@ public final class DeploymentConfig {
               Deployment.DEFAULT_MAX_ONGOING_REQUESTS)
           .fallback(settings -> settings.get(MAX_ONGOING_REQUESTS), "max_ongoing_requests")
           .cappedBy(MAX_ONGOING_REQUESTS)
-          .reaches(Reach.REPLICA_LIVE)
           .means(
               "Zombies that make a replica unhealthy. More than max_ongoing_requests means the"
                   + " same as that.");
   public static final Key<Integer> MAX_BUFFERED_BODY_BYTES =
       OWN.key("max_buffered_body_bytes", Types.integer(0, Integer.MAX_VALUE, "bytes"), 4 << 20)
-          .reaches(Reach.REPLICA_LIVE)
           .means(
               "Largest request body that a handler which takes its body whole is given; a larger one"
                   + " gets 413. At most 2147483647.");
@@ -174,7 +165,6 @@ public final class DeploymentConfig {
   // the start of replicas, which Ray Serve says in code alone
   public static final Key<Integer> MAX_CONSTRUCTOR_RETRY_COUNT =
       OWN.key("max_constructor_retry_count", Types.integer(1, 1_000_000, "starts"), 20)
-          .reaches(Reach.REPLICA_LIVE)
           .means(
               "Failed starts of replicas of one version, and at most three for each replica wanted,"
                   + " after which the deployment has failed. In Ray Serve only code says it.");
@@ -213,9 +203,7 @@ public final class DeploymentConfig {
         .with(SPREAD, code.spreadOverLoops() ? Spread.EVENT_LOOPS : Spread.SINGLE);
   }
 
-  /** One instance is one node, so more replicas than that would never all run. */
   private static void check(Settings values) {
-    NUM_REPLICAS.requireAtMost(MAX_REPLICAS_PER_NODE, values);
     Integer replicas = values.find(NUM_REPLICAS);
     if (replicas != null
         && values.gives(NUM_REPLICAS)
@@ -224,18 +212,7 @@ public final class DeploymentConfig {
       values.problem(
           NUM_REPLICAS, replicas + ", beside autoscaling_config", "one of the two, or auto");
     }
-    Settings autoscaling = values.find(AUTOSCALING_CONFIG);
-    Double target = autoscaling == null ? null : autoscaling.find(TARGET_ONGOING_REQUESTS);
-    Integer slots = values.find(MAX_ONGOING_REQUESTS);
-    if (target != null && slots != null && slots < target) {
-      autoscaling
-          .marks()
-          .warn(
-              TARGET_ONGOING_REQUESTS,
-              TARGET_ONGOING_REQUESTS.type().write(target)
-                  + ", reached by none but those that wait",
-              "at most max_ongoing_requests, " + slots);
-    }
+    AutoscalingOptions.check(values.find(AUTOSCALING_CONFIG), values.find(AUTOSCALING));
   }
 
   /** Whether what is said, by the file or by code, is that the number follows the load. */
@@ -274,14 +251,6 @@ public final class DeploymentConfig {
     return file.gives(NUM_REPLICAS) && !autoscales(file)
         ? both.put(AUTOSCALING_CONFIG, null)
         : both; // a number of code's gives way to the one that autoscaling begins with
-  }
-
-  /** So many replicas, or the nearest number that autoscaling may come to. */
-  public static int bounded(Settings settings, int replicas) {
-    Settings config = settings.get(AUTOSCALING_CONFIG);
-    return Math.max(
-        config.get(AutoscalingOptions.MIN_REPLICAS),
-        Math.min(replicas, config.get(AutoscalingOptions.MAX_REPLICAS)));
   }
 
   /** These with the number that a deployment begins with where it follows the load. */
@@ -337,9 +306,6 @@ public final class DeploymentConfig {
    * @param replicas 0 or more, where the file says at least 1
    */
   public static Settings withReplicas(Settings settings, int replicas) {
-    if (replicas < 0) {
-      throw new IllegalArgumentException("replicas: " + replicas + " (expected: 0 or more)");
-    }
     return settings.put(NUM_REPLICAS, replicas);
   }
 

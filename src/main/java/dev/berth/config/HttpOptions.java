@@ -53,11 +53,10 @@ public final class HttpOptions {
   private static void check(Settings values) {
     boolean key = values.gives(SSL_KEYFILE);
     boolean certificate = values.gives(SSL_CERTFILE);
-    if (key && !certificate) {
-      values.problem(SSL_CERTFILE, "missing", "a path, since ssl_keyfile is set");
-    }
-    if (certificate && !key) {
-      values.problem(SSL_KEYFILE, "missing", "a path, since ssl_certfile is set");
+    if (key != certificate) {
+      Key<?> given = key ? SSL_KEYFILE : SSL_CERTFILE;
+      values.problem(
+          key ? SSL_CERTFILE : SSL_KEYFILE, "missing", "a path, since " + given + " is set");
     }
     if (!key && !certificate) {
       requireTls(values, SSL_KEYFILE_PASSWORD);

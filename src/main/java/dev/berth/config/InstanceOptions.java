@@ -7,6 +7,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 
 /** {@code berth}: what holds for the whole instance and has no name in Ray Serve. */
 public final class InstanceOptions {
@@ -30,6 +31,9 @@ public final class InstanceOptions {
   public static final Key<Settings> AUTOSCALING =
       KEYS.mapping("autoscaling", AutoscalingOptions.INSTANCE_SECTION)
           .means("What is recorded of autoscaling. How it is done is each deployment's own.");
+  public static final Key<List<Settings>> ENDPOINTS =
+      KEYS.key("endpoints", Types.list(TrafficOptions.ENDPOINT_SECTION), List.of())
+          .means("Routes over the deployments of several applications.");
   public static final Key<Settings> EXPLAIN =
       KEYS.mapping("explain", ExplainOptions.SECTION)
           .means(

@@ -36,6 +36,17 @@ public final class MetricsOptions {
               "Least time between two metrics messages that tell of the replicas; they never cause one"
                   + " of their own. Not below replica_record_interval_ms.");
 
+  public static final Key<Duration> STATS_TIMEOUT_MS =
+      KEYS.key(
+              "record_autoscaling_stats_timeout_ms",
+              Types.millis(10, 60_000),
+              Duration.ofSeconds(10))
+          .variable("BERTH_RECORD_AUTOSCALING_STATS_TIMEOUT_S")
+          .variable("RAY_SERVE_RECORD_AUTOSCALING_STATS_TIMEOUT_S")
+          .means(
+              "How long a call of a handler's recordAutoscalingStats may take; looked at each"
+                  + " replica_record_interval_ms.");
+
   public static final Key<String> PREFIX =
       KEYS.key("prefix", Types.METRIC_PREFIX, "")
           .means(

@@ -43,25 +43,23 @@ final class Overlay {
     Node node = root;
     for (Setting setting : settings) {
       List<String> segments = segments(setting.key());
-      Node value = segments.isEmpty() ? null : value(setting);
-      if (value == null) {
-        if (segments.isEmpty() || setting.value() == null) {
-          top.problem(
-              setting.option(),
-              setting.key(),
-              setting.value() == null ? "no value" : "no such key",
-              KEY);
-        }
+      if (segments.isEmpty() || setting.value() == null) {
+        String wrong = setting.value() == null ? "no value" : "no such key";
+        top.problem(setting.option(), setting.key(), wrong, KEY);
         continue;
       }
-      Node changed = new Path(setting, segments, value).set(node, ServeConfig.SECTION, 0);
+      Node value = value(setting, setting.value());
+      Node changed =
+          value == null
+              ? null
+              : new Path(top, setting, segments, value).set(node, ServeConfig.SECTION, 0);
       node = changed == null ? node : changed;
     }
     return node;
   }
 
   /** Empty when {@code key} is none. */
-  private static List<String> segments(String key) {
+  static List<String> segments(String key) {
     List<String> segments = new ArrayList<>();
     Matcher matcher = SEGMENT.matcher(key);
     int end = 0;
@@ -80,15 +78,11 @@ final class Overlay {
     return segments;
   }
 
-  /** Null after its problem is reported, or when there is none. */
-  private @Nullable Node value(Setting setting) {
-    String text = setting.value();
-    if (text == null) {
-      return null;
-    }
+  /** Null after its problem is reported. */
+  private @Nullable Node value(Setting setting, String text) {
     Optional<Mark> mark = Optional.of(new Mark(setting.option(), 0, 0, 0, new int[0], 0));
     if (setting.verbatim()) {
-      return new ScalarNode(Tag.STR, true, text, ScalarStyle.PLAIN, mark, mark);
+      return string(text, mark);
     }
     try {
       return ConfigReader.compose(setting.option(), text)
@@ -104,116 +98,86 @@ final class Overlay {
     }
   }
 
-  /** One setting's way through the tree. */
-  private final class Path {
-    private final Setting setting;
-    private final List<String> segments;
-    private final Node value;
+  private static Node string(String text, Optional<Mark> mark) {
+    return new ScalarNode(Tag.STR, true, text, ScalarStyle.PLAIN, mark, Optional.empty());
+  }
 
-    Path(Setting setting, List<String> segments, Node value) {
-      this.setting = setting;
-      this.segments = segments;
-      this.value = value;
-    }
+  /** One setting's way through the tree. */
+  private record Path(Place top, Setting setting, List<String> segments, Node value) {
 
     /** {@code node} with the value below it; null after a problem is reported. */
-    private @Nullable Node set(@Nullable Node node, @Nullable Type<?> type, int depth) {
+    @Nullable Node set(@Nullable Node node, @Nullable Type<?> type, int depth) {
       if (depth == segments.size()) {
         return value;
       }
       if (node == null || Scalars.isNull(node)) {
-        return set(
-            type instanceof ListOf<?> ? sequence(List.of()) : mapping(List.of()), type, depth);
+        Node made = type instanceof ListOf<?> ? list(List.of(), value) : mapping(List.of(), value);
+        return set(made, type, depth);
       }
       if (node instanceof MappingNode mapping) {
         return setIn(mapping, type, depth);
       }
-      if (node instanceof SequenceNode sequence) {
-        return setIn(sequence, type, depth);
+      if (node instanceof SequenceNode list) {
+        return setIn(list, type, depth);
       }
-      top.problem(
-          setting.option(),
-          setting.key(),
-          String.join(".", segments.subList(0, depth)) + " is " + Scalars.describe(node),
-          "a mapping or a list there");
+      String there = String.join(".", segments.subList(0, depth));
+      return problem(there + " is " + Scalars.describe(node), "a mapping or a list there");
+    }
+
+    private @Nullable Node problem(String what, String expected) {
+      top.problem(setting.option(), setting.key(), what, expected);
       return null;
     }
 
     private @Nullable Node setIn(MappingNode mapping, @Nullable Type<?> type, int depth) {
       String name = segments.get(depth);
       Key<?> key = type instanceof Section section ? section.find(name) : null;
-      List<NodeTuple> entries = new ArrayList<>(mapping.getValue());
-      int at = 0;
-      while (at < entries.size() && !name.equals(Scalars.string(entries.get(at).getKeyNode()))) {
-        at++;
-      }
-      boolean found = at < entries.size();
-      Node below =
-          set(
-              found ? entries.get(at).getValueNode() : null,
-              key == null ? null : key.type(),
-              depth + 1);
+      Node before = Scalars.child(mapping, name);
+      Node below = set(before, key == null ? null : key.type(), depth + 1);
       if (below == null) {
         return null;
       }
-      if (found) {
-        entries.set(at, new NodeTuple(entries.get(at).getKeyNode(), below));
-      } else {
+      List<NodeTuple> entries = new ArrayList<>(mapping.getValue());
+      entries.replaceAll(
+          each ->
+              name.equals(Scalars.string(each.getKeyNode()))
+                  ? new NodeTuple(each.getKeyNode(), below)
+                  : each);
+      if (before == null) {
         entries.add(new NodeTuple(string(name), below));
       }
-      return new MappingNode(
-          mapping.getTag(),
-          true,
-          entries,
-          FlowStyle.AUTO,
-          mapping.getStartMark(),
-          Optional.empty());
+      return mapping(entries, mapping);
     }
 
-    private @Nullable Node setIn(SequenceNode sequence, @Nullable Type<?> type, int depth) {
+    private @Nullable Node setIn(SequenceNode list, @Nullable Type<?> type, int depth) {
       String segment = segments.get(depth);
       Section item =
-          type instanceof ListOf<?> list && list.item() instanceof Section section ? section : null;
-      List<Node> items = new ArrayList<>(sequence.getValue());
+          type instanceof ListOf<?> of && of.item() instanceof Section section ? section : null;
+      List<Node> items = new ArrayList<>(list.getValue());
       int at = indexOf(items, segment, item);
       if (at < 0) {
         if (item != DeploymentConfig.SECTION) {
-          top.problem(
-              setting.option(),
-              setting.key(),
-              "no entry " + segment + " in a list",
-              entries(items, item));
-          return null;
+          return problem("no entry " + segment + " in a list", entries(items, item));
         }
         at = items.size();
-        items.add(mapping(List.of(new NodeTuple(string("name"), string(segment)))));
+        items.add(mapping(List.of(new NodeTuple(string("name"), string(segment))), value));
       }
       Node below = set(items.get(at), item, depth + 1);
       if (below == null) {
         return null;
       }
       items.set(at, below);
-      return new SequenceNode(
-          sequence.getTag(),
-          true,
-          items,
-          FlowStyle.AUTO,
-          sequence.getStartMark(),
-          Optional.empty());
+      return list(items, list);
     }
 
     /** By name, else by index; -1 when there is none. */
-    private int indexOf(List<Node> items, String segment, @Nullable Section item) {
-      for (int i = 0; i < items.size(); i++) {
-        if (segment.equals(nameOf(items.get(i), item))) {
-          return i;
-        }
-      }
+    private static int indexOf(List<Node> items, String segment, @Nullable Section item) {
+      int named = items.stream().map(each -> nameOf(each, item)).toList().indexOf(segment);
       boolean isIndex = segment.matches("[0-9]{1,6}") && Integer.parseInt(segment) < items.size();
-      return isIndex ? Integer.parseInt(segment) : -1;
+      return named < 0 && isIndex ? Integer.parseInt(segment) : named;
     }
 
-    private @Nullable String nameOf(Node node, @Nullable Section item) {
+    private static @Nullable String nameOf(Node node, @Nullable Section item) {
       if (item == null || !(node instanceof MappingNode)) {
         return null;
       }
@@ -223,28 +187,27 @@ final class Overlay {
           : item == ApplicationConfig.SECTION ? ApplicationConfig.DEFAULT_NAME : null;
     }
 
-    private String entries(List<Node> items, @Nullable Section item) {
+    private static String entries(List<Node> items, @Nullable Section item) {
       List<String> known = new ArrayList<>();
-      for (int i = 0; i < items.size(); i++) {
-        String name = nameOf(items.get(i), item);
-        known.add(name == null ? Integer.toString(i) : Scalars.shorten(name));
+      for (Node each : items) {
+        String name = nameOf(each, item);
+        known.add(name == null ? "" + known.size() : Scalars.shorten(name));
       }
       return known.isEmpty() ? "nothing: the list is empty" : "one of " + String.join(", ", known);
     }
 
-    private ScalarNode string(String text) {
-      return new ScalarNode(
-          Tag.STR, true, text, ScalarStyle.PLAIN, value.getStartMark(), Optional.empty());
+    private Node string(String text) {
+      return Overlay.string(text, value.getStartMark());
     }
 
-    private MappingNode mapping(List<NodeTuple> entries) {
-      return new MappingNode(
-          Tag.MAP, true, entries, FlowStyle.AUTO, value.getStartMark(), Optional.empty());
+    private static Node mapping(List<NodeTuple> entries, Node at) {
+      Optional<Mark> mark = at.getStartMark();
+      return new MappingNode(Tag.MAP, true, entries, FlowStyle.AUTO, mark, Optional.empty());
     }
 
-    private SequenceNode sequence(List<Node> items) {
-      return new SequenceNode(
-          Tag.SEQ, true, items, FlowStyle.AUTO, value.getStartMark(), Optional.empty());
+    private static Node list(List<Node> items, Node at) {
+      Optional<Mark> mark = at.getStartMark();
+      return new SequenceNode(Tag.SEQ, true, items, FlowStyle.AUTO, mark, Optional.empty());
     }
   }
 }

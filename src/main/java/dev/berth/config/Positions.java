@@ -6,9 +6,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
-import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
 /**
@@ -26,8 +24,6 @@ record Positions(Node root, Place top) {
       Pattern.compile(
           "(?:\\b%s:\\d+:\\d+: (?:warning: )?|(?<=^|\n|: |; ))(%s(?:\\.%s)*)(?=: )"
               .formatted(SubmittedConfig.SENT, KEY, KEY));
-
-  private static final Pattern SEGMENT = Pattern.compile("([^.\\[\\]]+)|\\[(\\d+)]");
 
   /**
    * The same message, with places of the file.
@@ -48,11 +44,12 @@ record Positions(Node root, Place top) {
 
   /** Null when there is none; unless it is to be exact, it is the nearest mapping around it. */
   private @Nullable Node find(String path, boolean exact) {
-    Matcher segments = SEGMENT.matcher(path);
     Node at = root;
-    while (segments.find()) {
-      String key = segments.group(1);
-      Node next = key == null ? item(at, Integer.parseInt(segments.group(2))) : value(at, key);
+    for (String segment : Overlay.segments(path)) {
+      Node next =
+          at instanceof SequenceNode list && segment.matches("\\d{1,9}")
+              ? item(list, Integer.parseInt(segment))
+              : Scalars.child(at, segment);
       if (next == null) {
         return exact ? null : at;
       }
@@ -61,20 +58,7 @@ record Positions(Node root, Place top) {
     return at;
   }
 
-  private static @Nullable Node item(Node list, int index) {
-    return list instanceof SequenceNode sequence && index < sequence.getValue().size()
-        ? sequence.getValue().get(index)
-        : null;
-  }
-
-  private static @Nullable Node value(Node node, String key) {
-    if (node instanceof MappingNode mapping) {
-      for (NodeTuple each : mapping.getValue()) {
-        if (key.equals(Scalars.string(each.getKeyNode()))) {
-          return each.getValueNode();
-        }
-      }
-    }
-    return null;
+  private static @Nullable Node item(SequenceNode list, int index) {
+    return index < list.getValue().size() ? list.getValue().get(index) : null;
   }
 }

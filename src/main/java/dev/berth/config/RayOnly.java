@@ -20,7 +20,6 @@ final class RayOnly {
   private static final String NO_PYTHON = "an application in Java needs no Python packages";
   private static final String ONE_MACHINE = "all replicas run in this process";
   private static final String SHARED = "replicas share what this process has";
-  private static final String LOCAL = "every slot is counted exactly, so that nothing is retried";
   private static final String AS_RAY = "As in Ray Serve.";
 
   private RayOnly() {}
@@ -107,51 +106,11 @@ final class RayOnly {
           Key.noEffect("label_selector", Types.TEXT_MAP, ONE_MACHINE),
           Key.noEffect("fallback_strategy", Types.list(Types.FREE_MAP), ONE_MACHINE));
 
-  private static final List<String> DEFAULT_ROUTERS =
-      List.of(
-          "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",
-          "ray.serve._private.request_router.PowerOfTwoChoicesRequestRouter");
-
-  private static final Section REQUEST_ROUTER_CONFIG =
-      Section.of(
-          Key.optional(
-                  "request_router_class",
-                  only(
-                      Types.TEXT,
-                      DEFAULT_ROUTERS::contains,
-                      DEFAULT_ROUTERS.get(0),
-                      "requests would be routed by power of two choices",
-                      Schema.oneOf(DEFAULT_ROUTERS)))
-              .means("Only Ray Serve's default, which is what Berth does."),
-          Key.optional(
-                  "request_router_kwargs",
-                  only(
-                      Types.FREE_MAP,
-                      Map::isEmpty,
-                      "{}",
-                      "power of two choices takes no arguments",
-                      Schema.of("object").with("maxProperties", 0)))
-              .means("Only {}, Ray Serve's default."),
-          Key.noEffect(
-              "request_routing_stats_period_s",
-              Types.SECONDS,
-              "handlers give no statistics for routing"),
-          Key.noEffect(
-              "request_routing_stats_timeout_s",
-              Types.SECONDS,
-              "handlers give no statistics for routing"),
-          Key.noEffect("initial_backoff_s", Types.SECONDS_OR_ZERO, LOCAL),
-          Key.noEffect("backoff_multiplier", Types.NUMBER_FROM_ZERO, LOCAL),
-          Key.noEffect("max_backoff_s", Types.SECONDS_OR_ZERO, LOCAL));
-
   private static final String NOT_PLACED = "there are no placement groups: " + ONE_MACHINE;
 
   /** Beside the keys of {@link DeploymentConfig}. */
   static final Section DEPLOYMENT =
       Section.of(
-              Key.optional("request_router_config", REQUEST_ROUTER_CONFIG)
-                  .reaches(Reach.NOTHING)
-                  .means("How a replica is chosen; this version has one way."),
               Key.optional("ray_actor_options", RAY_ACTOR_OPTIONS)
                   .reaches(Reach.NOTHING)
                   .means("What a replica is to have for itself; here replicas share."),

@@ -1,5 +1,8 @@
 package dev.berth.config;
 
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.toList;
+
 import dev.berth.config.keys.Key;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Problem;
@@ -95,8 +98,27 @@ public record ServeConfig(
     Settings.requireUnique(applications, ApplicationConfig.NAME);
     Settings.requireUnique(applications, ApplicationConfig.ROUTE_PREFIX);
     Settings berth = values.find(BERTH);
+    checkEndpoints(applications, berth);
     checkDataPort(values.find(HTTP_OPTIONS), berth);
     values.checkBounds();
+  }
+
+  private static void checkEndpoints(
+      @Nullable List<Settings> applications, @Nullable Settings berth) {
+    List<Settings> endpoints = berth == null ? null : berth.find(InstanceOptions.ENDPOINTS);
+    Settings.requireUnique(endpoints, TrafficOptions.ROUTE_PREFIX);
+    for (Settings endpoint : endpoints == null ? List.<Settings>of() : endpoints) {
+      String prefix = endpoint.find(TrafficOptions.ROUTE_PREFIX);
+      for (Settings each : applications == null ? List.<Settings>of() : applications) {
+        if (prefix != null && prefix.equals(each.find(ApplicationConfig.ROUTE_PREFIX))) {
+          String of = "that of application " + each.find(ApplicationConfig.NAME);
+          endpoint.problem(
+              TrafficOptions.ROUTE_PREFIX,
+              '"' + prefix + "\", " + of,
+              "another, or a traffic of it");
+        }
+      }
+    }
   }
 
   /** Nobody may hold slots from the network without telling who it is. */
@@ -125,11 +147,10 @@ public record ServeConfig(
     Settings file = values.read().put(APPLICATIONS, null);
     Map<String, Settings> entries = new LinkedHashMap<>();
     values.get(APPLICATIONS).forEach(entry -> entries.put(entry.marks().place().path(), entry));
-    Map<String, List<Problem>> wrong = new LinkedHashMap<>();
-    problems.stream()
-        .filter(problem -> !problem.isWarning())
-        .forEach(
-            problem -> wrong.computeIfAbsent(entry(problem), e -> new ArrayList<>()).add(problem));
+    Map<String, List<Problem>> wrong =
+        problems.stream()
+            .filter(problem -> !problem.isWarning())
+            .collect(groupingBy(ServeConfig::entry, LinkedHashMap::new, toList()));
     List<Origin.Refused> refused = new ArrayList<>();
     wrong.forEach(
         (path, why) -> {
@@ -149,13 +170,6 @@ public record ServeConfig(
   static String entry(Problem problem) {
     Matcher matcher = ENTRY.matcher(problem.path());
     return matcher.lookingAt() ? matcher.group() : "";
-  }
-
-  /** This instance with other applications. */
-  ServeConfig withApplications(
-      List<ApplicationConfig> applications, @Nullable Double capacity, List<Problem> warnings) {
-    return new ServeConfig(
-        settings.with(TARGET_CAPACITY, capacity), applications, folder, warnings, origin);
   }
 
   /** This configuration with another value; null for the default. */

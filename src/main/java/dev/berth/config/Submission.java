@@ -1,8 +1,6 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
 import dev.berth.config.keys.Place;
-import dev.berth.config.keys.Scalars;
 import dev.berth.config.keys.Types;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -10,7 +8,6 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
-import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
 /**
  * A file as it is sent to an instance that runs: what is set over it is in it, and paths of jars
@@ -30,7 +27,6 @@ public record Submission(
     Map<String, Map<String, @Nullable Object>> applications,
     List<String> leftOut,
     Positions positions) {
-  private static final Key<?> JARS = ApplicationConfig.JARS;
   private static final List<String> OF_THE_INSTANCE =
       List.of(
           ServeConfig.HTTP_OPTIONS.name(),
@@ -47,17 +43,10 @@ public record Submission(
       throw new ConfigException(place.problems());
     }
     Map<String, @Nullable Object> document = new LinkedHashMap<>(whole);
-    List<String> leftOut = new ArrayList<>(OF_THE_INSTANCE);
-    leftOut.removeIf(key -> !document.containsKey(key));
-    document.keySet().removeAll(OF_THE_INSTANCE);
-    List<Node> nodes = items(Scalars.child(root, ServeConfig.APPLICATIONS.name()));
-    List<?> values = (List<?>) whole.get(ServeConfig.APPLICATIONS.name());
+    List<String> leftOut = OF_THE_INSTANCE.stream().filter(whole::containsKey).toList();
+    document.keySet().removeAll(leftOut);
     Map<String, Map<String, @Nullable Object>> applications = new LinkedHashMap<>();
-    for (int i = 0; i < nodes.size(); i++) {
-      Map<String, @Nullable Object> entry = copy(values == null ? null : values.get(i));
-      makeAbsolute(entry, nodes.get(i), place);
-      applications.put(config.applications().get(i).name(), entry);
-    }
+    config.applications().forEach(each -> applications.put(each.name(), each.portable()));
     document.put(ServeConfig.APPLICATIONS.name(), new ArrayList<>(applications.values()));
     return new Submission(config, document, applications, leftOut, new Positions(root, place));
   }
@@ -71,34 +60,5 @@ public record Submission(
     int index = only == null ? -1 : List.copyOf(applications.keySet()).indexOf(only);
     return positions.located(
         message, index < 0 ? "" : ServeConfig.APPLICATIONS.name() + "[" + index + "].");
-  }
-
-  private static void makeAbsolute(
-      Map<String, @Nullable Object> entry, Node application, Place place) {
-    String environmentKey = ApplicationConfig.RUNTIME_ENV.name();
-    List<Node> jars = items(Scalars.child(Scalars.child(application, environmentKey), JARS.name()));
-    if (jars.isEmpty()) {
-      return;
-    }
-    List<@Nullable Object> paths = new ArrayList<>();
-    for (Node jar : jars) {
-      String text = Scalars.string(jar);
-      paths.add(text == null ? null : place.resolve(jar, text).toString());
-    }
-    Map<String, @Nullable Object> environment = copy(entry.get(environmentKey));
-    environment.put(JARS.name(), paths);
-    entry.put(environmentKey, environment);
-  }
-
-  private static List<Node> items(@Nullable Node node) {
-    return node instanceof SequenceNode sequence ? sequence.getValue() : List.of();
-  }
-
-  private static Map<String, @Nullable Object> copy(@Nullable Object mapping) {
-    Map<String, @Nullable Object> copy = new LinkedHashMap<>();
-    if (mapping instanceof Map<?, ?> entries) {
-      entries.forEach((key, value) -> copy.put((String) key, value));
-    }
-    return copy;
   }
 }

@@ -8,18 +8,11 @@ import dev.berth.config.keys.Secret;
 import dev.berth.config.keys.Settings;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
-import org.snakeyaml.engine.v2.common.FlowStyle;
-import org.snakeyaml.engine.v2.common.ScalarStyle;
-import org.snakeyaml.engine.v2.exceptions.Mark;
+import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
-import org.snakeyaml.engine.v2.nodes.NodeTuple;
-import org.snakeyaml.engine.v2.nodes.ScalarNode;
-import org.snakeyaml.engine.v2.nodes.Tag;
 
 /**
  * Reads what is submitted to a running instance: its applications and its target capacity. The rest
@@ -43,24 +36,15 @@ public final class SubmittedConfig {
    * @throws ConfigException with every problem
    */
   public static ServeConfig read(String name, Path folder, String text, ServeConfig running) {
-    requireSize(name, text);
     Place top = Place.top(name, folder, ServeConfig.SECTION::pathOf);
-    Node root = ConfigReader.compose(name, text).orElseThrow(() -> empty(name));
-    Settings values = ServeConfig.SECTION.read(root, top);
+    Settings values = ServeConfig.SECTION.read(compose(name, text), top);
     if (values != null && !values.gives(ServeConfig.APPLICATIONS)) {
       values.problem(ServeConfig.APPLICATIONS, "missing", "a list of mappings");
     }
-    if (values == null || top.isWrong()) {
-      throw new ConfigException(top.problems());
-    }
-    warnOfDifferences(values, running.settings());
-    requireBounds(values.get(ServeConfig.APPLICATIONS), running, top);
-    List<ApplicationConfig> applications =
-        values.get(ServeConfig.APPLICATIONS).stream()
-            .map(application -> ApplicationConfig.from(application, running.settings()))
-            .toList();
-    return running.withApplications(
-        applications, values.find(ServeConfig.TARGET_CAPACITY), top.problems());
+    Settings right = requireRight(values, top);
+    warnOfDifferences(right, running.settings());
+    return running(
+        right.get(ServeConfig.APPLICATIONS), right.find(ServeConfig.TARGET_CAPACITY), running, top);
   }
 
   /**
@@ -72,52 +56,56 @@ public final class SubmittedConfig {
    */
   public static ServeConfig readOne(
       String name, Path folder, String text, String application, ServeConfig running) {
-    requireSize(name, text);
     Place top = Place.top(name, folder, ServeConfig.SECTION::pathOf);
-    Node root =
-        ConfigReader.compose(name, text)
-            .map(node -> named(node, application))
-            .orElseThrow(() -> empty(name));
-    Settings values = ApplicationConfig.SECTION.read(root, top);
+    Node root = compose(name, text);
+    String key = ApplicationConfig.NAME.name();
+    boolean unnamed = root instanceof MappingNode && Scalars.child(root, key) == null;
+    Node named = // anything else is told to be wrong by the one who reads it
+        unnamed
+            ? new Overlay(top).apply(root, List.of(Setting.text(name, key, application)))
+            : root;
+    Settings values = ApplicationConfig.SECTION.read(named, top);
     String given = values == null ? null : values.find(ApplicationConfig.NAME);
     if (values != null && given != null && !given.equals(application)) {
       values.problem(
           ApplicationConfig.NAME, '"' + Scalars.shorten(given) + '"', application + ", or nothing");
     }
-    if (values == null || top.isWrong()) {
-      throw new ConfigException(top.problems());
-    }
-    requireBounds(List.of(values), running, top);
-    List<ApplicationConfig> one = List.of(ApplicationConfig.from(values, running.settings()));
-    return running.withApplications(one, running.find(ServeConfig.TARGET_CAPACITY), top.problems());
+    return running(
+        List.of(requireRight(values, top)),
+        running.find(ServeConfig.TARGET_CAPACITY),
+        running,
+        top);
   }
 
-  private static void requireSize(String name, String text) {
+  private static Node compose(String name, String text) {
     int bytes = text.getBytes(StandardCharsets.UTF_8).length;
     if (bytes > ConfigReader.MOST_BYTES) {
       throw ConfigReader.unreadable(
           name, bytes + " bytes", "at most " + ConfigReader.MOST_BYTES + " bytes");
     }
+    return ConfigReader.compose(name, text)
+        .orElseThrow(() -> ConfigReader.unreadable(name, "empty", "a YAML or JSON document"));
   }
 
-  private static ConfigException empty(String name) {
-    return ConfigReader.unreadable(name, "empty", "a YAML or JSON document");
-  }
-
-  /** An entry with its name in it; anything else is told to be wrong by the one who reads it. */
-  private static Node named(Node node, String application) {
-    if (!(node instanceof MappingNode mapping) || Scalars.child(node, "name") != null) {
-      return node;
+  private static Settings requireRight(@Nullable Settings values, Place top) {
+    if (values == null || top.isWrong()) {
+      throw new ConfigException(top.problems());
     }
-    Optional<Mark> mark = node.getStartMark();
-    List<NodeTuple> entries = new ArrayList<>();
-    entries.add(new NodeTuple(text("name", mark), text(application, mark)));
-    entries.addAll(mapping.getValue());
-    return new MappingNode(mapping.getTag(), true, entries, FlowStyle.AUTO, mark, Optional.empty());
+    return values;
   }
 
-  private static ScalarNode text(String text, Optional<Mark> mark) {
-    return new ScalarNode(Tag.STR, true, text, ScalarStyle.PLAIN, mark, Optional.empty());
+  /** What runs, with these applications, which are held to its bounds, and this capacity. */
+  private static ServeConfig running(
+      List<Settings> applications, @Nullable Double capacity, ServeConfig running, Place top) {
+    Settings file = running.settings();
+    applications.forEach(each -> each.within(file).checkBounds());
+    requireRight(file, top);
+    return new ServeConfig(
+        file.with(ServeConfig.TARGET_CAPACITY, capacity),
+        applications.stream().map(each -> ApplicationConfig.from(each, file)).toList(),
+        running.folder(),
+        top.problems(),
+        running.origin());
   }
 
   // --- what holds since the start ---
@@ -136,13 +124,6 @@ public final class SubmittedConfig {
         && !(key.type() instanceof Secret)
         && !Objects.equals(given.find(key), running.find(key))) {
       given.marks().warn(key, "has no effect: it holds since the start of the instance", RESTART);
-    }
-  }
-
-  private static void requireBounds(List<Settings> applications, ServeConfig running, Place top) {
-    applications.forEach(each -> each.within(running.settings()).checkBounds());
-    if (top.isWrong()) {
-      throw new ConfigException(top.problems());
     }
   }
 }

@@ -4,10 +4,10 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.autoscaling.ScalingRules;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentDetails;
-import dev.berth.protocol.ScalingDetails;
 import dev.berth.protocol.StatusTrigger;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** One application, as the controller keeps it. Belongs to its loop. */
@@ -26,8 +27,9 @@ final class ApplicationState {
    * A route as it was last commanded.
    *
    * @param prefix null for an application without HTTP
+   * @param traffic as {@link BuiltApplication} has it
    */
-  record Route(@Nullable String prefix, DeploymentId ingress) {}
+  record Route(@Nullable String prefix, DeploymentId ingress, @Nullable Settings traffic) {}
 
   final String name;
   final Map<DeploymentId, DeploymentState> deployments = new LinkedHashMap<>();
@@ -57,7 +59,7 @@ final class ApplicationState {
     Integer replicas = scales.get(deployment);
     if (found != null && DeploymentConfig.autoscales(target.settings())) {
       int wanted = found.replicas();
-      replicas = found.paused() ? wanted : DeploymentConfig.bounded(target.settings(), wanted);
+      replicas = found.paused() ? wanted : ScalingRules.of(target.settings()).bounded(wanted);
     }
     return replicas == null || replicas == target.settings().get(DeploymentConfig.NUM_REPLICAS)
         ? target
@@ -140,13 +142,13 @@ final class ApplicationState {
   }
 
   private static String reasons(List<DeploymentState> deployments) {
-    StringBuilder text = new StringBuilder();
-    for (DeploymentState deployment : deployments) {
-      text.append(text.isEmpty() ? "" : "; ").append("deployment ").append(deployment.id.name());
-      String why = deployment.progress.standing().message();
-      text.append(why.isEmpty() ? "" : ": ").append(why);
-    }
-    return text.toString();
+    return deployments.stream()
+        .map(each -> each.id.name() + (why(each).isEmpty() ? "" : ": " + why(each)))
+        .collect(Collectors.joining("; deployment ", "deployment ", ""));
+  }
+
+  private static String why(DeploymentState deployment) {
+    return deployment.progress.standing().message();
   }
 
   /** Builds that nothing uses or may use. */
@@ -179,7 +181,7 @@ final class ApplicationState {
    */
   ApplicationDetails details(
       Function<Settings, Map<String, @Nullable Object>> config,
-      Function<DeploymentState, @Nullable ScalingDetails> scaling) {
+      Function<DeploymentState, @Nullable ScalingView> scaling) {
     List<DeploymentDetails> all = new ArrayList<>(deployments.size());
     deployments
         .values()

@@ -19,6 +19,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -104,23 +105,20 @@ final class ApplicationStates {
   }
 
   void scale(ControllerEvent.Scaled event, Turn turn) {
-    ApplicationState application = applications.get(event.deployment().application());
-    if (application == null) {
-      return;
-    }
-    application.scales.put(event.deployment().name(), event.replicas());
-    rescale(application, event.deployment(), turn);
+    rescale(event.deployment(), its -> its.scales, event.replicas(), turn);
   }
 
   void pause(ControllerEvent.Paused event, Turn turn) {
-    ApplicationState application = applications.get(event.deployment().application());
-    if (application != null) {
-      application.autoscaled.put(event.deployment().name(), event.now());
-      rescale(application, event.deployment(), turn);
-    }
+    rescale(event.deployment(), its -> its.autoscaled, event.now(), turn);
   }
 
-  private void rescale(ApplicationState application, DeploymentId id, Turn turn) {
+  private <T> void rescale(
+      DeploymentId id, Function<ApplicationState, Map<String, T>> of, T value, Turn turn) {
+    ApplicationState application = applications.get(id.application());
+    if (application == null) {
+      return;
+    }
+    of.apply(application).put(id.name(), value);
     DeploymentState deployment = application.deployments.get(id);
     if (deployment != null && !deployment.deleting && !deployment.obsolete) {
       deployments.retarget(deployment, application.scaled(deployment.target), false, turn);
@@ -194,8 +192,7 @@ final class ApplicationStates {
     }
     for (DeploymentState deployment : application.deployments.values()) {
       if (deployment.held) {
-        int found =
-            (int) deployment.replicas.values().stream().filter(ReplicaRecord::isActive).count();
+        int found = deployment.count(ReplicaRecord::isActive);
         DeploymentTarget most =
             found == 0 && deployment.kept != null
                 ? deployment.kept
@@ -332,11 +329,15 @@ final class ApplicationStates {
     ApplicationState.Route now = application.route;
     boolean ready =
         ingress.isRoutable() || ingress.target.settings().get(DeploymentConfig.NUM_REPLICAS) == 0;
-    DeploymentId to = ready || now == null ? ingress.id : now.ingress();
-    ApplicationState.Route next = new ApplicationState.Route(application.prefix, to);
+    boolean changes = ready || now == null;
+    ApplicationState.Route next =
+        new ApplicationState.Route(
+            application.prefix,
+            changes ? ingress.id : now.ingress(),
+            changes ? built.traffic() : now.traffic());
     if ((ready || now != null) && !Objects.equals(now, next)) {
       application.route = next;
-      turn.add(new RouteTo(epoch, application.name, next.prefix(), next.ingress()));
+      turn.add(new RouteTo(epoch, application.name, next.prefix(), next.ingress(), next.traffic()));
     }
   }
 

@@ -8,6 +8,7 @@ import dev.berth.controller.ControllerAction.Decided;
 import dev.berth.controller.ControllerAction.Rescale;
 import dev.berth.controller.ControllerEvent.PolicyAnswered;
 import dev.berth.controller.autoscaling.Fleet;
+import dev.berth.controller.autoscaling.HandleReports;
 import dev.berth.controller.autoscaling.PolicyAnswer;
 import dev.berth.controller.autoscaling.Scaling;
 import dev.berth.controller.autoscaling.ScalingDecision;
@@ -16,17 +17,17 @@ import dev.berth.controller.autoscaling.ScalingInputs.Source;
 import dev.berth.controller.autoscaling.ScalingRules;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.ReplicaStats;
 import dev.berth.protocol.ScalingDetails;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,44 +44,35 @@ final class AutoscaledDeployments {
   /** A policy's state that changes alone is kept so often: each time is a write to the disk. */
   static final long KEEP_STATE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** One of them, by the target that its rules are of. */
+  /** One of them. */
   private static final class Followed {
     final DeploymentState deployment;
     final Scaling scaling;
-    DeploymentTarget target;
     @Nullable PolicySource source; // null where the ratio decides
     @Nullable PolicyAnswer answer; // its policy's last
     @Nullable String policyState;
     long askedNanos;
     long keptNanos;
+    long failures; // of its policy
+    @Nullable PolicyAnswered told; // by it, last
 
-    Followed(DeploymentState deployment, Scaling scaling, long nowNanos) {
+    Followed(DeploymentState deployment, HandleReports reports, long nowNanos) {
       this.deployment = deployment;
-      this.scaling = scaling;
-      this.target = deployment.target;
+      this.scaling = new Scaling(ScalingRules.of(deployment.target.settings()), reports, nowNanos);
       this.keptNanos = nowNanos;
       Autoscaled kept = deployment.application.autoscaled.get(deployment.id.name());
       this.policyState = kept == null ? null : kept.policyState();
+      reports.of(deployment.id).forEach((node, said) -> take(scaling, node, said, nowNanos));
     }
   }
 
   private final Epoch epoch;
-  private final long silentNanos;
-  private final HandleReports reports = new HandleReports();
-  private final Set<String> expected = new HashSet<>(); // there before this controller was
+  private final HandleReports reports;
   private final Map<DeploymentId, Followed> followed = new HashMap<>();
 
-  /**
-   * @param silentNanos without a report after which an instance is not known any more
-   */
-  AutoscaledDeployments(Epoch epoch, long silentNanos) {
+  AutoscaledDeployments(Epoch epoch, HandleReports reports) {
     this.epoch = epoch;
-    this.silentNanos = silentNanos;
-  }
-
-  /** These instances are there, and have yet to say what they know. */
-  void expect(Collection<String> nodes) {
-    expected.addAll(nodes);
+    this.reports = reports;
   }
 
   // --- what is reported ---
@@ -89,38 +81,47 @@ final class AutoscaledDeployments {
    * @param look told of each deployment that is to be looked at, and when
    * @return false when the batch was stale
    */
-  boolean record(HandleMetricBatch batch, long nowNanos, Look look) {
+  boolean record(HandleMetricBatch batch, long nowNanos, ObjLongConsumer<DeploymentState> look) {
     if (!reports.record(batch, nowNanos)) {
       return false;
     }
-    expected.remove(batch.node());
-    Map<DeploymentId, HandleMetricReport> named = new HashMap<>();
-    batch.handles().forEach(report -> named.put(report.deployment(), report));
-    for (Followed each : followed.values()) {
-      HandleMetricReport report = named.get(each.deployment.id);
-      ScalingDecision last = each.scaling.last();
-      boolean waits = last != null && last.inputs().unknown() > 0;
-      if (report == null) {
-        each.scaling.heard(batch.node(), nowNanos);
-      } else {
-        take(each.scaling, batch.node(), report, nowNanos);
+    batch.replicas().forEach(report -> takeStats(report, nowNanos));
+    if (reports.isNews(batch.node(), nowNanos)) { // of those it does not name too
+      for (Followed each : followed.values()) {
+        HandleMetricReport said = reports.of(each.deployment.id).get(batch.node());
+        take(each.scaling, batch.node(), said, nowNanos); // no more what an earlier start said
+        lookAt(each, nowNanos, look);
       }
-      if (report != null || waits) {
-        boolean cold = last == null || last.inputs().fleet().running() == 0;
-        look.at(each.deployment, cold ? nowNanos : nowNanos + LOOK_NANOS);
+    }
+    for (HandleMetricReport report : batch.handles()) {
+      Followed each = followed.get(report.deployment());
+      if (each != null) {
+        take(each.scaling, batch.node(), report, nowNanos);
+        lookAt(each, nowNanos, look);
       }
     }
     return true;
   }
 
-  /** Takes a deployment that is to be looked at. */
-  @FunctionalInterface
-  interface Look {
-    void at(DeploymentState deployment, long nanos);
+  private void takeStats(HandleMetricReport report, long nowNanos) {
+    Followed of = followed.get(report.deployment());
+    for (ReplicaStats told : report.stats()) {
+      ReplicaRecord replica = of == null ? null : of.deployment.replicas.get(told.replicaId());
+      if (replica != null) {
+        replica.stats.add(told, of.scaling.rules(), nowNanos);
+      }
+    }
   }
 
-  private static void take(Scaling scaling, String node, HandleMetricReport report, long nowNanos) {
-    if (report.last()) {
+  private static void lookAt(Followed each, long nowNanos, ObjLongConsumer<DeploymentState> look) {
+    ScalingDecision last = each.scaling.last();
+    boolean cold = last == null || last.inputs().fleet().running() == 0;
+    look.accept(each.deployment, cold ? nowNanos : nowNanos + LOOK_NANOS);
+  }
+
+  private static void take(
+      Scaling scaling, String node, @Nullable HandleMetricReport report, long nowNanos) {
+    if (report == null || report.last()) {
       scaling.end(node, nowNanos);
     } else {
       scaling.report(node, report.averageLoad(), report.averageReserved(), nowNanos);
@@ -149,14 +150,13 @@ final class AutoscaledDeployments {
       return null;
     }
     Followed known =
-        followed.computeIfAbsent(deployment.id, id -> follow(deployment, turn.nowNanos));
-    if (known.target != deployment.target) {
-      known.target = deployment.target;
-      known.scaling.rules(ScalingRules.of(deployment.target.settings()));
-    }
+        followed.computeIfAbsent(
+            deployment.id, id -> new Followed(deployment, reports, turn.nowNanos));
+    known.scaling.rules(ScalingRules.of(deployment.target.settings()));
     consult(known, turn);
     ScalingDecision decision = known.scaling.decide(fleet(deployment), known.answer, turn.nowNanos);
-    turn.add(new Decided(deployment.id, known.scaling.rules(), decision, known.scaling.failures()));
+    turn.add(
+        new Decided(deployment.id, known.scaling.rules(), decision, known.failures, known.told));
     keep(known, decision, turn);
     return decision;
   }
@@ -183,6 +183,7 @@ final class AutoscaledDeployments {
     PolicySource source = PolicySource.of(known.deployment);
     if (!Objects.equals(source, known.source)) {
       known.source = source;
+      known.told = null;
       known.answer = source == null ? null : PolicyAnswer.NOTHING;
       known.askedNanos = turn.nowNanos; // by then all are there that it decides for
     }
@@ -200,10 +201,35 @@ final class AutoscaledDeployments {
     turn.add(new AskPolicy(epoch, source, contexts));
   }
 
-  private static Context context(Followed of, PolicySource source, long nowNanos) {
+  /** What replicas tell of themselves, by replica; nothing of one that does not. */
+  private Map<String, Map<String, Double>> stats(Followed of, long nowNanos) {
+    Map<String, Map<String, Double>> all = new TreeMap<>();
+    for (ReplicaRecord each : of.deployment.replicas.values()) {
+      Map<String, Double> told =
+          each.stats.aggregate(of.scaling.rules(), reports.silentNanos(), nowNanos);
+      if (each.isServing() && !told.isEmpty()) {
+        all.put(each.id, told);
+      }
+    }
+    return all;
+  }
+
+  private Context context(Followed of, PolicySource source, long nowNanos) {
     JsonObject kept = of.policyState == null ? new JsonObject() : new JsonObject(of.policyState);
     JsonObject own = kept.getJsonObject(source.className(), new JsonObject());
-    return of.scaling.context(of.deployment.id, fleet(of.deployment), own.getMap(), nowNanos);
+    ScalingRules rules = of.scaling.rules();
+    ScalingInputs inputs = of.scaling.inputs(fleet(of.deployment), null, nowNanos);
+    return new Context(
+        of.deployment.id,
+        inputs.fleet().running(),
+        inputs.fleet().target(),
+        rules.minReplicas(),
+        rules.maxReplicas(),
+        rules.target(),
+        inputs.total(),
+        inputs.latest(),
+        stats(of, nowNanos),
+        own.getMap());
   }
 
   /** A policy was asked: what one of an older build says does not count. */
@@ -214,7 +240,9 @@ final class AutoscaledDeployments {
             (id, reply) -> {
               Followed each = followed.get(id);
               if (each != null && event.source().equals(each.source)) {
+                each.told = event;
                 each.answer = reply.answer();
+                each.failures += reply.answer().failure() == null ? 0 : 1;
                 each.policyState = reply.state() == null ? each.policyState : reply.state();
                 turn.touch(each.deployment);
               }
@@ -227,24 +255,10 @@ final class AutoscaledDeployments {
     return known == null || known.source == null ? Long.MAX_VALUE : known.askedNanos + ASK_NANOS;
   }
 
-  private Followed follow(DeploymentState deployment, long nowNanos) {
-    ScalingRules rules = ScalingRules.of(deployment.target.settings());
-    Scaling scaling = new Scaling(rules, silentNanos, nowNanos);
-    expected.forEach(node -> scaling.expect(node, nowNanos));
-    reports.of(deployment.id).forEach((node, report) -> take(scaling, node, report, nowNanos));
-    return new Followed(deployment, scaling, nowNanos);
-  }
-
   private static Fleet fleet(DeploymentState deployment) {
-    int running = 0;
-    int starting = 0;
-    for (ReplicaRecord replica : deployment.replicas.values()) {
-      running += replica.isServing() ? 1 : 0;
-      starting += replica.isActive() && !replica.isServing() ? 1 : 0;
-    }
     return new Fleet(
-        running,
-        starting,
+        deployment.count(ReplicaRecord::isServing),
+        deployment.count(ReplicaRecord::isStarting),
         deployment.target.settings().get(DeploymentConfig.NUM_REPLICAS),
         deployment.application.isPaused(deployment.target),
         !deployment.progress.frozen() && deployment.othersServe());
@@ -252,17 +266,28 @@ final class AutoscaledDeployments {
 
   // --- what operators see ---
 
-  /** One of them in short; null when its number does not follow its load. */
-  @Nullable ScalingDetails details(DeploymentState deployment, long nowNanos, long nowMs) {
+  /** One of them; null when its number does not follow its load. */
+  @Nullable ScalingView view(DeploymentState deployment, long nowNanos, long nowMs) {
     Followed known = followed.get(deployment.id);
     if (known == null) {
       return null;
     }
-    ScalingDecision now = known.scaling.look(fleet(deployment), nowNanos);
-    ScalingRules rules = known.scaling.rules();
+    Scaling scaling = known.scaling;
+    ScalingDecision now = scaling.look(fleet(deployment), known.answer, nowNanos);
+    return new ScalingView(
+        details(scaling, now, nowMs),
+        now.inputs(),
+        reports.load(deployment.id, nowNanos),
+        stats(known, nowNanos),
+        known.failures,
+        scaling.decisions());
+  }
+
+  private static ScalingDetails details(Scaling scaling, ScalingDecision now, long nowMs) {
+    ScalingRules rules = scaling.rules();
     ScalingInputs inputs = now.inputs();
-    long oldest = inputs.sources().stream().mapToLong(Source::ageNanos).max().orElse(-1);
-    long left = TimeUnit.NANOSECONDS.toMillis(now.untilNanos() - now.nanos());
+    long oldest = inputs.sources().stream().mapToLong(Source::ageMs).max().orElse(-1);
+    long left = TimeUnit.NANOSECONDS.toMillis(now.untilNanos() - now.atNanos());
     return new ScalingDetails(
         rules.minReplicas(),
         rules.maxReplicas(),
@@ -274,22 +299,10 @@ final class AutoscaledDeployments {
         now.reason().name(),
         now.why(),
         now.told(),
-        known.scaling.lastChange(),
+        scaling.lastChange(),
         nowMs,
         now.untilNanos() == Long.MAX_VALUE ? null : nowMs + left,
-        oldest < 0 ? null : TimeUnit.NANOSECONDS.toMillis(oldest),
+        oldest < 0 ? null : oldest,
         inputs.unknown());
-  }
-
-  /** One of them whole; null when its number does not follow its load. */
-  @Nullable ScalingView view(DeploymentState deployment, long nowNanos, long nowMs) {
-    ScalingDetails now = details(deployment, nowNanos, nowMs);
-    if (now == null) {
-      return null;
-    }
-    Scaling scaling = followed.get(deployment.id).scaling;
-    ScalingInputs inputs = scaling.look(fleet(deployment), nowNanos).inputs();
-    DeploymentLoad demand = reports.load(deployment.id, nowNanos);
-    return new ScalingView(now, inputs, demand, scaling.failures(), scaling.decisions());
   }
 }

@@ -3,6 +3,7 @@ package dev.berth.controller;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerEvent.OfReplica;
+import dev.berth.controller.autoscaling.HandleReports;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
@@ -38,6 +39,7 @@ public final class Controller {
   private final LongSupplier wallMillis;
   private final Function<Settings, Map<String, @Nullable Object>> config;
   private final Recovery recovery = new Recovery();
+  private final HandleReports reports;
   private final AutoscaledDeployments autoscaled;
   private final DeploymentStates deployments;
   private final ApplicationStates applications;
@@ -63,7 +65,8 @@ public final class Controller {
     this.startedMs = wallMillis.getAsLong();
     this.wallMillis = wallMillis;
     this.config = config;
-    this.autoscaled = new AutoscaledDeployments(epoch, silentNanos);
+    this.reports = new HandleReports(silentNanos);
+    this.autoscaled = new AutoscaledDeployments(epoch, reports);
     this.deployments =
         new DeploymentStates(epoch, replicaIds, ongoing, chance, wallMillis, autoscaled);
     this.applications =
@@ -83,7 +86,7 @@ public final class Controller {
    */
   public void recover(Collection<String> nodes, long nowNanos) {
     recovery.begin(nodes, nowNanos);
-    autoscaled.expect(nodes);
+    reports.expect(nodes, nowNanos);
   }
 
   /** Takes an event; one that changes nothing gives no actions. */
@@ -95,6 +98,8 @@ public final class Controller {
       applications.withdraw(withdrawn.application(), turn);
     } else if (event instanceof ControllerEvent.Paused paused) {
       applications.pause(paused, turn);
+    } else if (event instanceof ControllerEvent.EndpointSplit split) {
+      turn.add(new ControllerAction.SplitEndpoint(epoch, split.route(), split.weights()));
     } else if (event instanceof ControllerEvent.Scaled scaled) {
       applications.scale(scaled, turn);
     } else if (event instanceof ControllerEvent.Built built) {
@@ -201,8 +206,7 @@ public final class Controller {
         .forEach(
             application ->
                 all.add(
-                    application.details(
-                        config, each -> autoscaled.details(each, nowNanos, nowMs))));
+                    application.details(config, each -> autoscaled.view(each, nowNanos, nowMs))));
     return new ServeDetails(
         epoch.node(), epoch.term(), startedMs, nowMs, targetCapacity, stateDir, all);
   }

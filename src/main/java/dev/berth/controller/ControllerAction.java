@@ -2,6 +2,8 @@ package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.spi.AutoscalingPolicy.Context;
+import dev.berth.config.keys.Settings;
+import dev.berth.controller.ControllerEvent.PolicyAnswered;
 import dev.berth.controller.autoscaling.ScalingDecision;
 import dev.berth.controller.autoscaling.ScalingRules;
 import dev.berth.protocol.ApplicationStatus;
@@ -12,6 +14,7 @@ import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.StatusTrigger;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -77,9 +80,14 @@ public sealed interface ControllerAction {
    * How many replicas a deployment is to have was decided, be it as many as before.
    *
    * @param policyFailures answers of its policy that were none, so far
+   * @param policy what its policy said last; null before, and where it has none
    */
   record Decided(
-      DeploymentId deployment, ScalingRules rules, ScalingDecision decision, long policyFailures)
+      DeploymentId deployment,
+      ScalingRules rules,
+      ScalingDecision decision,
+      long policyFailures,
+      @Nullable PolicyAnswered policy)
       implements ControllerAction {}
 
   /** An instance told of the load of deployments, and that was not known yet. */
@@ -103,9 +111,18 @@ public sealed interface ControllerAction {
    *
    * @param prefix null for an application without HTTP
    * @param ingress the deployment that answers
+   * @param traffic where others do too; as {@link BuiltApplication} has it
    */
-  record RouteTo(Epoch epoch, String application, @Nullable String prefix, DeploymentId ingress)
+  record RouteTo(
+      Epoch epoch,
+      String application,
+      @Nullable String prefix,
+      DeploymentId ingress,
+      @Nullable Settings traffic)
       implements Command {}
+
+  /** Replaces the weights of an endpoint; by {@code application#deployment}. */
+  record SplitEndpoint(Epoch epoch, String route, Map<String, Double> weights) implements Command {}
 
   /** An application has no route from now on. */
   record Unroute(Epoch epoch, String application) implements Command {}

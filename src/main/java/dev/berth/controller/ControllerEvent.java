@@ -20,6 +20,9 @@ public sealed interface ControllerEvent {
   /** Another number of replicas was set from outside, and is durable. */
   record Scaled(DeploymentId deployment, int replicas) implements ControllerEvent {}
 
+  /** An endpoint has these weights from now on, by {@code application#deployment}. */
+  record EndpointSplit(String route, Map<String, Double> weights) implements ControllerEvent {}
+
   /** Autoscaling of a deployment is paused at a number, or goes on from it; that is durable. */
   record Paused(DeploymentId deployment, Autoscaled now) implements ControllerEvent {}
 
@@ -38,8 +41,9 @@ public sealed interface ControllerEvent {
    * A policy was asked.
    *
    * @param replies of each deployment that it was asked for
+   * @param tookNanos for which it ran, or for which it was waited for
    */
-  record PolicyAnswered(PolicySource source, Map<DeploymentId, PolicyReply> replies)
+  record PolicyAnswered(PolicySource source, Map<DeploymentId, PolicyReply> replies, long tookNanos)
       implements ControllerEvent {
     public PolicyAnswered {
       replies = Map.copyOf(replies);

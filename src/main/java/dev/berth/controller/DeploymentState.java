@@ -7,7 +7,6 @@ import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ReplicaDetails;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.ScalingDetails;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -16,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The replicas of one deployment, as the controller keeps them. Belongs to its loop. */
@@ -26,11 +26,10 @@ final class DeploymentState {
   /** Which of them wakes first. */
   static final Comparator<DeploymentState> BY_WAKE =
       Comparator.<DeploymentState>comparingLong(deployment -> deployment.wakeNanos)
-          .thenComparingLong(deployment -> deployment.number);
+          .thenComparing(deployment -> deployment.id.toString());
 
   final ApplicationState application;
   final DeploymentId id;
-  final long number; // in the order they were made
   final Map<String, ReplicaRecord> replicas =
       new LinkedHashMap<>(); // in the order they were started
   DeploymentTarget target;
@@ -44,11 +43,10 @@ final class DeploymentState {
   @Nullable DeploymentTarget kept; // what was complete, as a later controller would be told
   private final Deque<ReplicaDetails> dead = new ArrayDeque<>();
 
-  DeploymentState(ApplicationState application, DeploymentTarget target, long number) {
+  DeploymentState(ApplicationState application, DeploymentTarget target) {
     this.application = application;
     this.id = target.id();
     this.target = target;
-    this.number = number;
   }
 
   boolean isCurrent(ReplicaRecord replica) {
@@ -123,6 +121,10 @@ final class DeploymentState {
     return routes;
   }
 
+  int count(Predicate<ReplicaRecord> which) {
+    return (int) replicas.values().stream().filter(which).count();
+  }
+
   boolean isRoutable() {
     RoutingSnapshot last = published;
     return last != null
@@ -140,7 +142,7 @@ final class DeploymentState {
   DeploymentDetails details(
       Function<Settings, Map<String, @Nullable Object>> config,
       boolean paused,
-      @Nullable ScalingDetails autoscaling) {
+      @Nullable ScalingView autoscaling) {
     List<ReplicaDetails> all = new ArrayList<>(replicas.size());
     Map<String, Boolean> routable = new LinkedHashMap<>();
     RoutingSnapshot last = published;
@@ -160,7 +162,7 @@ final class DeploymentState {
         target.version().toString(),
         config.apply(target.settings()),
         deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS),
-        autoscaling,
+        autoscaling == null ? null : autoscaling.now(),
         all,
         List.copyOf(dead));
   }

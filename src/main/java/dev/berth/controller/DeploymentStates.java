@@ -16,7 +16,6 @@ import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -58,7 +57,6 @@ final class DeploymentStates {
   private final Map<String, ReplicaRecord> replicas = new HashMap<>(); // of all, by replica id
   private final TreeSet<DeploymentState> waking = new TreeSet<>(DeploymentState.BY_WAKE);
   private final Set<String> ended = new LinkedHashSet<>(); // ids, the oldest first
-  private long made;
   private long counter; // of snapshots
 
   DeploymentStates(
@@ -79,7 +77,7 @@ final class DeploymentStates {
   // --- deployments ---
 
   DeploymentState make(ApplicationState application, DeploymentTarget target, Turn turn) {
-    DeploymentState deployment = new DeploymentState(application, target, ++made);
+    DeploymentState deployment = new DeploymentState(application, target);
     application.deployments.put(deployment.id, deployment);
     turn.add(new ControllerAction.Configure(epoch, target));
     turn.touch(deployment);
@@ -111,7 +109,8 @@ final class DeploymentStates {
     deployment.held = false;
     deployment.obsolete = false;
     deployment.target = target;
-    deployment.progress = Progress.first(deployment.kept, target);
+    DeploymentTarget kept = deployment.kept;
+    deployment.progress = kept == null ? Progress.FIRST : Progress.FIRST.recalled(kept, target);
     deployment.replicas.values().stream()
         .filter(ReplicaRecord::isServing)
         .forEach(DeploymentStates::started);
@@ -138,13 +137,8 @@ final class DeploymentStates {
     long wakeNanos = Long.MAX_VALUE;
     if (!deployment.held) {
       long looks = follow(deployment, turn);
-      Decision decision =
-          Reconciler.decide(
-              deployment.target,
-              deployment.deleting,
-              observed(deployment),
-              deployment.progress,
-              turn.nowNanos);
+      deployment.replicas.values().forEach(each -> each.ongoing = ongoing.applyAsInt(each.id));
+      Decision decision = Reconciler.decide(deployment, turn.nowNanos);
       decision.steps().forEach(step -> take(deployment, step, turn));
       deployment.progress = decision.progress();
       wakeNanos = Math.min(looks, decision.wakeNanos());
@@ -194,14 +188,6 @@ final class DeploymentStates {
     turn.add(new ControllerAction.Forget(epoch, deployment.id));
   }
 
-  private List<ObservedReplica> observed(DeploymentState deployment) {
-    List<ObservedReplica> all = new ArrayList<>(deployment.replicas.size());
-    for (ReplicaRecord replica : deployment.replicas.values()) {
-      all.add(replica.observed(ongoing.applyAsInt(replica.id)));
-    }
-    return all;
-  }
-
   private void take(DeploymentState deployment, Step step, Turn turn) {
     if (step instanceof Step.Start start) {
       ReplicaRecord replica =
@@ -211,42 +197,42 @@ final class DeploymentStates {
               start.target(),
               ReplicaPhase.STARTING,
               wallMillis.getAsLong());
-      replica.commandedNanos = turn.nowNanos;
       deployment.replicas.put(replica.id, replica);
       replicas.put(replica.id, replica);
-      turn.add(new StartReplica(epoch, start.target(), replica.id));
       announce(replica, "", turn);
+      command(replica, turn);
     } else if (step instanceof Step.Reconfigure reconfigure) {
-      ReplicaRecord replica = deployment.replicas.get(reconfigure.replicaId());
+      ReplicaRecord replica = reconfigure.replica();
       replica.next = reconfigure.target();
-      replica.commandedNanos = turn.nowNanos;
-      turn.add(new ReconfigureReplica(epoch, replica.id, reconfigure.target()));
       to(replica, ReplicaPhase.UPDATING, "", turn);
+      command(replica, turn);
     } else if (step instanceof Step.Stop stop) {
-      ReplicaRecord replica = deployment.replicas.get(stop.replicaId());
+      ReplicaRecord replica = stop.replica();
       replica.scaledDown = stop.scaledDown();
       replica.grace = stop.grace();
-      replica.commandedNanos = turn.nowNanos;
-      turn.add(new StopReplica(epoch, replica.id, stop.grace(), stop.reason()));
       to(replica, ReplicaPhase.STOPPING, stop.reason(), turn);
+      command(replica, turn);
     }
   }
 
-  /** Commands that may have been lost; one that was not is done once all the same. */
+  /** Once, or again where it may have been lost: one that was not is done once all the same. */
+  private void command(ReplicaRecord replica, Turn turn) {
+    replica.commandedNanos = turn.nowNanos;
+    DeploymentTarget next = replica.next;
+    if (replica.phase == ReplicaPhase.STARTING) {
+      turn.add(new StartReplica(epoch, replica.target, replica.id));
+    } else if (replica.phase == ReplicaPhase.UPDATING && next != null) {
+      turn.add(new ReconfigureReplica(epoch, replica.id, next));
+    } else {
+      turn.add(new StopReplica(epoch, replica.id, replica.grace, replica.reason));
+    }
+  }
+
   private void repeat(DeploymentState deployment, Turn turn) {
     for (ReplicaRecord replica : deployment.replicas.values()) {
       long due = replica.repeatNanos();
-      if (due == Long.MAX_VALUE || due - turn.nowNanos > 0) { // a nano clock may be negative
-        continue;
-      }
-      replica.commandedNanos = turn.nowNanos;
-      DeploymentTarget next = replica.next;
-      if (replica.phase == ReplicaPhase.STARTING) {
-        turn.add(new StartReplica(epoch, replica.target, replica.id));
-      } else if (replica.phase == ReplicaPhase.UPDATING && next != null) {
-        turn.add(new ReconfigureReplica(epoch, replica.id, next));
-      } else {
-        turn.add(new StopReplica(epoch, replica.id, replica.grace, replica.reason));
+      if (due != Long.MAX_VALUE && due - turn.nowNanos <= 0) { // a nano clock may be negative
+        command(replica, turn);
       }
     }
   }
@@ -321,7 +307,7 @@ final class DeploymentStates {
     } else if (event instanceof ControllerEvent.ReplicaRunning running) {
       running(replica, running.replica(), turn);
     } else if (event instanceof ControllerEvent.ReplicaWaits waits) {
-      waits(replica, waits);
+      replica.reason = replica.phase == ReplicaPhase.STARTING ? waits.reason() : replica.reason;
     } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
       failed(replica, failed.reason(), turn);
     } else if (event instanceof ControllerEvent.ReplicaReconfigured reconfigured) {
@@ -352,8 +338,7 @@ final class DeploymentStates {
   private void running(ReplicaRecord replica, ReplicaInfo found, Turn turn) {
     if (replica.phase == ReplicaPhase.STOPPING && replica.info == null) {
       // It had started when it was told to stop.
-      replica.commandedNanos = turn.nowNanos;
-      turn.add(new StopReplica(epoch, replica.id, replica.grace, replica.reason));
+      command(replica, turn);
     } else if (replica.phase == ReplicaPhase.STARTING) {
       replica.info = found;
       runs(replica, turn);
@@ -431,12 +416,6 @@ final class DeploymentStates {
         replica.reason = replica.isSick() ? replica.reason : event.reason();
         turn.touch(replica.deployment);
       }
-    }
-  }
-
-  private static void waits(ReplicaRecord replica, ControllerEvent.ReplicaWaits event) {
-    if (replica.phase == ReplicaPhase.STARTING) {
-      replica.reason = event.reason();
     }
   }
 

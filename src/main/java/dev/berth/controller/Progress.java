@@ -2,8 +2,9 @@ package dev.berth.controller;
 
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
-import dev.berth.controller.Standing.Cause;
+import dev.berth.protocol.StatusTrigger;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,15 +35,13 @@ record Progress(
     /** Periods of health checks that it lasts: as many as it takes to fail, and one. */
     static final int PERIODS = 4;
 
-    static final Duration SHORTEST = Duration.ofSeconds(10);
-    static final Duration LONGEST = Duration.ofSeconds(60);
+    static final long SHORTEST_NANOS = TimeUnit.SECONDS.toNanos(10);
+    static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(60);
 
     static Trial of(DeploymentTarget target, long nowNanos) {
-      Duration lasts =
-          target.settings().get(DeploymentConfig.HEALTH_CHECK_PERIOD_S).multipliedBy(PERIODS);
-      lasts = lasts.compareTo(SHORTEST) < 0 ? SHORTEST : lasts;
-      lasts = lasts.compareTo(LONGEST) > 0 ? LONGEST : lasts;
-      return new Trial(target, nowNanos + lasts.toNanos());
+      Duration period = target.settings().get(DeploymentConfig.HEALTH_CHECK_PERIOD_S);
+      long lasts = Math.max(SHORTEST_NANOS, period.multipliedBy(PERIODS).toNanos());
+      return new Trial(target, nowNanos + Math.min(LONGEST_NANOS, lasts));
     }
 
     boolean isOver(long nowNanos) {
@@ -56,15 +55,23 @@ record Progress(
   /** How a replica failed. */
   enum Failure {
     /** It did not start. */
-    START,
+    START("failed to start", StatusTrigger.REPLICA_STARTUP_FAILED),
     /** It did not take a configuration while it ran. */
-    RECONFIGURE,
+    RECONFIGURE("did not take its configuration", StatusTrigger.REPLICA_STARTUP_FAILED),
     /** It ran, and became unhealthy or died. */
-    HEALTH
+    HEALTH("did not stay healthy", StatusTrigger.HEALTH_CHECK_FAILED);
+
+    private final String did;
+    private final StatusTrigger trigger;
+
+    Failure(String did, StatusTrigger trigger) {
+      this.did = did;
+      this.trigger = trigger;
+    }
   }
 
   static final Progress FIRST =
-      new Progress(Standing.FIRST, null, null, false, 0, false, Backoff.NONE);
+      new Progress(Standing.UPDATING, null, null, false, 0, false, Backoff.NONE);
 
   /**
    * Failures of one version before it is complete that mean that it cannot be: three for each
@@ -75,25 +82,31 @@ record Progress(
     Settings settings = target.settings();
     int tried = settings.get(DeploymentConfig.NUM_REPLICAS);
     if (rollout) {
-      int surge = Reconciler.surge(settings, tried);
-      tried = Math.min(tried, surge > 0 ? surge : Reconciler.rollout(settings));
+      int surge = surge(settings, tried);
+      tried = Math.min(tried, surge > 0 ? surge : rollout(settings));
     }
     int most = settings.get(DeploymentConfig.MAX_CONSTRUCTOR_RETRY_COUNT);
     return Math.max(1, (int) Math.min(most, (long) tried * START_FAILURES_PER_REPLICA));
   }
 
-  boolean isComplete(DeploymentTarget target) {
-    return complete != null && complete.version().equals(target.version());
+  /** How many more replicas than wanted may be there during a rollout. */
+  static int surge(Settings settings, int wanted) {
+    return wanted == 0
+        ? 0
+        : (int) Math.ceil(settings.get(DeploymentConfig.MAX_SURGE_PERCENT) * wanted / 100);
   }
 
-  /**
-   * What a controller begins with.
-   *
-   * @param complete as an earlier controller knew it
-   */
-  static Progress first(@Nullable DeploymentTarget complete, DeploymentTarget target) {
-    boolean proven = complete != null && complete.version().equals(target.version());
-    return new Progress(Standing.FIRST, complete, null, proven, 0, false, Backoff.NONE);
+  /** How many replicas may be replaced at a time. */
+  static int rollout(Settings settings) {
+    return Math.max(
+        1,
+        (int)
+            (settings.get(DeploymentConfig.ROLLING_UPDATE_PERCENTAGE)
+                * settings.get(DeploymentConfig.NUM_REPLICAS)));
+  }
+
+  boolean isComplete(DeploymentTarget target) {
+    return complete != null && complete.version().equals(target.version());
   }
 
   /**
@@ -107,7 +120,7 @@ record Progress(
     boolean anew = deployed || isAtZero(after);
     if (other || (anew && frozen)) {
       return new Progress(
-          standing.on(Cause.CONFIG_UPDATE, ""),
+          Standing.UPDATING,
           other && complete == null && proven ? before : complete,
           null,
           isComplete(after),
@@ -118,12 +131,12 @@ record Progress(
     int fewer = before.settings().get(DeploymentConfig.NUM_REPLICAS);
     int more = after.settings().get(DeploymentConfig.NUM_REPLICAS);
     if (!DeploymentConfig.withReplicas(before.settings(), more).equals(after.settings())) {
-      return with(standing.on(Cause.CONFIG_UPDATE, ""));
+      return with(Standing.UPDATING);
     }
     if (fewer == more) {
       return this;
     }
-    return with(standing.on(more > fewer ? Cause.MORE_WANTED : Cause.FEWER_WANTED, ""));
+    return with(standing.scaling(more > fewer));
   }
 
   /** What was complete before this controller is known by now. */
@@ -134,8 +147,7 @@ record Progress(
 
   /** It is to go: nothing is gone back to, and its code may go too. */
   Progress deleted() {
-    return new Progress(
-        standing.on(Cause.DELETE, ""), null, null, proven, failures, frozen, backoff);
+    return new Progress(Standing.DELETING, null, null, proven, failures, frozen, backoff);
   }
 
   /** A replica runs: of the target, or of an earlier one. */
@@ -174,14 +186,13 @@ record Progress(
     boolean freezes = tooOften && (rollout || (!proven && !isComplete(target)));
     Standing now = standing;
     if (freezes) {
-      Cause cause = how == Failure.HEALTH ? Cause.HEALTH_CHECK_FAILED : Cause.STARTUP_FAILED;
-      now = Standing.givenUp(cause, givenUp(how, count, target, rollout, reason));
+      now = Standing.givenUp(how.trigger, givenUp(how, count, target, rollout, reason));
     } else if (how == Failure.HEALTH) {
-      now = now.on(Cause.HEALTH_CHECK_FAILED, "a replica failed and is replaced: " + reason);
+      now = now.failing(how.trigger, "a replica failed and is replaced: " + reason);
     } else if (tooOften && isComplete(target)) {
       now =
-          now.on(
-              Cause.STARTUP_FAILED,
+          now.failing(
+              how.trigger,
               "a replica failed to start " + count + " times, and is tried again: " + reason);
     }
     return new Progress(now, complete, null, proven, count, freezes, next);
@@ -189,16 +200,10 @@ record Progress(
 
   private static String givenUp(
       Failure how, int count, DeploymentTarget target, boolean rollout, String reason) {
-    String what =
-        switch (how) {
-          case START -> "failed to start";
-          case RECONFIGURE -> "did not take its configuration";
-          case HEALTH -> "did not stay healthy";
-        };
     String failures = count == 1 ? " failure" : " failures";
     String then = rollout ? "; its rollout is frozen and what ran before serves on" : "";
     return "version %s %s, %s%s%s: %s"
-        .formatted(target.version(), what, count, failures, then, reason);
+        .formatted(target.version(), how.did, count, failures, then, reason);
   }
 
   /** Whether an earlier target can make up for this one. */

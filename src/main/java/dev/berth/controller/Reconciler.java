@@ -1,8 +1,6 @@
 package dev.berth.controller;
 
 import dev.berth.config.DeploymentConfig;
-import dev.berth.config.keys.Settings;
-import dev.berth.controller.Standing.Cause;
 import dev.berth.protocol.ReplicaPhase;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,14 +30,12 @@ final class Reconciler {
    */
   record Decision(List<Step> steps, Progress progress, long wakeNanos) {}
 
-  private static final Comparator<ObservedReplica> LEAST_BUSY =
-      Comparator.comparingInt(
-          replica -> replica.ongoing() < 0 ? Integer.MAX_VALUE : replica.ongoing());
+  private static final Comparator<ReplicaRecord> LEAST_BUSY =
+      Comparator.comparingInt(replica -> replica.ongoing < 0 ? Integer.MAX_VALUE : replica.ongoing);
 
+  private final DeploymentState deployment;
   private final DeploymentTarget target;
-  private final boolean deleting;
-  private final List<ObservedReplica> fleet;
-  private final List<ObservedReplica> active = new ArrayList<>(); // without those told to go here
+  private final List<ReplicaRecord> active = new ArrayList<>(); // without those told to go here
   private final Progress before;
   private final long nowNanos;
   private final int wanted;
@@ -48,55 +44,25 @@ final class Reconciler {
   private int scaledDown; // of these steps
   private long wakeNanos = Long.MAX_VALUE;
 
-  private Reconciler(
-      DeploymentTarget target,
-      boolean deleting,
-      List<ObservedReplica> fleet,
-      Progress before,
-      long nowNanos) {
-    this.target = target;
-    this.deleting = deleting;
-    this.fleet = fleet;
-    this.before = before;
+  private Reconciler(DeploymentState deployment, long nowNanos) {
+    this.deployment = deployment;
+    this.target = deployment.target;
+    this.before = deployment.progress;
     this.nowNanos = nowNanos;
-    this.wanted = deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS);
-    this.surge = surge(target.settings(), wanted);
-    fleet.stream().filter(ObservedReplica::isActive).forEach(active::add);
+    this.wanted = deployment.deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS);
+    this.surge = Progress.surge(target.settings(), wanted);
+    deployment.replicas.values().stream().filter(ReplicaRecord::isActive).forEach(active::add);
   }
 
   /**
-   * @param target what is wanted
-   * @param deleting whether the deployment is to go
-   * @param fleet its replicas, in the order they were started
-   * @param progress as the last decision left it, with what happened since
+   * @param deployment as it is; nothing of it is changed
    */
-  static Decision decide(
-      DeploymentTarget target,
-      boolean deleting,
-      List<ObservedReplica> fleet,
-      Progress progress,
-      long nowNanos) {
-    return new Reconciler(target, deleting, fleet, progress, nowNanos).decide();
-  }
-
-  /** How many more replicas than wanted may be there during a rollout. */
-  static int surge(Settings settings, int wanted) {
-    return wanted == 0
-        ? 0
-        : (int) Math.ceil(settings.get(DeploymentConfig.MAX_SURGE_PERCENT) * wanted / 100);
-  }
-
-  /** How many replicas may be replaced at a time. */
-  static int rollout(Settings settings) {
-    return Math.max(
-        1,
-        (int)
-            (settings.get(DeploymentConfig.ROLLING_UPDATE_PERCENTAGE)
-                * settings.get(DeploymentConfig.NUM_REPLICAS)));
+  static Decision decide(DeploymentState deployment, long nowNanos) {
+    return new Reconciler(deployment, nowNanos).decide();
   }
 
   private Decision decide() {
-    if (deleting) {
+    if (deployment.deleting) {
       List.copyOf(active).forEach(each -> stop(each, "its deployment is deleted", false));
       return new Decision(steps, before, Long.MAX_VALUE);
     }
@@ -115,24 +81,20 @@ final class Reconciler {
 
   // --- who is who ---
 
-  private boolean isCurrent(ObservedReplica replica) {
-    return replica.version().equals(target.version());
-  }
-
   /** It can become current as it runs. */
-  private boolean isConvertible(ObservedReplica replica) {
-    return !replica.sick()
-        && !isCurrent(replica)
+  private boolean isConvertible(ReplicaRecord replica) {
+    return !replica.isSick()
+        && !deployment.isCurrent(replica)
         && !target.version().needsRestartFrom(replica.version());
   }
 
   /** It is to be replaced by one that is current. While the rollout is frozen, none is. */
-  private boolean isOutdated(ObservedReplica replica) {
-    return !before.frozen() && !isCurrent(replica) && !isConvertible(replica);
+  private boolean isOutdated(ReplicaRecord replica) {
+    return !before.frozen() && !deployment.isCurrent(replica) && !isConvertible(replica);
   }
 
-  private static boolean servesWell(ObservedReplica replica) {
-    return replica.isServing() && !replica.sick();
+  private static boolean servesWell(ReplicaRecord replica) {
+    return replica.isServing() && !replica.isSick();
   }
 
   private int serving() {
@@ -143,9 +105,9 @@ final class Reconciler {
 
   /** One for each that serves in its place: many at once may be sick of what is not their fault. */
   private void stopSick() {
-    long spare = active.stream().filter(ObservedReplica::isServing).count() - wanted;
-    for (ObservedReplica replica : List.copyOf(active)) {
-      if (replica.sick() && (spare > 0 || wanted == 0)) {
+    long spare = active.stream().filter(ReplicaRecord::isServing).count() - wanted;
+    for (ReplicaRecord replica : List.copyOf(active)) {
+      if (replica.isSick() && (spare > 0 || wanted == 0)) {
         stop(replica, "it is unhealthy and is replaced", false);
         spare--;
       }
@@ -155,8 +117,8 @@ final class Reconciler {
   /** Nothing is lost with them. */
   private void stopOutdatedThatStart() {
     boolean givenUp = before.frozen() && before.complete() != null;
-    for (ObservedReplica replica : List.copyOf(active)) {
-      if (replica.isStarting() && givenUp && isCurrent(replica)) {
+    for (ReplicaRecord replica : List.copyOf(active)) {
+      if (replica.isStarting() && givenUp && deployment.isCurrent(replica)) {
         stop(replica, "its version has failed", false);
       } else if (replica.isStarting() && isOutdated(replica)) {
         stop(replica, "another version is wanted", false);
@@ -169,11 +131,11 @@ final class Reconciler {
     int excess = excess();
     while (excess > 0) {
       DeploymentTarget kept = before.frozen() ? before.complete() : target;
-      List<ObservedReplica> victims =
-          new ArrayList<>(active.stream().filter(each -> wanted == 0 || !each.sick()).toList());
+      List<ReplicaRecord> victims =
+          new ArrayList<>(active.stream().filter(each -> wanted == 0 || !each.isSick()).toList());
       Collections.reverse(victims); // the newest first; the sort keeps it among equals
       victims.sort(
-          Comparator.comparing(ObservedReplica::isServing)
+          Comparator.comparing(ReplicaRecord::isServing)
               .thenComparing(each -> kept != null && each.version().equals(kept.version()))
               .thenComparing(LEAST_BUSY));
       victims.subList(0, excess).forEach(each -> stop(each, "fewer are wanted", true));
@@ -183,12 +145,12 @@ final class Reconciler {
 
   /** Fewer may be wanted by now than when replacements of sick ones were started. */
   private void keepBound() {
-    List<ObservedReplica> last = new ArrayList<>(active);
+    List<ReplicaRecord> last = new ArrayList<>(active);
     Collections.reverse(last);
-    last.sort(Comparator.comparing(ObservedReplica::isServing)); // what starts goes first
-    for (ObservedReplica replica : last) {
+    last.sort(Comparator.comparing(ReplicaRecord::isServing)); // what starts goes first
+    for (ReplicaRecord replica : last) {
       boolean over = active.size() > wanted + Math.max(surge, 1);
-      if (over && (replica.isStarting() || replica.sick())) {
+      if (over && (replica.isStarting() || replica.isSick())) {
         stop(replica, "fewer are wanted", true);
       }
     }
@@ -200,8 +162,8 @@ final class Reconciler {
     }
     int good = 0;
     int stay = 0;
-    for (ObservedReplica replica : active) {
-      if (!replica.sick()) {
+    for (ReplicaRecord replica : active) {
+      if (!replica.isSick()) {
         good++;
         stay += isOutdated(replica) ? 0 : 1;
       }
@@ -212,21 +174,21 @@ final class Reconciler {
   /** Old ones that were too many anyway still drain: the rollout waits for them. */
   private boolean isScalingDown() {
     return scaledDown > 0
-        || fleet.stream()
+        || deployment.replicas.values().stream()
             .anyMatch(
                 each ->
-                    each.scaledDown()
+                    each.scaledDown
                         && !each.isActive()
                         && target.version().needsRestartFrom(each.version()));
   }
 
   private void stopOutdated() {
-    List<ObservedReplica> outdated =
+    List<ReplicaRecord> outdated =
         new ArrayList<>(active.stream().filter(this::isOutdated).toList());
     if (outdated.isEmpty()) {
       return;
     }
-    int rollout = rollout(target.settings());
+    int rollout = Progress.rollout(target.settings());
     int most;
     if (surge > 0) {
       most = Math.min(rollout, serving() - wanted);
@@ -244,34 +206,30 @@ final class Reconciler {
   private void reconfigure() {
     boolean failing = before.failures() > 0 && !before.isComplete(target);
     if (before.frozen()
-        || active.stream().anyMatch(ObservedReplica::sick)
+        || active.stream().anyMatch(ReplicaRecord::isSick)
         || (failing && serving() < wanted)) {
       return; // the next one waits until what failed is made up for
     }
-    List<ObservedReplica> due =
+    List<ReplicaRecord> due =
         active.stream()
-            .filter(each -> each.phase() == ReplicaPhase.RUNNING && isConvertible(each))
+            .filter(each -> each.phase == ReplicaPhase.RUNNING && isConvertible(each))
             .toList();
-    if (due.isEmpty()) {
-      return;
-    }
-    if (before.backoff().isWaiting(nowNanos)) {
-      wakeNanos = before.backoff().untilNanos();
+    if (due.isEmpty() || waits()) {
       return;
     }
     long room =
-        rollout(target.settings())
-            - active.stream().filter(each -> each.phase() == ReplicaPhase.UPDATING).count();
-    for (ObservedReplica replica : due) {
+        Progress.rollout(target.settings())
+            - active.stream().filter(each -> each.phase == ReplicaPhase.UPDATING).count();
+    for (ReplicaRecord replica : due) {
       boolean calls =
           !replica
-              .target()
+              .target
               .settings()
               .get(DeploymentConfig.USER_CONFIG)
               .equals(target.settings().get(DeploymentConfig.USER_CONFIG));
       if (!calls || room > 0) {
         room -= calls ? 1 : 0;
-        steps.add(new Step.Reconfigure(replica.id(), target));
+        steps.add(new Step.Reconfigure(replica, target));
       }
     }
   }
@@ -282,8 +240,8 @@ final class Reconciler {
       return;
     }
     int outdated = (int) active.stream().filter(this::isOutdated).count();
-    int sick = (int) active.stream().filter(ObservedReplica::sick).count();
-    int good = (int) active.stream().filter(each -> !each.sick() && !isOutdated(each)).count();
+    int sick = (int) active.stream().filter(ReplicaRecord::isSick).count();
+    int good = (int) active.stream().filter(each -> !each.isSick() && !isOutdated(each)).count();
     int beyond = 0;
     if (sick > 0) {
       beyond = Math.max(surge, 1);
@@ -291,11 +249,7 @@ final class Reconciler {
       beyond = surge;
     }
     int count = Math.min(wanted - good, wanted + beyond - active.size());
-    if (count <= 0) {
-      return;
-    }
-    if (before.backoff().isWaiting(nowNanos)) {
-      wakeNanos = before.backoff().untilNanos();
+    if (count <= 0 || waits()) {
       return;
     }
     for (int i = 0; i < count; i++) {
@@ -303,14 +257,21 @@ final class Reconciler {
     }
   }
 
-  private void stop(ObservedReplica replica, String reason, boolean fewer) {
+  /** After a failure nothing is tried for a while, at whose end it decides again. */
+  private boolean waits() {
+    boolean waits = before.backoff().isWaiting(nowNanos);
+    wakeNanos = waits ? before.backoff().untilNanos() : wakeNanos;
+    return waits;
+  }
+
+  private void stop(ReplicaRecord replica, String reason, boolean fewer) {
     active.remove(replica);
-    scaledDown += fewer && !isCurrent(replica) ? 1 : 0;
+    scaledDown += fewer && !deployment.isCurrent(replica) ? 1 : 0;
     Duration grace =
         replica.isStarting()
             ? Duration.ZERO
             : target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
-    steps.add(new Step.Stop(replica.id(), grace, reason, fewer));
+    steps.add(new Step.Stop(replica, grace, reason, fewer));
   }
 
   // --- where it stands ---
@@ -322,7 +283,9 @@ final class Reconciler {
             && active.stream()
                 .allMatch(
                     each ->
-                        each.phase() == ReplicaPhase.RUNNING && !each.sick() && isCurrent(each));
+                        each.phase == ReplicaPhase.RUNNING
+                            && !each.isSick()
+                            && deployment.isCurrent(each));
     if (!settled || steps.stream().anyMatch(Step.Reconfigure.class::isInstance)) {
       return before;
     }
@@ -331,9 +294,7 @@ final class Reconciler {
     if (trial != null) {
       wakeNanos = Math.min(wakeNanos, trial.endsNanos());
     }
-    boolean nothingLeaves = active.size() == fleet.size() && steps.isEmpty();
-    return nothingLeaves && !done.frozen()
-        ? done.with(done.standing().on(Cause.HEALTHY, ""))
-        : done;
+    boolean nothingLeaves = active.size() == deployment.replicas.size() && steps.isEmpty();
+    return nothingLeaves && !done.frozen() ? done.with(done.standing().healthy()) : done;
   }
 }

@@ -1,5 +1,6 @@
 package dev.berth.controller;
 
+import dev.berth.controller.autoscaling.StatsSeries;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaPhase;
 import java.time.Duration;
@@ -14,6 +15,7 @@ final class ReplicaRecord {
   final DeploymentState deployment;
   final String id;
   final long startedMs;
+  final StatsSeries stats = new StatsSeries(); // of its handlers, while it follows its load
   DeploymentTarget target; // what it runs, or is started with
   @Nullable DeploymentTarget next; // what it is being given
   ReplicaPhase phase;
@@ -22,7 +24,8 @@ final class ReplicaRecord {
   boolean refused; // a configuration: nobody knows what it runs with
   String reason = ""; // why it is not as it should be
   Suspicion suspicion = Suspicion.NONE;
-  boolean scaledDown;
+  boolean scaledDown; // it was told to stop since fewer are wanted
+  int ongoing = -1; // requests it works on, as the last decision saw it; negative when unknown
   Duration grace = Duration.ZERO; // of the stop it was told
   long commandedNanos; // when it was last told anything
 
@@ -39,6 +42,7 @@ final class ReplicaRecord {
     this.startedMs = startedMs;
   }
 
+  /** It is to be replaced: its checks failed, or it did not take a configuration. */
   boolean isSick() {
     return !healthy || refused;
   }
@@ -47,10 +51,16 @@ final class ReplicaRecord {
     return phase == ReplicaPhase.RUNNING || phase == ReplicaPhase.UPDATING;
   }
 
-  boolean isActive() {
-    return phase == ReplicaPhase.STARTING || isServing();
+  boolean isStarting() {
+    return phase == ReplicaPhase.STARTING;
   }
 
+  /** It is there, or comes, and was not told to go. */
+  boolean isActive() {
+    return isStarting() || isServing();
+  }
+
+  /** What it runs, or will when what is under way has succeeded. */
   DeploymentVersion version() {
     DeploymentTarget given = next;
     return given == null ? target.version() : given.version();
@@ -63,9 +73,5 @@ final class ReplicaRecord {
       case STOPPING, DRAINING -> commandedNanos + grace.toNanos() + REPEAT_NANOS;
       default -> Long.MAX_VALUE;
     };
-  }
-
-  ObservedReplica observed(int ongoing) {
-    return new ObservedReplica(id, target, next, phase, isSick(), ongoing, scaledDown);
   }
 }

@@ -53,11 +53,9 @@ public final class RoutingPublisher {
     }
 
     void tell(DeploymentId deployment, Version version) {
-      Version before = told.put(deployment, version);
+      drop(deployment);
+      told.put(deployment, version);
       digest += RoutingDigest.of(deployment, version);
-      if (before != null) {
-        digest -= RoutingDigest.of(deployment, before);
-      }
     }
 
     void drop(DeploymentId deployment) {
@@ -66,6 +64,12 @@ public final class RoutingPublisher {
         digest -= RoutingDigest.of(deployment, before);
       }
     }
+
+    void clear() {
+      told.clear();
+      digest = 0;
+      differences = 0;
+    }
   }
 
   private final long term;
@@ -73,7 +77,6 @@ public final class RoutingPublisher {
   private final BiConsumer<String, BusMessage> instances;
   private final Map<DeploymentId, RoutingSnapshot> published = new HashMap<>();
   private final Map<String, Subscriber> subscribers = new LinkedHashMap<>(); // by node
-  private final Map<DeploymentId, Map<String, Subscriber>> byDeployment = new HashMap<>();
   private Version newest;
   private boolean recovered;
 
@@ -126,9 +129,12 @@ public final class RoutingPublisher {
     newest = snapshot.version();
     RoutingSnapshot before = published.put(snapshot.deployment(), snapshot);
     @Nullable RoutingDelta change = null;
-    for (Subscriber to : byDeployment.getOrDefault(snapshot.deployment(), Map.of()).values()) {
-      boolean follows =
-          before != null && before.version().equals(to.told.get(snapshot.deployment()));
+    for (Subscriber to : subscribers.values()) {
+      Version told = to.told.get(snapshot.deployment());
+      if (told == null) {
+        continue; // it has no routers of it
+      }
+      boolean follows = before != null && before.version().equals(told);
       if (follows && change == null) {
         change = RoutingDelta.between(before, snapshot);
       }
@@ -142,18 +148,12 @@ public final class RoutingPublisher {
    */
   public void forget(DeploymentId deployment) {
     published.remove(deployment);
-    Map<String, Subscriber> its = byDeployment.remove(deployment);
-    if (its != null) {
-      its.values().forEach(subscriber -> subscriber.drop(deployment));
-    }
+    subscribers.values().forEach(subscriber -> subscriber.drop(deployment));
   }
 
   /** An instance is gone. */
   public void lost(String node) {
-    Subscriber gone = subscribers.remove(node);
-    if (gone != null) {
-      clear(gone);
-    }
+    subscribers.remove(node);
   }
 
   /** Takes a message of an instance; false when it is none of those that are for routing. */
@@ -175,33 +175,14 @@ public final class RoutingPublisher {
       return;
     }
     if (subscriber == null || subscriber.incarnation != pull.incarnation()) {
-      lost(pull.node()); // its earlier start
       subscriber = new Subscriber(pull.node(), pull.incarnation());
       subscribers.put(pull.node(), subscriber);
     } else if (pull.all()) {
-      clear(subscriber);
+      subscriber.clear();
     }
     for (PullRouting.Held held : pull.held()) {
-      byDeployment
-          .computeIfAbsent(held.deployment(), none -> new LinkedHashMap<>())
-          .put(subscriber.node, subscriber);
       answer(subscriber, held.deployment(), held.version());
     }
-  }
-
-  private void clear(Subscriber subscriber) {
-    for (DeploymentId deployment : subscriber.told.keySet()) {
-      Map<String, Subscriber> its = byDeployment.get(deployment);
-      if (its != null) {
-        its.remove(subscriber.node);
-        if (its.isEmpty()) {
-          byDeployment.remove(deployment);
-        }
-      }
-    }
-    subscriber.told.clear();
-    subscriber.digest = 0;
-    subscriber.differences = 0;
   }
 
   private void answer(Subscriber to, DeploymentId deployment, Version held) {

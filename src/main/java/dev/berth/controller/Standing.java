@@ -13,45 +13,22 @@ import dev.berth.protocol.StatusTrigger;
  */
 record Standing(DeploymentStatus status, StatusTrigger trigger, String message) {
 
-  /** What happened to it. */
-  enum Cause {
-    /** As many as wanted run, all as wanted, and nothing is under way. */
-    HEALTHY,
-    /** Another version or configuration is wanted. */
-    CONFIG_UPDATE,
-    /** Nothing but more replicas are wanted. */
-    MORE_WANTED,
-    /** Nothing but fewer replicas are wanted. */
-    FEWER_WANTED,
-    /** Replicas of the wanted version failed to start, or to be reconfigured, too often. */
-    STARTUP_FAILED,
-    /** A replica of the wanted version became unhealthy or died. */
-    HEALTH_CHECK_FAILED,
-    /** It is to go. */
-    DELETE
-  }
-
-  /** Of a deployment that is declared for the first time. */
-  static final Standing FIRST =
+  /** Another version or configuration is wanted: at first, and whenever it changes. */
+  static final Standing UPDATING =
       new Standing(DeploymentStatus.UPDATING, StatusTrigger.CONFIG_UPDATE_STARTED, "");
 
-  Standing on(Cause cause, String why) {
-    return switch (cause) {
-      case DELETE -> new Standing(DeploymentStatus.UPDATING, StatusTrigger.DELETING, why);
-      case CONFIG_UPDATE ->
-          new Standing(DeploymentStatus.UPDATING, StatusTrigger.CONFIG_UPDATE_STARTED, why);
-      case MORE_WANTED -> scales(DeploymentStatus.UPSCALING, why);
-      case FEWER_WANTED -> scales(DeploymentStatus.DOWNSCALING, why);
-      case HEALTHY -> healthy(why);
-      case STARTUP_FAILED, HEALTH_CHECK_FAILED -> fails(cause, why);
-    };
-  }
+  /** It is to go. */
+  static final Standing DELETING =
+      new Standing(DeploymentStatus.UPDATING, StatusTrigger.DELETING, "");
 
-  /** While it is updated, another number of replicas is part of that. */
-  private Standing scales(DeploymentStatus to, String why) {
+  /** Nothing but another number of replicas is wanted: while it is updated, that is part of it. */
+  Standing scaling(boolean up) {
     return switch (status) {
       case UPSCALING, DOWNSCALING, HEALTHY ->
-          new Standing(to, StatusTrigger.CONFIG_UPDATE_STARTED, why);
+          new Standing(
+              up ? DeploymentStatus.UPSCALING : DeploymentStatus.DOWNSCALING,
+              StatusTrigger.CONFIG_UPDATE_STARTED,
+              "");
       case UPDATING, UNHEALTHY, DEPLOY_FAILED -> this;
     };
   }
@@ -62,7 +39,8 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
     return scales ? new Standing(status, StatusTrigger.AUTOSCALING, message) : this;
   }
 
-  private Standing healthy(String why) {
+  /** As many as wanted run, all as wanted, and nothing is under way. */
+  Standing healthy() {
     StatusTrigger by =
         switch (status) {
           case UPDATING -> StatusTrigger.CONFIG_UPDATE_COMPLETED;
@@ -73,29 +51,28 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
         };
     return status == DeploymentStatus.HEALTHY
         ? this
-        : new Standing(DeploymentStatus.HEALTHY, by, why);
+        : new Standing(DeploymentStatus.HEALTHY, by, "");
   }
 
-  private Standing fails(Cause cause, String why) {
+  /**
+   * A replica of the wanted version became unhealthy or died, or replicas of it failed to start too
+   * often.
+   *
+   * @param how HEALTH_CHECK_FAILED or REPLICA_STARTUP_FAILED
+   */
+  Standing failing(StatusTrigger how, String why) {
     return switch (status) {
-      case UPDATING, DEPLOY_FAILED -> givenUp(cause, why);
-      case UPSCALING, DOWNSCALING, UNHEALTHY -> failed(cause, DeploymentStatus.UNHEALTHY, why);
+      case UPDATING, DEPLOY_FAILED -> givenUp(how, why);
+      case UPSCALING, DOWNSCALING, UNHEALTHY -> new Standing(DeploymentStatus.UNHEALTHY, how, why);
       case HEALTHY -> // what only does not start is no worse for it
-          cause == Cause.STARTUP_FAILED ? this : failed(cause, DeploymentStatus.UNHEALTHY, why);
+          how == StatusTrigger.REPLICA_STARTUP_FAILED
+              ? this
+              : new Standing(DeploymentStatus.UNHEALTHY, how, why);
     };
   }
 
   /** The wanted version is tried no more, however it stood before. */
-  static Standing givenUp(Cause cause, String why) {
-    return failed(cause, DeploymentStatus.DEPLOY_FAILED, why);
-  }
-
-  private static Standing failed(Cause cause, DeploymentStatus failure, String why) {
-    return new Standing(
-        failure,
-        cause == Cause.STARTUP_FAILED
-            ? StatusTrigger.REPLICA_STARTUP_FAILED
-            : StatusTrigger.HEALTH_CHECK_FAILED,
-        why);
+  static Standing givenUp(StatusTrigger how, String why) {
+    return new Standing(DeploymentStatus.DEPLOY_FAILED, how, why);
   }
 }

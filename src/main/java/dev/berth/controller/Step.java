@@ -7,11 +7,11 @@ sealed interface Step {
 
   record Start(DeploymentTarget target) implements Step {}
 
-  record Reconfigure(String replicaId, DeploymentTarget target) implements Step {}
+  record Reconfigure(ReplicaRecord replica, DeploymentTarget target) implements Step {}
 
   /**
    * @param scaledDown since fewer are wanted
    */
-  record Stop(String replicaId, Duration grace, String reason, boolean scaledDown)
+  record Stop(ReplicaRecord replica, Duration grace, String reason, boolean scaledDown)
       implements Step {}
 }

@@ -41,6 +41,19 @@ record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
 
   // --- what becomes different, of each application whole ---
 
+  private AutoscaledNumbers changed(
+      Map<DeploymentId, @Nullable Autoscaled> now, Predicate<DeploymentId> counts) {
+    Map<String, Map<String, Autoscaled>> news = new LinkedHashMap<>();
+    now.forEach(
+        (id, each) -> {
+          if (!Objects.equals(each, find(id)) && counts.test(id)) {
+            news.computeIfAbsent(id.application(), name -> new TreeMap<>(of(name)))
+                .compute(id.name(), (name, before) -> each);
+          }
+        });
+    return new AutoscaledNumbers(news);
+  }
+
   /**
    * Where autoscaling is paused the number that an operator set stays.
    *
@@ -48,18 +61,13 @@ record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
    * @param there whether there is an application of that name
    */
   AutoscaledNumbers found(Map<DeploymentId, @Nullable Autoscaled> found, Predicate<String> there) {
-    Map<String, Map<String, Autoscaled>> news = new LinkedHashMap<>();
-    found.forEach(
-        (id, now) -> {
+    return changed(
+        found,
+        id -> {
           Autoscaled known = find(id);
-          boolean holds = known != null && known.paused() && now != null;
-          if (!holds && !Objects.equals(now, known) && there.test(id.application())) {
-            Map<String, Autoscaled> own =
-                news.computeIfAbsent(id.application(), name -> new TreeMap<>(of(name)));
-            own.compute(id.name(), (name, before) -> now);
-          }
+          boolean holds = known != null && known.paused() && found.get(id) != null;
+          return !holds && there.test(id.application());
         });
-    return new AutoscaledNumbers(news);
   }
 
   /**
@@ -67,53 +75,36 @@ record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
    */
   AutoscaledNumbers paused(DeploymentId id, @Nullable Integer replicas) {
     Autoscaled known = find(id);
-    String state = known == null ? null : known.policyState();
-    int last = replicas != null ? replicas : known == null ? -1 : known.replicas();
-    Autoscaled now = new Autoscaled(last, replicas != null, state);
-    if (last < 0 || now.equals(known)) {
+    if (known == null && replicas == null) {
       return NONE;
     }
-    Map<String, Autoscaled> own = new TreeMap<>(of(id.application()));
-    own.put(id.name(), now);
-    return new AutoscaledNumbers(Map.of(id.application(), own));
+    int last = replicas != null ? replicas : known.replicas();
+    String state = known == null ? null : known.policyState();
+    return changed(Map.of(id, new Autoscaled(last, replicas != null, state)), each -> true);
   }
 
   // --- as they are kept ---
 
   JsonObject toJson() {
-    JsonObject json = new JsonObject();
-    all.forEach(
-        (application, each) -> {
-          JsonObject own = new JsonObject();
-          each.forEach(
-              (name, now) ->
-                  own.put(
-                      name,
-                      new JsonObject()
-                          .put("replicas", now.replicas())
-                          .put("paused", now.paused())
-                          .put("policy_state", now.policyState())));
-          json.put(application, own);
-        });
-    return json;
+    return DesiredChange.object(all, own -> DesiredChange.object(own, AutoscaledNumbers::json));
+  }
+
+  private static JsonObject json(Autoscaled now) {
+    return new JsonObject()
+        .put("replicas", now.replicas())
+        .put("paused", now.paused())
+        .put("policy_state", now.policyState());
   }
 
   static AutoscaledNumbers of(JsonObject json) {
-    Map<String, Map<String, Autoscaled>> all = new HashMap<>();
-    for (String application : json.fieldNames()) {
-      JsonObject own = json.getJsonObject(application);
-      Map<String, Autoscaled> each = new TreeMap<>();
-      for (String name : own.fieldNames()) {
-        JsonObject now = own.getJsonObject(name);
-        each.put(
-            name,
-            new Autoscaled(
-                now.getInteger("replicas"),
-                now.getBoolean("paused"),
-                now.getString("policy_state")));
-      }
-      all.put(application, each);
-    }
-    return new AutoscaledNumbers(all);
+    return new AutoscaledNumbers(
+        DesiredChange.map(
+            json, own -> DesiredChange.map((JsonObject) own, AutoscaledNumbers::autoscaled)));
+  }
+
+  private static Autoscaled autoscaled(Object json) {
+    JsonObject now = (JsonObject) json;
+    return new Autoscaled(
+        now.getInteger("replicas"), now.getBoolean("paused"), now.getString("policy_state"));
   }
 }

@@ -5,6 +5,7 @@ import dev.berth.code.Jar;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.desired.DesiredApplication.Wanted;
 import io.vertx.core.json.Json;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -40,7 +41,7 @@ final class DeclaredEntry {
   }
 
   static Wanted wanted(ApplicationConfig application, List<Jar> jars) {
-    String config = new JsonObject(entry(application)).encode();
+    String config = new JsonObject(application.portable()).encode();
     return new Wanted(
         application.routePrefix(),
         config,
@@ -49,17 +50,22 @@ final class DeclaredEntry {
         digest(config, jars));
   }
 
-  /** With paths of jars that say where they are, wherever the entry is read next. */
-  private static Map<String, @Nullable Object> entry(ApplicationConfig application) {
-    Map<String, @Nullable Object> entry = new LinkedHashMap<>(application.entry());
-    if (entry.get("runtime_env") instanceof Map<?, ?> given
-        && given.get("jars") instanceof List<?> paths
-        && !paths.stream().allMatch(path -> Path.of(String.valueOf(path)).isAbsolute())) {
-      Map<Object, @Nullable Object> environment = new LinkedHashMap<>(given);
-      environment.put("jars", application.jars().stream().map(Path::toString).toList());
-      entry.put("runtime_env", environment);
-    }
-    return entry;
+  /** The same entry with another {@code berth.traffic}: these weights, by deployment. */
+  static Wanted withTraffic(Wanted wanted, Map<String, Double> weights) {
+    JsonObject entry = new JsonObject(wanted.config());
+    JsonObject berth = entry.getJsonObject("berth", new JsonObject());
+    JsonArray traffic = new JsonArray();
+    new TreeMap<>(weights) // the order says nothing
+        .forEach(
+            (deployment, weight) ->
+                traffic.add(new JsonObject().put("deployment", deployment).put("weight", weight)));
+    String config = entry.put("berth", berth.put("traffic", traffic)).encode();
+    return new Wanted(
+        wanted.routePrefix(),
+        config,
+        wanted.jars(),
+        wanted.externalScaler(),
+        digest(config, wanted.jars()));
   }
 
   /**

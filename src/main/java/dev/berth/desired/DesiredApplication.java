@@ -1,5 +1,8 @@
 package dev.berth.desired;
 
+import static dev.berth.desired.DesiredChange.array;
+import static dev.berth.desired.DesiredChange.map;
+
 import dev.berth.code.Jar;
 import dev.berth.controller.Autoscaled;
 import dev.berth.controller.DeclaredApplication;
@@ -165,6 +168,12 @@ public record DesiredApplication(
         name, other, newRevision, nowMs, false, null, Map.of(), last, ran);
   }
 
+  /** The same with other weights of its route: what was set from outside stays. */
+  DesiredApplication split(Wanted other, long newRevision, long nowMs) {
+    Before last = changed(other, newRevision, nowMs).before;
+    return new DesiredApplication(name, other, newRevision, nowMs, false, null, scales, last, ran);
+  }
+
   /** What ran earlier is wanted anew, and is not its own predecessor. */
   DesiredApplication backTo(Wanted earlier, long newRevision, long nowMs) {
     Before last = changed(earlier, newRevision, nowMs).before;
@@ -196,9 +205,6 @@ public record DesiredApplication(
   }
 
   static DesiredApplication of(JsonObject json) {
-    Map<String, Integer> scales = new LinkedHashMap<>();
-    JsonObject numbers = json.getJsonObject("scales", new JsonObject());
-    numbers.fieldNames().forEach(name -> scales.put(name, numbers.getInteger(name)));
     JsonObject before = json.getJsonObject("before");
     return new DesiredApplication(
         json.getString("name"),
@@ -207,7 +213,7 @@ public record DesiredApplication(
         json.getLong("deployed_ms"),
         json.getBoolean("healthy"),
         json.getString("failed"),
-        scales,
+        map(json.getJsonObject("scales", new JsonObject()), Integer.class::cast),
         before == null ? null : Before.of(before),
         json.getJsonArray("ran", new JsonArray()).stream()
             .map(String.class::cast)
@@ -215,14 +221,12 @@ public record DesiredApplication(
   }
 
   private static JsonObject write(Wanted wanted) {
-    JsonArray jars = new JsonArray();
-    wanted.jars().forEach(jar -> jars.add(new JsonArray().add(jar.name()).add(jar.digest())));
     return new JsonObject()
         .put("config", wanted.config())
         .put("digest", wanted.digest())
         .put("external_scaler", wanted.externalScaler())
         .put("route_prefix", wanted.routePrefix())
-        .put("jars", jars);
+        .put("jars", array(wanted.jars(), jar -> JsonArray.of(jar.name(), jar.digest())));
   }
 
   private static Wanted read(JsonObject json) {

@@ -4,12 +4,14 @@ import dev.berth.config.InstanceOptions;
 import dev.berth.desired.DesiredApplication.Before;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,6 +50,7 @@ public record DesiredChange(
    * @param saidCapacity what was last said of that
    * @param keeps revisions that ran earlier, of each application
    * @param forgotten revisions up to this one are gone from the history, for want of room
+   * @param splits weights given to endpoints since, by route and {@code application#deployment}
    */
   public record Head(
       long revision,
@@ -56,19 +59,21 @@ public record DesiredChange(
       boolean rises,
       Said saidCapacity,
       int keeps,
-      long forgotten) {
+      long forgotten,
+      Map<String, Map<String, Double>> splits) {
 
     /** Of a state in which nothing happened. */
     static final Head FIRST =
-        new Head(0, 0, null, false, Said.NOTHING, InstanceOptions.DEFAULT_REVISIONS, 0);
+        new Head(0, 0, null, false, Said.NOTHING, InstanceOptions.DEFAULT_REVISIONS, 0, Map.of());
 
     /** A controller starts, of an instance that keeps so many revisions. */
     Head withTerm(long other, int keeps) {
-      return new Head(revision, other, targetCapacity, rises, saidCapacity, keeps, forgotten);
+      return new Head(
+          revision, other, targetCapacity, rises, saidCapacity, keeps, forgotten, splits);
     }
 
     Head withRevision(long other) {
-      return new Head(other, term, targetCapacity, rises, saidCapacity, keeps, forgotten);
+      return new Head(other, term, targetCapacity, rises, saidCapacity, keeps, forgotten, splits);
     }
 
     /** Source: Ray Serve's calculate_target_capacity_direction. */
@@ -76,11 +81,18 @@ public record DesiredChange(
       Double from = targetCapacity == null && revision == 0 ? Double.valueOf(0) : targetCapacity;
       boolean up = capacity != null && from != null && capacity > from;
       boolean goesUp = Objects.equals(capacity, targetCapacity) ? rises : up;
-      return new Head(revision, term, capacity, goesUp, said, keeps, forgotten);
+      return new Head(revision, term, capacity, goesUp, said, keeps, forgotten, splits);
     }
 
     Head forgetting(long upTo) {
-      return new Head(revision, term, targetCapacity, rises, saidCapacity, keeps, upTo);
+      return new Head(revision, term, targetCapacity, rises, saidCapacity, keeps, upTo, splits);
+    }
+
+    Head splitting(String route, Map<String, Double> weights) {
+      Map<String, Map<String, Double>> all = new LinkedHashMap<>(splits);
+      all.put(route, Map.copyOf(weights));
+      return new Head(
+          revision, term, targetCapacity, rises, saidCapacity, keeps, forgotten, Map.copyOf(all));
     }
   }
 
@@ -121,15 +133,16 @@ public record DesiredChange(
         .put("answers", array(answers, Answer::toJson))
         .put("history", object(history, each -> array(each, Before::toJson)))
         .put("autoscaled", autoscaled.toJson())
+        .put("splits", object(head.splits(), each -> new JsonObject(Map.copyOf(each))))
         .put("applications", array(applications, DesiredApplication::toJson))
         .put("removed", new JsonArray(removed));
   }
 
-  private static <T> JsonArray array(List<T> list, Function<T, JsonObject> toJson) {
+  static <T> JsonArray array(Collection<T> list, Function<T, ?> toJson) {
     return new JsonArray(list.stream().map(toJson).toList());
   }
 
-  private static <T> JsonObject object(Map<String, T> map, Function<T, Object> toJson) {
+  static <T> JsonObject object(Map<String, T> map, Function<T, Object> toJson) {
     JsonObject json = new JsonObject();
     map.forEach((name, each) -> json.put(name, toJson.apply(each)));
     return json;
@@ -158,14 +171,20 @@ public record DesiredChange(
             json.getBoolean("capacity_rises", false),
             Said.of(json.getJsonObject("said_capacity")),
             json.getInteger("keeps", InstanceOptions.DEFAULT_REVISIONS),
-            json.getLong("forgotten", 0L)));
+            json.getLong("forgotten", 0L),
+            map(json.getJsonObject("splits", new JsonObject()), DesiredChange::weights)));
+  }
+
+  private static Map<String, Double> weights(Object said) {
+    JsonObject json = (JsonObject) said;
+    return json.fieldNames().stream().collect(Collectors.toMap(name -> name, json::getDouble));
   }
 
   private static <T> List<T> list(JsonArray array, Function<JsonObject, T> of) {
     return array.stream().map(JsonObject.class::cast).map(of).toList();
   }
 
-  private static <T> Map<String, T> map(JsonObject json, Function<Object, T> of) {
+  static <T> Map<String, T> map(JsonObject json, Function<Object, T> of) {
     Map<String, T> map = new LinkedHashMap<>();
     json.forEach(each -> map.put(each.getKey(), of.apply(each.getValue())));
     return map;

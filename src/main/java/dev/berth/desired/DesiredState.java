@@ -281,9 +281,7 @@ public final class DesiredState {
     }
     news.entrySet().removeIf(each -> each.getValue().equals(said(each.getKey())));
     Head then = next.withRevision(revision);
-    return unlessEmpty(
-        new DesiredChange(
-            index + 1, changed, removed, news, List.of(), Map.of(), AutoscaledNumbers.NONE, then));
+    return unlessEmpty(change(changed, removed, news, AutoscaledNumbers.NONE, then));
   }
 
   private static DesiredApplication first(String name, Wanted wanted, long revision, long nowMs) {
@@ -302,8 +300,16 @@ public final class DesiredState {
   }
 
   private DesiredChange change(List<DesiredApplication> changed, List<String> removed, Head next) {
-    return new DesiredChange(
-        index + 1, changed, removed, Map.of(), List.of(), Map.of(), AutoscaledNumbers.NONE, next);
+    return change(changed, removed, Map.of(), AutoscaledNumbers.NONE, next);
+  }
+
+  private DesiredChange change(
+      List<DesiredApplication> changed,
+      List<String> removed,
+      Map<String, Said> news,
+      AutoscaledNumbers numbers,
+      Head next) {
+    return new DesiredChange(index + 1, changed, removed, news, List.of(), Map.of(), numbers, next);
   }
 
   /** The replicas of a deployment of an application, which must be there, are set from outside. */
@@ -330,9 +336,7 @@ public final class DesiredState {
   }
 
   private @Nullable DesiredChange change(AutoscaledNumbers news) {
-    return unlessEmpty(
-        new DesiredChange(
-            index + 1, List.of(), List.of(), Map.of(), List.of(), Map.of(), news, head));
+    return unlessEmpty(change(List.of(), List.of(), Map.of(), news, head));
   }
 
   /** What ran earlier of an application, which must be there, is declared anew. */
@@ -340,6 +344,25 @@ public final class DesiredState {
     long revision = head.revision() + 1;
     DesiredApplication back = require(application).backTo(to.wanted(), revision, nowMs);
     return change(List.of(back), List.of(), head.withRevision(revision));
+  }
+
+  /** An endpoint has other weights; null when it has these already. */
+  @Nullable DesiredChange splitEndpoint(String route, Map<String, Double> weights) {
+    return weights.equals(head.splits().get(route))
+        ? null
+        : change(List.of(), List.of(), head.splitting(route, weights));
+  }
+
+  /** The weights that endpoints were given, by route. */
+  Map<String, Map<String, Double>> splits() {
+    return head.splits();
+  }
+
+  /** An application, which must be there, is declared with other weights of its route. */
+  DesiredChange split(String application, Wanted wanted, long nowMs) {
+    long revision = head.revision() + 1;
+    DesiredApplication next = require(application).split(wanted, revision, nowMs);
+    return change(List.of(next), List.of(), head.withRevision(revision));
   }
 
   /**

@@ -117,6 +117,7 @@ final class FirstState {
     if (log.isKept()) {
       LOG.info(
           "state: {} applications from {}", log.state().applications().size(), log.directory());
+      new RouteRules(file).tell(log.state());
     }
   }
 

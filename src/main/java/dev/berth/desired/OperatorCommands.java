@@ -1,15 +1,11 @@
 package dev.berth.desired;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.code.Jar;
 import dev.berth.config.ApplicationConfig;
-import dev.berth.config.ConfigException;
 import dev.berth.config.Origin;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.SubmittedConfig;
-import dev.berth.config.keys.Problem;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.desired.DesiredApplication.Before;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.ServeControl.Command;
 import dev.berth.desired.ServeControl.Decision;
@@ -24,7 +20,6 @@ import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -32,13 +27,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -153,7 +148,7 @@ record OperatorCommands(
             : SubmittedConfig.readOne(SubmittedConfig.SENT, folder, config, only, file);
     String said = from != null && from.equals(file.origin().uri()) ? Said.START : from;
     submitted.warnings().forEach(warning -> LOG.warn("{}", warning));
-    requireFreeRoutes(state, submitted.applications(), what, said);
+    new RouteRules(file).requireFree(state, submitted.applications(), what, said);
     if (!what.dryRun()) {
       serve.prepare();
     }
@@ -230,26 +225,6 @@ record OperatorCommands(
       }
     }
     return changes;
-  }
-
-  /** A route belongs to what stays there. */
-  private static void requireFreeRoutes(
-      DesiredState state, List<ApplicationConfig> named, Submitted what, @Nullable String said) {
-    Set<String> names = named.stream().map(ApplicationConfig::name).collect(Collectors.toSet());
-    List<Problem> problems = new ArrayList<>();
-    for (ApplicationConfig each : named) {
-      String prefix = each.routePrefix();
-      String other = state.other(prefix, each.name());
-      boolean whole = what.application() == null;
-      if (other != null
-          && !(whole && (names.contains(other) || state.goes(other, said, what.prunes())))) {
-        String expected = "unique; application " + other + " has it already";
-        problems.add(each.source().problem("route_prefix", '"' + prefix + '"', expected));
-      }
-    }
-    if (!problems.isEmpty()) {
-      throw new ConfigException(problems);
-    }
   }
 
   private static List<ControllerEvent> withdrawn(Iterable<String> applications) {
@@ -338,77 +313,57 @@ record OperatorCommands(
 
   // --- rollback ---
 
+  private RevisionRules revisions() {
+    return new RevisionRules(reader, serve.directory(), nowMs);
+  }
+
   @Override
   public Future<Long> rollback(String application, @Nullable Long to, boolean dryRun) {
-    Command command = state -> rollback(state, require(state, application), to, dryRun);
+    Command command = state -> revisions().rollback(state, require(state, application), to, dryRun);
     Supplier<String> text = () -> "rollback " + application + (to == null ? "" : " to " + to);
     return (dryRun ? serve.carryOut(0, () -> command) : ask(text, command))
         .map(Objects::requireNonNull);
   }
 
-  private static Before target(
-      DesiredState state, DesiredApplication application, @Nullable Long to) {
-    List<Before> earlier = state.history().earlier(application);
-    Before found =
-        to == null
-            ? state.history().rollbackTo(application)
-            : earlier.stream().filter(each -> each.revision() == to).findFirst().orElse(null);
-    if (found == null && to == null) {
-      throw precondition(
-          "application: %s: nothing to go back to (expected: a revision that ran before this one)",
-          application.name());
-    }
-    if (found == null) {
-      throw precondition(
-          "revision: %s of application %s (expected: one that ran earlier, of %s)",
-          to, application.name(), earlier.stream().map(Before::revision).toList());
-    }
-    if (found.wanted().digest().equals(application.wanted().digest())) {
-      throw precondition(
-          "revision: %s of application %s (expected: one that says something else than %s, which is"
-              + " wanted now)",
-          to, application.name(), application.revision());
-    }
-    return found;
-  }
-
-  private static CommandRefused precondition(String text, @Nullable Object... values) {
+  static CommandRefused precondition(String text, @Nullable Object... values) {
     return new CommandRefused(Kind.PRECONDITION, text.formatted(values));
   }
 
-  private Decision rollback(
-      DesiredState state, DesiredApplication application, @Nullable Long to, boolean dryRun) {
-    String name = application.name();
-    Before target = target(state, application, to);
-    for (Jar jar : target.wanted().jars()) {
-      if (!Files.exists(jars.path(jar))) {
-        throw precondition(
-            "revision: %s of application %s: its %s is gone from %s (expected: there)",
-            target.revision(), name, jar.name(), serve.directory());
-      }
-    }
-    String prefix = target.wanted().routePrefix();
-    String other = state.other(prefix, name);
-    if (other != null) {
-      throw precondition(
-          "route_prefix: \"%s\" (expected: unique; application %s has it)", prefix, other);
-    }
-    ApplicationConfig config = reader.read(name, target.wanted());
-    if (dryRun) {
-      return new Decision(null, List.of(), Map.of(), target.revision());
-    }
-    DesiredChange change = state.rollback(name, target, nowMs.getAsLong());
-    DesiredApplication back = change.applications().get(0);
-    LOG.info(
-        "rollback: application {}: revision {} is declared again, as {}",
-        name,
-        target.revision(),
-        back.revision());
-    return new Decision(
-        change,
-        List.of(new ControllerEvent.Declared(state.with(List.of(change)).declared(back))),
-        Map.of(name, config),
-        back.revision());
+  // --- split ---
+
+  @Override
+  public Future<Long> split(String application, Map<String, Double> weights) {
+    return serve
+        .carryOut(
+            0,
+            () -> {
+              Set<String> known = controls.deployments(application); // after those before it
+              return once(
+                  () -> "split " + application + " " + new TreeMap<>(weights),
+                  state -> revisions().split(state, require(state, application), weights, known));
+            })
+        .map(Objects::requireNonNull);
+  }
+
+  @Override
+  public Future<Long> splitEndpoint(String route, Map<String, Double> weights) {
+    return serve
+        .carryOut(
+            0,
+            () -> {
+              List<String> unknown =
+                  weights.keySet().stream().filter(each -> !isKnown(each)).toList();
+              return once(
+                  () -> "split " + route + " " + new TreeMap<>(weights),
+                  state -> revisions().splitEndpoint(state, route, weights, unknown));
+            })
+        .map(Objects::requireNonNull);
+  }
+
+  private boolean isKnown(String side) {
+    int at = side.indexOf('#');
+    Set<String> known = at < 1 ? null : controls.deployments(side.substring(0, at));
+    return known != null && known.contains(side.substring(at + 1));
   }
 
   @Override

@@ -8,12 +8,10 @@ import dev.berth.protocol.ApplicationStatus;
 import io.vertx.core.Future;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,22 +21,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class RevisionMarks {
 
-  /** Has something noted, which is computed when its turn comes. */
-  @FunctionalInterface
-  interface Notes {
-    Future<?> add(Supplier<Function<DesiredState, Decision>> decide);
-  }
-
-  private final Notes notes;
-  private final Map<String, Mark> marks = new LinkedHashMap<>(); // to be noted, by name
+  private final LatestNotes<String, Mark> notes; // by name
   private final Map<String, Long> firstRan = new HashMap<>(); // revisions that ran here first
   private final Set<String> failing = new HashSet<>(); // applications, by what was announced last
   private long lastAtStart; // revision
-  private boolean queued;
-  private boolean writing;
 
-  RevisionMarks(Notes notes) {
-    this.notes = notes;
+  RevisionMarks(CommandQueue queue, Function<Function<DesiredState, Decision>, Future<?>> note) {
+    notes = new LatestNotes<>(queue, marks -> note.apply(state -> decide(state, marks)));
   }
 
   /** Once, before the others: what was there at the start. */
@@ -67,13 +56,8 @@ final class RevisionMarks {
     }
     Mark mark =
         wanted == null || wanted.revision() != announce.revision() ? null : mark(announce, wanted);
-    if (mark == null) {
-      return;
-    }
-    marks.put(announce.application(), mark);
-    if (!queued) {
-      queued = true;
-      notes.add(this::taken).onComplete(ended -> writing = false);
+    if (mark != null) {
+      notes.add(announce.application(), mark);
     }
   }
 
@@ -87,7 +71,7 @@ final class RevisionMarks {
         if (announce.revision() > lastAtStart) { // it replaces another, and is on trial
           firstRan.put(wanted.name(), announce.revision());
         }
-      } else if (!queued && !writing && wanted.ran().equals(announce.ran())) {
+      } else if (notes.isIdle() && wanted.ran().equals(announce.ran())) {
         return null; // it says so already
       }
       return runs;
@@ -100,15 +84,9 @@ final class RevisionMarks {
         : new Mark(announce.revision(), announce.message());
   }
 
-  private Function<DesiredState, Decision> taken() {
-    Map<String, Mark> taken = Map.copyOf(marks);
-    marks.clear();
-    queued = false;
-    writing = true;
-    return state -> {
-      DesiredChange change = state.mark(taken);
-      return new Decision(change, change == null ? List.of() : serveInstead(state, change));
-    };
+  private Decision decide(DesiredState state, Map<String, Mark> marks) {
+    DesiredChange change = state.mark(marks);
+    return new Decision(change, change == null ? List.of() : serveInstead(state, change));
   }
 
   /** What ran before serves on already, unless this process began with what failed. */

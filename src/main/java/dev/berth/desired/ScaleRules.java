@@ -1,5 +1,7 @@
 package dev.berth.desired;
 
+import static dev.berth.desired.OperatorCommands.precondition;
+
 import dev.berth.api.DeploymentId;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.controller.Autoscaled;
@@ -27,18 +29,17 @@ final class ScaleRules {
       @Nullable Set<String> known,
       boolean follows) {
     if (replicas != null && (replicas < 0 || replicas > DeploymentConfig.MAX_REPLICAS)) {
-      throw refused(
+      throw new CommandRefused(
           Kind.INVALID,
-          "target_num_replicas: %s (expected: 0 to %s)",
-          replicas,
-          DeploymentConfig.MAX_REPLICAS);
+          "target_num_replicas: %s (expected: 0 to %s)"
+              .formatted(replicas, DeploymentConfig.MAX_REPLICAS));
     }
     if (known == null || !known.contains(id.name())) {
-      throw refused(Kind.NOT_FOUND, "Application or Deployment not found");
+      throw new CommandRefused(Kind.NOT_FOUND, "Application or Deployment not found");
     }
     DesiredApplication wanted = state.find(id.application());
     if (wanted == null) {
-      throw refused(Kind.PRECONDITION, "Deployment is deleted"); // Ray's words
+      throw precondition("Deployment is deleted"); // Ray's words
     }
     if (follows) {
       DesiredChange change = state.pause(id, replicas);
@@ -47,26 +48,17 @@ final class ScaleRules {
           change, now == null ? List.of() : List.of(new ControllerEvent.Paused(id, now)));
     }
     if (replicas == null) {
-      throw refused(
-          Kind.PRECONDITION,
-          "autoscaling: none of deployment %s (expected: one that autoscales)",
-          id);
+      throw precondition("autoscaling: none of deployment %s (expected: one that autoscales)", id);
     }
     if (!wanted.wanted().externalScaler()) { // Ray's words
-      throw refused(
-          Kind.PRECONDITION,
+      throw precondition(
           "Cannot update replicas for deployment '%s' in application '%s'. The external scaling API"
               + " can only be used when 'external_scaler_enabled' is set to true in the application"
               + " configuration. Current value: external_scaler_enabled=false.",
-          id.name(),
-          id.application());
+          id.name(), id.application());
     }
     DesiredChange change = state.scale(id.application(), id.name(), replicas);
     return new Decision(
         change, change == null ? List.of() : List.of(new ControllerEvent.Scaled(id, replicas)));
-  }
-
-  private static CommandRefused refused(Kind kind, String text, Object... values) {
-    return new CommandRefused(kind, text.formatted(values));
   }
 }

@@ -135,7 +135,7 @@ public final class ServeControl implements Builds.Sources {
   private final OperatorCommands commands;
   private final Map<String, EntryReader.Reading> read = new HashMap<>(); // what runs, by name
   private final Map<String, DeclaredApplication> refused = new LinkedHashMap<>(); // by name
-  private final Map<DeploymentId, @Nullable Autoscaled> found = new HashMap<>(); // to be kept
+  private final LatestNotes<DeploymentId, @Nullable Autoscaled> found;
   private DesiredState state = DesiredState.EMPTY; // that is applied
   private boolean removing; // of jars, is queued
 
@@ -161,9 +161,12 @@ public final class ServeControl implements Builds.Sources {
     this.reader = new EntryReader(jars, file);
     this.first = new FirstState(file, log, jars, reader, nowMs);
     this.queue = new CommandQueue(offLoop, control);
-    this.marks =
-        new RevisionMarks(
-            marks -> queue.addInternal(() -> note("what ran or failed", marks.get())));
+    this.marks = new RevisionMarks(queue, decision -> note("what ran or failed", decision));
+    this.found =
+        new LatestNotes<>(
+            queue,
+            all ->
+                note("what autoscaling found", on -> new Decision(on.autoscaled(all), List.of())));
     this.controls = controls;
     this.commands = new OperatorCommands(this, file, folder, jars, reader, controls, nowMs, null);
   }
@@ -234,17 +237,7 @@ public final class ServeControl implements Builds.Sources {
    */
   public void autoscaled(DeploymentId deployment, @Nullable Autoscaled now) {
     assert control.isHere();
-    boolean first = found.isEmpty();
-    found.put(deployment, now);
-    if (first) {
-      queue.addInternal(
-          () -> {
-            Map<DeploymentId, @Nullable Autoscaled> taken = new HashMap<>(found);
-            found.clear();
-            return note(
-                "what autoscaling found", on -> new Decision(on.autoscaled(taken), List.of()));
-          });
-    }
+    found.add(deployment, now);
   }
 
   /** What operators may ask for. */
@@ -277,6 +270,11 @@ public final class ServeControl implements Builds.Sources {
   }
 
   // --- what commands ask ---
+
+  /** The weights that endpoints were given, by route. Any thread. */
+  public Map<String, Map<String, Double>> endpointSplits() {
+    return state().splits();
+  }
 
   /** What is applied. */
   DesiredState state() {

@@ -96,7 +96,7 @@ final class StateStore implements AutoCloseable {
     }
     names.sort(null);
     for (int i = names.size() - 1; i >= 0; i--) {
-      generation = Math.max(generation, number(names.get(i)));
+      generation = Math.max(generation, number(NAME, names.get(i)));
       if (take(names.get(i), StateStoreRecords.read(files.read(names.get(i))))) {
         return;
       }
@@ -106,8 +106,9 @@ final class StateStore implements AutoCloseable {
     }
   }
 
-  private static int number(String name) {
-    Matcher matcher = NAME.matcher(name);
+  /** From 1; 0 of a name of another kind. */
+  private static int number(Pattern kind, String name) {
+    Matcher matcher = kind.matcher(name);
     return matcher.matches() ? Integer.parseInt(matcher.group(1)) : 0;
   }
 
@@ -221,14 +222,10 @@ final class StateStore implements AutoCloseable {
     }
     try {
       List<String> names = files.list();
-      String newest =
-          names.stream()
-              .filter(name -> NAME.matcher(name).matches())
-              .max(String::compareTo)
-              .orElse("");
+      int newest = names.stream().mapToInt(name -> number(NAME, name)).max().orElse(0);
       for (String name : names) {
-        boolean older = NAME.matcher(name).matches() && !name.equals(newest);
-        if (older || ASIDE.matcher(name).matches()) {
+        int own = number(NAME, name);
+        if (own > 0 && own != newest || number(ASIDE, name) > 0) {
           files.delete(name);
         }
       }
@@ -339,23 +336,15 @@ final class StateStore implements AutoCloseable {
   /** Keeps the file before this one, and puts damaged ones aside. What fails here is done later. */
   private void tidy(int before) {
     try {
-      int aside = 0;
-      List<String> names = files.list();
-      for (String name : names) {
-        Matcher matcher = ASIDE.matcher(name);
-        aside = matcher.matches() ? Math.max(aside, Integer.parseInt(matcher.group(1))) : aside;
-      }
+      int aside = files.list().stream().mapToInt(name -> number(ASIDE, name)).max().orElse(0);
       for (String name : List.copyOf(damaged)) {
         files.rename(name, name + ".corrupt-" + ++aside);
         damaged.remove(name);
       }
       for (String name : files.list()) {
-        Matcher matcher = ASIDE.matcher(name);
-        boolean tooOld =
-            matcher.matches()
-                ? Integer.parseInt(matcher.group(1)) <= aside - MOST_ASIDE
-                : NAME.matcher(name).matches() && number(name) < before;
-        if (tooOld) {
+        int put = number(ASIDE, name);
+        int own = number(NAME, name);
+        if (put > 0 && put <= aside - MOST_ASIDE || own > 0 && own < before) {
           files.delete(name);
         }
       }

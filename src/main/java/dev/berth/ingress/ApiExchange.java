@@ -27,7 +27,7 @@ final class ApiExchange extends Exchange {
       BoundRoute route,
       Endpoint endpoint,
       String path) {
-    super(connection, http, route);
+    super(connection, http, route, null);
     this.endpoint = endpoint;
     this.path = path;
   }

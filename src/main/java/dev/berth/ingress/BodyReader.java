@@ -165,7 +165,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   /** More has come than travels inside a request. */
   private void goOn(Buffer piece) {
     hold(piece);
-    Bound room = exchange.loop.ingress.bodies();
+    Bound room = exchange.loop.ingress.bodies;
     if (received <= gatherBytes && room.tryTake(piece.length(), room.most() / 2)) {
       gathered += piece.length();
       state = State.GATHERING;
@@ -186,7 +186,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     long back = Math.min(gathered, bytes);
     if (back > 0) {
       gathered -= back;
-      exchange.loop.ingress.bodies().give(back);
+      exchange.loop.ingress.bodies.give(back);
     }
   }
 

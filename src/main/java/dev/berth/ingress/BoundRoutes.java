@@ -3,6 +3,7 @@ package dev.berth.ingress;
 import dev.berth.metrics.HttpMeters;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -48,14 +49,20 @@ final class BoundRoutes {
                   known != null && known.from == route
                       ? known
                       : new Binding(route, bind.apply(prefix, route));
-              if (known != null && known.to.meters() != binding.to.meters()) {
-                meters.forget(known.to.meters());
+              if (known != null && known != binding) {
+                forget(known.to, binding.to.counts());
               }
               now.put(prefix, binding);
               return binding.to;
             });
-    before.values().forEach(gone -> meters.forget(gone.to.meters()));
+    before.values().forEach(gone -> forget(gone.to, Set.of()));
     bindings = now;
     boundFrom = current;
+  }
+
+  private void forget(BoundRoute gone, Set<Object> butWhat) {
+    Set<Object> counts = gone.counts();
+    counts.removeAll(butWhat);
+    meters.forget(counts);
   }
 }

@@ -50,7 +50,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   final IngressLoop loop;
   final Connection connection;
   final HttpServerRequest http;
-  final BoundRoute route;
+  BoundRoute route; // another one once, of a request that was parked
   final long startedNanos;
   final String requestId;
   final @Nullable AccessEntry access; // when its route is logged

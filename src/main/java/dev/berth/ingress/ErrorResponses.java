@@ -69,10 +69,9 @@ final class ErrorResponses {
     return switch (failure.kind()) {
       case TIMEOUT ->
           told.saying(
-              "Request "
-                  + requestId
-                  + " timed out"
-                  + (timeoutNanos < 0 ? "." : " after " + seconds(timeoutNanos) + "s."));
+              "Request %s timed out%s."
+                  .formatted(
+                      requestId, timeoutNanos < 0 ? "" : " after " + seconds(timeoutNanos) + "s"));
       case CANCELLED -> told.saying("Request " + requestId + " was cancelled.");
       case BACK_PRESSURE ->
           told.saying(backPressureText(failure.getMessage()))
@@ -82,6 +81,16 @@ final class ErrorResponses {
       default -> told;
     };
   }
+
+  /** Its endpoint leads nowhere, for as long as a request may wait for that. */
+  static final HttpFailure LEADS_NOWHERE =
+      new HttpFailure(
+              503, "leads_nowhere", "The endpoint leads nowhere yet.", HttpFailure.DID_NOT_RUN)
+          .comeBackAfter(1);
+
+  /** And as many wait as may. */
+  static final HttpFailure TOO_MANY_PARKED =
+      LEADS_NOWHERE.saying("The endpoint leads nowhere yet, and too many requests wait.");
 
   /** No route takes the path. The text is Ray's, the dots included. */
   static HttpFailure notFound(String path) {

@@ -30,6 +30,8 @@ import org.slf4j.LoggerFactory;
 sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExchange {
   private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
   private static final CharSequence SESSION_ID = HttpHeaders.createOptimized("x-session-id");
+  private static final CharSequence CALL_METHOD =
+      HttpHeaders.createOptimized("x-serve-call-method");
   private static final CharSequence REQUEST_TIMEOUT =
       HttpHeaders.createOptimized("x-request-timeout-seconds");
   private static final CharSequence DISCONNECT_DISABLED =
@@ -40,13 +42,35 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   private int room; // taken of its connection's, bytes
   private @Nullable Request waiting; // while it waits for room for its answer
   private @Nullable RoutedCall call;
+  private @Nullable SplitRequest split; // of a route with several deployments
 
-  Exchange(Connection connection, HttpServerRequest http, BoundRoute route) {
+  /**
+   * @param split why that route of several; null of one with one deployment
+   */
+  Exchange(
+      Connection connection,
+      HttpServerRequest http,
+      BoundRoute route,
+      @Nullable SplitRequest split) {
     super(connection, http, route);
+    splitBy(split);
     this.timeoutNanos =
         RequestTimeout.nanos(
             http.headers().get(REQUEST_TIMEOUT),
             route.timeoutNanos(loop.limits.requestTimeoutNanos()));
+  }
+
+  private void splitBy(@Nullable SplitRequest by) {
+    split = by;
+    if (by != null && recorder != null) {
+      recorder.split(by.why());
+    }
+  }
+
+  /** It was parked, and its route leads somewhere now. */
+  final void lead(BoundRoute to, @Nullable SplitRequest by) {
+    route = to;
+    splitBy(by);
   }
 
   // --- the request ---
@@ -224,6 +248,9 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
           token == null
               ? router.call(loop.router, request, this, nowNanos)
               : loop.ingress.reservations().use(token, router, loop.router, request, this);
+      if (split != null && !isOver()) { // else it was refused at once
+        split.copies.make(request, this, loop.router, loop.traffics, nowNanos);
+      }
     } catch (ReservationException refused) {
       answer(HttpFailure.of(refused.problem()));
     } catch (RuntimeException broken) {
@@ -237,8 +264,18 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     return requestId;
   }
 
+  /** Source: the first router of Ray Serve (seed 002). */
+  @Override
+  public String methodName() {
+    String method = http.headers().get(CALL_METHOD);
+    return method == null ? "" : method;
+  }
+
   @Override
   public String sessionId() {
+    if (split != null && split.key() != null) {
+      return split.key(); // that too says who it is for
+    }
     String sessionId = http.headers().get(SESSION_ID);
     return sessionId == null ? "" : sessionId;
   }
@@ -269,6 +306,9 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
 
   @Override
   public void onResponse(Response response, String replicaId) {
+    if (split != null) {
+      split.copies.userGot(response);
+    }
     if (isOver()) {
       StreamRelay.cancel(response);
       return;
@@ -292,7 +332,10 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     if (!isOver()) {
       outcome(Outcome.of(failure.kind()));
       long after = loop.now() - startedNanos < timeoutNanos ? -1 : timeoutNanos; // else a call's
-      HttpFailure told = ErrorResponses.of(call, failure, requestId, after, route.backpressure());
+      HttpFailure told =
+          failure.kind() == BerthException.Kind.NO_SUCH_METHOD && !methodName().isEmpty()
+              ? HttpFailure.NO_SUCH_METHOD
+              : ErrorResponses.of(call, failure, requestId, after, route.backpressure());
       if (is(ExchangeState.DETACHED)) {
         finish(told.status(), null);
       } else if (http.response().headWritten()) {
@@ -389,6 +432,9 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
 
   @Override
   final void cancelCall() {
+    if (split != null) {
+      split.copies.cancel();
+    }
     if (call != null) {
       call.cancel();
     }

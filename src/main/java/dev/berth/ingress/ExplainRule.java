@@ -13,21 +13,13 @@ import org.jspecify.annotations.Nullable;
  * Which requests are explained: those whose {@code X-Berth-Explain} is {@code 1} or {@code true},
  * where that is allowed, and a share of all. Any other value asks for nothing. One for each loop,
  * confined to it.
+ *
+ * @param sampleRate 0 to 1
  */
-final class ExplainRule {
+record ExplainRule(boolean byHeader, double sampleRate, RandomGenerator random) {
   private static final CharSequence ASKED = HttpHeaders.createOptimized("x-berth-explain");
   private static final CharSequence OVERHEAD = HttpHeaders.createOptimized("x-berth-overhead-us");
   private static final CharSequence REPLICA = HttpHeaders.createOptimized("x-berth-replica");
-
-  private final boolean byHeader;
-  private final double sampleRate; // 0 to 1
-  private final RandomGenerator random;
-
-  ExplainRule(boolean byHeader, double sampleRate, RandomGenerator random) {
-    this.byHeader = byHeader;
-    this.sampleRate = sampleRate;
-    this.random = random;
-  }
 
   /** Writes down what befalls a request; null for one that is not explained. */
   @Nullable RequestRecorder recorder(

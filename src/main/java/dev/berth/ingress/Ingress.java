@@ -1,6 +1,6 @@
 package dev.berth.ingress;
 
-import dev.berth.config.ExplainOptions;
+import dev.berth.api.DeploymentId;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
@@ -22,10 +22,8 @@ import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.vertx.core.http.HttpServerOptions;
 import java.net.SocketAddress;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -38,6 +36,8 @@ import org.jspecify.annotations.Nullable;
  * connections, and whether the instance drains. Any thread.
  */
 public final class Ingress {
+  private static final long FRESH_NANOS =
+      TimeUnit.MILLISECONDS.toNanos(3 * IngressLoop.SWEEP_MILLIS);
 
   /** What the file says of {@code http_options} and {@code berth.limits}. */
   final Settings settings;
@@ -67,8 +67,8 @@ public final class Ingress {
   private volatile boolean populated;
   private volatile boolean draining;
   private @Nullable ReservationTable reservations; // before the loops start
-  private @Nullable Endpoint endpoint; // likewise
-  private Bound bodies = new Bound(0); // likewise
+  @Nullable Endpoint endpoint; // likewise
+  Bound bodies = new Bound(0); // likewise
   private @Nullable AccessLog accessLog; // before the loops start
   private @Nullable LogEncoding unroutedAccess; // likewise
 
@@ -107,6 +107,9 @@ public final class Ingress {
             meters.addGauge("berth_http_large_answer_bytes", answerRoom.bytes::taken),
             meters.addGauge("berth_http_large_answer_bytes_waiting", answerRoom::waiting),
             meters.addGauge("berth_http_large_answer_bytes_limit", answerRoom.bytes::most),
+            meters.addGauge(
+                "berth_http_requests_parked",
+                () -> loops.values().stream().mapToInt(IngressLoop::parked).sum()),
             meters.addCounter("berth_http_requests_refused", refusedRequests::sum),
             meters.addCounter("berth_http_connections_refused", refusedConnections::sum),
             meters.addCounter("berth_http_heads_timed_out", lateHeads::sum),
@@ -124,14 +127,6 @@ public final class Ingress {
     unroutedAccess = unrouted;
   }
 
-  /** Which requests of a loop are explained. */
-  ExplainRule explainRule(int loop) {
-    return new ExplainRule(
-        settings.get(ExplainOptions.HEADER),
-        settings.get(ExplainOptions.SAMPLE_RATE),
-        new SplittableRandom(~incarnation + loop));
-  }
-
   /**
    * Runs requests on what is held for their tokens; to be called before the loops start.
    *
@@ -147,29 +142,21 @@ public final class Ingress {
     bodies = bound;
   }
 
-  /** What bodies may take that are gathered. */
-  Bound bodies() {
-    return bodies;
+  /** Where requests are logged; null when none are. */
+  @Nullable AccessLog accessLog() {
+    return accessLog;
   }
 
-  /** How requests are logged; null when they are not, for which a route asks with null. */
-  @Nullable AccessRoute access(
-      @Nullable LogEncoding encoding, String route, String application, String deployment) {
-    AccessLog log = accessLog;
-    return log == null || encoding == null
-        ? null
-        : new AccessRoute(log, encoding, route, application, deployment);
-  }
-
-  /** As {@link #access}, for requests that no route takes. */
+  /** How requests are logged that no route takes; null when they are not. */
   @Nullable AccessRoute unroutedAccess() {
-    return access(unroutedAccess, "", "", "");
+    return AccessRoute.of(accessLog, unroutedAccess, "", "", "");
   }
 
   /** Replaces the routes whole: requests that come in from now on see the new ones. */
   public void update(RouteTable<IngressRoute> next) {
     routes = next;
     populated |= !next.routes().isEmpty();
+    loops.values().forEach(loop -> loop.later(loop::unpark));
   }
 
   /** From now on the health check fails and connections close after their answers. */
@@ -255,12 +242,11 @@ public final class Ingress {
     if (reason != null) {
       return reason;
     }
-    for (IngressRoute route : routes.routes().values()) {
-      if (!route.router().hasRoutableReplica()) {
-        return "No replicas are available yet.";
-      }
-    }
-    return null;
+    return routes.routes().values().stream()
+            .map(IngressRoute::router)
+            .allMatch(router -> router == null || router.hasRoutableReplica())
+        ? null
+        : "No replicas are available yet.";
   }
 
   boolean draining() {
@@ -296,20 +282,16 @@ public final class Ingress {
   }
 
   /** What the connection of a loop holds that holds most by answers that stand still. */
-  private record MostStalled(long bytes, long atNanos) {}
+  private record MostStalled(int loop, long bytes, long atNanos) {}
 
   /** Tells the other loops of a loop's, and returns the most of theirs. */
   long mostStalledElsewhere(int loop, long bytes, long now) {
-    mostStalled.put(loop, new MostStalled(bytes, now));
-    long most = 0;
-    for (Map.Entry<Integer, MostStalled> each : mostStalled.entrySet()) {
-      long age = now - each.getValue().atNanos;
-      boolean fresh = age < TimeUnit.MILLISECONDS.toNanos(3 * IngressLoop.SWEEP_MILLIS);
-      if (each.getKey() != loop && fresh) { // a loop that is blocked cuts nobody
-        most = Math.max(most, each.getValue().bytes);
-      }
-    }
-    return most;
+    mostStalled.put(loop, new MostStalled(loop, bytes, now));
+    return mostStalled.values().stream()
+        .filter(each -> each.loop != loop && now - each.atNanos < FRESH_NANOS)
+        .mapToLong(MostStalled::bytes)
+        .max()
+        .orElse(0);
   }
 
   /**
@@ -326,8 +308,9 @@ public final class Ingress {
     port.compareAndSet(0, actualPort);
   }
 
-  @Nullable Endpoint endpoint() {
-    return endpoint;
+  /** Whose slot a request holds by its token; null when that is not known. */
+  @Nullable DeploymentId heldBy(@Nullable String token) {
+    return token == null || reservations == null ? null : reservations.deploymentOf(token);
   }
 
   /** What the tokens of requests stand for. */
@@ -336,11 +319,5 @@ public final class Ingress {
       throw new ReservationException(Problem.UNKNOWN_TOKEN, "nothing is reserved here", -1, -1);
     }
     return reservations;
-  }
-
-  /** The instance's bound on a request's time, in nanoseconds, or {@link RequestTimeout#NONE}. */
-  long requestTimeoutNanos() {
-    Duration timeout = settings.find(HttpOptions.REQUEST_TIMEOUT_S);
-    return timeout == null ? RequestTimeout.NONE : timeout.toNanos();
   }
 }

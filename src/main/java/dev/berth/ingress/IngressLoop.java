@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.config.Backpressure;
+import dev.berth.config.ExplainOptions;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
@@ -12,6 +13,7 @@ import dev.berth.protocol.http.RequestTarget;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpFailure;
 import dev.berth.routing.RouterLoop;
+import dev.berth.routing.traffic.ParkedRequests;
 import io.netty.channel.ChannelPipeline;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
@@ -21,15 +23,18 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.impl.HttpServerConnection;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.HostAndPort;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SplittableRandom;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,6 +64,7 @@ final class IngressLoop {
   private final AnswerRoom.Queue<Exchange> answers; // that wait for room
   final HeaderCount headers = new HeaderCount();
   final ExplainRule explains;
+  final RandomGenerator traffics; // draws of splits and shadows
   final Limits limits;
   private final int maxUriBytes;
   private final String rootPath;
@@ -70,6 +76,8 @@ final class IngressLoop {
   private final Map<HttpConnection, Connection> connections = new IdentityHashMap<>();
   private final Set<HeadWatch> unopened = new HashSet<>();
   private final BoundRoutes routes;
+  private final ParkedRequests<Exchange> parked = new ParkedRequests<>();
+  private volatile int parkedCount; // of those, for other threads
   private long coarseNanos;
 
   /** What an exchange is held to, in the units it counts in. */
@@ -118,11 +126,17 @@ final class IngressLoop {
     this.requestIds = new RequestIds(ingress.incarnation + index);
     this.room = ingress.requestRoom.newShare();
     this.answers = ingress.answerRoom.new Queue<>();
-    this.explains = ingress.explainRule(index);
+    this.traffics = new SplittableRandom(ingress.incarnation * 31 + index);
     Settings settings = ingress.settings;
+    this.explains =
+        new ExplainRule(
+            settings.get(ExplainOptions.HEADER),
+            settings.get(ExplainOptions.SAMPLE_RATE),
+            new SplittableRandom(~ingress.incarnation + index));
+    Duration timeout = settings.find(HttpOptions.REQUEST_TIMEOUT_S);
     this.limits =
         new Limits(
-            ingress.requestTimeoutNanos(),
+            timeout == null ? RequestTimeout.NONE : timeout.toNanos(),
             // A body travels inside one message until it is streamed.
             settings.get(LimitOptions.MAX_BODY_BYTES),
             settings.get(LimitOptions.IDLE_TIMEOUT_S).toNanos(),
@@ -138,13 +152,19 @@ final class IngressLoop {
     this.rootPath = settings.get(HttpOptions.ROOT_PATH);
     this.routeList = builtIn(ROUTES, null);
     this.api = builtIn(API, null); // its paths hold tokens
-    this.routes = new BoundRoutes(this::bind, meters);
+    this.routes = new BoundRoutes(new RouteBinder(ingress.accessLog(), meters)::bind, meters);
     this.coarseNanos = nanoClock.getAsLong();
   }
 
   private BoundRoute builtIn(String route, @Nullable AccessRoute access) {
     return new BoundRoute(
-        meters.route(route, "", ""), null, Backpressure.DEFAULTS, access, new AnswerSizes());
+        meters.route(route, "", ""),
+        null,
+        Backpressure.DEFAULTS,
+        access,
+        new AnswerSizes(),
+        null,
+        0);
   }
 
   // --- connections ---
@@ -204,6 +224,9 @@ final class IngressLoop {
     }
     if (!unopened.isEmpty()) {
       List.copyOf(unopened).forEach(watch -> watch.sweep(now));
+    }
+    if (parked.size() > 0) {
+      sweepParked(now);
     }
     makeRoom(now);
     answers.look(now, Exchange::roomFound);
@@ -270,9 +293,79 @@ final class IngressLoop {
     BoundRoute route = routes.match(ingress.routes(), path);
     if (route == null) {
       begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
+    } else if (route.parkNanos() > 0) {
+      park(request, connection, route);
     } else {
-      begin(request, connection, route).startIfRoom();
+      SplitRequest split = split(route, request);
+      begun(new Exchange(connection, request, split == null ? route : split.side(), split))
+          .startIfRoom();
     }
+  }
+
+  private @Nullable SplitRequest split(BoundRoute route, HttpServerRequest request) {
+    BoundTraffic traffic = route.traffic();
+    return traffic == null
+        ? null
+        : SplitRequest.of(
+            traffic, request, ingress.heldBy(ReservationHeader.of(request.headers())), traffics);
+  }
+
+  // --- requests of a route that leads nowhere yet ---
+
+  private void park(HttpServerRequest request, Connection connection, BoundRoute route) {
+    if (!router.bounds().tryQueue(0)) {
+      begin(request, connection, unrouted).answer(ErrorResponses.TOO_MANY_PARKED);
+      return;
+    }
+    Exchange exchange = begin(request, connection, route);
+    request.pause();
+    parked.add(exchange, exchange.startedNanos + route.parkNanos());
+    parkedCount = parked.size();
+  }
+
+  /** The routes are others: who waits for one of them goes on, in the order in which it came. */
+  void unpark() {
+    assert router.isHere();
+    for (Exchange each : parked.takeAll()) {
+      BoundRoute route = routes.match(ingress.routes(), each.http.path());
+      if (!each.isOver() && route != null && route.parkNanos() > 0) {
+        parked.add(each, each.startedNanos + route.parkNanos());
+      } else {
+        unparked(each, route);
+      }
+    }
+    parkedCount = parked.size();
+  }
+
+  private void unparked(Exchange exchange, @Nullable BoundRoute route) {
+    router.bounds().unqueue(0);
+    if (exchange.isOver()) {
+      return;
+    }
+    if (route == null) {
+      exchange.answer(ErrorResponses.notFound(exchange.http.path()));
+    } else {
+      SplitRequest split = split(route, exchange.http);
+      exchange.lead(split == null ? route : split.side(), split);
+      exchange.startIfRoom();
+    }
+    exchange.http.resume();
+  }
+
+  private void sweepParked(long now) {
+    for (Exchange late : parked.overdue(now, Exchange::isOver)) {
+      router.bounds().unqueue(0);
+      if (!late.isOver()) {
+        late.answer(ErrorResponses.LEADS_NOWHERE);
+        late.http.resume();
+      }
+    }
+    parkedCount = parked.size();
+  }
+
+  /** Requests that wait for their route to lead somewhere. Any thread. */
+  int parked() {
+    return parkedCount;
   }
 
   /** HTTP/2 names the host in a field of its own; a handler finds it where HTTP/1 has it. */
@@ -323,7 +416,7 @@ final class IngressLoop {
         exchange.answer(ErrorResponses.unhealthy(reason));
       }
     } else {
-      Endpoint endpoint = ingress.endpoint();
+      Endpoint endpoint = ingress.endpoint;
       String below = path.substring(BUILT_IN.length() - 1);
       if (endpoint != null && endpoint.answers(below)) {
         begun(new ApiExchange(connection, request, api, endpoint, below)).startIfRoom();
@@ -342,23 +435,13 @@ final class IngressLoop {
   }
 
   private Exchange begin(HttpServerRequest request, Connection connection, BoundRoute route) {
-    return begun(new Exchange(connection, request, route));
+    return begun(new Exchange(connection, request, route, null));
   }
 
   private Exchange begun(Exchange exchange) {
     meters.started();
     exchange.connection.began(exchange);
     return exchange;
-  }
-
-  private BoundRoute bind(String prefix, IngressRoute route) {
-    String deployment = route.router().deployment().name();
-    return new BoundRoute(
-        meters.route(prefix, route.application(), deployment),
-        route.router(),
-        route.backpressure(),
-        ingress.access(route.accessLog(), prefix, route.application(), deployment),
-        new AnswerSizes());
   }
 
   // --- what an exchange and a connection need ---

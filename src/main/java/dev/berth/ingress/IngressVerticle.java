@@ -104,12 +104,11 @@ public final class IngressVerticle extends VerticleBase {
             failed ->
                 Future.failedFuture(
                     new IOException(
-                        "http_options: cannot listen on "
-                            + ingress.settings.get(HttpOptions.HOST)
-                            + ":"
-                            + ingress.sharedPort()
-                            + ": "
-                            + failed.getMessage())))
+                        "http_options: cannot listen on %s:%s: %s"
+                            .formatted(
+                                ingress.settings.get(HttpOptions.HOST),
+                                ingress.sharedPort(),
+                                failed.getMessage()))))
         .onSuccess(
             listening -> {
               ingress.listening(made.actualPort());

@@ -11,13 +11,7 @@ import org.jspecify.annotations.Nullable;
  * The headers of a received request, without a copy. They do not change once they are received, so
  * other threads that the request is passed to may read them.
  */
-final class ReceivedHeaders implements Headers {
-  private final MultiMap received;
-
-  ReceivedHeaders(MultiMap received) {
-    this.received = received;
-  }
-
+record ReceivedHeaders(MultiMap received) implements Headers {
   @Override
   public @Nullable String get(String name) {
     return received.get(name);

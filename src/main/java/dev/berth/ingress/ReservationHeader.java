@@ -21,6 +21,11 @@ final class ReservationHeader {
     return headers.contains(NAME);
   }
 
+  /** The token of a request; null when it names none. */
+  static @Nullable String of(MultiMap headers) {
+    return headers.get(NAME);
+  }
+
   /**
    * Takes the token out of the headers of a request.
    *

@@ -56,17 +56,7 @@ public final class RouteTable<T> {
    *     with it
    */
   public static <T> RouteTable<T> of(String rootPath, Map<String, T> routes) {
-    if (!rootPath.isEmpty() && (!rootPath.startsWith("/") || rootPath.endsWith("/"))) {
-      throw new IllegalArgumentException(
-          "root_path: " + rootPath + " (expected: empty, or / first and not last)");
-    }
     TreeMap<String, T> sorted = new TreeMap<>(routes);
-    for (String prefix : sorted.keySet()) {
-      if (!prefix.startsWith("/") || (prefix.length() > 1 && prefix.endsWith("/"))) {
-        throw new IllegalArgumentException(
-            "route_prefix: " + prefix + " (expected: / first, and not last unless alone)");
-      }
-    }
     return new RouteTable<>(
         rootPath, sorted.keySet().toArray(String[]::new), sorted.values().toArray());
   }

@@ -16,7 +16,7 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -61,26 +61,11 @@ final class Families {
     family(Kind.GAUGE, name).add(labels, value);
   }
 
-  /** Latencies in milliseconds. */
-  void histogram(String name, Labels labels, LatencyBuckets latencies) {
+  /** The last bound is infinite. */
+  void histogram(String name, Labels labels, double[] bounds, long[] counts, double sum) {
     family(Kind.HISTOGRAM, name)
         .histograms
-        .computeIfAbsent(labels, each -> new Totals())
-        .add(latencies);
-  }
-
-  /** A histogram of other buckets, of one owner; the last bound is infinite. */
-  void histogram(String name, Labels labels, double[] bounds, long[] counts, double sum) {
-    family(Kind.HISTOGRAM, name).points.add(dataPoint(labels, bounds, counts, sum));
-  }
-
-  private static HistogramDataPointSnapshot dataPoint(
-      Labels labels, double[] bounds, long[] counts, double sum) {
-    return HistogramDataPointSnapshot.builder()
-        .labels(labels)
-        .classicHistogramBuckets(ClassicHistogramBuckets.of(bounds, counts))
-        .sum(sum)
-        .build();
+        .merge(labels, new Totals(bounds, counts, sum), Totals::plus);
   }
 
   MetricSnapshots snapshots() {
@@ -127,7 +112,6 @@ final class Families {
     final String help;
     final Map<Labels, Double> values = new LinkedHashMap<>();
     final Map<Labels, Totals> histograms = new LinkedHashMap<>();
-    final List<HistogramDataPointSnapshot> points = new ArrayList<>();
 
     Family(Kind kind, String name, String help) {
       this.kind = kind;
@@ -145,35 +129,39 @@ final class Families {
         case COUNTER ->
             new CounterSnapshot(
                 metadata,
-                each((labels, value) -> new CounterDataPointSnapshot(value, labels, null, 0)));
+                each(
+                    values,
+                    (labels, value) -> new CounterDataPointSnapshot(value, labels, null, 0)));
         case GAUGE ->
             new GaugeSnapshot(
-                metadata, each((labels, value) -> new GaugeDataPointSnapshot(value, labels, null)));
-        case HISTOGRAM -> {
-          histograms.forEach((labels, totals) -> points.add(totals.dataPoint(labels)));
-          yield new HistogramSnapshot(metadata, points);
-        }
+                metadata,
+                each(values, (labels, value) -> new GaugeDataPointSnapshot(value, labels, null)));
+        case HISTOGRAM ->
+            new HistogramSnapshot(
+                metadata, each(histograms, (labels, totals) -> totals.dataPoint(labels)));
       };
     }
 
-    private <T> List<T> each(BiFunction<Labels, Double, T> dataPoint) {
-      return values.entrySet().stream()
+    private static <V, T> List<T> each(Map<Labels, V> of, BiFunction<Labels, V, T> dataPoint) {
+      return of.entrySet().stream()
           .map(each -> dataPoint.apply(each.getKey(), each.getValue()))
           .toList();
     }
   }
 
-  /** The counts of one histogram over all threads that write it. */
-  private static final class Totals {
-    final long[] counts = new long[LatencyBuckets.COUNT];
-    long sumNanos;
-
-    void add(LatencyBuckets latencies) {
-      sumNanos += latencies.addTo(counts);
+  /** What all owners of one histogram counted, in the same buckets. */
+  private record Totals(double[] bounds, long[] counts, double sum) {
+    Totals plus(Totals other) {
+      Arrays.setAll(counts, bucket -> counts[bucket] + other.counts[bucket]);
+      return new Totals(bounds, counts, sum + other.sum);
     }
 
     HistogramDataPointSnapshot dataPoint(Labels labels) {
-      return Families.dataPoint(labels, LatencyBuckets.upperBoundsMs(), counts, sumNanos / 1e6);
+      return HistogramDataPointSnapshot.builder()
+          .labels(labels)
+          .classicHistogramBuckets(ClassicHistogramBuckets.of(bounds, counts))
+          .sum(sum)
+          .build();
     }
   }
 }

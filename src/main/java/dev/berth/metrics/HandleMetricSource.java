@@ -1,6 +1,8 @@
 package dev.berth.metrics;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.protocol.ReplicaStats;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the pusher and the meters read of one deployment's router, or of a replica. Every method may
@@ -29,6 +31,14 @@ public interface HandleMetricSource {
 
   /** Slots held by selections now. */
   int reserved();
+
+  /** It is sampled: what takes longer to read may be asked for, elsewhere. */
+  default void sampled() {}
+
+  /** What a replica told of itself since this was last asked; null for nothing. */
+  default @Nullable ReplicaStats stats() {
+    return null;
+  }
 
   /**
    * Requests begun, raised before a gauge is for one of them: while all gauges are 0 and this

@@ -1,9 +1,12 @@
 package dev.berth.metrics;
 
-import java.util.List;
+import dev.berth.api.DeploymentId;
+import dev.berth.metrics.RouteMeters.Route;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What one ingress event loop counts. The loop alone writes; scrapes read. Requests under way are
@@ -13,7 +16,8 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class HttpMeters {
   private final AtomicLong started = new AtomicLong();
   private final AtomicLong ended = new AtomicLong();
-  private final Map<RouteMeters.Route, RouteMeters> routes = new ConcurrentHashMap<>();
+  private final Map<Route, RouteMeters> routes = new ConcurrentHashMap<>();
+  private final Map<Route, ShadowMeters> shadows = new ConcurrentHashMap<>();
 
   HttpMeters() {}
 
@@ -25,12 +29,23 @@ public final class HttpMeters {
    */
   public RouteMeters route(String route, String application, String deployment) {
     return routes.computeIfAbsent(
-        new RouteMeters.Route(route, application, deployment), RouteMeters::new);
+        new Route(route, application, deployment, false), RouteMeters::new);
   }
 
-  /** A route is gone: it is shown no more. By the owning loop only. */
-  public void forget(RouteMeters gone) {
-    routes.values().remove(gone);
+  /** As {@link #route}, of one of a route's deployments, which is shown for itself too. */
+  public RouteMeters side(String route, DeploymentId side) {
+    return routes.computeIfAbsent(Route.of(route, side), RouteMeters::new);
+  }
+
+  /** Of the copies of a route's requests to a deployment; made at the first call. */
+  public ShadowMeters shadow(String route, DeploymentId to) {
+    return shadows.computeIfAbsent(Route.of(route, to), made -> new ShadowMeters());
+  }
+
+  /** Routes are gone, or sides or shadows of them: they are shown no more. */
+  public void forget(Set<?> gone) {
+    routes.values().removeAll(gone);
+    shadows.values().removeAll(gone);
   }
 
   /** A request came in. By the owning loop only. */
@@ -43,12 +58,23 @@ public final class HttpMeters {
     ended.setRelease(ended.getPlain() + 1);
   }
 
-  long ongoing() {
+  private long ongoing() {
     long endedNow = ended.getAcquire(); // first: the difference may be old, but not below zero
     return Math.max(0, started.getAcquire() - endedNow);
   }
 
-  List<RouteMeters> routes() {
-    return List.copyOf(routes.values());
+  @Nullable RouteMeters known(Route side) {
+    return routes.get(side);
+  }
+
+  @Nullable ShadowMeters knownShadow(Route to) {
+    return shadows.get(to);
+  }
+
+  /** All loops of the instance add up to one series. */
+  void collect(Series into, Series ofNode) {
+    routes.values().forEach(route -> route.collect(into));
+    shadows.forEach((route, copies) -> copies.collect(route.in(into)));
+    ofNode.gauge("serve_num_ongoing_http_requests", ongoing());
   }
 }

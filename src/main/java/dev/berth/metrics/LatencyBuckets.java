@@ -1,9 +1,11 @@
 package dev.berth.metrics;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.stream.DoubleStream;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
 
 /**
  * Counts of latencies in Ray Serve's buckets. One thread adds, any thread reads: an add is two
@@ -18,13 +20,8 @@ public final class LatencyBuckets {
     1, 2, 5, 10, 20, 50, 100, 200, 300, 400, 500, 1_000, 2_000, 5_000, 10_000, 60_000, 120_000,
     300_000, 600_000
   };
-  private static final long[] BOUNDS_NANOS = new long[BOUNDS_MS.length];
-
-  static {
-    for (int i = 0; i < BOUNDS_MS.length; i++) {
-      BOUNDS_NANOS[i] = TimeUnit.MILLISECONDS.toNanos(BOUNDS_MS[i]);
-    }
-  }
+  private static final long[] BOUNDS_NANOS =
+      LongStream.of(BOUNDS_MS).map(TimeUnit.MILLISECONDS::toNanos).toArray();
 
   /** Buckets, the one without an upper bound included. */
   static final int COUNT = BOUNDS_MS.length + 1;
@@ -35,12 +32,9 @@ public final class LatencyBuckets {
 
   /** Upper bounds in milliseconds; the last is infinite. */
   static double[] upperBoundsMs() {
-    double[] bounds = new double[COUNT];
-    for (int i = 0; i < BOUNDS_MS.length; i++) {
-      bounds[i] = BOUNDS_MS[i];
-    }
-    bounds[COUNT - 1] = Double.POSITIVE_INFINITY;
-    return bounds;
+    return DoubleStream.concat(
+            LongStream.of(BOUNDS_MS).asDoubleStream(), DoubleStream.of(Double.POSITIVE_INFINITY))
+        .toArray();
   }
 
   /** One latency; by the owning thread only. */
@@ -55,11 +49,7 @@ public final class LatencyBuckets {
 
   /** Buckets of the same histogram, one for each of so many threads. */
   public static List<LatencyBuckets> forEach(int threads) {
-    List<LatencyBuckets> all = new ArrayList<>(threads);
-    for (int i = 0; i < threads; i++) {
-      all.add(new LatencyBuckets());
-    }
-    return List.copyOf(all);
+    return Stream.generate(LatencyBuckets::new).limit(threads).toList();
   }
 
   /** How many there were. Any thread. */

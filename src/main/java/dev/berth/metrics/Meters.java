@@ -1,17 +1,24 @@
 package dev.berth.metrics;
 
+import dev.berth.api.DeploymentId;
+import dev.berth.metrics.RouteMeters.Route;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,7 +41,7 @@ public final class Meters {
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final String prefix;
   private final String[] nodeLabels;
-  private final List<HttpMeters> http = new CopyOnWriteArrayList<>();
+  private final List<HttpMeters> ingress = new CopyOnWriteArrayList<>();
   private final Set<Consumer<Series>> sources = ConcurrentHashMap.newKeySet();
   private final Set<Consumer<Series>> reported = ConcurrentHashMap.newKeySet();
 
@@ -68,8 +75,28 @@ public final class Meters {
   /** Meters of one ingress loop, which alone may write them. */
   public HttpMeters addIngressLoop() {
     HttpMeters meters = new HttpMeters();
-    http.add(meters);
+    ingress.add(meters);
+    add(into -> meters.collect(into, into.with(nodeLabels)));
     return meters;
+  }
+
+  /** What became of the requests of one of a route's deployments. */
+  public SideCounts side(String route, DeploymentId deployment) {
+    SideCounts.Sum sum = new SideCounts.Sum();
+    counted(loop -> loop.known(Route.of(route, deployment))).forEach(each -> each.addTo(sum));
+    return sum.counts();
+  }
+
+  /** What became of the copies that a deployment got of a route's requests. */
+  public Map<ShadowMeters.Event, Long> shadow(String route, DeploymentId deployment) {
+    Map<ShadowMeters.Event, Long> counts = new EnumMap<>(ShadowMeters.Event.class);
+    counted(loop -> loop.knownShadow(Route.of(route, deployment)))
+        .forEach(each -> each.addTo(counts));
+    return counts;
+  }
+
+  private <T> Stream<T> counted(Function<HttpMeters, @Nullable T> by) {
+    return ingress.stream().map(by).flatMap(Stream::ofNullable);
   }
 
   /** Shows what an owner of counts says of itself at each scrape, on any thread. */
@@ -100,7 +127,6 @@ public final class Meters {
   private MetricSnapshots collect() {
     Families families = new Families(prefix);
     Series all = new Series(families, Labels.EMPTY);
-    HttpSeries.collect(http, all, all.with(nodeLabels));
     for (Consumer<Series> source : sources) {
       try {
         source.accept(all);

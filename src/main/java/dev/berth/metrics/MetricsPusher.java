@@ -77,9 +77,9 @@ public final class MetricsPusher {
   private long term = -1; // of the controller that acknowledged the last batch
   private volatile long batches;
   private volatile long signalled;
-  private volatile long skipped;
+  volatile long skipped; // push intervals passed over because a batch was in flight
   private volatile long failed;
-  private volatile long expired;
+  volatile long expired; // batches given up unanswered
 
   /**
    * @param node the instance's name, as the controller knows it
@@ -219,6 +219,16 @@ public final class MetricsPusher {
     replicas.told();
   }
 
+  /** What it made, and what became of it. */
+  public void show(Series into) {
+    into.counter("berth_metrics_batches", batches);
+    into.counter("berth_metrics_signals", signalled);
+    into.counter("berth_metrics_pushes_skipped", skipped);
+    into.counter("berth_metrics_pushes_failed", (double) failed + expired);
+    into.counter("berth_metrics_unreadable_samples", unreadable());
+    into.gauge("berth_metrics_handles", handles());
+  }
+
   /** Batches made. */
   public long batches() {
     return batches;
@@ -229,23 +239,13 @@ public final class MetricsPusher {
     return signalled;
   }
 
-  /** Push intervals passed over because a batch was in flight. */
-  public long skipped() {
-    return skipped;
-  }
-
   /** Batches the controller did not take. */
   public long failed() {
     return failed;
   }
 
-  /** Batches given up unanswered. */
-  public long expired() {
-    return expired;
-  }
-
   /** Reads of a source that threw. */
-  public long unreadable() {
+  long unreadable() {
     return handles.unreadable() + replicas.unreadable();
   }
 

@@ -2,11 +2,11 @@ package dev.berth.metrics;
 
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -20,7 +20,7 @@ public final class MetricsPusherVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(MetricsPusherVerticle.class);
 
   /** How long the end of an instance waits for its last batch to be taken. */
-  private static final Duration LAST_BATCH_LIMIT = Duration.ofSeconds(1);
+  private static final long LAST_BATCH_LIMIT_MS = 1_000;
 
   private final MetricsPusher pusher;
   private final Function<HandleMetricBatch, Future<Long>> sink;
@@ -49,15 +49,9 @@ public final class MetricsPusherVerticle extends VerticleBase {
   public Future<?> stop() {
     pusher.onSignal(() -> {});
     timers.forEach(vertx::cancelTimer);
-    Promise<Void> stopped = Promise.promise();
-    long limit = vertx.setTimer(LAST_BATCH_LIMIT.toMillis(), id -> stopped.tryComplete());
-    pushed(pusher.lastBatch())
-        .onComplete(
-            answer -> {
-              vertx.cancelTimer(limit);
-              stopped.tryComplete(); // a lost last batch is no reason not to stop
-            });
-    return stopped.future();
+    return pushed(pusher.lastBatch())
+        .timeout(LAST_BATCH_LIMIT_MS, TimeUnit.MILLISECONDS)
+        .otherwiseEmpty(); // a lost last batch is no reason not to stop
   }
 
   private void every(Duration interval, Runnable task) {

@@ -95,13 +95,13 @@ final class ReportQueue {
     int left = room;
     while (!due.isEmpty()) {
       SampledDeployment each = due.peek();
-      if (each.reportBytes > left && !(one && inFlight.isEmpty())) {
+      if (each.reportBytes() > left && !(one && inFlight.isEmpty())) {
         return -1;
       }
       due.remove();
       each.waiting = false;
       if (each.isDue()) {
-        left -= each.reportBytes;
+        left -= each.reportBytes();
         each.tell(reports, queues);
         inFlight.add(each);
       }

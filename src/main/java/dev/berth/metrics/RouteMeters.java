@@ -1,7 +1,9 @@
 package dev.berth.metrics;
 
+import dev.berth.api.DeploymentId;
 import io.vertx.core.http.HttpMethod;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * What one event loop counts of one route: a histogram of latencies for each method and status that
@@ -25,8 +27,20 @@ public final class RouteMeters {
   private static final int MIN_STATUS = 100;
   private static final int MAX_STATUS = 599;
 
-  /** Whose requests are counted; the deployment is empty when none is known to answer. */
-  record Route(String prefix, String application, String deployment) {}
+  /**
+   * Whose requests are counted; the deployment is empty when none is known to answer, and a side
+   * when others answer too.
+   */
+  record Route(String prefix, String application, String deployment, boolean side) {
+    /** One of several deployments of a route, or one that gets copies. */
+    static Route of(String prefix, DeploymentId side) {
+      return new Route(prefix, side.application(), side.name(), true);
+    }
+
+    Series in(Series all) {
+      return all.with("route", prefix, "application", application, "deployment", deployment);
+    }
+  }
 
   private final Route leads;
   // Owning loop only: by method, then by status; rows and cells are made when first needed.
@@ -50,12 +64,40 @@ public final class RouteMeters {
     cell.latencies.add(latencyNanos);
   }
 
-  Route leads() {
-    return leads;
+  void collect(Series into) {
+    for (Cell cell : cells) {
+      collect(cell, into);
+      if (leads.side) {
+        Series side = leads.in(into).with("status_code", Integer.toString(cell.status));
+        side.counter("berth_traffic_requests", cell.latencies.count());
+        side.histogram("berth_traffic_latency_ms", List.of(cell.latencies));
+      }
+    }
   }
 
-  Cell[] cells() {
-    return cells;
+  void addTo(SideCounts.Sum sum) {
+    for (Cell cell : cells) {
+      sum.add(cell.status, cell.latencies);
+    }
+  }
+
+  private void collect(Cell cell, Series into) {
+    String status = Integer.toString(cell.status);
+    double count = cell.latencies.count();
+    Series requests =
+        into.with("route", leads.prefix, "method", cell.method, "application", leads.application);
+    Series answered = requests.with("status_code", status);
+    answered.counter("serve_num_http_requests", count);
+    answered.histogram("serve_http_request_latency_ms", List.of(cell.latencies));
+    if (cell.status >= 400) {
+      Series failed = requests.with("error_code", status);
+      failed.counter("serve_num_http_error_requests", count);
+      if (!leads.deployment.isEmpty()) {
+        failed
+            .with("deployment", leads.deployment)
+            .counter("serve_num_deployment_http_error_requests", count);
+      }
+    }
   }
 
   private Cell newCell(int row, int column) {
@@ -63,7 +105,7 @@ public final class RouteMeters {
       table[row] = new Cell[MAX_STATUS - MIN_STATUS + 1];
     }
     String method = row < METHODS.length ? METHODS[row].name() : OTHER_METHOD;
-    Cell cell = new Cell(method, column + MIN_STATUS);
+    Cell cell = new Cell(method, column + MIN_STATUS, new LatencyBuckets());
     table[row][column] = cell;
     Cell[] more = Arrays.copyOf(cells, cells.length + 1);
     more[cells.length] = cell;
@@ -81,14 +123,5 @@ public final class RouteMeters {
   }
 
   /** One method and status of the route. */
-  static final class Cell {
-    final String method;
-    final int status;
-    final LatencyBuckets latencies = new LatencyBuckets();
-
-    Cell(String method, int status) {
-      this.method = method;
-      this.status = status;
-    }
-  }
+  private record Cell(String method, int status, LatencyBuckets latencies) {}
 }

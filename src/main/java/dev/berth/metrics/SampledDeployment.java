@@ -3,7 +3,9 @@ package dev.berth.metrics;
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.BusMessage.QueueLength;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.ReplicaStats;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -29,10 +31,13 @@ final class SampledDeployment {
   /** Counts, averages and lengths of a report, generously. */
   private static final int FIXED_REPORT_BYTES = 56;
 
+  /** What replicas told of themselves rides in a report as far as this; the others go next. */
+  static final int MAX_STATS_BYTES = 64 << 10;
+
   private static final HandleMetricSource[] NONE = {};
 
   final DeploymentId deployment;
-  final int reportBytes; // the most it takes in its wire form
+  private final int bareBytes; // the most it takes in its wire form, without what replicas told
 
   // Changed under the map's lock on this key, read anywhere.
   private volatile HandleMetricSource[] sources = NONE;
@@ -48,6 +53,9 @@ final class SampledDeployment {
   private long reservedSum;
   private long samples;
   private @Nullable HandleMetricSource idle; // the only source, when nothing is under way there
+  private List<ReplicaStats> stats = List.of();
+  private int statsBytes;
+  private int nextStats; // the source that is asked first for them
   private HandleMetricSource[] idleOf = NONE; // that were read
   private long idleBegun = -1; // when all was 0 at the last reading
   private int idleSamples;
@@ -66,7 +74,7 @@ final class SampledDeployment {
   SampledDeployment(DeploymentId deployment) {
     this.deployment = deployment;
     String names = deployment.application() + deployment.name();
-    this.reportBytes = FIXED_REPORT_BYTES + names.getBytes(StandardCharsets.UTF_8).length;
+    this.bareBytes = FIXED_REPORT_BYTES + names.getBytes(StandardCharsets.UTF_8).length;
   }
 
   void add(HandleMetricSource source) {
@@ -112,6 +120,7 @@ final class SampledDeployment {
   /** It is sampled no longer: what its samples came to does not matter. */
   private void rest() {
     autoscales = false;
+    forgetStats();
     idle = null;
     idleBegun = -1;
     loadSum = reportedLoadSum = 0;
@@ -127,7 +136,38 @@ final class SampledDeployment {
         queued += Math.max(0, source.queued());
       }
       readable = true;
+    } else if (stats.isEmpty()) { // else what was taken has not been told yet
+      takeStats(sources);
     }
+  }
+
+  /** In turn, so that each gets its place in a report. */
+  private void takeStats(HandleMetricSource[] from) {
+    stats = new ArrayList<>();
+    for (int left = from.length; left > 0 && statsBytes < MAX_STATS_BYTES; left--) {
+      nextStats = (nextStats + 1) % from.length;
+      ReplicaStats told = from[nextStats].stats();
+      if (told != null) {
+        stats.add(told);
+        statsBytes += bytes(told.replicaId());
+        told.stats().forEach(each -> statsBytes += bytes(each.name()) + Double.BYTES);
+      }
+    }
+  }
+
+  private void forgetStats() {
+    stats = List.of();
+    statsBytes = 0;
+  }
+
+  /** The most that a text takes in its wire form, its length included. */
+  private static int bytes(String text) {
+    return 3 * text.length() + Integer.BYTES;
+  }
+
+  /** The most it takes in its wire form. */
+  int reportBytes() {
+    return bareBytes + statsBytes;
   }
 
   private void read(HandleMetricSource[] now) {
@@ -137,6 +177,7 @@ final class SampledDeployment {
     int runningNow = 0;
     int reservedNow = 0;
     for (HandleMetricSource source : now) {
+      source.sampled();
       queuedNow += Math.max(0, source.queued());
       runningNow += Math.max(0, source.running());
       reservedNow += Math.max(0, source.reserved());
@@ -168,7 +209,11 @@ final class SampledDeployment {
     if (!autoscales) {
       return listed;
     }
-    return known == null || queued + running + reserved != 0 || loadSum != 0 || !known.isZero();
+    return known == null
+        || queued + running + reserved != 0
+        || loadSum != 0
+        || !known.isZero()
+        || !stats.isEmpty();
   }
 
   private boolean queueIsDue() {
@@ -182,6 +227,7 @@ final class SampledDeployment {
       HandleMetricReport report = report();
       reported = report;
       reports.add(report);
+      forgetStats();
     }
     reportedQueue = autoscales ? 0 : queued; // a report takes the place of a length
     if (queueIsDue()) {
@@ -200,7 +246,7 @@ final class SampledDeployment {
     listed = true;
     double of = Math.max(1, samples);
     return new HandleMetricReport(
-        deployment, queued, running, reserved, loadSum / of, reservedSum / of, false);
+        deployment, queued, running, reserved, loadSum / of, reservedSum / of, false, stats);
   }
 
   /** The controller has what was written: only the samples since then are still to be told. */

@@ -33,9 +33,17 @@ public final class Series {
     into.gauge(name, labels, value);
   }
 
+  /** A number that may fall, and beside it, as {@code name_limit}, what it may not exceed. */
+  public void gauge(String name, double value, double limit) {
+    gauge(name, value);
+    gauge(name + "_limit", limit);
+  }
+
   /** Latencies in milliseconds; what several threads write, each in its own, is added up. */
   public void histogram(String name, List<LatencyBuckets> latencies) {
-    latencies.forEach(each -> into.histogram(name, labels, each));
+    long[] counts = new long[LatencyBuckets.COUNT];
+    long nanos = latencies.stream().mapToLong(each -> each.addTo(counts)).sum();
+    histogram(name, LatencyBuckets.upperBoundsMs(), counts, nanos / 1e6);
   }
 
   /** Values in other buckets than those of latencies; the last bound is infinite. */

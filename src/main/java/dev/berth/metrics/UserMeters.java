@@ -38,17 +38,11 @@ public final class UserMeters implements ReplicaMeters {
   private final Map<Key, Meter> series = new ConcurrentHashMap<>();
   private final Map<String, String> helps = new ConcurrentHashMap<>();
   private final Map<String, Kind> kinds = new HashMap<>(); // under the lock
-  private final int maxMeters;
   private boolean fullSaid; // under the lock
 
   public UserMeters(DeploymentId deployment, String replicaId) {
-    this(deployment, replicaId, MAX_METERS);
-  }
-
-  UserMeters(DeploymentId deployment, String replicaId, int maxMeters) {
     this.deployment = deployment;
     this.replicaId = replicaId;
-    this.maxMeters = maxMeters;
   }
 
   @Override
@@ -59,7 +53,7 @@ public final class UserMeters implements ReplicaMeters {
       throw new IllegalArgumentException(
           "help of %s: %s characters (expected: 1 to %s)".formatted(name, help.length(), MAX_HELP));
     }
-    if (helps.size() < maxMeters) {
+    if (helps.size() < MAX_METERS) {
       helps.putIfAbsent(bare, help);
     }
     return this;
@@ -109,14 +103,14 @@ public final class UserMeters implements ReplicaMeters {
           case GAUGE -> new GaugeSeries();
           case HISTOGRAM -> new HistogramSeries(checkedBounds(bounds));
         };
-    if (series.size() >= maxMeters) {
+    if (series.size() >= MAX_METERS) {
       if (!fullSaid) {
         fullSaid = true;
         LOG.warn(
             "replica {}: meter {} and further ones count nothing: meters: {} (expected: fewer)",
             replicaId,
             key.name,
-            maxMeters);
+            MAX_METERS);
       }
       return fresh; // takes what is counted, and no one sees it
     }

@@ -173,7 +173,7 @@ public final class BerthNode {
             new InstanceControl.Instance(
                 config, identity, meters, loops, threads, serve, log, this::announced));
     parts = made;
-    drain = new InstanceDrain(vertx, loops.control(), made, drainLimit());
+    drain = new InstanceDrain(loops.control(), made, drainLimit());
     // Nothing listens before every application's code is found fit for what the file says.
     made.startCore()
         .compose(core -> initial.read())
@@ -251,9 +251,8 @@ public final class BerthNode {
   private void fail(Throwable cause) {
     close()
         .onComplete(
-            ended -> started.tryFail(cause),
-            second -> {
-              if (second != cause) {
+            (ended, second) -> {
+              if (second != null && second != cause) {
                 cause.addSuppressed(second);
               }
               started.tryFail(cause);
@@ -268,7 +267,6 @@ public final class BerthNode {
   private void announced(Announce announce) {
     assert control.isHere();
     String name = announce.application();
-    serve.announced(announce);
     switch (announce.status()) {
       case RUNNING -> {
         if (awaited.remove(name)) {
@@ -341,11 +339,8 @@ public final class BerthNode {
         .onComplete(
             ended -> {
               LOG.info("{} stopped", identity.node());
-              if (notDrained == null) {
-                closed.complete();
-              } else {
-                closed.fail(notDrained);
-              }
+              closed.handle(
+                  notDrained == null ? Future.succeededFuture() : Future.failedFuture(notDrained));
             });
   }
 

@@ -4,7 +4,6 @@ import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerVerticle;
-import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.Epoch;
 import io.vertx.core.Future;
 import java.util.List;
@@ -35,20 +34,11 @@ final class ControlPlane {
   /** One that ran for so long did not fail for the reason of the one before. */
   private static final long WELL_NANOS = TimeUnit.SECONDS.toNanos(60);
 
-  /**
-   * What a controller is to know when it begins.
-   *
-   * @param wanted every application that is declared
-   * @param hosted what this instance has
-   */
-  record Known(
-      Supplier<List<DeclaredApplication>> wanted, Supplier<ControllerEvent.Inventory> hosted) {}
-
   private final LoopVerticle control;
   private final String node;
   private final LongSupplier nanoClock;
   private final Function<Epoch, Controller> make;
-  private final Known known;
+  private final Consumer<Consumer<ControllerEvent>> known;
   private final Supplier<Future<Void>> follow;
   private final Consumer<ControllerAction> apply;
   private final RoutingLink routing;
@@ -59,11 +49,11 @@ final class ControlPlane {
   private long beganNanos;
   private int failures; // in a row
   private boolean draining;
-  private boolean stopped;
   private volatile long restarts;
 
   /**
    * @param make a controller of an epoch
+   * @param known tells a controller that begins what is declared, and what runs here
    * @param follow finds a later term, and has a controller of it follow one that failed
    * @param apply does what the controller wants
    * @param routing takes the messages of routers
@@ -73,7 +63,7 @@ final class ControlPlane {
       String node,
       LongSupplier nanoClock,
       Function<Epoch, Controller> make,
-      Known known,
+      Consumer<Consumer<ControllerEvent>> known,
       Supplier<Future<Void>> follow,
       Consumer<ControllerAction> apply,
       RoutingLink routing) {
@@ -143,10 +133,7 @@ final class ControlPlane {
             deployed -> {
               current = verticle;
               routing.begin(term);
-              for (DeclaredApplication application : known.wanted.get()) {
-                verticle.on(new ControllerEvent.Declared(application));
-              }
-              verticle.on(known.hosted.get());
+              known.accept(verticle::on);
               routing.publisher().recovered();
               return null;
             });
@@ -174,7 +161,7 @@ final class ControlPlane {
             over ->
                 control.execute(
                     () -> {
-                      if (current == which && !draining && !stopped) {
+                      if (current == which && !draining) {
                         follow
                             .get()
                             .recover(notKept -> restart(lastTerm + 1))
@@ -196,7 +183,7 @@ final class ControlPlane {
 
   /** No controller any more, from now on. */
   Future<Void> stop() {
-    stopped = true;
+    draining = true;
     return changing.otherwiseEmpty().compose(before -> end());
   }
 }

@@ -5,10 +5,11 @@ import io.netty.util.concurrent.EventExecutor;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.internal.VertxInternal;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * The event loops of an instance: N that serve, and one that controls, each another thread. That
@@ -34,17 +35,15 @@ record EventLoops(List<LoopVerticle> serving, LoopVerticle control) {
    * @return fails when they are not all distinct
    */
   static Future<EventLoops> of(Vertx vertx, int serving, LoopVerticle control) {
-    List<LoopVerticle> loops = new ArrayList<>();
-    List<Future<?>> deployed = new ArrayList<>();
-    for (int index = 0; index < serving; index++) {
-      loops.add(new LoopVerticle("loop " + index));
-    }
-    loops.forEach(loop -> deployed.add(vertx.deployVerticle(loop)));
-    deployed.add(vertx.deployVerticle(control));
-    return Future.all(deployed)
+    EventLoops made =
+        new EventLoops(
+            IntStream.range(0, serving)
+                .mapToObj(index -> new LoopVerticle("loop " + index))
+                .toList(),
+            control);
+    return Future.all(made.all().stream().map(vertx::deployVerticle).toList())
         .map(
             all -> {
-              EventLoops made = new EventLoops(loops, control);
               made.requireDistinct(((VertxInternal) vertx).nettyEventLoopGroup());
               // So that its share of the processor can be told from outside.
               control.execute(() -> Thread.currentThread().setName(CONTROL_THREAD));
@@ -69,8 +68,6 @@ record EventLoops(List<LoopVerticle> serving, LoopVerticle control) {
   }
 
   private List<LoopVerticle> all() {
-    List<LoopVerticle> all = new ArrayList<>(serving);
-    all.add(control);
-    return all;
+    return Stream.concat(serving.stream(), Stream.of(control)).toList();
   }
 }

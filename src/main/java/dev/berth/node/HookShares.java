@@ -1,6 +1,6 @@
 package dev.berth.node;
 
-import dev.berth.replica.HookThreads.Kind;
+import dev.berth.replica.hooks.HookThreads.Kind;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -9,8 +9,10 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -107,25 +109,10 @@ final class HookShares<T> {
     }
   }
 
-  /** What one kind has under way, of all applications. */
-  private static final class Load<T> {
-    final Set<Lane<T>> lanes = new LinkedHashSet<>(); // those where something waits
-    int waiting;
-    int running;
-    int shared;
-  }
-
   private final Map<String, Owner<T>> owners = new HashMap<>();
-  private final Map<Kind, Load<T>> loads = new EnumMap<>(Kind.class);
   private final Set<Hook<T>> givenUp = new LinkedHashSet<>(); // running, and not lost yet
   private long added;
   private int lost;
-
-  HookShares() {
-    for (Kind kind : Kind.values()) {
-      loads.put(kind, new Load<>());
-    }
-  }
 
   /**
    * Something is to run.
@@ -133,62 +120,49 @@ final class HookShares<T> {
    * @return null when too many wait
    */
   @Nullable Hook<T> add(String application, Kind kind, T task) {
-    Load<T> load = load(kind);
-    if (load.waiting >= MOST_WAITING) {
+    if (waiting(kind) >= MOST_WAITING) {
       return null;
     }
     Owner<T> owner = owners.computeIfAbsent(application, Owner::new);
     Lane<T> lane = owner.lanes.computeIfAbsent(kind, each -> new Lane<>(owner));
     Hook<T> hook = new Hook<>(task, kind, lane, ++added);
     lane.waiting.addLast(hook);
-    load.waiting++;
-    load.lanes.add(lane);
     return hook;
   }
 
   /** It is not to run; nothing happens when it does already. */
   void remove(Hook<T> hook) {
     if (hook.lane.waiting.remove(hook)) {
-      waitsNoMore(hook);
       forgetIfIdle(hook.lane.owner);
-    }
-  }
-
-  private void waitsNoMore(Hook<T> hook) {
-    Load<T> load = load(hook.kind);
-    load.waiting--;
-    if (hook.lane.waiting.isEmpty()) {
-      load.lanes.remove(hook.lane);
     }
   }
 
   /** The one that begins now; null while none may. */
   @Nullable Hook<T> next() {
     for (Kind kind : Kind.values()) {
+      int free = shared(kind) - sharing(kind);
       Lane<T> lane =
-          load(kind).lanes.stream()
-              .filter(each -> mayBegin(each, kind))
+          lanes(kind)
+              .filter(each -> !each.waiting.isEmpty() && mayBegin(each, free))
               .min(
                   Comparator.<Lane<T>>comparingInt(each -> each.running)
                       .thenComparingLong(Lane::firstNumber))
               .orElse(null);
       if (lane != null) {
-        Hook<T> hook = lane.waiting.removeFirst();
-        waitsNoMore(hook);
-        count(hook, 1);
-        return hook;
+        lane.running++;
+        return lane.waiting.removeFirst();
       }
     }
     return null;
   }
 
-  private boolean mayBegin(Lane<T> lane, Kind kind) {
+  private boolean mayBegin(Lane<T> lane, int free) {
     Owner<T> owner = lane.owner;
     if (isHeld(owner)) {
       return false;
     }
     return lane.running == 0
-        || (lane.shares() < shared(kind) - load(kind).shared
+        || (lane.shares() < free
             && (owner.lost == 0 || owner.shares() < MOST_LOST_OF_APPLICATION - owner.lost));
   }
 
@@ -196,22 +170,10 @@ final class HookShares<T> {
     return owner.lost >= MOST_LOST_OF_APPLICATION || (owner.lost > 0 && lost >= MOST_LOST);
   }
 
-  private void count(Hook<T> hook, int change) {
-    Lane<T> lane = hook.lane;
-    Load<T> load = load(hook.kind);
-    int before = lane.shares();
-    lane.running += change;
-    load.running += change;
-    load.shared += lane.shares() - before;
-  }
-
   /** There was no thread for one that was to begin: it is the first to wait again. */
   void putBack(Hook<T> hook) {
-    count(hook, -1);
+    hook.lane.running--;
     hook.lane.waiting.addFirst(hook);
-    Load<T> load = load(hook.kind);
-    load.waiting++;
-    load.lanes.add(hook.lane);
   }
 
   /** One that runs was interrupted. */
@@ -235,7 +197,7 @@ final class HookShares<T> {
     for (Hook<T> hook : found) {
       givenUp.remove(hook);
       hook.lost = true;
-      count(hook, -1);
+      hook.lane.running--;
       hook.lane.owner.lost++;
       lost++;
     }
@@ -253,7 +215,7 @@ final class HookShares<T> {
       hook.lane.owner.lost--;
       lost--;
     } else {
-      count(hook, -1);
+      hook.lane.running--;
     }
     forgetIfIdle(hook.lane.owner);
     return hook.lost;
@@ -285,16 +247,16 @@ final class HookShares<T> {
 
   /** Of those of a kind that run, those beyond the first of their application. */
   int sharing(Kind kind) {
-    return load(kind).shared;
+    return lanes(kind).mapToInt(Lane::shares).sum();
   }
 
   /** Those of a kind that run, the lost ones apart. */
   int running(Kind kind) {
-    return load(kind).running;
+    return lanes(kind).mapToInt(lane -> lane.running).sum();
   }
 
   int waiting(Kind kind) {
-    return load(kind).waiting;
+    return lanes(kind).mapToInt(lane -> lane.waiting.size()).sum();
   }
 
   int lost() {
@@ -311,7 +273,7 @@ final class HookShares<T> {
     return owners.size();
   }
 
-  private Load<T> load(Kind kind) {
-    return loads.get(kind);
+  private Stream<Lane<T>> lanes(Kind kind) {
+    return owners.values().stream().map(owner -> owner.lanes.get(kind)).filter(Objects::nonNull);
   }
 }

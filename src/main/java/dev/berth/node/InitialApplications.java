@@ -7,7 +7,7 @@ import dev.berth.config.keys.Problem;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.ServeControl;
 import dev.berth.protocol.UserFailure;
-import dev.berth.replica.HookThreads;
+import dev.berth.replica.hooks.HookThreads;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;

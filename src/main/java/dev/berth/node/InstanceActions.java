@@ -7,7 +7,10 @@ import dev.berth.config.DeploymentConfig;
 import dev.berth.config.LoggingOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction;
+import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.DeploymentTarget;
+import dev.berth.desired.ServeControl;
+import dev.berth.node.traffic.Routes;
 import dev.berth.protocol.port.LogFeed;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -16,56 +19,26 @@ import org.slf4j.LoggerFactory;
 /**
  * Does on this instance what the controller wants, in the order it says; what an older controller
  * wants is refused. An action that fails fails alone. Belongs to the control loop.
+ *
+ * @param gate knows the newest controller
+ * @param log whose levels deployments may have
+ * @param serve keeps what it is told of
+ * @param announced told of the states of applications, after they were logged
  */
-final class InstanceActions implements Consumer<ControllerAction> {
+record InstanceActions(
+    EpochGate gate,
+    TransitionLog transitions,
+    Builds builds,
+    Policies policies,
+    InstanceReplicas replicas,
+    InstanceRouters deployments,
+    RoutingLink routing,
+    Routes routes,
+    LogFeed log,
+    ServeControl serve,
+    Consumer<Announce> announced)
+    implements Consumer<ControllerAction> {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceActions.class);
-
-  final EpochGate gate = new EpochGate();
-  private final Builds builds;
-  private final Policies policies;
-  private final InstanceReplicas replicas;
-  private final InstanceRouters deployments;
-  private final RoutingLink routing;
-  private final Routes routes;
-  private final LogFeed log;
-  private final TransitionLog transitions = new TransitionLog();
-  private final Told told;
-
-  /** What others hear of, after it was logged. */
-  interface Told {
-    /** An application is in another state. */
-    void announced(ControllerAction.Announce change);
-
-    /** A number of replicas follows the load to another one. */
-    void rescaled(ControllerAction.Rescale change);
-  }
-
-  /**
-   * @param log whose levels deployments may have
-   */
-  InstanceActions(
-      Builds builds,
-      Policies policies,
-      InstanceReplicas replicas,
-      InstanceRouters deployments,
-      RoutingLink routing,
-      Routes routes,
-      LogFeed log,
-      Told told) {
-    this.builds = builds;
-    this.policies = policies;
-    this.replicas = replicas;
-    this.deployments = deployments;
-    this.routing = routing;
-    this.routes = routes;
-    this.log = log;
-    this.told = told;
-  }
-
-  /** The instance drains: what stops from now on is not told as if it were deleted. */
-  void drains() {
-    transitions.drains();
-  }
 
   @Override
   public void accept(ControllerAction action) {
@@ -82,14 +55,15 @@ final class InstanceActions implements Consumer<ControllerAction> {
     }
     if (action instanceof ControllerAction.Publish publish) {
       routing.publisher().publish(publish.snapshot());
-    } else if (action instanceof ControllerAction.Announce announce) {
+    } else if (action instanceof Announce announce) {
       transitions.announce(announce);
-      told.announced(announce);
+      serve.announced(announce);
+      announced.accept(announce);
     } else if (action instanceof ControllerAction.AnnounceDeployment announce) {
       transitions.announce(announce);
     } else if (action instanceof ControllerAction.Rescale rescale) {
       transitions.rescaled(rescale);
-      told.rescaled(rescale);
+      serve.autoscaled(rescale.deployment(), rescale.now());
     } else if (action instanceof ControllerAction.AskPolicy ask) {
       policies.ask(ask);
     } else if (action instanceof ControllerAction.AnnounceReplica announce) {
@@ -117,10 +91,13 @@ final class InstanceActions implements Consumer<ControllerAction> {
     } else if (action instanceof ControllerAction.Forget forget) {
       routing.publisher().forget(forget.deployment());
       deployments.forget(forget.deployment());
+      routes.forgotten(forget.deployment());
       policies.forget(forget.deployment());
       log.level(loggerOf(forget.deployment()), null);
     } else if (action instanceof ControllerAction.RouteTo route) {
       routes.route(route);
+    } else if (action instanceof ControllerAction.SplitEndpoint split) {
+      routes.split(split.route(), split.weights());
     } else if (action instanceof ControllerAction.Unroute route) {
       routes.unroute(route.application());
     }

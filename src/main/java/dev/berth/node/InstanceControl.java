@@ -13,7 +13,6 @@ import dev.berth.config.MetricsOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.Controller;
-import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.Epoch;
@@ -22,16 +21,19 @@ import dev.berth.desired.DesiredState;
 import dev.berth.desired.ServeControl;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
-import dev.berth.metrics.HandleMetricSource;
+import dev.berth.ingress.RouteTraffic;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Registration;
 import dev.berth.node.scaling.ScalingWatch;
+import dev.berth.node.traffic.Endpoints;
+import dev.berth.node.traffic.Routes;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.Replica;
 import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.traffic.TrafficPolicy;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBus;
@@ -71,30 +73,6 @@ final class InstanceControl {
     }
   }
 
-  /** What a replica's ledger holds, whichever instance's handles sent it. */
-  private record ReplicaSource(Replica replica, DeploymentRouter router)
-      implements HandleMetricSource {
-    @Override
-    public DeploymentId deployment() {
-      return replica.deployment();
-    }
-
-    @Override
-    public boolean autoscales() {
-      return router.autoscales();
-    }
-
-    @Override
-    public int running() {
-      return replica.slots().running();
-    }
-
-    @Override
-    public int reserved() {
-      return replica.slots().reserved();
-    }
-  }
-
   private final Instance on;
   private final MetricsPusher pusher;
   private final DataPlane requests;
@@ -124,14 +102,24 @@ final class InstanceControl {
     this.accessEncoding = accessEncoding;
     LoopVerticle control = on.loops.control();
     routes =
-        new Routes(ingress::update, on.config.get(HttpOptions.ROOT_PATH), control, this::leadsTo);
+        new Routes(
+            ingress::update,
+            on.config.get(HttpOptions.ROOT_PATH),
+            control,
+            this::leadsTo,
+            new Endpoints(
+                on.config.get(InstanceOptions.ENDPOINTS),
+                on.serve.endpointSplits(),
+                id -> deployments().isWanted(id),
+                endpoint -> leadsTo("", TrafficPolicy.of(endpoint, "", null))));
+    builds = new Builds(on.threads, control, on.serve, this::tell, this::gone);
     deployments =
         new InstanceRouters(
             requests.routers(),
+            new InstanceRankers(on.threads, control, builds, requests.routers().loop(0)::now),
             on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
             this::show);
-    builds = new Builds(on.threads, control, on.serve, this::tell, this::gone);
-    policies = new Policies(on.threads, control, builds, this::tell);
+    policies = new Policies(on.threads, control, builds, this::tell, on.identity.nanoClock());
     replicas =
         new InstanceReplicas(
             requests,
@@ -145,6 +133,8 @@ final class InstanceControl {
         new RoutingLink(this::toRouters, on.identity.node(), deployments::isWanted);
     actions =
         new InstanceActions(
+            new EpochGate(),
+            new TransitionLog(),
             builds,
             policies,
             replicas,
@@ -152,17 +142,8 @@ final class InstanceControl {
             routing,
             routes,
             on.log,
-            new InstanceActions.Told() {
-              @Override
-              public void announced(Announce change) {
-                on.announced.accept(change);
-              }
-
-              @Override
-              public void rescaled(ControllerAction.Rescale change) {
-                on.serve.autoscaled(change.deployment(), change.now());
-              }
-            });
+            on.serve,
+            on.announced);
     scaling =
         new ScalingWatch(
             on.config.get(InstanceOptions.AUTOSCALING),
@@ -175,7 +156,7 @@ final class InstanceControl {
             on.identity.node(),
             on.identity.nanoClock(),
             epoch -> controller(epoch, random),
-            new ControlPlane.Known(on.serve::applications, this::hosted),
+            this::tellKnown,
             on.serve.commands()::restartController,
             actions.andThen(scaling),
             routing);
@@ -224,12 +205,13 @@ final class InstanceControl {
     bus.send(Addresses.routing(node), message, RoutingLink.LOCAL);
   }
 
-  private ControllerEvent.Inventory hosted() {
+  private void tellKnown(Consumer<ControllerEvent> controller) {
+    on.serve.applications().forEach(each -> controller.accept(new ControllerEvent.Declared(each)));
     ControllerEvent.Inventory hosted =
         new ControllerEvent.Inventory(
             on.identity.node(), replicas.inventory(), replicas.complete());
-    builds.keepOnly(hosted);
-    return hosted;
+    builds.keepOnly(hosted); // of what was declared by now all that is wanted was asked for
+    controller.accept(hosted);
   }
 
   /** {@code application#deployment#suffix}, as Ray Serve names replicas. */
@@ -239,7 +221,24 @@ final class InstanceControl {
         + Long.toString(random.nextLong(1L << 40, 1L << 41), Character.MAX_RADIX);
   }
 
-  private IngressRoute leadsTo(DeploymentId ingress) {
+  private IngressRoute leadsTo(DeploymentId ingress, @Nullable Settings traffic) {
+    if (traffic == null) {
+      return side(ingress);
+    }
+    String application = ingress.application();
+    return leadsTo(application, TrafficPolicy.of(traffic, application, ingress));
+  }
+
+  private IngressRoute leadsTo(String application, TrafficPolicy policy) {
+    return IngressRoute.to(
+        application,
+        new RouteTraffic(
+            policy,
+            policy.sides().stream().map(this::side).toList(),
+            policy.shadows().stream().map(each -> deployments.router(each.to())).toList()));
+  }
+
+  private IngressRoute side(DeploymentId ingress) {
     Settings settings = deployments.settings(ingress);
     return new IngressRoute(
         ingress.application(),
@@ -248,18 +247,23 @@ final class InstanceControl {
         accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
   }
 
+  private InstanceRouters deployments() {
+    return deployments; // which is made after those who ask it
+  }
+
   /** Starts the controller, which starts what is declared. */
   Future<Void> start() {
     on.meters.add(scaling::show);
-    on.meters.addGauge("berth_commands_waiting", on.serve::waitingCommands);
-    on.meters.addGauge("berth_commands_waiting_limit", () -> CommandQueue.MOST_COMMANDS);
-    on.meters.addGauge("berth_history_chars", on.serve::historyChars);
-    on.meters.addGauge("berth_history_chars_limit", () -> ServeControl.MOST_HISTORY_CHARS);
-    on.meters.addGauge("berth_idempotent_answers", on.serve::keptAnswers);
-    on.meters.addGauge("berth_idempotent_answers_limit", () -> DesiredState.MOST_ANSWERS);
-    on.meters.addCounter("berth_stale_commands", actions.gate::refused);
-    on.meters.addCounter("berth_policy_failures", policies::failures);
-    on.meters.addCounter("berth_controller_restarts", plane::restarts);
+    on.meters.add(
+        into -> {
+          into.gauge(
+              "berth_commands_waiting", on.serve.waitingCommands(), CommandQueue.MOST_COMMANDS);
+          into.gauge(
+              "berth_history_chars", on.serve.historyChars(), ServeControl.MOST_HISTORY_CHARS);
+          into.gauge("berth_idempotent_answers", on.serve.keptAnswers(), DesiredState.MOST_ANSWERS);
+          into.counter("berth_stale_commands", actions.gate().refused());
+          into.counter("berth_controller_restarts", plane.restarts());
+        });
     return plane.start(on.serve.term());
   }
 

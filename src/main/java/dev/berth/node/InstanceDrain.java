@@ -4,7 +4,6 @@ import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerEvent;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
-import io.vertx.core.Vertx;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -21,7 +20,6 @@ final class InstanceDrain {
   /** How long clients are told of a drain before the listener and idle connections close. */
   private static final Duration NOTICE = Duration.ofMillis(250);
 
-  private final Vertx vertx;
   private final LoopVerticle control;
   private final InstanceParts parts;
   private final Duration limit;
@@ -31,8 +29,7 @@ final class InstanceDrain {
   /**
    * @param limit how long it may take
    */
-  InstanceDrain(Vertx vertx, LoopVerticle control, InstanceParts parts, Duration limit) {
-    this.vertx = vertx;
+  InstanceDrain(LoopVerticle control, InstanceParts parts, Duration limit) {
     this.control = control;
     this.parts = parts;
     this.limit = limit;
@@ -50,30 +47,22 @@ final class InstanceDrain {
     parts.ingress.drain();
     parts.control.replicas.drainStarts();
     parts.control.plane.drains();
-    parts.control.actions.drains();
+    parts.control.actions.transitions().drains();
     // Every answer now says that its connection will close. Who is about to send on a connection
     // that is idle for an instant learns it so, and is not cut off.
-    Promise<Void> told = Promise.promise();
-    vertx.setTimer(listening ? noticeMillis() : 1, passed -> told.complete());
     Future<Void> answered =
-        told.future()
+        control
+            .home()
+            .owner()
+            .timer(listening ? noticeMillis() : 1, TimeUnit.MILLISECONDS)
             .compose(passed -> parts.reservationsOver(limit.dividedBy(2)))
             .compose(over -> parts.stopIngress());
     // A request may need replicas that are not its own, so these stay until all requests have
     // ended, or the longest grace has.
-    Promise<Void> replicasMayGo = Promise.promise();
-    answered.onComplete(ended -> replicasMayGo.tryComplete());
-    long grace =
-        vertx.setTimer(
-            Math.max(1, parts.control.deployments.longestGrace().toMillis()),
-            passed -> replicasMayGo.tryComplete());
-    replicasMayGo
-        .future()
-        .onComplete(
-            ended -> {
-              vertx.cancelTimer(grace);
-              control.execute(this::withdrawAll);
-            });
+    long grace = Math.max(1, parts.control.deployments.longestGrace().toMillis());
+    answered
+        .timeout(grace, TimeUnit.MILLISECONDS)
+        .onComplete(ended -> control.execute(this::withdrawAll));
     return Future.join(answered, allGone.future(), alsoAwaited)
         .<Void>mapEmpty()
         .timeout(limit.toMillis(), TimeUnit.MILLISECONDS);

@@ -1,6 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.config.LimitOptions;
+import dev.berth.config.MetricsOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.replica.BodyBounds;
@@ -64,7 +65,8 @@ public record InstanceLimits(
         limits.get(LimitOptions.STREAM_IDLE_TIMEOUT_S).toNanos(),
         defaults.refusedRouters(),
         defaults.offerTtlNanos(),
-        defaults.maxBufferedBodyBytes());
+        defaults.maxBufferedBodyBytes(),
+        limits.get(MetricsOptions.STATS_TIMEOUT_MS).toNanos());
   }
 
   /** Ended tokens are remembered for max(TTL, 60 s), so that refusals say which. */

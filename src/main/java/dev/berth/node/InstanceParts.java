@@ -29,11 +29,11 @@ import dev.berth.config.keys.Settings;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressVerticle;
 import dev.berth.metrics.FlightRecords;
-import dev.berth.metrics.LoopLag;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusher.Rhythm;
 import dev.berth.metrics.MetricsPusherVerticle;
+import dev.berth.node.traffic.TrafficTold;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.InstancePorts;
@@ -54,6 +54,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -178,6 +179,7 @@ final class InstanceParts {
     return new ServeRoutes(
         on.serve().commands(),
         (deployment, replica) -> control.replicas.kill(deployment, replica),
+        new TrafficTold(() -> control.routes.leadsTo(), meters, identity.seeded()),
         new HttpView(config.settings(), ingress::port, ingress::status),
         meters,
         version == null ? "unknown" : version,
@@ -240,7 +242,7 @@ final class InstanceParts {
     meters.addCounter("berth_audits_failed", upkeep::mismatches);
     explained.show(meters);
     logRing.show(meters);
-    meters.add(into -> InstanceSeries.show(pusher, into));
+    meters.add(pusher::show);
     meters.add(into -> InstanceSeries.show(plane.routers().bounds(), config.settings(), into));
     meters.add(into -> InstanceSeries.show(plane.limits().bodies(), into));
     meters.add(into -> InstanceSeries.show(reservations, into));
@@ -268,18 +270,9 @@ final class InstanceParts {
   }
 
   private LoopWatchVerticle loopWatch() {
-    List<LoopLag> lags = new ArrayList<>();
-    for (int index = 0; index < loops.serving().size(); index++) {
-      LoopLag lag = new LoopLag(index);
-      meters.add(lag::collect);
-      lags.add(lag);
-    }
-    LoopLag control = LoopLag.ofControl();
-    meters.add(control::collect);
     return new LoopWatchVerticle(
         loops.serving(),
-        lags,
-        control,
+        meters,
         config.get(InstanceOptions.BLOCKED_LOOP_AFTER_MS),
         identity.nanoClock(),
         plane.routers()::loopBlocked);
@@ -287,10 +280,8 @@ final class InstanceParts {
 
   private void showLoops() {
     int pending = config.get(LimitOptions.PENDING_REQUESTS_PER_LOOP);
-    for (int index = 0; index < plane.loops(); index++) {
-      int loop = index;
-      meters.add(into -> InstanceSeries.show(loop, plane, pending, into));
-    }
+    IntStream.range(0, plane.loops())
+        .forEach(loop -> meters.add(into -> InstanceSeries.show(loop, plane, pending, into)));
   }
 
   /** Starts what listens, and the metrics. */
@@ -306,7 +297,7 @@ final class InstanceParts {
                     .<Long>request(Addresses.CONTROLLER, batch, ANSWERED)
                     .map(Message::body));
     return Future.all(
-            start(loops.control(), admin),
+            loops.control().deploy(admin),
             start(loops.control(), pushing),
             startIngress(stopTimeout))
         .mapEmpty();
@@ -378,14 +369,13 @@ final class InstanceParts {
     assert loops.control().isHere();
     control.deployments.hide();
     ingress.close();
-    others.removeIf(part -> part.deployable() == admin); // it goes last: someone may be looking
-    others.add(0, new Part(loops.control(), admin));
     Collections.reverse(others);
     Future<Void> stopped = Future.succeededFuture();
     for (Part part : others) {
       stopped = stopped.eventually(part::undeploy);
     }
     return stopped
+        .eventually(() -> loops.control().undeploy(admin)) // last: someone may be looking
         .eventually(() -> control.plane.stop())
         .eventually(() -> control.scaling.stop())
         .eventually(accessLog::stop)

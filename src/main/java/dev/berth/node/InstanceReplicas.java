@@ -25,7 +25,7 @@ import dev.berth.replica.ReplicaListener;
 import dev.berth.replica.ReplicaSeat;
 import dev.berth.replica.ReplicaSpec;
 import dev.berth.replica.ReplicaState;
-import dev.berth.replica.UnderLoader;
+import dev.berth.replica.hooks.UnderLoader;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -249,38 +249,32 @@ public class InstanceReplicas implements ReplicaListener {
         settings.get(DeploymentConfig.MAX_ONGOING_REQUESTS),
         limits(settings),
         healthChecks(settings));
-    boolean same =
-        before
-            .settings()
-            .get(DeploymentConfig.USER_CONFIG)
-            .equals(settings.get(DeploymentConfig.USER_CONFIG));
-    if (!same || here.userConfigTaken.failed()) { // a hook that failed is asked again
-      here.userConfigTaken = here.replica.reconfigure(settings.get(DeploymentConfig.USER_CONFIG));
+    Map<String, Object> userConfig = settings.get(DeploymentConfig.USER_CONFIG);
+    if (here.userConfigTaken.failed() // a hook that failed is asked again
+        || !userConfig.equals(before.settings().get(DeploymentConfig.USER_CONFIG))) {
+      here.userConfigTaken = here.replica.reconfigure(userConfig);
     }
     here.userConfigTaken.onComplete(
-        taken -> control.execute(() -> reconfigured(here, target)),
-        thrown -> control.execute(() -> notReconfigured(here, target, thrown)));
+        (taken, thrown) -> control.execute(() -> reconfigured(here, target, thrown)));
   }
 
-  private void reconfigured(HostedHere here, DeploymentTarget target) {
-    if (here.next == target && !here.stopping) { // else another one follows, or nothing
-      here.next = null;
+  private void reconfigured(HostedHere here, DeploymentTarget target, @Nullable Throwable thrown) {
+    if (here.next != target || here.stopping) {
+      return; // another one follows, or nothing
+    }
+    here.next = null;
+    if (thrown == null) {
       here.target = target;
       reconfigured(here);
+    } else {
+      controller.accept(
+          new ControllerEvent.ReconfigureFailed(
+              here.id(), target.version(), StartFailedException.describe(thrown)));
     }
   }
 
   private void reconfigured(HostedHere here) {
     controller.accept(new ControllerEvent.ReplicaReconfigured(here.id(), here.target.version()));
-  }
-
-  private void notReconfigured(HostedHere here, DeploymentTarget target, Throwable thrown) {
-    if (here.next == target && !here.stopping) {
-      here.next = null;
-      controller.accept(
-          new ControllerEvent.ReconfigureFailed(
-              here.id(), target.version(), StartFailedException.describe(thrown)));
-    }
   }
 
   // --- stop ---

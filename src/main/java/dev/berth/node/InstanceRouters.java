@@ -38,6 +38,7 @@ public final class InstanceRouters {
   }
 
   private final Routers routers;
+  private final InstanceRankers rankers;
   private final long maxReservationTtlNanos;
   private final Function<DeploymentRouter, Registration> shows;
   private final Map<DeploymentId, Routed> routed = new HashMap<>();
@@ -48,9 +49,11 @@ public final class InstanceRouters {
    */
   public InstanceRouters(
       Routers routers,
+      InstanceRankers rankers,
       long maxReservationTtlNanos,
       Function<DeploymentRouter, Registration> shows) {
     this.routers = routers;
+    this.rankers = rankers;
     this.maxReservationTtlNanos = maxReservationTtlNanos;
     this.shows = shows;
   }
@@ -59,6 +62,7 @@ public final class InstanceRouters {
   public void configure(DeploymentTarget target) {
     Routed known = ensure(target.id(), target.settings());
     known.router.configure(routerSettings(target.settings()));
+    rankers.choose(known.router, target);
     known.target = target;
   }
 
@@ -83,6 +87,7 @@ public final class InstanceRouters {
     if (gone != null) {
       gone.shown.close();
       routers.forget(id);
+      rankers.forget(id);
     }
   }
 
@@ -104,28 +109,20 @@ public final class InstanceRouters {
 
   /** The router of a deployment that was configured. */
   public DeploymentRouter router(DeploymentId id) {
-    return known(id).router;
+    return known(id, routed.get(id)).router;
   }
 
   /** What a deployment was last configured with. */
   public Settings settings(DeploymentId id) {
-    DeploymentTarget target = known(id).target;
-    if (target == null) {
-      throw unknown(id);
-    }
-    return target.settings();
-  }
-
-  private Routed known(DeploymentId id) {
     Routed known = routed.get(id);
-    if (known == null) {
-      throw unknown(id);
-    }
-    return known;
+    return known(id, known == null ? null : known.target).settings();
   }
 
-  private static IllegalArgumentException unknown(DeploymentId id) {
-    return new IllegalArgumentException("deployment: " + id + " (expected: a known one)");
+  private static <T> T known(DeploymentId id, @Nullable T found) {
+    if (found == null) {
+      throw new IllegalArgumentException("deployment: " + id + " (expected: a known one)");
+    }
+    return found;
   }
 
   /** A handle for user code on a serving loop. Any thread. */

@@ -3,10 +3,10 @@ package dev.berth.node;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
-import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Series;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.replica.AutoscalingStats;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLoop;
@@ -21,26 +21,25 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** What an instance shows: its routers, replicas, event loops, pusher, tokens and bounds. */
+/** What an instance shows: its routers, replicas, event loops, tokens and bounds. */
 final class InstanceSeries {
   private InstanceSeries() {}
 
   /** What the request bodies of the instance hold together, and how much they may. */
   static void show(BodyBounds bodies, Series into) {
-    into.gauge("berth_body_stream_bytes", bodies.windows().taken());
-    into.gauge("berth_body_stream_bytes_limit", bodies.windows().most());
-    into.gauge("berth_body_buffered_bytes", bodies.gathered().taken());
-    into.gauge("berth_body_buffered_bytes_limit", bodies.gathered().most());
+    into.gauge("berth_body_stream_bytes", bodies.windows().taken(), bodies.windows().most());
+    into.gauge("berth_body_buffered_bytes", bodies.gathered().taken(), bodies.gathered().most());
   }
 
   /** What all routers of the instance hold together, and how much they may. */
   static void show(InstanceBounds bounds, Settings limits, Series into) {
-    into.gauge("berth_queued_requests", bounds.queued());
-    into.gauge("berth_queued_requests_limit", limits.get(LimitOptions.MAX_QUEUED_TOTAL));
-    into.gauge("berth_queued_bytes", bounds.queuedBytes());
-    into.gauge("berth_queued_bytes_limit", limits.get(LimitOptions.MAX_QUEUED_BYTES));
-    into.gauge("berth_stream_bytes", bounds.streams().bytes());
-    into.gauge("berth_stream_bytes_limit", limits.get(LimitOptions.STREAM_BYTES_TOTAL));
+    into.gauge("berth_queued_requests", bounds.queued(), limits.get(LimitOptions.MAX_QUEUED_TOTAL));
+    into.gauge(
+        "berth_queued_bytes", bounds.queuedBytes(), limits.get(LimitOptions.MAX_QUEUED_BYTES));
+    into.gauge(
+        "berth_stream_bytes",
+        bounds.streams().bytes(),
+        limits.get(LimitOptions.STREAM_BYTES_TOTAL));
     into.gauge("berth_stream_grants_waiting", bounds.streams().waiting());
     into.counter("berth_stream_grants_waited", bounds.streams().waits());
   }
@@ -49,13 +48,11 @@ final class InstanceSeries {
     RouterLoop loop = plane.routers().loop(index);
     ReplicaLoop replicas = plane.replicas(index);
     Series into = unlabelled.with("loop", Integer.toString(index));
-    into.gauge("berth_pending_requests", loop.pendingRequests());
-    into.gauge("berth_pending_requests_limit", maxPending);
+    into.gauge("berth_pending_requests", loop.pendingRequests(), maxPending);
     into.gauge("berth_router_deadlines", loop.deadlines());
     into.counter("berth_late_answers_dropped", loop.lateAnswers());
     into.counter("berth_duplicates_dropped", loop.duplicates());
-    into.gauge("berth_replica_peers", replicas.peers());
-    into.gauge("berth_replica_peers_limit", ReplicaLoop.MAX_PEERS);
+    into.gauge("berth_replica_peers", replicas.peers(), ReplicaLoop.MAX_PEERS);
     into.counter("berth_replica_duplicates_dropped", replicas.duplicates());
     into.counter("berth_falsely_held_requests", replicas.falselyHeld());
   }
@@ -63,14 +60,11 @@ final class InstanceSeries {
   /** What is shown of the slots that are held by tokens; never a token, nor who holds it. */
   static void show(ReservationTable table, Series into) {
     into.gauge("berth_reservations_held", table.held());
-    into.gauge("berth_reservations_asked", table.permitsTaken());
-    into.gauge("berth_reservations_asked_limit", table.limits().maxHeld());
+    into.gauge("berth_reservations_asked", table.permitsTaken(), table.limits().maxHeld());
     into.gauge("berth_reservations_caller_limit", table.limits().maxHeldPerCaller());
     into.gauge("berth_reservation_callers", table.callers());
-    into.gauge("berth_reservations_remembered", table.remembered());
-    into.gauge("berth_reservations_remembered_limit", table.limits().maxEnded());
-    into.gauge("berth_idempotency_keys", table.keys());
-    into.gauge("berth_idempotency_keys_limit", table.limits().maxKeys());
+    into.gauge("berth_reservations_remembered", table.remembered(), table.limits().maxEnded());
+    into.gauge("berth_idempotency_keys", table.keys(), table.limits().maxKeys());
     into.counter("berth_idempotency_keys_forgotten", table.keysForgotten());
     ReservationCounters counters = table.counters();
     into.counter("berth_reservations_made", counters.made());
@@ -89,15 +83,6 @@ final class InstanceSeries {
     }
   }
 
-  static void show(MetricsPusher pusher, Series into) {
-    into.counter("berth_metrics_batches", pusher.batches());
-    into.counter("berth_metrics_signals", pusher.signalled());
-    into.counter("berth_metrics_pushes_skipped", pusher.skipped());
-    into.counter("berth_metrics_pushes_failed", (double) pusher.failed() + pusher.expired());
-    into.counter("berth_metrics_unreadable_samples", pusher.unreadable());
-    into.gauge("berth_metrics_handles", pusher.handles());
-  }
-
   /**
    * What the router of a deployment shows. All handles of an instance to one deployment share that
    * router, so Ray's {@code handle} and {@code actor_id} have nothing to tell apart here.
@@ -110,7 +95,7 @@ final class InstanceSeries {
     HandleCounters counters = router.counters();
     Series routed = into.with("route", route);
     routed.counter("serve_handle_request_counter", counters.handleRequests());
-    routed.counter("serve_num_router_requests", router.requests());
+    routed.counter("serve_num_router_requests", router.begun());
     into.gauge("serve_deployment_queued_queries", router.queued());
     if (router.settings().maxQueued() >= 0) {
       into.gauge("berth_queued_queries_limit", router.settings().maxQueued());
@@ -126,7 +111,7 @@ final class InstanceSeries {
     into.counter("berth_back_pressured_requests", counters.backPressured());
     into.counter("berth_request_retries", counters.retries());
     into.counter("berth_slot_hand_offs", router.handOffs());
-    into.counter("berth_ranker_failures", router.rankerFailures());
+    into.counter("berth_ranker_failures", router.ranker().failures());
     router.forEachReplica(
         (replica, ongoing) ->
             into.with("replica_id", replica).gauge("serve_request_router_queue_len", ongoing));
@@ -165,6 +150,16 @@ final class InstanceSeries {
     into.gauge("berth_replica_suspect", replica.suspect() ? 1 : 0);
     into.counter("serve_health_check_failures", replica.healthCheckFailures());
     into.histogram("serve_health_check_latency_ms", List.of(replica.healthCheckTimes()));
+    AutoscalingStats stats = replica.stats();
+    if (stats != null) {
+      into.histogram("serve_user_autoscaling_stats_latency_ms", List.of(stats.times()));
+      stats
+          .failures()
+          .forEach(
+              (type, count) ->
+                  into.with("exception_name", type)
+                      .counter("serve_record_autoscaling_stats_failed", count));
+    }
     into.gauge("serve_replica_processing_queries", ledger.running());
     into.gauge("serve_replica_utilization_percent", 100 * replica.utilization());
     into.gauge("serve_zombie_requests", ledger.zombies());
@@ -174,9 +169,7 @@ final class InstanceSeries {
     into.counter("berth_lease_expiries", ledger.expired());
     into.gauge("berth_audit_mismatches", ledger.audit() == LedgerView.Audit.MISMATCH ? 1 : 0);
     into.gauge("berth_zombie_requests_limit", replica.limits().maxZombieRequests());
-    into.gauge("berth_remembered_attempts", replica.slots().remembered());
-    into.gauge("berth_remembered_attempts_limit", replica.maxRemembered());
-    into.gauge("berth_noted_routers", replica.notedRouters());
-    into.gauge("berth_noted_routers_limit", replica.limits().refusedRouters());
+    into.gauge("berth_remembered_attempts", replica.slots().remembered(), replica.maxRemembered());
+    into.gauge("berth_noted_routers", replica.notedRouters(), replica.limits().refusedRouters());
   }
 }

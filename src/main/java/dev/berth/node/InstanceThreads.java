@@ -2,8 +2,8 @@ package dev.berth.node;
 
 import dev.berth.metrics.Series;
 import dev.berth.node.HookShares.Hook;
-import dev.berth.replica.HookThreads;
 import dev.berth.replica.StackText;
+import dev.berth.replica.hooks.HookThreads;
 import dev.berth.replica.log.WorkFields;
 import java.util.List;
 import java.util.Locale;
@@ -230,15 +230,14 @@ final class InstanceThreads implements HookThreads {
     for (Kind kind : Kind.values()) {
       Series of = into.with("kind", name(kind));
       of.gauge("berth_hooks_running", shares.running(kind));
-      of.gauge("berth_hooks_sharing", shares.sharing(kind));
-      of.gauge("berth_hooks_sharing_limit", HookShares.shared(kind));
-      of.gauge("berth_hooks_waiting", shares.waiting(kind));
-      of.gauge("berth_hooks_waiting_limit", HookShares.MOST_WAITING);
+      of.gauge("berth_hooks_sharing", shares.sharing(kind), HookShares.shared(kind));
+      of.gauge("berth_hooks_waiting", shares.waiting(kind), HookShares.MOST_WAITING);
     }
-    into.gauge("berth_lost_threads", shares.lost());
-    into.gauge("berth_lost_threads_limit", HookShares.MOST_LOST);
-    into.gauge("berth_lost_threads_one_application", shares.mostLost());
-    into.gauge("berth_lost_threads_one_application_limit", HookShares.MOST_LOST_OF_APPLICATION);
+    into.gauge("berth_lost_threads", shares.lost(), HookShares.MOST_LOST);
+    into.gauge(
+        "berth_lost_threads_one_application",
+        shares.mostLost(),
+        HookShares.MOST_LOST_OF_APPLICATION);
   }
 
   private static String name(Kind kind) {

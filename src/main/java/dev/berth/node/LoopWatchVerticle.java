@@ -1,6 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.metrics.LoopLag;
+import dev.berth.metrics.Meters;
 import dev.berth.replica.StackText;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
@@ -30,9 +31,9 @@ final class LoopWatchVerticle extends VerticleBase {
 
   private final List<Watched> watched = new ArrayList<>();
   private final List<LoopVerticle> loops;
-  private final List<LoopLag> lags;
+  private final Meters meters;
   private final Duration blockedAfter;
-  private final LoopLag controlLag;
+  private final LoopLag controlLag = LoopLag.ofControl();
   private final LongSupplier nanoClock;
   private final Listener listener;
   private long timer;
@@ -40,20 +41,17 @@ final class LoopWatchVerticle extends VerticleBase {
 
   /**
    * @param loops the serving ones, in the order of their index
-   * @param lags where their lags are counted, in the same order
-   * @param controlLag where that of the loop this runs on is counted
+   * @param meters show their lags, and that of the loop this runs on
    * @param blockedAfter how long a loop may leave a task before it counts as blocked
    */
   LoopWatchVerticle(
       List<LoopVerticle> loops,
-      List<LoopLag> lags,
-      LoopLag controlLag,
+      Meters meters,
       Duration blockedAfter,
       LongSupplier nanoClock,
       Listener listener) {
     this.loops = loops;
-    this.lags = lags;
-    this.controlLag = controlLag;
+    this.meters = meters;
     this.blockedAfter = blockedAfter;
     this.nanoClock = nanoClock;
     this.listener = listener;
@@ -62,6 +60,7 @@ final class LoopWatchVerticle extends VerticleBase {
   @Override
   public Future<?> start() {
     long interval = intervalMs(blockedAfter);
+    meters.add(controlLag::collect);
     for (int index = 0; index < loops.size(); index++) {
       watched.add(new Watched(index, TimeUnit.MILLISECONDS.toNanos(interval)));
     }
@@ -103,7 +102,8 @@ final class LoopWatchVerticle extends VerticleBase {
     Watched(int index, long intervalNanos) {
       this.index = index;
       this.loop = loops.get(index);
-      this.lag = lags.get(index);
+      this.lag = new LoopLag(index);
+      meters.add(lag::collect);
       this.watch = new LoopWatch(blockedAfter.toNanos(), intervalNanos, nanoClock.getAsLong());
     }
 

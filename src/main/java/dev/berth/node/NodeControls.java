@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,9 +61,9 @@ record NodeControls(
     if (known == null) {
       return null;
     }
-    Set<String> names = new LinkedHashSet<>();
-    known.deployments().stream().map(DeploymentDetails::name).forEach(names::add);
-    return names;
+    return known.deployments().stream()
+        .map(DeploymentDetails::name)
+        .collect(Collectors.toCollection(LinkedHashSet::new));
   }
 
   @Override

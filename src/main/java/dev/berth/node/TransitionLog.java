@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 import org.slf4j.spi.LoggingEventBuilder;
 
 /**
@@ -47,10 +48,14 @@ final class TransitionLog {
       states.keySet().removeIf(each -> each.startsWith(own));
     }
     boolean bad = to == ApplicationStatus.DEPLOY_FAILED || to == ApplicationStatus.UNHEALTHY;
-    LoggingEventBuilder line = bad ? LOG.atError() : LOG.atInfo();
-    line = line.addKeyValue("application", change.application());
-    line = line.addKeyValue("revision", change.revision());
-    say(line, "application " + change.application(), to, gone, change.message());
+    say(
+        LOG.atLevel(bad ? Level.ERROR : Level.INFO)
+            .addKeyValue("application", change.application())
+            .addKeyValue("revision", change.revision()),
+        "application " + change.application(),
+        to,
+        gone,
+        change.message());
   }
 
   void announce(AnnounceDeployment change) {
@@ -59,30 +64,35 @@ final class TransitionLog {
       return;
     }
     boolean bad = to == DeploymentStatus.DEPLOY_FAILED || to == DeploymentStatus.UNHEALTHY;
-    LoggingEventBuilder line = deployment(bad ? LOG.atWarn() : LOG.atInfo(), change.deployment());
-    line =
-        line.addKeyValue("version", change.version().toString())
-            .addKeyValue("trigger", change.trigger().name());
-    say(line, "deployment " + change.deployment(), to, false, change.message());
+    say(
+        line(bad ? Level.WARN : Level.INFO, change.deployment())
+            .addKeyValue("version", change.version().toString())
+            .addKeyValue("trigger", change.trigger().name()),
+        "deployment " + change.deployment(),
+        to,
+        false,
+        change.message());
   }
 
   void announce(AnnounceReplica change) {
     ReplicaPhase to = change.phase();
     boolean gone = to == ReplicaPhase.STOPPED;
-    LoggingEventBuilder line = deployment(LOG.atInfo(), change.deployment());
-    line =
-        line.addKeyValue("replica", change.replicaId())
-            .addKeyValue("version", change.version().toString());
     boolean goes = gone || to == ReplicaPhase.STOPPING || to == ReplicaPhase.DRAINING;
-    String reason = draining && goes ? "drain" : change.reason();
-    say(line, "replica " + change.replicaId(), to, gone, reason);
+    say(
+        line(Level.INFO, change.deployment())
+            .addKeyValue("replica", change.replicaId())
+            .addKeyValue("version", change.version().toString()),
+        "replica " + change.replicaId(),
+        to,
+        gone,
+        draining && goes ? "drain" : change.reason());
   }
 
   void rescaled(Rescale change) {
     ScalingDecision decision = change.decision();
     if (decision != null) {
       int from = decision.inputs().fleet().target();
-      deployment(LOG.atInfo(), change.deployment())
+      line(Level.INFO, change.deployment())
           .addKeyValue("from", from)
           .addKeyValue("to", decision.replicas())
           .addKeyValue("running", decision.inputs().fleet().running())
@@ -92,8 +102,9 @@ final class TransitionLog {
     }
   }
 
-  private static LoggingEventBuilder deployment(LoggingEventBuilder line, DeploymentId deployment) {
-    return line.addKeyValue("application", deployment.application())
+  private static LoggingEventBuilder line(Level level, DeploymentId deployment) {
+    return LOG.atLevel(level)
+        .addKeyValue("application", deployment.application())
         .addKeyValue("deployment", deployment.name());
   }
 

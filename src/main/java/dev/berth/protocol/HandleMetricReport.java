@@ -1,6 +1,7 @@
 package dev.berth.protocol;
 
 import dev.berth.api.DeploymentId;
+import java.util.List;
 
 /**
  * One deployment's demand as one instance's routers see it, or what its replicas there hold. Load
@@ -15,6 +16,8 @@ import dev.berth.api.DeploymentId;
  * @param averageLoad mean of queued + running + reserved over the samples since the last batch
  * @param averageReserved the part of it that was reserved, for who does not count held slots
  * @param last whether the instance reports it no longer
+ * @param stats what its replicas there told of themselves since the last batch, the mean of each
+ *     figure; empty in what routers see
  */
 public record HandleMetricReport(
     DeploymentId deployment,
@@ -23,11 +26,12 @@ public record HandleMetricReport(
     int reserved,
     double averageLoad,
     double averageReserved,
-    boolean last) {
+    boolean last,
+    List<ReplicaStats> stats) {
 
   /** Says a handle is gone: zero, as opposed to unknown. */
   public static HandleMetricReport finalZero(DeploymentId deployment) {
-    return new HandleMetricReport(deployment, 0, 0, 0, 0.0, 0.0, true);
+    return new HandleMetricReport(deployment, 0, 0, 0, 0.0, 0.0, true, List.of());
   }
 
   /** Whether nothing waits, runs, or is held. */

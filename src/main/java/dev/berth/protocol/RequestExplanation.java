@@ -110,12 +110,14 @@ public record RequestExplanation(
   public record Step(
       long atNanos, Kind kind, String replicaId, String node, int loop, String detail) {
     /**
-     * What may befall it. RETRIED: it waits again, in the place it had. LOST: its replica is not
-     * there any more. ANSWERED: a response, or its head, or a failure arrived. ENDED: the last byte
-     * was handed on; the detail is the outcome.
+     * What may befall it. SPLIT: its route has several deployments, and one was chosen. RETRIED: it
+     * waits again, in the place it had. LOST: its replica is not there any more. ANSWERED: a
+     * response, or its head, or a failure arrived. ENDED: the last byte was handed on; the detail
+     * is the outcome.
      */
     public enum Kind {
       ARRIVED,
+      SPLIT,
       QUEUED,
       GRANTED,
       REFUSED,

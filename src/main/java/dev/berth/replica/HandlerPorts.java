@@ -1,5 +1,7 @@
 package dev.berth.replica;
 
+import dev.berth.replica.hooks.HookThreads;
+
 /**
  * What the handlers of an instance are given from outside, so that a test can be their world.
  *

@@ -135,11 +135,8 @@ final class IncomingBody implements InboundStream.Owner {
     } else if (!loop.bodyBounds.gathered().tryTake(piece.length())) {
       invocation.breakOff(
           Kind.BACK_PRESSURE,
-          "buffered_body_bytes_total: no room for "
-              + piece.length()
-              + " bytes more (expected: at most "
-              + loop.bodyBounds.gathered().most()
-              + ")");
+          "buffered_body_bytes_total: no room for %s bytes more (expected: at most %s)"
+              .formatted(piece.length(), loop.bodyBounds.gathered().most()));
     } else {
       gatheredBytes += piece.length();
       java.util.Objects.requireNonNull(gathered).appendBuffer(piece);
@@ -149,10 +146,8 @@ final class IncomingBody implements InboundStream.Owner {
   private void refuse(int max) {
     invocation.breakOff(
         Kind.PAYLOAD_TOO_LARGE,
-        "Request body is larger than "
-            + max
-            + " bytes, the most that is"
-            + " gathered for this deployment.");
+        "Request body is larger than %s bytes, the most that is gathered for this deployment."
+            .formatted(max));
   }
 
   private void whole() {

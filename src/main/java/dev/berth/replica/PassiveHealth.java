@@ -37,10 +37,15 @@ final class PassiveHealth {
   // The thread that looks alone.
   private long answered;
   private long failed;
-  private long inARow;
+
+  /** Requests that failed in a row, as of the last look. */
+  long inARow;
+
   private long sinceNanos; // of the first of them
   private long told; // of them, when it was last called a suspect
-  private volatile boolean suspect;
+
+  /** Whether it gave nothing but failures of late. Any thread. */
+  volatile boolean suspect;
 
   /** A request failed; true when the replica was not being looked at, and has to be now. */
   boolean failed() {
@@ -50,16 +55,6 @@ final class PassiveHealth {
   /** Whether there is something to look at. */
   boolean isLooking() {
     return looking.get();
-  }
-
-  /** Whether it gave nothing but failures of late. Any thread. */
-  boolean isSuspect() {
-    return suspect;
-  }
-
-  /** Requests that failed in a row, as of the last look. */
-  long inARow() {
-    return inARow;
   }
 
   /**

@@ -1,5 +1,6 @@
 package dev.berth.replica;
 
+import dev.berth.replica.hooks.UserCall;
 import dev.berth.replica.log.FailureLog;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -32,7 +33,7 @@ final class Reconfigurations {
     final Map<String, Object> userConfig;
     final Promise<Void> done = Promise.promise();
     long endsNanos; // once it is its turn
-    @Nullable Thread thread; // while user code runs
+    final UserCall hook = new UserCall();
 
     Call(Map<String, Object> userConfig) {
       this.userConfig = userConfig;
@@ -72,18 +73,13 @@ final class Reconfigurations {
    */
   Future<Void> give(Map<String, Object> userConfig) {
     Call call = new Call(Collections.unmodifiableMap(new LinkedHashMap<>(userConfig)));
-    boolean late;
     synchronized (this) {
-      late = closed;
-      if (!late) {
-        waiting.add(call);
+      if (closed) {
+        return Future.failedFuture(stopped());
       }
+      waiting.add(call);
     }
-    if (late) {
-      call.done.fail(stopped());
-    } else {
-      advance();
-    }
+    advance();
     return call.done.future();
   }
 
@@ -118,32 +114,14 @@ final class Reconfigurations {
 
   private void start(Call call) {
     try {
-      offLoop.execute(() -> run(call));
+      offLoop.execute(
+          () ->
+              settle(
+                  call,
+                  call.hook.run(nanoClock.getAsLong(), () -> hooks.reconfigure(call.userConfig))));
     } catch (RejectedExecutionException stopping) {
       settle(call, stopping);
     }
-  }
-
-  private void run(Call call) {
-    boolean wanted;
-    synchronized (this) {
-      wanted = turn == call;
-      call.thread = wanted ? Thread.currentThread() : null;
-    }
-    Throwable failure = null;
-    if (wanted) { // else it was given up before there was a thread for it
-      try {
-        hooks.reconfigure(call.userConfig);
-      } catch (Throwable thrown) { // user code
-        failures.add("reconfigure failed", thrown);
-        failure = thrown;
-      }
-      synchronized (this) {
-        call.thread = null;
-      }
-      Thread.interrupted(); // whatever interrupted this call is over with it
-    }
-    settle(call, failure);
   }
 
   private void settle(Call call, @Nullable Throwable failure) {
@@ -159,7 +137,7 @@ final class Reconfigurations {
     if (inTime && failure == null) {
       call.done.tryComplete();
     } else if (inTime) {
-      call.done.tryFail(failure);
+      fail(call, failure);
     }
     advance();
   }
@@ -175,23 +153,20 @@ final class Reconfigurations {
       }
       hangs = executing == late;
       turn = null;
-      interrupt(late);
+      late.hook.end();
     }
     TimeoutException failure =
         new TimeoutException(
-            "reconfigure: not done in "
-                + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NANOS)
-                + (hangs ? " s" : " s: the one before it still runs")
-                + " (expected: an end)");
-    failures.add("reconfigure failed", failure);
-    late.done.tryFail(failure);
+            "reconfigure: not done in %s s%s (expected: an end)"
+                .formatted(
+                    PATIENCE_NANOS / 1_000_000_000, hangs ? "" : ": the one before it still runs"));
+    fail(late, failure);
     advance();
   }
 
-  private static void interrupt(Call call) { // under the lock
-    if (call.thread != null) {
-      call.thread.interrupt();
-    }
+  private void fail(Call call, Throwable failure) {
+    failures.add("reconfigure failed", failure);
+    call.done.tryFail(failure);
   }
 
   /** When to look again, on the nano clock; null when none is under way. */
@@ -211,7 +186,7 @@ final class Reconfigurations {
         turn = null;
       }
       if (executing != null) {
-        interrupt(executing);
+        executing.hook.end();
       }
     }
     dropped.forEach(each -> each.done.tryFail(stopped()));

@@ -6,7 +6,7 @@ import dev.berth.metrics.Utilization;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LedgerView;
-import dev.berth.replica.HookThreads.Kind;
+import dev.berth.replica.hooks.HookThreads.Kind;
 import dev.berth.replica.slots.SlotLedger;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -54,6 +54,7 @@ public final class Replica extends ServedReplica {
   private volatile boolean takesWholeBodies; // its handler, once it runs
   final ReplicaHooks hooks = new ReplicaHooks();
   final ReplicaHealth health;
+  private final AutoscalingStats stats;
   private final PassiveHealth passive = new PassiveHealth();
   private volatile String lastFailure = ""; // of a request, for people
   private final Object judging = new Object();
@@ -101,6 +102,8 @@ public final class Replica extends ServedReplica {
             nanoClock,
             failures,
             this::checked);
+    this.stats =
+        new AutoscalingStats(replicaId(), hooks, hookThreads(Kind.STATS), nanoClock, failures);
     this.reconfigurations =
         new Reconfigurations(
             hooks, hookThreads(Kind.RECONFIGURE), nanoClock, failures, () -> toLookAt.accept(this));
@@ -312,6 +315,7 @@ public final class Replica extends ServedReplica {
 
   private void stopHandlers() {
     reconfigurations.close();
+    stats.end();
     HandlerThreads running = threads;
     if (running != null) {
       running.stop();
@@ -327,9 +331,8 @@ public final class Replica extends ServedReplica {
   }
 
   private void callStopHooks() {
-    try {
-      hooks.stop(nanoClock.getAsLong());
-    } catch (Throwable thrown) { // user code; the replica is stopped all the same
+    Throwable thrown = hooks.stop(nanoClock.getAsLong());
+    if (thrown != null) { // the replica is stopped all the same
       failures.add("stop failed", thrown);
     }
     onHomeLoop(stopped::tryComplete);
@@ -420,6 +423,7 @@ public final class Replica extends ServedReplica {
       return starting.tick();
     }
     reconfigurations.tick();
+    stats.endIfLate(limits().statsTimeoutNanos()); // also where the deployment autoscales no longer
     Long reconfigured = reconfigurations.nextLook();
     health.tick(isServing());
     if (!isServing() && !health.underWay()) {
@@ -436,19 +440,15 @@ public final class Replica extends ServedReplica {
 
   /** What its requests say of it; when to look again. */
   private long lookAtRequests() {
-    long answered = 0;
-    long failed = 0;
-    for (HostedReplica part : parts) {
-      answered += part.answered();
-      failed += part.failed();
-    }
+    long answered = parts.stream().mapToLong(HostedReplica::answered).sum();
+    long failed = parts.stream().mapToLong(HostedReplica::failed).sum();
     long now = nanoClock.getAsLong();
-    boolean known = passive.isSuspect();
+    boolean known = passive.suspect;
     switch (passive.look(answered, failed, now)) {
       case SUSPECT -> {
         String reason =
             "requests: the last %s failed (expected: an answer); the last: %s"
-                .formatted(passive.inARow(), lastFailure);
+                .formatted(passive.inARow, lastFailure);
         if (!known) {
           LOG.warn("replica {}: suspect: {}", replicaId(), reason);
         }
@@ -548,11 +548,7 @@ public final class Replica extends ServedReplica {
 
   /** The longest of these in the last minute, in nanoseconds; 0 when there was none. */
   public long maxProcessingNanos() {
-    long max = 0;
-    for (HostedReplica part : parts) {
-      max = Math.max(max, part.meters.maxNanos(part.loop.now()));
-    }
-    return max;
+    return parts.stream().mapToLong(part -> part.meters.maxNanos(part.loop.now())).max().orElse(0);
   }
 
   /** Takes a sample of how many slots are in use; to be called at a steady rate. */
@@ -567,6 +563,18 @@ public final class Replica extends ServedReplica {
     return utilization.share(nanoClock.getAsLong());
   }
 
+  /** Has its handlers tell of themselves, unless they do already. */
+  public void sampleStats() {
+    if (hooks.tellsStats() && isServing()) {
+      stats.sample(limits().statsTimeoutNanos());
+    }
+  }
+
+  /** What its handlers tell of themselves for autoscaling; null when they tell nothing. */
+  public @Nullable AutoscalingStats stats() {
+    return hooks.tellsStats() ? stats : null;
+  }
+
   /** The most ended attempts and tokens its ledger remembers. */
   public int maxRemembered() {
     return ledgerLimits.rememberedMax();
@@ -579,7 +587,7 @@ public final class Replica extends ServedReplica {
 
   /** Whether it gave nothing but failures of late. */
   public boolean suspect() {
-    return passive.isSuspect();
+    return passive.suspect;
   }
 
   /** Health checks that failed, the ones that took too long included. */

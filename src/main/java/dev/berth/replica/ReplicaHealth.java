@@ -1,6 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.metrics.LatencyBuckets;
+import dev.berth.replica.hooks.UserCall;
 import dev.berth.replica.log.FailureLog;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -13,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * a thread that may block. Any thread.
  */
 final class ReplicaHealth {
+  private static final String LATE = "checkHealth: not in time (expected: within its timeout)";
+
   final HealthWatch watch;
   private final ReplicaHooks hooks;
   private final Executor threads;
@@ -20,7 +23,8 @@ final class ReplicaHealth {
   private final FailureLog failures;
   private final Runnable changed; // an outcome is known, or its time runs from now on
   final LatencyBuckets latencies = new LatencyBuckets(); // one check at a time writes
-  private volatile @Nullable Check underWay;
+  private final UserCall call = new UserCall();
+  private volatile boolean underWay;
 
   /**
    * @param changed told when a check begins on a thread, and after each outcome
@@ -45,17 +49,12 @@ final class ReplicaHealth {
    *
    * @throws TimeoutException when it took too long, whatever it came to
    */
-  void checkFirst() throws Exception {
+  void checkFirst() throws Throwable {
     watch.start(nanoClock.getAsLong());
-    Check check = new Check();
-    underWay = check;
-    check.run();
-    if (check.failure instanceof Exception failed) {
-      throw failed;
-    } else if (check.failure instanceof Error failed) {
-      throw failed;
-    } else if (!check.passed) {
-      throw new TimeoutException("checkHealth: not in time (expected: within its timeout)");
+    underWay = true;
+    Throwable failure = check();
+    if (failure != null) {
+      throw failure;
     }
   }
 
@@ -65,7 +64,7 @@ final class ReplicaHealth {
    * @param serving whether a check may start
    */
   void tick(boolean serving) {
-    if (!serving && underWay == null) {
+    if (!serving && !underWay) {
       return;
     }
     switch (watch.due(nanoClock.getAsLong())) {
@@ -77,10 +76,7 @@ final class ReplicaHealth {
         }
       }
       case INTERRUPT -> {
-        Check hanging = underWay;
-        if (hanging != null) {
-          hanging.interrupt();
-        }
+        call.interrupt();
         changed.run();
       }
       case WAIT_ON -> changed.run();
@@ -89,64 +85,45 @@ final class ReplicaHealth {
   }
 
   private void start() {
-    Check check = new Check();
-    underWay = check;
+    underWay = true;
     if (!hooks.checkHealthDoesSomething()) {
-      check.run(); // no user code: no thread is needed
+      check(); // no user code: no thread is needed
       return;
     }
     try {
-      threads.execute(check);
+      threads.execute(this::check);
     } catch (RejectedExecutionException stopping) {
-      underWay = null;
+      underWay = false;
       watch.skipped();
     }
   }
 
   /** Whether a check runs now. */
   boolean underWay() {
-    return underWay != null;
+    return underWay;
   }
 
-  /** One check. Its thread is interrupted while it runs user code, and at no other time. */
-  private final class Check implements Runnable {
-    private @Nullable Thread thread; // under the lock, while user code runs
-    @Nullable Throwable failure;
-    boolean passed;
-
-    @Override
-    public void run() {
-      long began = nanoClock.getAsLong();
-      synchronized (this) {
-        thread = Thread.currentThread();
-      }
-      watch.begun(began);
-      changed.run();
-      Throwable thrown = null;
-      try {
-        hooks.checkHealth();
-      } catch (Throwable user) { // user code
-        thrown = user;
-      }
-      synchronized (this) {
-        thread = null;
-      }
-      Thread.interrupted(); // whatever interrupted this check is over with it
-      long now = nanoClock.getAsLong();
-      latencies.add(now - began);
-      failure = thrown;
-      underWay = null;
-      passed = watch.finished(thrown == null, now);
-      if (thrown != null) {
-        failures.add("health check failed", thrown);
-      }
-      changed.run();
+  /**
+   * @return what the check threw, or that it was not in time; null when it passed
+   */
+  private @Nullable Throwable check() {
+    long began = nanoClock.getAsLong();
+    Throwable thrown =
+        call.run(
+            began,
+            () -> {
+              watch.begun(began);
+              changed.run();
+              hooks.checkHealth();
+            });
+    long now = nanoClock.getAsLong();
+    latencies.add(now - began);
+    underWay = false;
+    boolean passed = watch.finished(thrown == null, now);
+    if (thrown != null) {
+      failures.add("health check failed", thrown);
     }
-
-    synchronized void interrupt() {
-      if (thread != null) {
-        thread.interrupt();
-      }
-    }
+    changed.run();
+    return thrown != null || passed ? thrown : new TimeoutException(LATE);
   }
 }

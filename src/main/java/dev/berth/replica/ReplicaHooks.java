@@ -1,8 +1,11 @@
 package dev.berth.replica;
 
 import dev.berth.api.ReplicaHandler;
+import dev.berth.replica.hooks.UnderLoader;
+import dev.berth.replica.hooks.UserCall;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -20,22 +23,21 @@ final class ReplicaHooks {
   }
 
   private final List<ReplicaHandler> handlers = new CopyOnWriteArrayList<>();
-  private final Object stopLock = new Object();
-  private @Nullable Thread stopping; // under the lock, while it runs user code
-  private long interruptNanos; // when it is interrupted, under the lock
-  private volatile boolean stopBegan;
+  private final UserCall stop = new UserCall();
+  private int stopInterrupts; // of who looks after the replica alone
   private volatile boolean checked; // one of them has a hook of its own for its health
+  private volatile boolean tellsStats; // or tells something of itself
 
   /** A handler was made; what follows concerns it too. */
   void add(ReplicaHandler handler) {
     handlers.add(handler);
-    checked |= checksItself(handler);
+    checked |= has(handler, "checkHealth");
+    tellsStats |= has(handler, "recordAutoscalingStats");
   }
 
-  private static boolean checksItself(ReplicaHandler handler) {
+  private static boolean has(ReplicaHandler handler, String hook) {
     try {
-      return handler.getClass().getMethod("checkHealth").getDeclaringClass()
-          != ReplicaHandler.class;
+      return handler.getClass().getMethod(hook).getDeclaringClass() != ReplicaHandler.class;
     } catch (NoSuchMethodException | LinkageError strange) {
       return true; // then it is called, whatever it is
     }
@@ -46,46 +48,57 @@ final class ReplicaHooks {
     return checked;
   }
 
-  void start() throws Exception {
+  /** Whether they tell anything of themselves. */
+  boolean tellsStats() {
+    return tellsStats;
+  }
+
+  void start() throws Throwable {
     each(ReplicaHandler::start, false);
   }
 
-  void reconfigure(Map<String, Object> userConfig) throws Exception {
+  void reconfigure(Map<String, Object> userConfig) throws Throwable {
     each(handler -> handler.reconfigure(userConfig), false);
   }
 
-  void checkHealth() throws Exception {
+  void checkHealth() throws Throwable {
     each(ReplicaHandler::checkHealth, false);
   }
 
-  /** Stops every handler, whatever one of them throws, and lets go of them. */
-  void stop(long nowNanos) throws Exception {
-    synchronized (stopLock) {
-      stopping = Thread.currentThread();
-      interruptNanos = nowNanos + STOP_HOOK_NANOS;
-    }
-    stopBegan = true;
-    try {
-      each(ReplicaHandler::stop, true);
-    } finally {
-      handlers.clear();
-      synchronized (stopLock) {
-        stopping = null;
-      }
-      Thread.interrupted(); // whatever interrupted this is over with it
-    }
+  /** What they tell of themselves, added up; waits for what is not known yet. */
+  Map<String, Double> recordAutoscalingStats() throws Throwable {
+    Map<String, Double> sums = new TreeMap<>();
+    each(
+        handler ->
+            handler
+                .recordAutoscalingStats()
+                .toCompletionStage()
+                .toCompletableFuture()
+                .get()
+                .forEach((name, figure) -> sums.merge(name, figure.doubleValue(), Double::sum)),
+        false);
+    return sums;
+  }
+
+  /**
+   * Stops every handler, whatever one of them throws, and lets go of them.
+   *
+   * @return what the first of them threw
+   */
+  @Nullable Throwable stop(long nowNanos) {
+    Throwable thrown = stop.run(nowNanos, () -> each(ReplicaHandler::stop, true));
+    handlers.clear();
+    return thrown;
   }
 
   /** Whether they were told to stop, and not only wait for a thread that tells them. */
   boolean stopBegan() {
-    return stopBegan;
+    return stop.beganNanos() != null;
   }
 
   /** Whether one of them is being stopped now. */
   boolean isStopping() {
-    synchronized (stopLock) {
-      return stopping != null;
-    }
+    return stop.thread() != null;
   }
 
   /**
@@ -95,14 +108,12 @@ final class ReplicaHooks {
    * @return whether it was interrupted now
    */
   boolean interruptLateStop(long nowNanos) {
-    synchronized (stopLock) {
-      if (stopping == null || nowNanos - interruptNanos < 0) {
-        return false;
-      }
-      interruptNanos = nowNanos + STOP_HOOK_NANOS;
-      stopping.interrupt();
-      return true;
+    boolean late = stop.isLate(STOP_HOOK_NANOS * (stopInterrupts + 1), nowNanos);
+    if (late) {
+      stopInterrupts++;
+      stop.interrupt();
     }
+    return late;
   }
 
   /**
@@ -110,7 +121,7 @@ final class ReplicaHooks {
    *
    * @param all whether the others are called all the same; what they throw is added
    */
-  private void each(Hook hook, boolean all) throws Exception {
+  private void each(Hook hook, boolean all) throws Throwable {
     Throwable first = null;
     for (ReplicaHandler handler : handlers) {
       try {
@@ -130,10 +141,8 @@ final class ReplicaHooks {
         }
       }
     }
-    if (first instanceof Exception failed) {
-      throw failed;
-    } else if (first instanceof Error failed) {
-      throw failed;
+    if (first != null) {
+      throw first;
     }
   }
 }

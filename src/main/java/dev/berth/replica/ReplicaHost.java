@@ -9,10 +9,10 @@ import dev.berth.protocol.port.Slots;
 import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.replica.slots.SlotLedger;
 import io.vertx.core.Future;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -152,13 +152,10 @@ public final class ReplicaHost implements ReplicaDirectory {
 
   /** Those that started and have not stopped, and stopped ones whose slots are not all back. */
   public List<Replica> replicas() {
-    List<Replica> all = new ArrayList<>();
-    for (Replica replica : replicas) {
-      if (replica != null && replica.isOfInterest()) {
-        all.add(replica);
-      }
-    }
-    return all;
+    return Arrays.stream(replicas)
+        .flatMap(Stream::ofNullable)
+        .filter(Replica::isOfInterest)
+        .toList();
   }
 
   /**

@@ -17,6 +17,8 @@ import java.time.Duration;
  * @param offerTtlNanos how long a slot is held for a router it was offered to; default 250 ms
  * @param maxBufferedBodyBytes what is gathered of a body for a handler that takes it whole ({@code
  *     max_buffered_body_bytes}); default 4 MiB
+ * @param statsTimeoutNanos how long handlers may take to tell of themselves ({@code
+ *     record_autoscaling_stats_timeout_ms}); default 10 s
  */
 public record ReplicaLimits(
     long cancelGraceNanos,
@@ -25,7 +27,8 @@ public record ReplicaLimits(
     long streamIdleTimeoutNanos,
     int refusedRouters,
     long offerTtlNanos,
-    int maxBufferedBodyBytes) {
+    int maxBufferedBodyBytes,
+    long statsTimeoutNanos) {
   /** The defaults above. */
   public static final ReplicaLimits DEFAULTS =
       new ReplicaLimits(
@@ -35,17 +38,8 @@ public record ReplicaLimits(
           Duration.ofSeconds(60).toNanos(),
           256,
           Duration.ofMillis(250).toNanos(),
-          4 << 20);
-
-  public ReplicaLimits {
-    require("cancelGraceNanos", cancelGraceNanos, 0);
-    require("maxZombieRequests", maxZombieRequests, 0);
-    require("streamBufferBytes", streamBufferBytes, 1);
-    require("streamIdleTimeoutNanos", streamIdleTimeoutNanos, 1);
-    require("refusedRouters", refusedRouters, 0);
-    require("offerTtlNanos", offerTtlNanos, 1);
-    require("maxBufferedBodyBytes", maxBufferedBodyBytes, 0);
-  }
+          4 << 20,
+          Duration.ofSeconds(10).toNanos());
 
   /** These, but for what a deployment says of itself. */
   public ReplicaLimits withOwn(long cancelGrace, int maxZombies, int maxBufferedBody) {
@@ -56,12 +50,7 @@ public record ReplicaLimits(
         streamIdleTimeoutNanos,
         refusedRouters,
         offerTtlNanos,
-        maxBufferedBody);
-  }
-
-  private static void require(String name, long value, long least) {
-    if (value < least) {
-      throw new IllegalArgumentException(name + ": " + value + " (expected: >= " + least + ")");
-    }
+        maxBufferedBody,
+        statsTimeoutNanos);
   }
 }

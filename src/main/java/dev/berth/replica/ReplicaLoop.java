@@ -173,10 +173,7 @@ public final class ReplicaLoop {
     if (refusal == Refusal.REVOKED) {
       duplicates.increment();
     } else if (refusal != null) {
-      refuse(message.source(), message.callId(), refusal, host.replica.load());
-      if (refusal == Refusal.FULL) {
-        note(host, message.source(), message.target());
-      }
+      refuse(host, refusal, message.source(), message.callId(), message.target());
     }
   }
 
@@ -243,8 +240,7 @@ public final class ReplicaLoop {
   }
 
   private void onCredit(StreamCredit message) {
-    RouterPeer peer = knownPeer(message.source());
-    Invocation invocation = peer == null ? null : peer.find(message.callId());
+    Invocation invocation = running(message.source(), message.callId());
     if (invocation != null) {
       ports.loop().worksFor(invocation);
       invocation.credit(message.limit());
@@ -252,8 +248,7 @@ public final class ReplicaLoop {
   }
 
   private void onFrame(RequestFrame message) {
-    RouterPeer peer = knownPeer(message.source());
-    Invocation invocation = peer == null ? null : peer.find(message.callId());
+    Invocation invocation = running(message.source(), message.callId());
     if (invocation != null) { // else it is over, and its sender will learn it
       ports.loop().worksFor(invocation);
       invocation.requestFrame(message);
@@ -261,8 +256,7 @@ public final class ReplicaLoop {
   }
 
   private void onCancel(CancelCall message) {
-    RouterPeer peer = knownPeer(message.source());
-    Invocation invocation = peer == null ? null : peer.find(message.callId());
+    Invocation invocation = running(message.source(), message.callId());
     if (invocation != null) {
       if (message.timedOut()) { // the router's clock was a tick ahead
         invocation.outOfTime();
@@ -288,25 +282,21 @@ public final class ReplicaLoop {
     Slots slots = host.replica.slots();
     Slots.Reservation reservation =
         slots.reserve(message.attempt(), millisToNanos(Math.max(0, message.ttlMs())));
-    if (reservation instanceof Slots.Reservation.Granted granted) {
-      SlotLease lease = granted.lease();
-      long ttlNanos = Math.max(0, lease.deadlineNanos() - ports.nanoClock().getAsLong());
-      send(
-          message.source(),
-          new SlotReserved(
-              message.callId(),
-              message.attempt(),
-              message.target(),
-              lease.token(),
-              TimeUnit.NANOSECONDS.toMillis(ttlNanos),
-              slots.load()));
+    if (reservation instanceof Slots.Reservation.Refused refused) {
+      refuse(host, refused.reason(), message.source(), message.callId(), message.target());
       return;
     }
-    Refusal reason = ((Slots.Reservation.Refused) reservation).reason();
-    refuse(message.source(), message.callId(), reason, slots.load());
-    if (reason == Refusal.FULL) {
-      note(host, message.source(), message.target());
-    }
+    SlotLease lease = ((Slots.Reservation.Granted) reservation).lease();
+    long ttlNanos = Math.max(0, lease.deadlineNanos() - ports.nanoClock().getAsLong());
+    send(
+        message.source(),
+        new SlotReserved(
+            message.callId(),
+            message.attempt(),
+            message.target(),
+            lease.token(),
+            TimeUnit.NANOSECONDS.toMillis(ttlNanos),
+            slots.load()));
   }
 
   private void onRelease(ReleaseSlot message) {
@@ -341,9 +331,11 @@ public final class ReplicaLoop {
             slots.load()));
   }
 
-  private void note(HostedReplica host, RouterAddress router, ReplicaAddress target) {
-    if (!node.equals(router.node())) { // our own routers are told by the slots themselves
-      host.replica.refused.note(host.replica.slots(), router, target);
+  private void refuse(
+      HostedReplica host, Refusal reason, RouterAddress to, long callId, ReplicaAddress target) {
+    refuse(to, callId, reason, host.replica.load());
+    if (reason == Refusal.FULL && !node.equals(to.node())) { // our own are told by the slots
+      host.replica.refused.note(host.replica.slots(), to, target);
     }
   }
 
@@ -363,6 +355,11 @@ public final class ReplicaLoop {
     return host == null || host.replica.epoch() == target.epoch()
         ? Refusal.UNKNOWN_REPLICA
         : Refusal.FOREIGN_EPOCH;
+  }
+
+  private @Nullable Invocation running(RouterAddress source, long callId) {
+    RouterPeer peer = knownPeer(source);
+    return peer == null ? null : peer.find(callId);
   }
 
   private @Nullable RouterPeer knownPeer(RouterAddress source) {

@@ -7,6 +7,8 @@ import dev.berth.api.ReplicaContext;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.api.ReplicaMeters;
 import dev.berth.protocol.port.InstancePorts;
+import dev.berth.replica.hooks.HookThreads;
+import dev.berth.replica.hooks.UserCall;
 import io.vertx.core.Promise;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -52,14 +54,10 @@ final class ReplicaStart {
   /** Completes when no user code runs for it any more; it does not fail. */
   final Promise<Void> over = Promise.promise();
 
+  private final UserCall call = new UserCall(); // of all its hooks but those that stop it
   private @Nullable HandlerThreads workers; // of blocking handlers
   private volatile String doing = "being made";
   private volatile Runnable takeBack = () -> {};
-
-  // Under the lock.
-  private boolean abandoned;
-  private @Nullable Thread thread; // while user code runs
-  private @Nullable Long beganNanos; // once there was a thread for it
 
   // The host's tick alone.
   private final long queuedNanos;
@@ -97,16 +95,23 @@ final class ReplicaStart {
   }
 
   private void work() {
-    List<HostedReplica> parts;
-    try {
-      parts = run();
-    } catch (Throwable thrown) { // user code
-      fail(thrown);
+    List<HostedReplica> parts = new ArrayList<>(seats.size());
+    Throwable thrown = call.run(nanoClock.getAsLong(), () -> make(parts));
+    if (thrown == null) {
       over.tryComplete();
+      replica.begin(parts, workers, running);
       return;
     }
+    doing = "in stop";
+    Throwable second = replica.hooks.stop(nanoClock.getAsLong());
+    if (second != null && second != thrown) { // no exception suppresses itself
+      thrown.addSuppressed(second);
+    }
+    if (workers != null) {
+      workers.stop();
+    }
+    fail(thrown);
     over.tryComplete();
-    replica.begin(parts, workers, running);
   }
 
   private void fail(Throwable why) {
@@ -114,75 +119,23 @@ final class ReplicaStart {
     seats.get(0).loop().execute(() -> running.tryFail(why));
   }
 
-  /**
-   * Runs user code until the replica can take requests.
-   *
-   * @throws Throwable what user code threw, or {@link CancellationException} when nobody waits for
-   *     it any more; what it had made is stopped
-   */
-  private List<HostedReplica> run() throws Throwable {
-    begin();
+  /** Runs user code until the replica can take requests, or nobody waits for it any more. */
+  private void make(List<HostedReplica> parts) throws Throwable {
     replica.lookSoon(); // its time runs
-    try {
-      List<HostedReplica> parts = new ArrayList<>(seats.size());
-      for (ReplicaSeat seat : seats) {
-        parts.add(part(seat));
-        requireWanted();
-      }
-      doing = "in start";
-      replica.hooks.start();
-      requireWanted();
-      if (!spec.userConfig().isEmpty()) {
-        doing = "in reconfigure";
-        replica.hooks.reconfigure(spec.userConfig());
-        requireWanted();
-      }
-      doing = "in checkHealth";
-      replica.health.checkFirst();
-      end(true);
-      return parts;
-    } catch (Throwable thrown) { // user code
-      end(false);
-      doing = "in stop";
-      try {
-        replica.hooks.stop(nanoClock.getAsLong());
-      } catch (Throwable second) {
-        if (second != thrown) { // the same one for all, and no exception suppresses itself
-          thrown.addSuppressed(second);
-        }
-      }
-      if (workers != null) {
-        workers.stop();
-      }
-      throw thrown;
+    for (ReplicaSeat seat : seats) {
+      parts.add(part(seat));
+      call.requireWanted();
     }
-  }
-
-  private synchronized void begin() {
-    requireWanted();
-    thread = Thread.currentThread();
-    beganNanos = nanoClock.getAsLong();
-  }
-
-  private synchronized void requireWanted() {
-    if (abandoned) {
-      throw new CancellationException("replica " + spec.replicaId() + ": told to stop");
+    doing = "in start";
+    replica.hooks.start();
+    call.requireWanted();
+    if (!spec.userConfig().isEmpty()) {
+      doing = "in reconfigure";
+      replica.hooks.reconfigure(spec.userConfig());
+      call.requireWanted();
     }
-  }
-
-  /**
-   * No hook that begins it runs from now on.
-   *
-   * @param well that it ends well, unless it was abandoned meanwhile
-   */
-  private void end(boolean well) {
-    synchronized (this) {
-      if (well) {
-        requireWanted();
-      }
-      thread = null;
-    }
-    Thread.interrupted(); // whatever interrupted the start is over with it
+    doing = "in checkHealth";
+    replica.health.checkFirst();
   }
 
   /**
@@ -190,15 +143,7 @@ final class ReplicaStart {
    * no thread yet has failed.
    */
   void abandon() {
-    boolean waits;
-    synchronized (this) {
-      waits = beganNanos == null && !abandoned;
-      abandoned = true;
-      if (thread != null) {
-        thread.interrupt();
-      }
-    }
-    if (waits) {
+    if (call.end()) {
       takeBack.run();
       fail(new CancellationException("replica " + spec.replicaId() + ": told to stop"));
       over.tryComplete();
@@ -249,10 +194,7 @@ final class ReplicaStart {
    */
   long tick() {
     long now = nanoClock.getAsLong();
-    Long began;
-    synchronized (this) {
-      began = beganNanos;
-    }
+    Long began = call.beganNanos();
     if (began == null) {
       if (now - queuedNanos >= LOOK_NANOS) {
         sayThatItWaits(now);
@@ -275,7 +217,7 @@ final class ReplicaStart {
     }
     long left = began + timeout - now;
     if (left <= 0) {
-      giveUp(timeout);
+      giveUp(timeout, now);
     }
     return now + (left > 0 ? Math.min(left, LOOK_NANOS) : LOOK_NANOS);
   }
@@ -300,21 +242,18 @@ final class ReplicaStart {
   }
 
   /** It has failed, whatever becomes of the hook that runs, which is interrupted. */
-  private synchronized void giveUp(long timeout) {
-    if (thread == null || abandoned) {
-      return;
+  private void giveUp(long timeout, long now) {
+    synchronized (call) { // so that it does not end well meanwhile
+      Thread thread = call.thread();
+      if (thread != null && call.isLate(timeout, now)) {
+        TimeoutException late =
+            new TimeoutException(
+                "start: not done in %s s (expected: an end within replica_start_timeout_s), its handler: %s, %s"
+                    .formatted(timeout / 1e9, doing, StackText.of(thread.getStackTrace())));
+        seats.get(0).loop().execute(() -> running.tryFail(late)); // before what the interrupt makes
+        call.end();
+      }
     }
-    abandoned = true;
-    TimeoutException late =
-        new TimeoutException(
-            "start: not done in "
-                + timeout / 1e9
-                + " s (expected: an end within replica_start_timeout_s), its handler: "
-                + doing
-                + ", "
-                + StackText.of(thread.getStackTrace()));
-    seats.get(0).loop().execute(() -> running.tryFail(late)); // before what the interrupt makes
-    thread.interrupt();
   }
 
   /** What a factory is told. */

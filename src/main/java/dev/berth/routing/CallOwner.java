@@ -3,7 +3,9 @@ package dev.berth.routing;
 import dev.berth.api.BerthException;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.routing.explain.RequestRecorder;
+import dev.berth.routing.ranking.KeyHash;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +29,14 @@ public interface CallOwner {
     return "";
   }
 
+  /**
+   * Equal for requests that should meet the same replica, as {@link ReplicaRanker.Asker#key} says;
+   * asked for each decision of a ranker that wants to know, by any thread while the request waits.
+   */
+  default long routingKey() {
+    return KeyHash.of(sessionId());
+  }
+
   /** When the request arrived, on the loop's clock. */
   long arrivedNanos();
 
@@ -41,6 +51,11 @@ public interface CallOwner {
   /** Writes down what befalls the request, when it is explained; asked once. */
   default @Nullable RequestRecorder explaining() {
     return null;
+  }
+
+  /** Whether it may wait where no slot is free at once; else it is refused. */
+  default boolean waits() {
+    return true;
   }
 
   // --- told ---

@@ -13,6 +13,7 @@ import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.ExplainedParent;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.explain.SeenCandidates;
+import dev.berth.routing.ranking.CurrentRanker;
 import dev.berth.routing.slots.BlockedLoops;
 import dev.berth.routing.slots.Grant;
 import dev.berth.routing.slots.InstanceBounds;
@@ -63,7 +64,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   private final List<LatencyBuckets> dispatchGaps; // likewise
   final WaiterQueue queue;
   private final LegGate legGate;
-  final Pick pick;
+  private final CurrentRanker ranker;
   private final ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking(); // the pump's own
   private final RandomGenerator pumpRandom;
   volatile ReplicaSet replicas;
@@ -75,7 +76,7 @@ public final class DeploymentRouter implements HandleMetricSource {
       Routers routers,
       DeploymentId deployment,
       RouterSettings settings,
-      ReplicaRanker ranker,
+      ReplicaRanker usual,
       RandomGenerator pumpRandom) {
     this.routers = routers;
     this.deployment = deployment;
@@ -84,9 +85,9 @@ public final class DeploymentRouter implements HandleMetricSource {
     this.blocked = routers.blocked;
     this.queue = new WaiterQueue(this::grantFor, blocked);
     this.legGate = new LegGate(bounds);
-    this.pick = new Pick(ranker);
+    this.ranker = new CurrentRanker(usual, this::publishAgain);
     this.pumpRandom = pumpRandom;
-    this.replicas = ReplicaSet.empty(blocked);
+    this.replicas = ReplicaSet.empty(blocked, usual);
     this.fulfillmentTimes = LatencyBuckets.forEach(routers.loops());
     this.dispatchGaps = LatencyBuckets.forEach(routers.loops());
   }
@@ -128,13 +129,6 @@ public final class DeploymentRouter implements HandleMetricSource {
     return call;
   }
 
-  /** A choose of a replica, holding a slot there. Any thread; it starts on its loop. */
-  public RoutedChoice newChoice(
-      RouterLoop loop, Leg leg, long deadlineNanos, boolean waits, SelectionObserver observer) {
-    long ttl = Math.min(leg.ttlNanos(), settings.maxReservationTtlNanos());
-    return new RoutedChoice(leg, loop, deadlineNanos, ttl, waits, observer);
-  }
-
   /** Writes down what befalls a request that came in by HTTP, from when it arrived. */
   public RequestRecorder explained(
       RouterLoop loop, String requestId, String request, long arrivedNanos) {
@@ -164,7 +158,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   private Supplier<SeenCandidates> unranked(RouterLoop loop) {
-    return () -> SeenCandidates.of(replicas, loop.index(), pick.ranker(), null);
+    return () -> SeenCandidates.of(replicas, loop.index(), null, 0);
   }
 
   /** A slot for one who finds nobody waiting; null when there is none. On its loop. */
@@ -172,9 +166,9 @@ public final class DeploymentRouter implements HandleMetricSource {
     ReplicaSet set = replicas;
     RouterLoop loop = request.loop;
     RandomGenerator random = loop.ports.random();
-    pick.rank(set, loop.index(), loop.ranking, random);
+    Pick.rank(set, request, loop.ranking, random);
     if (request.recorder != null) {
-      request.recorder.ranked(set, pick.ranker(), loop.ranking);
+      request.recorder.ranked(set, loop.ranking, request.keyed ? request.key() : 0);
     }
     return Pick.from(set, loop.ranking, request, request.holdAtOnce(), random);
   }
@@ -185,7 +179,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     if (!set.available || owner.hopeless()) {
       return Grant.UNAVAILABLE;
     }
-    pick.rank(set, owner.loopIndex(), pumpRanking, pumpRandom);
+    Pick.rank(set, owner, pumpRanking, pumpRandom);
     return Pick.from(set, pumpRanking, owner, owner.holdNanos(), pumpRandom);
   }
 
@@ -241,6 +235,11 @@ public final class DeploymentRouter implements HandleMetricSource {
     return Arrays.stream(replicas.all).anyMatch(RoutedReplica::routable);
   }
 
+  /** Whether nobody waits and one slot more is free than the one that is asked for, as of now. */
+  public boolean hasSpareSlot() {
+    return !queue.hasTakers() && replicas.hasFree(2);
+  }
+
   /**
    * A body of at most so many bytes is of no use to a replica before it is whole; 0 when some take
    * bodies as they arrive, or none is known.
@@ -264,9 +263,7 @@ public final class DeploymentRouter implements HandleMetricSource {
       return;
     }
     Map<ReplicaAddress, RoutedReplica> before = new HashMap<>();
-    for (RoutedReplica replica : current.all) {
-      before.put(replica.info.address(), replica);
-    }
+    List.of(current.all).forEach(replica -> before.put(replica.info.address(), replica));
     List<RoutedReplica> next = new ArrayList<>(snapshot.replicas().size());
     for (RoutingSnapshot.Route route : snapshot.replicas()) {
       RoutedReplica known = before.remove(route.replica().address());
@@ -290,10 +287,10 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   private void publish(
       RoutingSnapshot.Version version, boolean available, List<RoutedReplica> next) {
-    ReplicaSet set = new ReplicaSet(version, available, next, blocked, routers.zone);
-    for (RoutedReplica replica : next) {
-      replica.avoid(set.avoiding && replica.isOn(blocked));
-    }
+    ReplicaRanker ranks = ranker.now();
+    next.forEach(replica -> replica.rankedBy(ranks));
+    ReplicaSet set = new ReplicaSet(version, available, next, blocked, routers.zone, ranks);
+    next.forEach(replica -> replica.avoid(set.avoiding && replica.isOn(blocked)));
     replicas = set;
     routers.calls(this, set.anyRemote());
     queue.pump();
@@ -322,17 +319,19 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   /** Its deployment is gone for good: no snapshot is newer than this. */
   synchronized void retire() {
-    for (RoutedReplica replica : replicas.all) {
-      leave(replica);
-    }
+    List.of(replicas.all).forEach(this::leave);
     publish(RoutingSnapshot.Version.LAST, false, List.of());
   }
 
   /** A loop blocks, or runs again: who is eligible changes, and who is passed over. */
-  synchronized void loopsChanged() {
+  void loopsChanged() {
+    publishAgain();
+    legGate.loopsChanged();
+  }
+
+  private synchronized void publishAgain() {
     ReplicaSet current = replicas;
     publish(current.version, current.available, List.of(current.all));
-    legGate.loopsChanged();
   }
 
   /** What a typed refusal says of its replica, beyond being full. */
@@ -347,8 +346,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   private synchronized void closed(RoutedReplica replica) {
     if (replica.routable()) {
       replica.route(false);
-      ReplicaSet current = replicas;
-      publish(current.version, current.available, List.of(current.all));
+      publishAgain();
     }
   }
 
@@ -465,11 +463,6 @@ public final class DeploymentRouter implements HandleMetricSource {
     return counters.reserved();
   }
 
-  /** Requests accepted. */
-  public long requests() {
-    return counters.requests();
-  }
-
   @Override
   public long begun() {
     return counters.requests();
@@ -480,9 +473,9 @@ public final class DeploymentRouter implements HandleMetricSource {
     return queue.handOffs();
   }
 
-  /** Rankings that threw. */
-  public long rankerFailures() {
-    return pick.rankerFailures();
+  /** Who ranks its replicas. */
+  public CurrentRanker ranker() {
+    return ranker;
   }
 
   /** The version of the snapshot in use. */

@@ -281,10 +281,8 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     if (now == State.CLOSED && parent != null && parent.cancelled()) {
       return new BerthException.Cancelled("the request that chose the replica was cancelled");
     }
-    return new IllegalStateException(
-        "selection: "
-            + (now == State.CLOSED ? "closed" : "already dispatched")
-            + " (expected: one dispatch before close)");
+    String is = now == State.CLOSED ? "closed" : "already dispatched";
+    return new IllegalStateException("selection: " + is + " (expected: one dispatch before close)");
   }
 
   /** A dispatch that did not begin. */

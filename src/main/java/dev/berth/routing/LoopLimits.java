@@ -13,11 +13,4 @@ public record LoopLimits(int pendingRequests, int streamWindowBytes) {
 
   /** The defaults above. */
   public static final LoopLimits DEFAULTS = new LoopLimits(8_192, 256 << 10);
-
-  public LoopLimits {
-    if (streamWindowBytes < MAX_FRAME_BYTES) {
-      throw new IllegalArgumentException(
-          "streamWindowBytes: " + streamWindowBytes + " (expected: >= 65536)");
-    }
-  }
 }

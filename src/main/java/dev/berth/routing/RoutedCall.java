@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.HandlerTime;
@@ -45,6 +46,7 @@ public final class RoutedCall extends SlotRequest {
   private @Nullable InboundStream stream;
   private int firstCredit; // bytes, until they are answered
   private @Nullable StreamWindow window; // while streaming
+  private long sentNanos = UNKNOWN; // while someone is to be told of its answer
 
   /**
    * @param selection whose slot it runs on; null when it is to find one
@@ -84,6 +86,11 @@ public final class RoutedCall extends SlotRequest {
   @Override
   long holdAtOnce() {
     return Grant.RUN;
+  }
+
+  @Override
+  boolean waits() {
+    return owner.waits();
   }
 
   @Override
@@ -164,7 +171,23 @@ public final class RoutedCall extends SlotRequest {
     if (by == Admission.Held.HELD || selection != null) { // else it may still be refused
       tellRouted(to);
     }
+    sentNanos = to.listener() == null ? UNKNOWN : loop.now();
     send(to);
+  }
+
+  /** Tells the ranker how long an answer took, or its absence; once for each sending. */
+  private void answeredBy(@Nullable RoutedReplica from) {
+    ReplicaRanker.Listener listener = sentNanos == UNKNOWN || from == null ? null : from.listener();
+    if (listener != null) {
+      long now = loop.now();
+      listener.answered(now - sentNanos, now);
+      sentNanos = UNKNOWN;
+    }
+  }
+
+  @Override
+  long routingKey() {
+    return owner.routingKey();
   }
 
   @Override
@@ -314,6 +337,7 @@ public final class RoutedCall extends SlotRequest {
   private void responded(BusMessage.CallResponse head) {
     RoutedReplica from = java.util.Objects.requireNonNull(replica);
     tellRouted(from);
+    answeredBy(from);
     if (recorder != null) {
       recorder.answered(head.time(), outgoing != null, head.streamed());
     }
@@ -398,6 +422,7 @@ public final class RoutedCall extends SlotRequest {
 
   /** The replica says that it ended without a response, or that its stream ended short. */
   private void failed(BerthException failure, long load, @Nullable HandlerTime time) {
+    answeredBy(replica);
     if (recorder != null) {
       recorder.answered(time, outgoing != null, false);
     }
@@ -421,6 +446,7 @@ public final class RoutedCall extends SlotRequest {
     if (replica == null || attempt == null) {
       return;
     }
+    answeredBy(replica);
     loop.send(
         replica,
         new BusMessage.CancelCall(

@@ -8,6 +8,7 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.routing.explain.RequestRecorder;
+import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.slots.Grant;
 import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.RoutedReplica;
@@ -84,6 +85,11 @@ public final class RoutedChoice extends SlotRequest {
     }
     select(to, lease, null, null, ttlNanos);
     return true;
+  }
+
+  @Override
+  long routingKey() {
+    return KeyHash.of(leg.sessionId());
   }
 
   @Override

@@ -10,6 +10,7 @@ import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LoopPorts;
 import dev.berth.routing.explain.ExplainLoop;
+import dev.berth.routing.slots.InstanceBounds;
 import dev.berth.routing.slots.RoutedReplica;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -65,6 +66,11 @@ public final class RouterLoop {
 
   int index() {
     return address.loop();
+  }
+
+  /** What all loops of the instance may hold together. */
+  public InstanceBounds bounds() {
+    return routers.bounds();
   }
 
   /** Whether both are of one instance. */

@@ -38,10 +38,4 @@ public record RouterSettings(
           -1,
           Long.MAX_VALUE,
           false);
-
-  public RouterSettings {
-    if (maxQueued < -1 || maxQueued == 0) {
-      throw new IllegalArgumentException("maxQueued: " + maxQueued + " (expected: -1 or >= 1)");
-    }
-  }
 }

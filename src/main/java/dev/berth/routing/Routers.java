@@ -48,7 +48,7 @@ public final class Routers {
   final ExplainPorts explain;
   private final RouterLoop[] loops;
   final BlockedLoops blocked;
-  private final ReplicaRanker ranker = new PowerOfTwoRanker();
+  private final ReplicaRanker usual = new PowerOfTwoRanker();
   private final RandomGenerator random; // of loop 0's tick, and the seed of the pumps'
   private final ConcurrentHashMap<DeploymentId, DeploymentRouter> byDeployment =
       new ConcurrentHashMap<>();
@@ -110,7 +110,7 @@ public final class Routers {
             deployment,
             id ->
                 new DeploymentRouter(
-                    this, id, settings, ranker, new java.util.SplittableRandom(seed())));
+                    this, id, settings, usual, new java.util.SplittableRandom(seed())));
     watch.made.accept(deployment);
     return made;
   }

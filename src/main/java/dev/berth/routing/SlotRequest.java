@@ -42,6 +42,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   @Nullable Grant grant; // written by the pump, read by the task it posts
   @Nullable RequestRecorder recorder; // when it is explained
   boolean done;
+  boolean keyed; // the ranker asked for its key
   private @Nullable Runnable leaveParent; // withdraws our cancel from the request we are within
 
   // While SENT.
@@ -90,6 +91,8 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
 
   /** Bytes held while waiting. */
   abstract int queuedBytes();
+
+  abstract long routingKey();
 
   /** Whether it waits where no slot is free; else it is refused. */
   boolean waits() {
@@ -175,6 +178,12 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     if (callDeadlineNanos != NO_DEADLINE) {
       loop.ring().schedule(this, callDeadlineNanos);
     }
+  }
+
+  @Override
+  public final long key() {
+    keyed = true;
+    return routingKey();
   }
 
   private void enqueue() {
@@ -434,7 +443,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       return;
     }
     if (waiter != null) {
-      router.queue.cancel(waiter); // or a grant is on its way, which then goes back
+      router.queue.leave(waiter); // or a grant is on its way, which then goes back
     }
     end(cancelled(), true);
   }
@@ -445,7 +454,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       return;
     }
     boolean callOver = callDeadlineNanos != NO_DEADLINE && callDeadlineNanos - now <= 0;
-    if (waiter != null && !router.queue.expire(waiter) && !callOver) {
+    if (waiter != null && !router.queue.leave(waiter) && !callOver) {
       return; // its slot is on its way
     }
     if (callOver) {

@@ -20,8 +20,10 @@ import dev.berth.metrics.MetricsPusher.Rhythm;
 import dev.berth.metrics.Registration;
 import dev.berth.node.DataPlane;
 import dev.berth.node.InstanceLimits;
+import dev.berth.node.InstanceRankers;
 import dev.berth.node.InstanceReplicas;
 import dev.berth.node.InstanceRouters;
+import dev.berth.node.ReplicaSource;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.ReplicaPhase;
@@ -55,7 +57,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class TestInstance {
   private static final String NODE = "test";
-  private static final Registration NOT_SHOWN = () -> {};
   private static final long SWEEP_NANOS = 100_000_000; // as often as the server sweeps
 
   /** How long, of real time, before a hook that called something is taken to wait for it. */
@@ -131,9 +132,6 @@ final class TestInstance {
     pusher =
         new MetricsPusher(NODE, 1, rhythm, rhythm, MetricsPusher.DEFAULT_MAX_REPORT_BYTES, time);
     pusher.onSignal(() -> control.execute(() -> push(pusher.signalBatch())));
-    deployments =
-        new InstanceRouters(
-            plane.routers(), options.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(), this::show);
     builds =
         new Builds(
             threads,
@@ -141,13 +139,19 @@ final class TestInstance {
             (application, revision) -> null, // all are built by the test
             this::tell,
             code -> {});
-    policies = new Policies(threads, control, builds, this::tell);
+    deployments =
+        new InstanceRouters(
+            plane.routers(),
+            new InstanceRankers(threads, control, builds, time),
+            options.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
+            this::show);
+    policies = new Policies(threads, control, builds, this::tell, time);
     replicas =
         new InstanceReplicas(
             plane,
             deployments,
             builds,
-            shown -> NOT_SHOWN,
+            this::show,
             control,
             new AtomicLong(random.nextLong(1L << 32))::incrementAndGet,
             this::tell) {
@@ -172,6 +176,11 @@ final class TestInstance {
   private Registration show(DeploymentRouter router) {
     router.whenWanted(() -> pusher.signal(router.deployment()));
     return pusher.register(router);
+  }
+
+  private Registration show(Replica replica) {
+    return pusher.registerReplica(
+        new ReplicaSource(replica, deployments.router(replica.deployment())));
   }
 
   /** Tells the controller of the handles, as the server does each push interval. */
@@ -392,6 +401,7 @@ final class TestInstance {
     control.execute(this::wake);
     if (time.getAsLong() >= nextSample) {
       nextSample = time.getAsLong() + sampleNanos;
+      control.execute(pusher::sampleReplicas);
       control.execute(() -> push(pusher.tick()));
     }
     for (int index = 0; index < serving.size(); index++) {

@@ -176,21 +176,13 @@ final class TestLoops {
   private @Nullable Runnable next() {
     lock.lock();
     try {
-      int ready = 0;
-      for (Loop loop : loops) {
-        ready += loop.tasks.isEmpty() ? 0 : 1;
-      }
-      if (ready == 0) {
+      List<Loop> ready = loops.stream().filter(loop -> !loop.tasks.isEmpty()).toList();
+      if (ready.isEmpty()) {
         return null;
       }
-      int turn = ready == 1 ? 0 : turns.nextInt(ready);
-      for (Loop loop : loops) {
-        if (!loop.tasks.isEmpty() && turn-- == 0) {
-          current = loop;
-          return loop.tasks.poll();
-        }
-      }
-      throw new AssertionError("unreachable");
+      Loop turn = ready.get(ready.size() == 1 ? 0 : turns.nextInt(ready.size()));
+      current = turn;
+      return turn.tasks.poll();
     } finally {
       lock.unlock();
     }

@@ -1,7 +1,7 @@
 package dev.berth.testkit;
 
 import dev.berth.replica.HandlerThreads;
-import dev.berth.replica.HookThreads;
+import dev.berth.replica.hooks.HookThreads;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.LinkedHashSet;

@@ -67,37 +67,26 @@ final class Unsettled {
               + (asked.isEmpty() ? "" : ": " + String.join(", ", asked))
               + (cancelled > 0 ? " (" + cancelled + " cancelled, not settled)" : ""));
     }
-    if (ledger.reserved() > 0) {
-      lines.add(
-          name
-              + count(ledger.reserved(), "slot")
-              + (ledger.reserved() == 1 ? " is" : " are")
-              + " held by selections that were neither dispatched nor closed");
-    }
+    boolean one = ledger.reserved() == 1;
+    String held = " held by selections that were neither dispatched nor closed";
+    add(name, ledger.reserved(), "slot", (one ? " is" : " are") + held);
     if (ledger.audit() == LedgerView.Audit.MISMATCH) {
       lines.add(name + "its slots do not add up: " + ledger);
     }
   }
 
   private void lookAtQueue(DeploymentRouter router) {
-    String name = "deployment " + router.deployment() + ": ";
-    if (router.queued() > 0) {
-      lines.add(
-          name
-              + count(router.queued(), "request")
-              + (router.queued() == 1 ? " waits" : " wait")
-              + " for a slot");
-    }
+    String waits = router.queued() == 1 ? " waits" : " wait";
+    add(nameOf(router), router.queued(), "request", waits + " for a slot");
   }
 
   private void lookAtCounters(DeploymentRouter router) {
-    String name = "deployment " + router.deployment() + ": ";
-    if (router.counters().reserved() > 0) {
-      lines.add(name + count(router.counters().reserved(), "selection") + " open");
-    }
-    if (router.counters().running() > 0) {
-      lines.add(name + count(router.counters().running(), "request") + " without an answer");
-    }
+    add(nameOf(router), router.counters().reserved(), "selection", " open");
+    add(nameOf(router), router.counters().running(), "request", " without an answer");
+  }
+
+  private static String nameOf(DeploymentRouter router) {
+    return "deployment " + router.deployment() + ": ";
   }
 
   private void lookAtLoops() {
@@ -111,10 +100,8 @@ final class Unsettled {
                     count(loop.pendingRequests(), "answer"),
                     count(loop.deadlines(), "deadline")));
       }
-      int invocations = instance.plane.replicas(index).invocations();
-      if (invocations > 0) {
-        lines.add("event loop " + index + ": " + count(invocations, "handler") + " not settled");
-      }
+      long invocations = instance.plane.replicas(index).invocations();
+      add("event loop " + index + ": ", invocations, "handler", " not settled");
     }
   }
 
@@ -124,14 +111,17 @@ final class Unsettled {
           "instance: %s of %s counted as waiting"
               .formatted(count(bounds.queued(), "request"), count(bounds.queuedBytes(), "byte")));
     }
-    if (bounds.streams().bytes() > 0) {
-      lines.add("instance: " + count(bounds.streams().bytes(), "byte") + " of responses under way");
-    }
+    add("instance: ", bounds.streams().bytes(), "byte", " of responses under way");
     long bodies =
         instance.plane.limits().bodies().windows().taken()
             + instance.plane.limits().bodies().gathered().taken();
-    if (bodies > 0) {
-      lines.add("instance: " + count(bodies, "byte") + " of bodies of requests held");
+    add("instance: ", bodies, "byte", " of bodies of requests held");
+  }
+
+  /** A line of so many things, if there are any. */
+  private void add(String where, long number, String what, String state) {
+    if (number > 0) {
+      lines.add(where + count(number, what) + state);
     }
   }
 

@@ -158,6 +158,16 @@ final class FakeCommands implements ControllerCommands {
   }
 
   @Override
+  public Future<Long> split(String application, Map<String, Double> weights) {
+    return carryOut("split " + application + " " + weights).map(4L);
+  }
+
+  @Override
+  public Future<Long> splitEndpoint(String route, Map<String, Double> weights) {
+    return carryOut("split endpoint " + route + " " + weights).map(5L);
+  }
+
+  @Override
   public Future<List<RevisionDetails>> history(String application) {
     return carryOut("history " + application)
         .map(

@@ -14,6 +14,7 @@ import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.DeploymentStatus;
+import dev.berth.protocol.ReplicaDetails;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.ScalingDetails;
 import dev.berth.protocol.ServeDetails;
@@ -43,6 +44,25 @@ class RayDetailsTest {
         new RayDetails(new HttpView(http, () -> 8000, () -> status)).of(serve, source);
     assertThat(RayModels.problems("ServeInstanceDetails", shown)).isEmpty();
     return new JsonObject(shown.encode());
+  }
+
+  private static DeploymentDetails inState(
+      String name,
+      DeploymentStatus status,
+      StatusTrigger trigger,
+      @Nullable ScalingDetails scaling,
+      ReplicaDetails... replicas) {
+    return new DeploymentDetails(
+        name,
+        status,
+        trigger,
+        "because",
+        "v1",
+        effective(),
+        2,
+        scaling,
+        List.of(replicas),
+        List.of(replica("d#0", ReplicaPhase.STOPPED)));
   }
 
   private static JsonObject deploymentOf(JsonObject shown) {
@@ -168,17 +188,7 @@ class RayDetailsTest {
               10L,
               running - 1);
       DeploymentDetails deployment =
-          new DeploymentDetails(
-              "d",
-              DeploymentStatus.HEALTHY,
-              StatusTrigger.AUTOSCALING,
-              "",
-              "v1",
-              effective(),
-              2,
-              scaling,
-              List.of(),
-              List.of());
+          inState("d", DeploymentStatus.HEALTHY, StatusTrigger.AUTOSCALING, scaling);
       assertThat(
               deploymentOf(shown(serve(application("a", CONFIG, deployment))))
                   .getJsonObject("autoscaling_detail"))
@@ -200,17 +210,12 @@ class RayDetailsTest {
   @EnumSource(ReplicaPhase.class)
   void everyPhaseOfAReplicaIsAStateOfRays(ReplicaPhase phase) {
     DeploymentDetails deployment =
-        new DeploymentDetails(
+        inState(
             "d",
             DeploymentStatus.UPDATING,
             StatusTrigger.CONFIG_UPDATE_STARTED,
-            "",
-            "v1",
-            effective(),
-            1,
             null,
-            List.of(replica("d#1", phase)),
-            List.of(replica("d#0", ReplicaPhase.STOPPED)));
+            replica("d#1", phase));
     JsonObject shown = deploymentOf(shown(serve(application("a", CONFIG, deployment))));
     assertThat(shown.getJsonArray("replicas").getJsonObject(0).getString("state"))
         .isEqualTo(phase == ReplicaPhase.DRAINING ? "STOPPING" : phase.name());
@@ -222,18 +227,7 @@ class RayDetailsTest {
     List<DeploymentDetails> deployments = new ArrayList<>();
     for (DeploymentStatus status : DeploymentStatus.values()) {
       for (StatusTrigger trigger : StatusTrigger.values()) {
-        deployments.add(
-            new DeploymentDetails(
-                status + "-" + trigger,
-                status,
-                trigger,
-                "because",
-                "v1",
-                effective(),
-                0,
-                null,
-                List.of(),
-                List.of()));
+        deployments.add(inState(status + "-" + trigger, status, trigger, null));
       }
     }
     List<ApplicationDetails> applications = new ArrayList<>();

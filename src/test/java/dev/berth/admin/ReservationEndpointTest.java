@@ -8,49 +8,78 @@ import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** One reservation over HTTP; several together are {@link LegsEndpointTest}'s. */
+/** Reservations, one or several legs together: what is read, what is told. */
 class ReservationEndpointTest {
   private static final String PATH = "/api/v1/applications/my%20app/deployments/d+1/reservations";
+  private static final String LEGS = "/api/v1/reservations";
+  private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
   private final Held held = new Held();
   private final ReservationEndpoint endpoint =
       new ReservationEndpoint(
           held, Duration.ofSeconds(300), Duration.ofSeconds(60), 16, "127.0.0.1", () -> 8000);
 
-  /** Grants whatever it is asked for. */
+  /** Holds whatever it is asked for. */
   private static final class Held implements Reservations {
     String asked = "";
-
-    private Future<Reservation> granted(String what, DeploymentId deployment) {
-      asked = what;
-      return Future.succeededFuture(
-          new Reservation("t", deployment, "r", "n", null, OptionalInt.empty(), 9, 9));
-    }
+    @Nullable List<Wish> wishes;
+    long waitNanos;
+    @Nullable Caller caller;
+    @Nullable ReservationException refusal;
+    int abandoned;
 
     @Override
     public Asked<Reservation> reserve(Wish wish, Caller by) {
-      Future<Reservation> answer = granted("reserve " + wish.deployment(), wish.deployment());
-      return new Asked<>() {
-        @Override
-        public Future<Reservation> answer() {
-          return answer;
-        }
-
-        @Override
-        public void abandon() {}
-      };
+      return asked(granted("reserve " + wish.deployment(), wish.deployment()));
     }
 
     @Override
     public Asked<List<Reservation>> reserveAll(List<Wish> wanted, long wait, Caller by) {
-      throw new AssertionError("reserveAll: called (expected: reserve)");
+      wishes = wanted;
+      waitNanos = wait;
+      caller = by;
+      List<Reservation> made =
+          IntStream.range(0, wanted.size())
+              .mapToObj(
+                  place ->
+                      new Reservation(
+                          "token-" + place,
+                          wanted.get(place).deployment(),
+                          "r" + place,
+                          "n1",
+                          null,
+                          OptionalInt.empty(),
+                          10 * SECOND,
+                          (10 - place) * SECOND))
+              .toList();
+      ReservationException refused = refusal;
+      return asked(refused == null ? Future.succeededFuture(made) : Future.failedFuture(refused));
+    }
+
+    private <T> Asked<T> asked(Future<T> answer) {
+      return new Asked<>() {
+        @Override
+        public Future<T> answer() {
+          return answer;
+        }
+
+        @Override
+        public void abandon() {
+          abandoned++;
+        }
+      };
     }
 
     @Override
@@ -62,14 +91,34 @@ class ReservationEndpointTest {
     public Future<Void> release(DeploymentId deployment, String token) {
       return granted("release " + deployment + " " + token, deployment).mapEmpty();
     }
+
+    private Future<Reservation> granted(String what, DeploymentId deployment) {
+      asked = what;
+      return Future.succeededFuture(
+          new Reservation("t", deployment, "r", "n", null, OptionalInt.empty(), 9, 9));
+    }
+  }
+
+  private Endpoint.Exchange exchange(String method, String path, String body, String... headers) {
+    return endpoint.handle(
+        new Endpoint.Asked(
+            method, path, Headers.of(headers), Buffer.buffer(body), "10.0.0.1", null));
   }
 
   private Endpoint.Answer ask(String method, String path) {
-    return endpoint
-        .handle(new Endpoint.Asked(method, path, Headers.of(), Buffer.buffer(), "10.0.0.1", null))
-        .answer()
-        .result();
+    return exchange(method, path, "").answer().result();
   }
+
+  private Endpoint.Answer post(String body, String... headers) {
+    assertThat(endpoint.answers(LEGS)).isTrue();
+    return exchange("POST", LEGS, body, headers).answer().result();
+  }
+
+  private static String message(Endpoint.Answer answer) {
+    return new JsonObject(answer.body()).getString("message");
+  }
+
+  // --- one ---
 
   @Test
   void aPathLeadsToItsDeploymentAndToken() {
@@ -103,5 +152,101 @@ class ReservationEndpointTest {
   void whatLeadsNowhereIsNotFound(String path) {
     assertThat(endpoint.answers(path)).isFalse();
     assertThat(ask("POST", path).status()).isEqualTo(404);
+  }
+
+  // --- legs ---
+
+  @Test
+  void eachLegIsWishedForAndShownInItsPlace() {
+    Endpoint.Answer answer =
+        post(
+            """
+            {"legs": [{"application": "app", "deployment": "prefill", "ttl_s": 5},
+                      {"application": "app", "deployment": "decode", "session_id": "s"}],
+             "ttl_s": 20, "wait_timeout_s": 1.5}""",
+            "Idempotency-Key",
+            "k1");
+    assertThat(answer.status()).isEqualTo(201);
+    assertThat(answer.headers()).containsEntry("Cache-Control", "no-store");
+    assertThat(held.waitNanos).isEqualTo(3 * SECOND / 2);
+    assertThat(held.caller).isEqualTo(new Reservations.Caller("address 10.0.0.1", "k1"));
+    assertThat(held.wishes)
+        .containsExactly(
+            new Reservations.Wish(
+                new DeploymentId("app", "prefill"), 5 * SECOND, 3 * SECOND / 2, ""),
+            new Reservations.Wish(
+                new DeploymentId("app", "decode"), 20 * SECOND, 3 * SECOND / 2, "s"));
+    JsonObject body = new JsonObject(answer.body());
+    assertThat(body.getLong("expires_in_ms")).as("of the first to expire").isEqualTo(9_000);
+    JsonArray shown = body.getJsonArray("reservations");
+    assertThat(shown.getJsonObject(1).getMap())
+        .containsEntry("application", "app")
+        .containsEntry("deployment", "decode")
+        .containsEntry("token", "token-1")
+        .containsEntry("replica_id", "r1")
+        .containsEntry("host", "127.0.0.1")
+        .containsEntry("port", 8000);
+  }
+
+  @Test
+  void withoutAWaitThereIsNone() {
+    post("{\"legs\": [{\"application\": \"app\", \"deployment\": \"a\"}]}");
+    assertThat(held.waitNanos).isZero();
+    assertThat(held.wishes.get(0).ttlNanos()).as("the deployment's own").isZero();
+  }
+
+  @Test
+  void everythingThatIsWrongIsSaidAtOnce() {
+    Endpoint.Answer answer =
+        post(
+            """
+            {"legs": [{"application": "app", "ttl_s": 0, "x": 1},
+                      7,
+                      {"application": "", "deployment": 3, "session_id": 4}],
+             "wait_timeout_s": -1, "wait": 2}""");
+    assertThat(answer.status()).isEqualTo(400);
+    assertThat(message(answer))
+        .contains("\"wait\": unknown key")
+        .contains("wait_timeout_s: -1")
+        .contains("legs[0].\"x\": unknown key")
+        .contains("legs[0].ttl_s: 0")
+        .contains("legs[0].deployment: null (expected: a name)")
+        .contains("legs[1]: no JSON object")
+        .contains("legs[2].application: \"\"")
+        .contains("legs[2].deployment: 3")
+        .contains("legs[2].session_id: 4");
+    assertThat(held.wishes).isNull();
+  }
+
+  @Test
+  void legsAreOneToSixteen() {
+    String leg = "{\"application\": \"app\", \"deployment\": \"a\"}";
+    String sixteen = String.join(",", java.util.Collections.nCopies(16, leg));
+    assertThat(post("{\"legs\": [" + sixteen + "]}").status()).isEqualTo(201);
+    assertThat(message(post("{\"legs\": [" + sixteen + "," + leg + "]}")))
+        .isEqualTo("legs: 17 (expected: a list of 1 to 16)");
+    assertThat(message(post("{\"legs\": []}"))).contains("legs: 0 (expected:");
+    assertThat(message(post(""))).contains("legs: 0 (expected:");
+    assertThat(message(post("{\"legs\": \"all\"}"))).contains("expected: a list");
+  }
+
+  @Test
+  void aRefusalSaysWhichLegAndWhenToComeAgain() {
+    held.refusal =
+        new Reservations.ReservationException(
+            Reservations.Problem.FULL, "legs[1]: no slot is free", 3, 429);
+    Endpoint.Answer answer =
+        post("{\"legs\": [{\"application\": \"app\", \"deployment\": \"a\"}]}");
+    assertThat(answer.status()).isEqualTo(429);
+    assertThat(answer.headers()).containsEntry("Retry-After", "3");
+    assertThat(message(answer)).isEqualTo("legs[1]: no slot is free");
+  }
+
+  @Test
+  void onlyPostIsAllowedAndAClientThatGoesAbandonsWhatItAskedFor() {
+    assertThat(ask("GET", LEGS).status()).isEqualTo(405);
+    exchange("POST", LEGS, "{\"legs\": [{\"application\": \"app\", \"deployment\": \"a\"}]}")
+        .clientGone();
+    assertThat(held.abandoned).isOne();
   }
 }

@@ -347,13 +347,6 @@ class ServeRoutesTest {
   }
 
   @Test
-  void aRollbackSaysWhatIsWantedFromNowOn() {
-    assertJson(
-        ADMIN.send("POST", "/api/v1/applications/a/rollback", null), 200, "{\"revision\": 7}");
-    assertThat(COMMANDS.asked).containsExactly("rollback a");
-  }
-
-  @Test
   void whichCommandItIsIsHandedOn() {
     String[] one = {"Idempotency-Key", "one"};
     String a = "/api/v1/applications/a";

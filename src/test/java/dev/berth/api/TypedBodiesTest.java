@@ -2,8 +2,8 @@ package dev.berth.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
-import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.core.util.BufferRecyclers;
@@ -89,6 +89,7 @@ class TypedBodiesTest {
     berth =
         berth(Deployment.async("price", (request, context) -> Future.succeededFuture(response)));
     Throwable failure = berth.awaitFailure(handle(berth).call(ORDER));
+    assertThat(failure).isInstanceOf(BerthException.HandlerFailed.class);
     berth.assertAtRest();
     return failure;
   }
@@ -185,42 +186,31 @@ class TypedBodiesTest {
     berth.assertAtRest();
   }
 
-  @Test
-  void whatIsDoneToAValueLaterNobodySees() {
-    List<Item> items = new ArrayList<>(ORDER.items());
-    List<Order> received = new ArrayList<>();
-    Deployment keeping =
-        Deployment.async(
-            "price",
-            Order.class,
-            (order, context) -> {
-              received.add(order);
-              return Future.succeededFuture(order);
-            });
-    berth = berth(keeping);
-    Future<Order> same =
-        berth.handle("price").typed(Order.class, Order.class).call(new Order("o", items));
-    items.clear();
-    assertThat(berth.await(same).items()).hasSize(1);
-    assertThat(received.get(0)).isEqualTo(same.result()).isNotSameAs(same.result());
-  }
-
+  /** What is done to a value later nobody sees, nor is one that cannot change passed as it is. */
   @Test
   void theTestKitPassesNothingAsItIs() {
+    List<Object> received = new ArrayList<>();
+    berth =
+        berth(
+            Deployment.blocking("orders", Order.class, (order, c) -> kept(order, received)),
+            Deployment.async(
+                "skus", Sku.class, (sku, c) -> Future.succeededFuture(kept(sku, received))));
+    List<Item> items = new ArrayList<>(ORDER.items());
+    Order order = new Order("o", items);
     Sku sku = new Sku("pike");
-    List<Sku> received = new ArrayList<>();
-    Deployment keeping =
-        Deployment.blocking(
-            "price",
-            Sku.class,
-            (value, context) -> {
-              received.add(value);
-              return value;
-            });
-    berth = berth(keeping);
-    Sku back = berth.await(berth.handle("price").typed(Sku.class, Sku.class).call(sku));
-    assertThat(back).isEqualTo(sku).isNotSameAs(sku).isNotSameAs(received.get(0));
-    assertThat(received.get(0)).isNotSameAs(sku);
+    Future<Order> orderBack = berth.handle("orders").typed(Order.class, Order.class).call(order);
+    items.clear();
+    assertThat(berth.await(orderBack).items()).hasSize(1);
+    Sku skuBack = berth.await(berth.handle("skus").typed(Sku.class, Sku.class).call(sku));
+    assertThat(received).containsExactly(orderBack.result(), sku);
+    assertThat(received.get(0)).isNotSameAs(orderBack.result());
+    assertThat(received.get(1)).isNotSameAs(sku).isNotSameAs(skuBack);
+    assertThat(skuBack).isEqualTo(sku).isNotSameAs(sku);
+  }
+
+  private static <T> T kept(T value, List<Object> received) {
+    received.add(value);
+    return value;
   }
 
   @Test
@@ -252,10 +242,8 @@ class TypedBodiesTest {
   @Test
   void anAnswerThatIsNoneIsTheCallersFailureByItsField() {
     assertThat(failure(Response.json(200, "{\"id\":\"a\",\"cents\":\"x\"}")))
-        .isInstanceOf(BerthException.HandlerFailed.class)
         .hasMessageStartingWith("response of default#price: cents: ");
     assertThat(failure(Response.json(400, "{\"no\":1}")))
-        .isInstanceOf(BerthException.HandlerFailed.class)
         .hasMessage("default#price: answered 400 (expected: 2xx): {\"no\":1}");
   }
 
@@ -382,31 +370,23 @@ class TypedBodiesTest {
     return Class.forName(Sku.class.getName(), true, loader);
   }
 
-  @Test
-  void anApplicationWithoutJacksonIsToldWhatToAdd() throws Exception {
-    assertThat(refusalWithout("com.fasterxml.jackson.databind."))
-        .hasMessage(
-            "com.fasterxml.jackson.core:jackson-databind: not among the application's jars"
-                + " (expected there, for bodies of "
-                + Sku.class.getName()
-                + ")");
-  }
-
-  @Test
-  void oneWithHalfOfItIsToldWhatIsMissing() throws Exception {
-    assertThat(refusalWithout("com.fasterxml.jackson.annotation."))
-        .hasMessageContaining("com.fasterxml.jackson.core:jackson-databind: ")
-        .hasMessageContaining("com/fasterxml/jackson/annotation/");
-  }
-
-  private static Throwable refusalWithout(String packageName) throws Exception {
+  @ParameterizedTest
+  @CsvSource({
+    "databind, not among the application's jars (expected there, for bodies of dev.berth.api.",
+    "annotation, com/fasterxml/jackson/annotation/"
+  })
+  void anApplicationWithoutAllOfJacksonIsToldWhatToAdd(String part, String said) throws Exception {
+    String packageName = "com.fasterxml.jackson." + part + ".";
     Own loader = new Own(name -> name.startsWith(packageName));
     Class<?> sku = skuIn(loader);
     Thread thread = Thread.currentThread();
     ClassLoader before = thread.getContextClassLoader();
     thread.setContextClassLoader(loader);
     try {
-      return catchThrowableOfType(IllegalStateException.class, () -> Json.of(sku, sku));
+      assertThatIllegalStateException()
+          .isThrownBy(() -> Json.of(sku, sku))
+          .withMessageStartingWith("com.fasterxml.jackson.core:jackson-databind: ")
+          .withMessageContaining(said);
     } finally {
       thread.setContextClassLoader(before);
     }

@@ -107,6 +107,7 @@ final class Architecture {
   /** The upper one. */
   private static final Set<String> LIFE =
       Set.of(
+          "AutoscalingStats",
           "HealthWatch",
           "LookWheel",
           "PassiveHealth",

@@ -13,6 +13,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,7 +24,6 @@ class AutoscalingCommandTest {
   @AutoClose private final FakeInstance instance = new FakeInstance();
 
   private static DeploymentDetails cart(int running, int replicas, String reason, String why) {
-    DeploymentDetails plain = deployment("cart", DeploymentStatus.HEALTHY, "", replicas);
     ScalingDetails scaling =
         new ScalingDetails(
             2,
@@ -41,17 +41,7 @@ class AutoscalingCommandTest {
             14_200L,
             800L,
             0);
-    return new DeploymentDetails(
-        plain.name(),
-        plain.status(),
-        plain.trigger(),
-        plain.message(),
-        plain.version(),
-        plain.config(),
-        plain.targetReplicas(),
-        scaling,
-        plain.replicas(),
-        plain.dead());
+    return deployment("cart", DeploymentStatus.HEALTHY, "", replicas, scaling, List.of());
   }
 
   private static ApplicationDetails shop(DeploymentDetails... deployments) {

@@ -6,6 +6,7 @@ import dev.berth.config.AdminOptions;
 import dev.berth.config.ConfigException;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
+import dev.berth.config.MetricsOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Problem;
 import io.vertx.core.Future;
@@ -18,27 +19,31 @@ import java.io.StringWriter;
 import java.net.BindException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import picocli.CommandLine;
 
 class CommandLineTest {
 
+  private static final String RAYS = "RAY_SERVE_HANDLE_AUTOSCALING_METRIC_PUSH_INTERVAL_S";
   private static final CompletionStage<String> STOP_AT_ONCE =
       CompletableFuture.completedFuture("SIGTERM");
 
   private final AtomicReference<ServeConfig> started = new AtomicReference<>();
+  private final Map<String, String> variables = new HashMap<>(); // of the environment
   private final StringWriter out = new StringWriter();
   private final StringWriter err = new StringWriter();
 
@@ -55,7 +60,8 @@ class CommandLineTest {
   @Test
   void validateAcceptsAValidFile() {
     assertThat(execute("validate", valid)).isZero();
-    assertThat(out).hasToString(valid + ": valid, 0 applications\n");
+    assertThat(execute("validate", "--json", valid)).isZero();
+    assertThat(out).hasToString(valid + ": valid, 0 applications\n[ ]\n");
     assertThat(err).hasToString("");
   }
 
@@ -115,12 +121,6 @@ class CommandLineTest {
   }
 
   @Test
-  void validateGivesAnEmptyJsonArrayForAValidFile() {
-    assertThat(execute("validate", "--json", valid)).isZero();
-    assertThat(new JsonArray(out.toString())).isEmpty();
-  }
-
-  @Test
   void aWarningLeavesTheFileValid() throws IOException {
     String file = file("warned.yaml", "logging_config: {logs_dir: l}\napplications: []\n");
     String warning =
@@ -133,19 +133,14 @@ class CommandLineTest {
     assertThat(out).hasToString(file + ": valid, 0 applications\n");
 
     err.getBuffer().setLength(0);
-    assertThat(execute("run", file)).isZero();
-    assertThat(err).hasToString(warning);
-    assertThat(started.get().warnings()).hasSize(1);
-  }
-
-  @Test
-  void validateGivesWarningsAsJsonToo() throws IOException {
-    String file = file("warned.yaml", "logging_config: {logs_dir: l}\napplications: []\n");
-
+    out.getBuffer().setLength(0);
     assertThat(execute("validate", "--json", file)).isZero();
     assertThat(new JsonArray(out.toString()).getJsonObject(0).getString("severity"))
         .isEqualTo("warning");
     assertThat(err).hasToString("");
+    assertThat(execute("run", file)).isZero();
+    assertThat(err).hasToString(warning);
+    assertThat(started.get().warnings()).hasSize(1);
   }
 
   @Test
@@ -238,6 +233,29 @@ class CommandLineTest {
     assertThat(started.get().get(HttpOptions.HOST)).isEqualTo("s");
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "10, , , 10000",
+    "10, 1.5, , 1500",
+    ", 1.5, --set=berth.metrics.push_interval_ms=700, 700",
+    ", ' ', , 1000"
+  })
+  void ourVariableWinsOverRaysAndTheCommandLineOverBoth(
+      @Nullable String rays, @Nullable String ours, @Nullable String set, long milliseconds) {
+    variables.put(RAYS, rays);
+    variables.put(RAYS.replace("RAY_SERVE", "BERTH"), ours);
+    assertThat(set == null ? run() : run(set)).isZero();
+    assertThat(started.get().get(MetricsOptions.PUSH_INTERVAL_MS)).hasMillis(milliseconds);
+  }
+
+  @Test
+  void aVariableThatIsNoTimeIsRefusedByItsName() {
+    variables.put(RAYS, "soon");
+    assertThat(run()).isEqualTo(2);
+    assertThat(err.toString()).contains(RAYS).contains("berth.metrics.push_interval_ms: ");
+    assertThat(started).hasNullValue();
+  }
+
   @Test
   void validateTakesSettingsToo() {
     assertThat(execute("validate", valid, "--set", "http_options.port=-1")).isEqualTo(2);
@@ -249,7 +267,7 @@ class CommandLineTest {
     assertThat(execute()).isEqualTo(2);
     assertThat(err.toString())
         .startsWith(
-            "Missing command: one of run, validate, deploy, status, config, scale, autoscaling, history, rollback,"
+            "Missing command: one of run, validate, deploy, status, config, scale, autoscaling, history, traffic, rollback,"
                 + " logs, ledger, explain, shutdown, drain, schema, completion");
     assertThat(execute("serve")).isEqualTo(2);
     assertThat(execute("validate")).isEqualTo(2);
@@ -293,20 +311,14 @@ class CommandLineTest {
   }
 
   @Test
-  void aDrainThatTakesTooLongIsAFailure() throws IOException {
+  void aDrainThatFailsOrTakesTooLongIsAFailure() throws IOException {
     String hasty = file("hasty.yaml", "applications: []\nberth: {shutdown_timeout_s: 0.01}\n");
-    RunningNode stuck = closing(() -> Promise.<Void>promise().future());
-
-    assertThat(execute(config -> Future.succeededFuture(stuck), STOP_AT_ONCE, "run", hasty))
-        .isEqualTo(1);
-  }
-
-  @Test
-  void aDrainThatFailsIsAFailure() {
-    RunningNode failing = closing(() -> Future.failedFuture("no"));
-
-    assertThat(execute(config -> Future.succeededFuture(failing), STOP_AT_ONCE, "run", valid))
-        .isEqualTo(1);
+    for (Future<Void> end :
+        List.of(Future.<Void>failedFuture("no"), Promise.<Void>promise().future())) {
+      RunningNode ill = closing(() -> end);
+      assertThat(execute(config -> Future.succeededFuture(ill), STOP_AT_ONCE, "run", hasty))
+          .isEqualTo(1);
+    }
   }
 
   @Test
@@ -340,18 +352,6 @@ class CommandLineTest {
 
     assertThat(exit.get()).isZero();
     assertThat(closed).isDone();
-  }
-
-  @Test
-  void helpShowsExamplesAndExitCodes() {
-    for (String[] command :
-        new String[][] {{"--help"}, {"run", "-h"}, {"validate", "--help"}, {"schema", "-h"}}) {
-      out.getBuffer().setLength(0);
-      assertThat(execute(command)).isZero();
-      assertThat(out.toString())
-          .contains("Exit codes:", "  2   wrong usage", "Examples:", "  berth ");
-    }
-    assertThat(err).hasToString("");
   }
 
   @Test
@@ -391,8 +391,16 @@ class CommandLineTest {
       Function<ServeConfig, Future<RunningNode>> start,
       CompletionStage<String> stop,
       String... args) {
-    CommandLine commandLine = Main.commandLine(start, Surroundings.ofProcess(() -> stop));
-    return commandLine
+    Surroundings process = Surroundings.ofProcess(() -> stop);
+    Surroundings around =
+        new Surroundings(
+            false,
+            variables::get,
+            process.answer(),
+            process.nanoClock(),
+            process.pause(),
+            process.stopSignal());
+    return Main.commandLine(start, around)
         .setOut(new PrintWriter(out, true))
         .setErr(new PrintWriter(err, true))
         .execute(args);

@@ -8,12 +8,10 @@ import dev.berth.node.BerthNode;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -98,16 +96,9 @@ class CommandsIT {
   private int berth(String... words) {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
-    int exitCode =
-        Main.commandLine(
-                config -> Future.failedFuture("not started here"),
-                Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")))
-            .setOut(new PrintWriter(out))
-            .setErr(new PrintWriter(err, true))
-            .execute(
-                Stream.concat(
-                        Stream.of(words), Stream.of("--address=127.0.0.1:" + node.adminPort()))
-                    .toArray(String[]::new));
+    String address = "--address=127.0.0.1:" + node.adminPort();
+    String[] all = Stream.concat(Stream.of(words), Stream.of(address)).toArray(String[]::new);
+    int exitCode = FakeInstance.execute(out, err, all);
     said = out.toString();
     complained = err.toString();
     return exitCode;

@@ -24,6 +24,9 @@ class DeployCommandTest {
   private static final String PUT = "PUT /api/v1/applications";
   private static final String SHOP = "{\"name\":\"shop\",\"import_path\":\"a.B:c\"}";
 
+  private static final String PRUNING =
+      outcome("NEW", "shop", 1, "DELETED", "mine", 1, "PRUNED", "o", 2, "PRUNED", "p", 2);
+
   @AutoClose private final FakeInstance instance = new FakeInstance();
 
   @TempDir Path folder;
@@ -54,11 +57,11 @@ class DeployCommandTest {
   private static final ApplicationDetails DEPLOYING = shop(ApplicationStatus.DEPLOYING, "", 2);
   private static final ApplicationDetails RUNNING = shop(ApplicationStatus.RUNNING, "", 2);
 
-  private static ApplicationDetails failed(String message) {
+  private static ApplicationDetails failed(String ofShop, String message) {
     return application(
         "shop",
         ApplicationStatus.DEPLOY_FAILED,
-        "cart failed",
+        ofShop,
         2,
         SHOP,
         deployment("cart", DeploymentStatus.DEPLOY_FAILED, message, 2),
@@ -150,10 +153,7 @@ class DeployCommandTest {
   @Test
   void whatIsNotTheFilesAloneIsDeletedOnATerminalThatAgrees() {
     try (FakeInstance instance = new FakeInstance()) {
-      instance.answer(
-          PUT,
-          200,
-          outcome("NEW", "shop", 1, "DELETED", "mine", 1, "PRUNED", "o", 2, "PRUNED", "p", 2));
+      instance.answer(PUT, 200, PRUNING);
       instance.terminal = true;
       instance.typed.add("no");
 
@@ -179,10 +179,7 @@ class DeployCommandTest {
   @Test
   void withoutATerminalAPruneMustBeConfirmedOnTheCommandLine() {
     try (FakeInstance instance = new FakeInstance()) {
-      instance.answer(
-          PUT,
-          200,
-          outcome("NEW", "shop", 1, "DELETED", "mine", 1, "PRUNED", "o", 2, "PRUNED", "p", 2));
+      instance.answer(PUT, 200, PRUNING);
 
       assertThat(instance.execute("deploy", file, "--prune")).isEqualTo(2);
       assertThat(instance.err)
@@ -356,7 +353,7 @@ class DeployCommandTest {
 
   @Test
   void aFailedDeployEndsTheWaitWithItsCause() {
-    instance.serves(failed("shop#cart#1 could not start: no model"));
+    instance.serves(failed("cart failed", "shop#cart#1 could not start: no model"));
 
     assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(1);
     assertThat(instance.err)
@@ -368,14 +365,7 @@ class DeployCommandTest {
 
   @Test
   void aCauseThatTheApplicationNamesIsSaidOnce() {
-    instance.serves(
-        application(
-            "shop",
-            ApplicationStatus.DEPLOY_FAILED,
-            "deployment cart: no model",
-            2,
-            SHOP,
-            deployment("cart", DeploymentStatus.DEPLOY_FAILED, "no model", 2)));
+    instance.serves(failed("deployment cart: no model", "no model"));
 
     assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(1);
     assertThat(instance.err).hasToString("berth: shop: DEPLOY_FAILED: deployment cart: no model\n");
@@ -442,7 +432,7 @@ class DeployCommandTest {
 
   @Test
   void asJsonOneObjectSaysHowItEnded() {
-    instance.serves(failed("why"));
+    instance.serves(failed("cart failed", "why"));
 
     assertThat(instance.execute("deploy", file, "--wait", "--json")).isEqualTo(1);
     assertThat(new JsonObject(instance.out.toString()))

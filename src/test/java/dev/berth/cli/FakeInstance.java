@@ -9,6 +9,7 @@ import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaDetails;
 import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.ScalingDetails;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.StatusTrigger;
 import io.vertx.core.Future;
@@ -224,6 +225,16 @@ final class FakeInstance implements AutoCloseable {
       String message,
       int target,
       ReplicaDetails... replicas) {
+    return deployment(name, status, message, target, null, List.of(replicas));
+  }
+
+  static DeploymentDetails deployment(
+      String name,
+      DeploymentStatus status,
+      String message,
+      int target,
+      @Nullable ScalingDetails autoscaling,
+      List<ReplicaDetails> replicas) {
     return new DeploymentDetails(
         name,
         status,
@@ -232,8 +243,8 @@ final class FakeInstance implements AutoCloseable {
         "v2",
         Map.of(),
         target,
-        null,
-        List.of(replicas),
+        autoscaling,
+        replicas,
         List.of());
   }
 

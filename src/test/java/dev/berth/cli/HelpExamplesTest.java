@@ -141,6 +141,19 @@ class HelpExamplesTest {
     return commands;
   }
 
+  @Test
+  void helpNamesTheExitCodesAndHowAnInstanceIsReached() {
+    for (CommandLine command : berth().getSubcommands().values()) {
+      String help = command.getUsageMessage(Ansi.OFF);
+      assertThat(help)
+          .contains("Usage: berth " + command.getCommandName(), "Exit codes:", "  2   wrong usage");
+      if (command.getCommandSpec().findOption("--address") != null) {
+        assertThat(help).contains("  3   no admin server answers", "--token-file=FILE", "--json");
+      }
+      assertThat(help.lines()).allSatisfy(line -> assertThat(line).hasSizeLessThanOrEqualTo(80));
+    }
+  }
+
   // --- completion ---
 
   @Test

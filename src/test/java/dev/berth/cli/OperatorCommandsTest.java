@@ -322,29 +322,4 @@ class OperatorCommandsTest {
     assertThat(instance.err).hasToString("berth: it answers still after 1.0 s\n");
     assertThat(instance.execute("drain", "--json")).isZero();
   }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "deploy",
-        "status",
-        "config",
-        "scale",
-        "history",
-        "rollback",
-        "logs",
-        "ledger",
-        "explain",
-        "shutdown",
-        "drain"
-      })
-  void helpShowsExamplesExitCodesAndHowToReachTheInstance(String command) {
-    assertThat(instance.execute(command, "--help")).isZero();
-    assertThat(instance.out.toString())
-        .contains("Usage: berth " + command, "Exit codes:", "  3   no admin server answers")
-        .contains(
-            "Examples:", "  berth " + command, "--address=URL", "--token-file=FILE", "--json");
-    assertThat(instance.out.toString().lines())
-        .allSatisfy(line -> assertThat(line).hasSizeLessThanOrEqualTo(80));
-  }
 }

@@ -165,16 +165,6 @@ class StatusCommandTest {
   }
 
   @Test
-  void aWatchOutlivesAnInstanceThatDoesNotAnswer() {
-    instance.serves(running()).answer("GET /api/v1/serve", 503, "").serves(running());
-    instance.idlePauses = 2;
-
-    assertThat(instance.execute("status", "--watch")).isZero();
-    assertThat(instance.err.toString().lines())
-        .containsExactly("berth: no answer now: status 503", "berth: it answers again");
-  }
-
-  @Test
   void aWatchInJsonIsALineForEachChange() {
     instance.serves(updating()).serves(updating()).serves(running());
     instance.idlePauses = 2;

@@ -65,27 +65,6 @@ class ApplicationClassLoaderTest {
       }
       """;
 
-  /** Leaves nothing on a thread that outlives it. */
-  private static final String PLAIN =
-      """
-      package shop;
-
-      import dev.berth.api.*;
-      import io.vertx.core.Future;
-
-      public final class Shop {
-        static {
-          System.getProperties().put(new Object(), Shop.class.getClassLoader());
-        }
-
-        public static Application asynchronous() {
-          AsyncHandler handler =
-              (request, context) -> Future.succeededFuture(Response.text("plain"));
-          return Application.of(Deployment.of("shop", replica -> handler));
-        }
-      }
-      """;
-
   @TempDir Path folder;
 
   private final ReferenceQueue<ClassLoader> unreachable = new ReferenceQueue<>();
@@ -180,22 +159,13 @@ class ApplicationClassLoaderTest {
 
   @Test
   void anApplicationThatIsDeletedLeavesNothingInTheNodeThatRunsOn() throws Exception {
-    CompiledJar.in(folder, "plain.jar", PLAIN);
-    ServeConfig config =
-        ConfigReader.read(
-            "test.yaml",
-            folder,
-            """
-            http_options: {host: 127.0.0.1, port: 0}
-            applications:
-              - name: plain
-                route_prefix: /plain
-                import_path: shop.Shop:asynchronous
-                runtime_env: {jars: [plain.jar]}
-            berth: {event_loops: 1, ephemeral: true, admin: {port: 0}, shutdown_timeout_s: 5}
-            """);
-    try (TestNode node = new TestNode(config)) {
-      assertThat(node.get("/plain").body()).isEqualTo("plain");
+    String leavingNothingOnAThread = SHOP.replace("KEPT.set(new Shop());", "");
+    CompiledJar.in(folder, "plain.jar", leavingNothingOnAThread, library(1));
+    String plain =
+        "{name: plain, route_prefix: /plain, import_path: 'shop.Shop:asynchronous',"
+            + " runtime_env: {jars: [plain.jar]}}";
+    try (TestNode node = new TestNode(file(List.of(plain)))) {
+      assertThat(node.get("/plain").body()).isEqualTo("1");
       assertThat(node.admin("DELETE", "/api/v1/applications/plain", "").statusCode())
           .isEqualTo(200);
 
@@ -206,20 +176,11 @@ class ApplicationClassLoaderTest {
   @Test
   void anApplicationWithProblemsIsLeftBehindToo() throws Exception {
     CompiledJar.in(folder, "one.jar", SHOP, library(1));
-    ServeConfig config =
-        ConfigReader.read(
-            "test.yaml",
-            folder,
-            """
-            http_options: {host: 127.0.0.1, port: 0}
-            applications:
-              - import_path: shop.Shop:blocking
-                runtime_env: {jars: [one.jar]}
-                deployments: [{name: none}]
-            berth: {event_loops: 1, admin: {port: 0}}
-            """);
+    String wrong =
+        "{import_path: 'shop.Shop:blocking', runtime_env: {jars: [one.jar]},"
+            + " deployments: [{name: none}]}";
 
-    assertThatThrownBy(() -> new TestNode(config)).hasMessageContaining("\"none\"");
+    assertThatThrownBy(() -> new TestNode(file(List.of(wrong)))).hasMessageContaining("\"none\"");
 
     awaitUnreachable(takeLoaders(1));
   }
@@ -264,22 +225,27 @@ class ApplicationClassLoaderTest {
 
   /** For each of the jars, the asynchronous and the blocking application of it. */
   private ServeConfig config(String... jars) {
-    StringBuilder text =
-        new StringBuilder("http_options: {host: 127.0.0.1, port: 0}\napplications:\n");
+    List<String> applications = new ArrayList<>();
     for (int i = 0; i < jars.length; i++) {
       for (String builder : List.of("asynchronous", "blocking")) {
-        text.append(
-            """
-              - name: %1$s%2$d
-                route_prefix: /%1$s%2$d
-                import_path: shop.Shop:%1$s
-                runtime_env: {jars: [%3$s]}
-            """
+        applications.add(
+            "{name: %1$s%2$d, route_prefix: /%1$s%2$d, import_path: 'shop.Shop:%1$s', runtime_env: {jars: [%3$s]}}"
                 .formatted(builder, i, jars[i]));
       }
     }
-    text.append("berth: {event_loops: 2, admin: {port: 0}, shutdown_timeout_s: 5}\n");
-    return ConfigReader.read("test.yaml", folder, text.toString());
+    return file(applications);
+  }
+
+  private ServeConfig file(List<String> applications) {
+    return ConfigReader.read(
+        "test.yaml",
+        folder,
+        """
+        http_options: {host: 127.0.0.1, port: 0}
+        applications: %s
+        berth: {event_loops: 2, ephemeral: true, admin: {port: 0}, shutdown_timeout_s: 5}
+        """
+            .formatted(applications));
   }
 
   private static String text(URL url) throws IOException {

@@ -57,47 +57,51 @@ class ApplicationLoaderTest {
         .isEqualTo(5);
   }
 
-  @Test
-  void aDeploymentThatTheCodeDoesNotHaveIsNamedBesideThoseItHas() {
-    assertThatThrownBy(() -> load(APPS + ":plain", "deployments: [{name: bakc}]"))
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      textBlock =
+          """
+          APPS:plain | deployments: [{name: bakc}] | 1:101: applications[0].deployments[0].name: "bakc", unknown to APPS:plain (expected: one of front, back)
+          com.acme.Nothing:build | args: {} | 1:39: applications[0].import_path: com.acme.Nothing:build: no such class (expected: a class of Berth's own; runtime_env.jars is empty)
+          APPS:absent | args: {} | absent: no such method (expected: a public static method
+          APPS:withNumber | args: {} | withNumber: no such method (expected: a public static method
+          APPS:ofInstance | args: {} | ofInstance: no such method (expected: a public static method
+          APPS:plain | args: {a: 1} | applications[0].args: given, and APPS:plain takes none
+          APPS:text | args: {} | :text: returns java.lang.String (expected: a public static method
+          APPS:nothing | args: {} | returned null
+          """)
+  void whatDoesNotFitIsRefusedAtItsPlace(String path, String more, String said) {
+    assertThatThrownBy(() -> load(path.replace("APPS", APPS), more))
         .isInstanceOf(ConfigException.class)
-        .hasMessage(
-            "test.yaml:1:101: applications[0].deployments[0].name: \"bakc\", unknown to "
-                + APPS
-                + ":plain (expected: one of front, back)");
+        .hasMessageContaining(said.replace("APPS", APPS));
   }
 
   @Test
-  void aMissingClassNamesTheImportPath() {
-    assertThatThrownBy(() -> load("com.acme.Nothing:build"))
+  void allThatTrafficNamesAndTheCodeLacksIsToldAtOnce() {
+    assertThatThrownBy(
+            () ->
+                load(
+                    APPS + ":plain",
+                    "berth: {traffic: [{deployment: front, weight: 1}, {deployment: x, weight: 1}],"
+                        + " match: [{header: h, deployment: y}], shadow: [{deployment: z}]}"))
         .isInstanceOf(ConfigException.class)
-        .hasMessage(
-            "test.yaml:1:39: applications[0].import_path: com.acme.Nothing:build: no such class"
-                + " (expected: a class of Berth's own; runtime_env.jars is empty)");
+        .hasMessageContainingAll(
+            "berth.traffic[1].deployment: \"x\", unknown to",
+            "berth.match[0].deployment: \"y\", unknown to",
+            "berth.shadow[0].deployment: \"z\", unknown to " + APPS + ":plain (expected: one of");
   }
 
-  @Test
-  void aMissingOrUnfitMethodNamesWhatFits() {
-    for (String method : new String[] {"absent", "withNumber", "ofInstance"}) {
-      assertThatThrownBy(() -> load(APPS + ":" + method))
-          .isInstanceOf(ConfigException.class)
-          .hasMessageContaining(method + ": no such method (expected: a public static method");
-    }
-  }
-
-  @Test
-  void argsForABuilderThatTakesNoneAreRefused() {
-    assertThatThrownBy(() -> load(APPS + ":plain", "args: {a: 1}"))
-        .isInstanceOf(ConfigException.class)
-        .hasMessageContaining("applications[0].args: given, and " + APPS + ":plain takes none");
-  }
-
-  @Test
-  void aBuilderThatReturnsSomethingElseIsRefused() {
-    assertThatThrownBy(() -> load(APPS + ":text"))
-        .hasMessageContaining(":text: returns java.lang.String (expected: a public static method")
-        .isInstanceOf(ConfigException.class);
-    assertThatThrownBy(() -> load(APPS + ":nothing")).hasMessageContaining("returned null");
+  @ParameterizedTest
+  @CsvSource({
+    ":failing, IllegalStateException: two lines; caused by ArithmeticException: why",
+    "$Broken:build, ExceptionInInitializerError"
+  })
+  void codeThatThrowsIsTheReasonInOneLine(String builder, String why) {
+    assertThatThrownBy(() -> load(APPS + builder))
+        .isInstanceOf(StartFailedException.class)
+        .hasMessageStartingWith("application a: import_path: " + APPS + builder + ": " + why);
   }
 
   /** Whatever stands on the class path of Berth can be named. */
@@ -127,23 +131,6 @@ class ApplicationLoaderTest {
     public static Object build() {
       throw new AssertionError("called");
     }
-  }
-
-  @Test
-  void aBuilderThatThrowsIsTheReasonInOneLine() {
-    assertThatThrownBy(() -> load(APPS + ":failing"))
-        .isInstanceOf(StartFailedException.class)
-        .hasMessage(
-            "application a: import_path: "
-                + APPS
-                + ":failing: IllegalStateException: two lines; caused by ArithmeticException: why");
-  }
-
-  @Test
-  void aStaticInitialiserThatThrowsIsAReasonToo() {
-    assertThatThrownBy(() -> load("dev.berth.node.TestApplications$Broken:build"))
-        .isInstanceOf(StartFailedException.class)
-        .hasMessageContaining("ExceptionInInitializerError");
   }
 
   @Test

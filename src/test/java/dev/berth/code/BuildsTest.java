@@ -21,6 +21,8 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Code is read on other threads, of which a later one may be done first. */
 class BuildsTest {
@@ -77,37 +79,20 @@ class BuildsTest {
   }
 
   /** Seed 5001654 of the simulation of lifecycles. */
-  @Test
-  void anEarlierBuildOfTheSameRevisionThatIsDoneLaterSaysNothing() {
+  @ParameterizedTest
+  @CsvSource({"plain, plain, true", "plain, plain, false", "failing, plain, false"})
+  void ofTwoBuildsOfARevisionTheLaterSpeaksWhicheverIsDoneFirst(
+      String earlier, String later, boolean inOrder) {
+    builder = earlier;
     build();
+    builder = later;
     capacity = 25;
     build();
-    done(reading.removeLast());
-    done(reading.removeLast());
+    done(inOrder ? reading.removeFirst() : reading.removeLast());
+    assertThat(told).hasSize(inOrder ? 0 : 1);
+    done(reading.remove());
     assertThat(replicas()).isEqualTo(1);
     assertThat(builds.names()).hasSize(1);
-  }
-
-  @Test
-  void anEarlierBuildOfTheSameRevisionThatIsDoneFirstSaysNothing() {
-    build();
-    capacity = 25;
-    build();
-    done(reading.removeFirst());
-    assertThat(told).isEmpty();
-    done(reading.removeFirst());
-    assertThat(replicas()).isEqualTo(1);
-  }
-
-  @Test
-  void anEarlierBuildThatFailsLaterSaysNothing() {
-    builder = "failing";
-    build();
-    builder = "plain";
-    build();
-    done(reading.removeLast());
-    done(reading.removeLast());
-    assertThat(replicas()).isEqualTo(4);
   }
 
   @Test

@@ -67,15 +67,19 @@ class PolicyClassesTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "Plain    |",
-        "Given    |",
-        "Abstract | cannot be made",
-        "Hidden   | cannot be made",
-        "Greedy   | cannot be made",
-        "Nobody   | no such class"
+        "Plain    | {}     |",
+        "Given    | {}     |",
+        "Given    | {a: 1} |",
+        "Plain    | {a: 1} | cannot be made",
+        "Abstract | {}     | cannot be made",
+        "Hidden   | {}     | cannot be made",
+        "Greedy   | {}     | cannot be made",
+        "Nobody   | {}     | no such class"
       })
-  void aPolicyThatWouldNotDoIsNamedAtItsPlace(String name, @Nullable String wrong) {
-    List<String> problems = ofDeployment("policy_function: HERE" + name);
+  void aPolicyThatWouldNotDoIsNamedAtItsPlace(
+      String name, String arguments, @Nullable String wrong) {
+    List<String> problems =
+        ofDeployment("policy_function: HERE" + name + ", policy_kwargs: " + arguments);
 
     if (wrong == null) {
       assertThat(problems).isEmpty();
@@ -92,17 +96,6 @@ class PolicyClassesTest {
                   + wrong
                   + " (expected: a public class that implements dev.berth.api.spi.");
     }
-  }
-
-  @Test
-  void aPolicyWithArgumentsTakesThem() {
-    String arguments = ", policy_kwargs: {a: 1}";
-
-    assertThat(ofDeployment("policy_function: HEREGiven" + arguments)).isEmpty();
-    assertThat(ofDeployment("policy_function: HEREPlain" + arguments))
-        .singleElement()
-        .asString()
-        .contains(": cannot be made (expected: ");
   }
 
   @Test

@@ -128,19 +128,4 @@ class AutoscaledDeploymentTest {
     assertThat(replicas(share)).isEqualTo(first);
     assertThat(DeploymentConfig.atCapacity(all, null, rises)).isEqualTo(all);
   }
-
-  @Test
-  void aTargetThatOneReplicaNeverReachesIsWarnedOf() {
-    assertThat(Yaml.read(text(", autoscaling_config: {target_ongoing_requests: 6.5}")).warnings())
-        .singleElement()
-        .asString()
-        .endsWith(
-            "6.5, reached by none but those that wait (expected: at most max_ongoing_requests, 5)");
-    assertThat(
-            Yaml.read(
-                    text(
-                        ", max_ongoing_requests: 7, autoscaling_config: {target_ongoing_requests: 7}"))
-                .warnings())
-        .isEmpty();
-  }
 }

@@ -28,57 +28,27 @@ class DeploymentConfigTest {
 
   @Test
   void everyKeyArrives() {
+    String said =
+        """
+        {name: cart, num_replicas: 2, max_ongoing_requests: 3, max_queued_requests: 4,
+         backpressure_config: {status_code: 429, retry_after_s: 5}, user_config: {threshold: 0.5},
+         graceful_shutdown_timeout_s: 6, health_check_period_s: 1, health_check_timeout_s: 0.5,
+         logging_config: {encoding: TEXT, log_level: ERROR, enable_access_log: false},
+         rolling_update_percentage: 0.25, max_surge_percent: 50,
+         berth: {spread: event_loops, queue_timeout_s: 7, request_timeout_s: 20,
+           reservation_ttl_s: 8, cancel_grace_s: 9, max_zombie_requests: 2,
+           max_buffered_body_bytes: 11,
+           autoscaling: {count_reserved: false, count_starting: false, stabilization_window_s: 1,
+             panic_window_s: 6, panic_threshold: 3},
+           max_constructor_retry_count: 12, replica_start_timeout_s: 90, version: v1}}
+        """;
+
     assertThat(
-            Yaml.deployment(
-                "num_replicas: 2",
-                "max_ongoing_requests: 3",
-                "max_queued_requests: 4",
-                "backpressure_config: {status_code: 429, retry_after_s: 5}",
-                "user_config: {threshold: 0.5}",
-                "graceful_shutdown_timeout_s: 6",
-                "health_check_period_s: 1",
-                "health_check_timeout_s: 0.5",
-                "logging_config: {log_level: ERROR}",
-                "rolling_update_percentage: 0.25",
-                "max_surge_percent: 50",
-                "berth:",
-                "  spread: event_loops",
-                "  queue_timeout_s: 7",
-                "  reservation_ttl_s: 8",
-                "  cancel_grace_s: 9",
-                "  max_zombie_requests: 10",
-                "  max_buffered_body_bytes: 11",
-                "  max_constructor_retry_count: 12",
-                "  replica_start_timeout_s: 90",
-                "  version: v1"))
-        .isEqualTo(
-            DeploymentConfig.of("cart")
-                .with(DeploymentConfig.NUM_REPLICAS, 2)
-                .with(DeploymentConfig.MAX_ONGOING_REQUESTS, 3)
-                .with(DeploymentConfig.MAX_QUEUED_REQUESTS, 4)
-                .with(
-                    DeploymentConfig.BACKPRESSURE_CONFIG,
-                    Backpressure.DEFAULTS
-                        .with(Backpressure.STATUS_CODE, 429)
-                        .with(Backpressure.RETRY_AFTER_S, Duration.ofSeconds(5)))
-                .with(DeploymentConfig.USER_CONFIG, Map.of("threshold", 0.5))
-                .with(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S, Duration.ofSeconds(6))
-                .with(DeploymentConfig.HEALTH_CHECK_PERIOD_S, Duration.ofSeconds(1))
-                .with(DeploymentConfig.HEALTH_CHECK_TIMEOUT_S, Duration.ofMillis(500))
-                .with(
-                    DeploymentConfig.LOGGING_CONFIG,
-                    LoggingOptions.DEFAULTS.with(LoggingOptions.LOG_LEVEL, LogLevel.ERROR))
-                .with(DeploymentConfig.SPREAD, Spread.EVENT_LOOPS)
-                .with(DeploymentConfig.QUEUE_TIMEOUT_S, Duration.ofSeconds(7))
-                .with(DeploymentConfig.RESERVATION_TTL_S, Duration.ofSeconds(8))
-                .with(DeploymentConfig.CANCEL_GRACE_S, Duration.ofSeconds(9))
-                .with(DeploymentConfig.MAX_ZOMBIE_REQUESTS, 10)
-                .with(DeploymentConfig.MAX_BUFFERED_BODY_BYTES, 11)
-                .with(DeploymentConfig.ROLLING_UPDATE_PERCENTAGE, 0.25)
-                .with(DeploymentConfig.MAX_SURGE_PERCENT, 50.0)
-                .with(DeploymentConfig.MAX_CONSTRUCTOR_RETRY_COUNT, 12)
-                .with(DeploymentConfig.REPLICA_START_TIMEOUT_S, Duration.ofSeconds(90))
-                .with(DeploymentConfig.VERSION, "v1"));
+            Yaml.read("applications: [{import_path: a.B, deployments: [" + said + "]}]")
+                .applications()
+                .get(0)
+                .deployments())
+        .hasToString("[" + Yaml.plain(said) + "]");
   }
 
   /** An instance is what a key reaches that says nothing of it; none of an application does. */

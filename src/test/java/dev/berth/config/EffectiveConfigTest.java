@@ -26,32 +26,6 @@ class EffectiveConfigTest {
   }
 
   @Test
-  void whatIsToldIsReadAsWhatWasSaid() {
-    String[] lines = {
-      "num_replicas: 3",
-      "max_queued_requests: 7",
-      "backpressure_config: {status_code: 429, retry_after_s: 2}",
-      "health_check_period_s: 0.25",
-      "rolling_update_percentage: 0.5",
-      "max_surge_percent: 12.5",
-      "logging_config: {encoding: JSON, log_level: WARNING}",
-      "berth: {spread: event_loops, max_constructor_retry_count: 3,"
-          + " replica_start_timeout_s: 1.5, version: v2}"
-    };
-    Settings said = settings(lines);
-
-    JsonObject told = new JsonObject(said.json());
-    Settings read =
-        Yaml.read("applications: [{import_path: a.B, deployments: [" + told.encode() + "]}]")
-            .applications()
-            .get(0)
-            .deployments()
-            .get(0);
-
-    assertThat(read).isEqualTo(said);
-  }
-
-  @Test
   void aNumberOfReplicasThatRayServeDoesNotKnowIsLeftOut() {
     assertThat(DeploymentConfig.ofRay(DeploymentConfig.withReplicas(settings(), 0)))
         .doesNotContainKey("num_replicas");

@@ -20,8 +20,6 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.snakeyaml.engine.v2.api.Load;
-import org.snakeyaml.engine.v2.api.LoadSettings;
 
 /** The schema and the reading are made from the same keys; here they must say the same. */
 class SchemaTest {
@@ -37,7 +35,7 @@ class SchemaTest {
   /** Each is tried behind each key: most keys find good ones and bad ones among them. */
   private static final List<?> VALUES =
       (List<?>)
-          yaml(
+          Yaml.plain(
               """
               [null, true, false, -2, -1, 0, 1, 2, 10, 50, 99, 100, 101, 256, 503, 504, 1024, 65535,
                65536, 70000, 1048576, 31536000, 31536001, 2147483647, 2147483648, 9007199254740992,
@@ -52,9 +50,11 @@ class SchemaTest {
   /** What no schema of one value can tell: another key's value, or a file. */
   private static final Pattern BEYOND =
       Pattern.compile(
-          "set without TLS|nobody is asked for|no client can tell|its value is not shown|\\(expected: .*(token_file"
+          "set without TLS|nobody is asked for|an argument of |application: missing|no client can tell|its value is not shown|\\(expected: .*(token_file"
               + "|stream_bytes_total|record_interval_ms|since ssl_|max_reservation_ttl_s"
-              + "|max_replicas_per_node|min_replicas|max_replicas,|readable file|\\.jar)");
+              + "|max_replicas_per_node|min_replicas|max_replicas,|look_back_period_s,|readable file"
+              + "|one of header, cookie|one of exact, prefix|one above 0|leave it out; over"
+              + "|one of berth.router|\\.jar)");
 
   @Test
   void everyKeyTakesTheSameValuesInTheSchemaAndInTheFile() {
@@ -84,7 +84,7 @@ class SchemaTest {
         .allSatisfy(
             (path, met) -> {
               if (!path.matches(
-                  ".*(\\.(py_\\w+|pip|uv|conda|excludes|config)|ssl_\\w+|jars|token)")) {
+                  ".*(\\.(py_\\w+|pip|uv|conda|excludes|config)|berth\\..+\\[]\\.application|ssl_\\w+|jars|token)")) {
                 assertThat(met).as(path).isEqualTo(3);
               }
             });
@@ -143,6 +143,18 @@ class SchemaTest {
         below.put("import_path", "a.B");
       } else if (name.equals("deployments")) {
         below.put("name", "d");
+      } else if (name.equals("endpoints")) {
+        below.put("route_prefix", "/e");
+      } else if (List.of("traffic", "match", "shadow").contains(name)) {
+        below.put("deployment", "d");
+        if (path.startsWith("berth.endpoints")) {
+          below.put("application", "a");
+        }
+        if (name.equals("traffic")) {
+          below.put("weight", 1);
+        } else if (name.equals("match") && !path.matches(".*\\.(cookie|query|method)")) {
+          below.put("header", "h");
+        }
       }
       at.put(name, names[i].endsWith("[]") ? new JsonArray().add(below) : below);
       at = below;
@@ -165,12 +177,8 @@ class SchemaTest {
     return value;
   }
 
-  private static Object yaml(String text) {
-    return new Load(LoadSettings.builder().build()).loadFromString(text);
-  }
-
   private static JsonObject json(String yaml) {
-    return (JsonObject) json(yaml(yaml));
+    return (JsonObject) json(Yaml.plain(yaml));
   }
 
   private static List<String> problems(JsonObject file) {

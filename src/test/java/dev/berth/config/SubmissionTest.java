@@ -65,16 +65,15 @@ class SubmissionTest {
 
   @Test
   void jarsAreAbsoluteFromTheFileOrFromTheCurrentFolderWhereTheyAreSet() throws IOException {
-    String text =
-        "applications: [{name: shop, import_path: 'a.B:c', runtime_env: {jars: [lib/shop.jar,"
-            + " lib]}}]";
+    String text = "applications: [{name: shop, import_path: 'a.B:c', runtime_env: {jars: [lib]}}]";
 
     assertThat(submission(text).applications().get("shop").get("runtime_env"))
         .isEqualTo(
             Map.of(
                 "jars",
                 List.of(
-                    folder.resolve("lib/shop.jar").toString(), folder.resolve("lib").toString())));
+                    folder.resolve("lib/more.jar").toString(),
+                    folder.resolve("lib/shop.jar").toString())));
 
     Path current = Path.of("").toAbsolutePath();
     String fromHere = current.relativize(folder.resolve("lib/more.jar")).toString();

@@ -9,6 +9,8 @@ import java.nio.file.Path;
 import java.util.List;
 import org.assertj.core.api.AbstractStringAssert;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.snakeyaml.engine.v2.api.Load;
+import org.snakeyaml.engine.v2.api.LoadSettings;
 
 /** Short texts, read as if each were a file named {@code berth.yaml}. */
 public final class Yaml {
@@ -20,6 +22,11 @@ public final class Yaml {
 
   public static ServeConfig read(String text) {
     return ConfigReader.read("berth.yaml", Path.of(""), text);
+  }
+
+  /** As any reader of YAML takes it, in the order of the text. */
+  static Object plain(String text) {
+    return new Load(LoadSettings.builder().build()).loadFromString(text);
   }
 
   /** Of a file with these lines and no applications. */

@@ -1,11 +1,11 @@
 package dev.berth.controller;
 
+import static dev.berth.controller.DrivenController.MODEL;
+import static dev.berth.controller.DrivenController.autoscaled;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.DeploymentConfig;
-import dev.berth.config.Yaml;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Rescale;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
@@ -15,100 +15,95 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A controller whose deployment follows its load, as an instance reports it, on a virtual clock.
  */
 class AutoscaledDeploymentsTest {
-  private static final DeploymentId MODEL = new DeploymentId("app", "model");
+  private static final String FAST = "max_replicas: 10, upscale_delay_s: 0, downscale_delay_s: 0";
+  private static final String QUICK =
+      "max_replicas: 10, upscale_delay_s: 0, downscale_delay_s: 5, look_back_period_s: 5";
+  private static final String SLOW = "max_replicas: 10, upscale_delay_s: 5, downscale_delay_s: 20";
 
-  private final DrivenController world = new DrivenController();
-  private long sequence;
-  private long term = 1;
+  private final DrivenController it = new DrivenController();
 
   @BeforeEach
   void heard() {
-    world.controller.recover(List.of(DrivenController.NODE), 0);
-    world.tellInventory();
+    it.heard();
   }
 
-  static DeploymentTarget target(int code, String autoscaling) {
-    Settings settings =
-        Yaml.read(
-                "applications: [{import_path: a.B, deployments: [{name: model, autoscaling_config: {"
-                    + autoscaling
-                    + "}}]}]")
-            .applications()
-            .get(0)
-            .deployment(Deployment.of("model", context -> null));
-    return new DeploymentTarget(MODEL, "b" + code, new DeploymentVersion("v" + code, ""), settings);
+  private void serve(String keys) {
+    it.serve("app", autoscaled(MODEL, 1, keys));
   }
 
-  /** The load of each of so many seconds. */
   private void load(double load, int seconds) {
-    for (int i = 0; i < seconds; i++) {
-      world.advance(Duration.ofSeconds(1));
-      boolean zero = load == 0;
-      report(new HandleMetricReport(MODEL, 0, zero ? 0 : 1, 0, load, 0, false));
-    }
+    it.load(load, 0, seconds);
   }
 
-  private void report(HandleMetricReport... reports) {
-    HandleMetricBatch batch =
-        new HandleMetricBatch(
-            DrivenController.NODE, 1, ++sequence, List.of(reports), List.of(), List.of());
-    world.apply(world.controller.on(batch, world.now));
+  /** Six replicas, which a load of 12 asks for. */
+  private void six() {
+    serve(QUICK);
+    for (int i = 0; i < 4; i++) {
+      load(12, 40);
+      it.finish();
+    }
+    assertThat(wanted()).isEqualTo(6);
   }
 
   private int wanted() {
-    return world.controller.details("app").deployments().get(0).targetReplicas();
+    return it.wanted(MODEL);
   }
 
   private List<Integer> kept() {
-    return world.log.stream()
-        .filter(Rescale.class::isInstance)
-        .map(action -> ((Rescale) action).now())
-        .map(now -> now == null ? null : now.replicas())
+    return it.asked(Rescale.class).stream()
+        .map(each -> each.now() == null ? null : each.now().replicas())
         .toList();
+  }
+
+  private ScalingDetails details() {
+    return it.details(MODEL).autoscaling();
+  }
+
+  private ScalingView view(long nanos) {
+    return it.controller.autoscaling(MODEL, nanos);
   }
 
   @Test
   void moreLoadIsMetByMoreReplicasAfterTheDelayAndLessByFewer() {
-    world.serve("app", target(1, "max_replicas: 10, upscale_delay_s: 5, downscale_delay_s: 20"));
+    serve(SLOW);
     assertThat(wanted()).isEqualTo(1);
 
     load(8, 4);
     assertThat(wanted()).isEqualTo(1);
     load(8, 3);
     assertThat(wanted()).isBetween(2, 4);
-    assertThat(world.announced(MODEL)).last().isEqualTo("UPSCALING AUTOSCALING");
-    world.finish();
+    assertThat(it.announced(MODEL)).last().isEqualTo("UPSCALING AUTOSCALING");
+    it.finish();
     load(8, 60);
-    world.finish();
+    it.finish();
     load(8, 60);
     assertThat(wanted()).isEqualTo(4);
-    world.finish();
-    assertThat(world.announced(MODEL)).last().isEqualTo("HEALTHY UPSCALE_COMPLETED");
+    it.finish();
+    assertThat(it.announced(MODEL)).last().isEqualTo("HEALTHY UPSCALE_COMPLETED");
 
     load(2, 80);
     assertThat(wanted()).isEqualTo(1);
-    assertThat(world.stopping()).isNotEmpty();
+    assertThat(it.stopping()).isNotEmpty();
     assertThat(kept()).endsWith(1).contains(4);
   }
 
   @Test
   void oneThatHasNoneGetsItsFirstAtOnceAndLosesItsLastAfterItsDelay() {
-    world.serve(
-        "app", target(1, "min_replicas: 0, downscale_delay_s: 2, downscale_to_zero_delay_s: 8"));
+    serve("min_replicas: 0, downscale_delay_s: 2, downscale_to_zero_delay_s: 8");
     assertThat(wanted()).isZero();
 
-    report(new HandleMetricReport(MODEL, 1, 0, 0, 1, 0, false));
+    HandleMetricReport waits = new HandleMetricReport(MODEL, 1, 0, 0, 1, 0, false, List.of());
+    it.report(List.of(waits), List.of());
     assertThat(wanted()).isEqualTo(1);
-    assertThat(world.asked(Rescale.class))
-        .last()
-        .extracting(it -> it.decision().load())
-        .isEqualTo(1.0);
-    world.finish();
+    assertThat(it.asked(Rescale.class)).last().returns(1.0, each -> each.decision().load());
+    it.finish();
 
     load(1, 40);
     assertThat(wanted()).isEqualTo(1);
@@ -118,88 +113,126 @@ class AutoscaledDeploymentsTest {
     assertThat(wanted()).isZero();
   }
 
+  // --- where it begins, and its bounds ---
+
+  @Test
+  void whatTheEarlierStartOfAnInstanceSaidEndsWithItsFirstBatchWhateverThatNames() {
+    serve(FAST);
+    load(8, 40);
+    it.finish();
+    assertThat(wanted()).isEqualTo(4);
+    HandleMetricBatch anew =
+        new HandleMetricBatch(DrivenController.NODE, 2, 1, List.of(), List.of(), List.of());
+    it.apply(it.controller.on(anew, it.now));
+    assertThat(view(it.now).inputs().latest()).isZero();
+    it.advance(Duration.ofSeconds(40));
+    assertThat(wanted()).isEqualTo(1);
+  }
+
+  @Test
+  void oneThatFollowsItsLoadOnlyNowTakesASilentInstanceForSilent() {
+    it.report(List.of(new HandleMetricReport(MODEL, 0, 1, 0, 8, 0, false, List.of())), List.of());
+    it.advance(Duration.ofSeconds(60));
+    serve(SLOW);
+    assertThat(details().unknown()).isEqualTo(1);
+    assertThat(details().reportMs()).isEqualTo(60_000);
+  }
+
   @Test
   void whatIsKeptIsWhereAnotherControllerBeginsAndItStopsNothingOnWhatItDoesNotKnow() {
-    world.serve("app", target(1, "max_replicas: 10, upscale_delay_s: 0, downscale_delay_s: 0"));
-    load(12, 40);
-    world.finish();
-    load(12, 40);
-    world.finish();
-    load(12, 40);
-    world.finish();
+    serve(FAST);
+    it.restart();
+    it.declareKept(6, null);
+    it.tellInventory();
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x6");
+    it.advance(Duration.ofSeconds(29)); // and nothing is reported
     assertThat(wanted()).isEqualTo(6);
-
-    world.restart();
-    Autoscaled kept = new Autoscaled(6, false, null);
-    world.send(new ControllerEvent.Declared(world.application("app", "/", MODEL.name(), kept)));
-    world.tellInventory();
-    world.advance(Duration.ofSeconds(29)); // and nothing is reported
-    assertThat(wanted()).isEqualTo(6);
-    assertThat(world.stopping()).isEmpty();
+    assertThat(it.stopping()).isEmpty();
 
     load(12, 60);
     assertThat(wanted()).isEqualTo(6);
   }
 
   @Test
-  void aPauseHoldsTheNumberThatWasSetUntilItGoesOn() {
-    world.serve("app", target(1, "max_replicas: 10, upscale_delay_s: 0, downscale_delay_s: 0"));
-    world.send(new ControllerEvent.Paused(MODEL, new Autoscaled(3, true, null)));
-    world.finish();
-    load(20, 60);
-    assertThat(wanted()).isEqualTo(3);
-
-    world.send(new ControllerEvent.Paused(MODEL, new Autoscaled(3, false, null)));
-    load(20, 2);
-    assertThat(wanted()).isEqualTo(10);
-  }
-
-  @Test
-  void aDeploymentThatFollowsNoMoreKeepsNothing() {
-    world.serve("app", target(1, "max_replicas: 10, upscale_delay_s: 0"));
+  void otherBoundsHoldAtOnceAndOneThatFollowsNoMoreKeepsNothing() {
+    serve("max_replicas: 10, upscale_delay_s: 0");
     load(20, 3);
+    it.finish();
     assertThat(kept()).isNotEmpty().doesNotContainNull();
+    serve("max_replicas: 4");
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x4");
+    serve("min_replicas: 11, max_replicas: 12");
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x11");
 
     Settings fixed = DrivenController.settings("model", 2, DeploymentConfig.of("model"));
-    world.serve("app", new DeploymentTarget(MODEL, "b2", new DeploymentVersion("v2", ""), fixed));
-    assertThat(wanted()).isEqualTo(2);
+    it.serve("app", new DeploymentTarget(MODEL, "b1", new DeploymentVersion("v1", ""), fixed));
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x2");
     assertThat(kept()).endsWith((Integer) null);
   }
 
   @Test
+  void aPauseHoldsBeyondTheBoundsWhateverTheLoadAndIsSaidUntilItEnds() {
+    serve(FAST);
+    it.pause(16, true);
+    serve(FAST.replace("10", "8"));
+    load(20, 60);
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x16");
+    assertThat(it.details(MODEL).message())
+        .isEqualTo("autoscaling is paused until berth scale --auto");
+    assertThat(details().paused()).isTrue();
+    assertThat(details().replicas()).isEqualTo(16);
+    assertThat(details().untilMs()).isNull();
+    assertThat(details().why()).contains("berth scale --auto");
+
+    it.pause(16, false);
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x8");
+    assertThat(it.details(MODEL).message()).isEmpty();
+    load(4, 60);
+    assertThat(wanted()).isEqualTo(2);
+  }
+
+  @Test
+  void anApplicationThatComesAgainBeginsAnew() {
+    serve(FAST);
+    it.pause(3, true);
+    it.send(new ControllerEvent.Withdrawn("app"));
+    serve(FAST);
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x1");
+  }
+
+  @Test
   void fewerWaitUntilARolloutIsOver() {
-    String autoscaling = "max_replicas: 4, initial_replicas: 4, downscale_delay_s: 1";
-    world.serve("app", target(1, autoscaling));
+    String keys = "max_replicas: 4, initial_replicas: 4, downscale_delay_s: 1";
+    serve(keys);
     load(8, 40);
-    world.declare("app", target(2, autoscaling));
+    it.declare("app", autoscaled(MODEL, 2, keys));
     load(1, 60);
     assertThat(wanted()).isEqualTo(4);
 
-    world.finish();
+    it.finish();
     load(1, 10);
     assertThat(wanted()).isEqualTo(1);
   }
 
+  // --- what operators see ---
+
   @Test
   void operatorsSeeWhyThereAreAsManyAsThereAre() {
-    world.serve("app", target(1, "max_replicas: 10, upscale_delay_s: 5, downscale_delay_s: 20"));
+    serve(SLOW);
     load(8, 7);
-    world.finish();
+    it.finish();
     load(8, 3);
 
-    ScalingView view = world.controller.autoscaling(MODEL, world.now);
+    ScalingView view = view(it.now);
     assertThat(view.decisions())
         .extracting(each -> each.reason().name())
         .contains("SCALED_UP", "DELAY", "STEADY");
-    assertThat(view.decisions().get(0).nanos())
-        .isGreaterThan(view.decisions().get(view.decisions().size() - 1).nanos());
+    assertThat(view.decisions().get(0).atNanos())
+        .isGreaterThan(view.decisions().get(view.decisions().size() - 1).atNanos());
     assertThat(view.inputs().sources())
-        .singleElement()
-        .satisfies(
-            source -> {
-              assertThat(source.name()).isEqualTo(DrivenController.NODE);
-              assertThat(source.load()).isEqualTo(8);
-            });
+        .extracting(each -> each.name() + " " + each.load())
+        .containsExactly(DrivenController.NODE + " 8.0");
     assertThat(view.demand().averageLoad()).isEqualTo(8);
     assertThat(view.now().minReplicas()).isEqualTo(1);
     assertThat(view.now().maxReplicas()).isEqualTo(10);
@@ -215,46 +248,95 @@ class AutoscaledDeploymentsTest {
 
   @Test
   void aLookOfAnOperatorDecidesNothing() {
-    world.serve("app", target(1, "max_replicas: 10, upscale_delay_s: 5"));
+    serve("max_replicas: 10, upscale_delay_s: 5");
     load(8, 3);
-    int before = world.controller.autoscaling(MODEL, world.now).decisions().size();
-    long late = world.now + Duration.ofHours(1).toNanos();
-    assertThat(world.controller.autoscaling(MODEL, late).now().reason()).isEqualTo("SCALED_UP");
-    assertThat(world.controller.autoscaling(MODEL, late).now().reportMs()).isEqualTo(3_600_000);
-    assertThat(world.controller.autoscaling(MODEL, late).now().unknown()).isEqualTo(1);
-    assertThat(world.controller.autoscaling(MODEL, world.now).decisions()).hasSize(before);
+    int before = view(it.now).decisions().size();
+    ScalingDetails late = view(it.now + Duration.ofHours(1).toNanos()).now();
+    assertThat(late.reason()).isEqualTo("SCALED_UP");
+    assertThat(late.reportMs()).isEqualTo(3_600_000);
+    assertThat(late.unknown()).isEqualTo(1);
+    assertThat(view(it.now).decisions()).hasSize(before);
     assertThat(wanted()).isEqualTo(1);
   }
 
   @Test
-  void aDelayThatRunsIsShownWithItsEndAndAPauseWithItsNumber() {
-    world.serve("app", target(1, "max_replicas: 10, upscale_delay_s: 60"));
+  void aDelayThatRunsIsShownWithItsEnd() {
+    serve("max_replicas: 10, upscale_delay_s: 60");
     load(8, 3);
     assertThat(details().reason()).isEqualTo("DELAY");
     assertThat(details().untilMs() - details().atMs()).isBetween(57_000L, 60_000L);
-
-    world.send(new ControllerEvent.Paused(MODEL, new Autoscaled(3, true, null)));
-    assertThat(details().paused()).isTrue();
-    assertThat(details().replicas()).isEqualTo(3);
-    assertThat(details().untilMs()).isNull();
-    assertThat(details().why()).contains("berth scale --auto");
   }
 
   @Test
   void ofOneWhoseNumberDoesNotFollowItsLoadNothingIsShown() {
-    world.serve("app", target(1, "max_replicas: 10"));
-    assertThat(world.controller.autoscaling(new DeploymentId("app", "x"), world.now)).isNull();
-    assertThat(world.controller.autoscaling(new DeploymentId("x", "model"), world.now)).isNull();
+    serve("max_replicas: 10");
+    assertThat(it.controller.autoscaling(new DeploymentId("app", "x"), it.now)).isNull();
+    assertThat(it.controller.autoscaling(new DeploymentId("x", "model"), it.now)).isNull();
   }
 
-  private ScalingDetails details() {
-    return world
-        .controller
-        .details(null, null, world.now)
-        .applications()
-        .get(0)
-        .deployments()
-        .get(0)
-        .autoscaling();
+  // --- what nobody should do ---
+
+  @ParameterizedTest
+  @ValueSource(doubles = {Double.NaN, -1, 1e300, Double.POSITIVE_INFINITY, 1e18})
+  void aLoadThatCannotBeIsNoReport(double nonsense) {
+    six();
+    it.load(nonsense, 0, 60);
+    assertThat(wanted()).isEqualTo(6);
+    it.load(12, nonsense, 60);
+    assertThat(wanted()).isEqualTo(6);
+    load(4, 60);
+    assertThat(wanted()).isEqualTo(2);
+  }
+
+  @Test
+  void aClockThatStoodStillForAnHourStopsNothingAtOnce() {
+    six();
+    load(2, 3);
+    it.now += Duration.ofHours(1).toNanos();
+    load(2, 4);
+    assertThat(wanted()).isEqualTo(6);
+    load(2, 10);
+    assertThat(wanted()).isEqualTo(1);
+  }
+
+  @Test
+  void fiftyDeploysWhileItScalesLoseNoReplicaAndLeaveNoneBehind() {
+    six();
+    for (int code = 2; code <= 51; code++) {
+      it.declare("app", autoscaled(MODEL, code, QUICK));
+      load(12 + code % 8, 1);
+      assertThat(wanted()).isBetween(6, 10);
+      assertThat(it.hosted.values().stream().filter(each -> each.runs && !each.stopping).count())
+          .isGreaterThanOrEqualTo(5);
+      if (code % 7 == 0) {
+        it.runAll();
+        it.stopAll();
+      }
+    }
+    for (int i = 0; i < 9; i++) {
+      load(12, 20);
+      it.finish();
+    }
+    assertThat(wanted()).isEqualTo(6);
+    assertThat(it.fleet()).isEqualTo("v51 RUNNING x6");
+  }
+
+  @Test
+  void oneThatIsDeletedWhileItsFirstReplicaStartsIsGoneWhateverIsReported() {
+    serve("min_replicas: 0");
+    load(3, 1);
+    assertThat(wanted()).isOne();
+    it.send(new ControllerEvent.Withdrawn("app"));
+    load(3, 5);
+    it.finish();
+    load(3, 60);
+    assertThat(it.hosted).isEmpty();
+    assertThat(it.controller.details("app")).isNull();
+
+    it.declare("app", autoscaled(MODEL, 3, "min_replicas: 0"));
+    load(3, 1);
+    assertThat(wanted()).isOne();
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v3 RUNNING x1");
   }
 }

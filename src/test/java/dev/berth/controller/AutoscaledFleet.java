@@ -1,8 +1,9 @@
 package dev.berth.controller;
 
-import dev.berth.api.DeploymentId;
+import static dev.berth.controller.DrivenController.MODEL;
+
 import dev.berth.controller.ControllerAction.Rescale;
-import dev.berth.metrics.HandleMetricSource;
+import dev.berth.fakes.FakeHandle;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusher.Rhythm;
 import dev.berth.metrics.Registration;
@@ -23,7 +24,6 @@ import org.jspecify.annotations.Nullable;
  * fluid; they take a while to start, or do not start at all.
  */
 final class AutoscaledFleet {
-  static final DeploymentId MODEL = new DeploymentId("app", "model");
   static final double SERVICE_S = 0.5;
   static final int SLOTS = 5; // of a replica
 
@@ -50,12 +50,10 @@ final class AutoscaledFleet {
   /** One moment, each push interval. */
   record Moment(double seconds, double rate, double load, int wanted, int running) {}
 
-  /** One instance's handle, whose gauges the load sets. */
-  private final class Instance implements HandleMetricSource {
+  private final class Instance {
     final String node;
     final MetricsPusher pusher;
-    int running;
-    int queued;
+    final FakeHandle handle = new FakeHandle(MODEL.name()); // whose gauges the load sets
     final Registration registration;
     boolean left;
     boolean signalled;
@@ -65,32 +63,7 @@ final class AutoscaledFleet {
       this.node = node;
       pusher = new MetricsPusher(node, 1, rhythm, rhythm, 960 << 10, () -> world.now);
       pusher.onSignal(() -> signalled = true);
-      registration = pusher.register(this);
-    }
-
-    @Override
-    public DeploymentId deployment() {
-      return MODEL;
-    }
-
-    @Override
-    public boolean autoscales() {
-      return true;
-    }
-
-    @Override
-    public int queued() {
-      return queued;
-    }
-
-    @Override
-    public int running() {
-      return running;
-    }
-
-    @Override
-    public int reserved() {
-      return 0;
+      registration = pusher.register(handle);
     }
   }
 
@@ -140,7 +113,7 @@ final class AutoscaledFleet {
     world.controller.recover(nodes, 0);
     nodes.forEach(this::tellInventory);
     String bounds = String.format(Locale.ROOT, "min_replicas: %d, max_replicas: %d, ", least, most);
-    world.serve("app", AutoscaledDeploymentsTest.target(1, bounds + keys));
+    world.serve("app", DrivenController.autoscaled(MODEL, 1, bounds + keys));
   }
 
   private void tellInventory(String node) {
@@ -218,9 +191,9 @@ final class AutoscaledFleet {
     for (int i = 0; i < calling.size(); i++) {
       long part = whole * (i + 1) / calling.size() - whole * i / calling.size();
       Instance each = calling.get(i);
-      each.running = (int) Math.min(part, (long) slots);
-      each.queued = (int) part - each.running;
-      if (each.queued > 0 && slots == 0) {
+      int running = (int) Math.min(part, (long) slots);
+      each.handle.with((int) part - running, running, 0);
+      if (each.handle.queued > 0 && slots == 0) {
         each.pusher.signal(MODEL);
       }
     }
@@ -267,8 +240,7 @@ final class AutoscaledFleet {
     int kept = wanted;
     term = 2;
     world.restart(instances.stream().map(each -> each.node).toList());
-    Autoscaled number = new Autoscaled(kept, false, null);
-    world.send(new ControllerEvent.Declared(world.application("app", "/", MODEL.name(), number)));
+    world.declareKept(kept, null);
     instances.forEach(each -> tellInventory(each.node));
     restartedNanos = world.now;
   }
@@ -320,14 +292,8 @@ final class AutoscaledFleet {
   }
 
   private void breaks(String promise, Object... values) {
-    broken.add(String.format(Locale.ROOT, "%.1f s: " + promise, prepend(seconds(), values)));
-  }
-
-  private static Object[] prepend(Object first, Object[] rest) {
-    Object[] all = new Object[rest.length + 1];
-    all[0] = first;
-    System.arraycopy(rest, 0, all, 1, rest.length);
-    return all;
+    String at = String.format(Locale.ROOT, "%.1f s: ", seconds());
+    broken.add(at + String.format(Locale.ROOT, promise, values));
   }
 
   // --- what came of it ---

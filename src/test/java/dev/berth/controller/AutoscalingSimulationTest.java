@@ -5,13 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.controller.AutoscaledFleet.Faults;
 import dev.berth.controller.AutoscaledFleet.Moment;
 import dev.berth.controller.autoscaling.Trace;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** What must hold of a number of replicas that follows a load, whatever goes wrong meanwhile. */
 @Tag("simulation")
@@ -62,12 +63,8 @@ class AutoscalingSimulationTest {
     return rate * AutoscaledFleet.SERVICE_S / TARGET;
   }
 
-  private static List<Long> seeds() {
-    List<Long> seeds = new ArrayList<>();
-    for (long seed = BASE; seed < BASE + SEEDS; seed++) {
-      seeds.add(seed);
-    }
-    return seeds;
+  private static LongStream seeds() {
+    return LongStream.range(BASE, BASE + SEEDS);
   }
 
   /** A kind of its own for each seed, and one without. */
@@ -84,110 +81,93 @@ class AutoscalingSimulationTest {
         random.nextInt(800));
   }
 
-  @Test
-  void underAnyLoadAndFaultTheBoundsHoldAndNothingIsStoppedOnWhatIsNotKnown() {
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void underAnyLoadAndFaultTheBoundsHoldAndNothingIsStoppedOnWhatIsNotKnown(long seed) {
     for (Trace trace : Trace.values()) {
-      for (long seed : seeds()) {
-        run(seed, (int) (seed & 1), rates(trace, seed), faults(seed)); // its own promises
+      run(seed, (int) (seed & 1), rates(trace, seed), faults(seed)); // its own promises
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void aSteadyLoadIsMetInBoundedTimeAndThenNothingMoves(long seed) {
+    double[] rates = rates(Trace.STEADY, seed);
+    AutoscaledFleet fleet = run(seed, 1, rates, Faults.NONE);
+    double needed = needed(rates[0]);
+    assertThat(fleet.met(0, needed)).isLessThanOrEqualTo(LOOK_BACK_S + 2 * (UP_S + START_S));
+    // The last third: what gathered is worked off.
+    assertThat(fleet.between(600, 900).stream().map(Moment::wanted).distinct().toList())
+        .as("seed %d, needed %s", seed, needed)
+        .hasSize(1)
+        .allMatch(wanted -> wanted >= needed && wanted <= needed + 1.6);
+    assertThat(fleet.turns).isLessThanOrEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void aStepIsMetAndALossOfPushesMovesNothing(long seed) {
+    double[] rates = new double[3000];
+    double low = 10 + new SplittableRandom(seed).nextInt(30);
+    Arrays.fill(rates, 0, 1500, low);
+    Arrays.fill(rates, 1500, 3000, 2 * low);
+    Faults lost = new Faults(0.3, 0, 0, 0, 0, -1);
+    AutoscaledFleet fleet = run(seed, 1, rates, lost);
+    assertThat(fleet.met(300, needed(2 * low)))
+        .isLessThanOrEqualTo(LOOK_BACK_S + 2 * (UP_S + START_S));
+    assertThat(fleet.between(200, 300).stream().map(Moment::wanted).distinct()).hasSize(1);
+    assertThat(fleet.between(500, 600).stream().map(Moment::wanted).distinct()).hasSize(1);
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void aSpikeBringsTheFirstReplicaAtOnceAndZeroAfterTheDelays(long seed) {
+    double[] rates = rates(Trace.SPIKES, seed);
+    AutoscaledFleet fleet = run(seed, 0, rates, Faults.NONE);
+    assertThat(fleet.moments).extracting(Moment::wanted).contains(0);
+    for (int i = 1; i < rates.length; i++) {
+      double at = i * STEP_S;
+      if (rates[i] > 0 && rates[i - 1] == 0 && at < 880) {
+        assertThat(fleet.met(at, 1)).as("seed %d, %.1f s", seed, at).isLessThan(START_S + 2);
       }
     }
   }
 
-  @Test
-  void aSteadyLoadIsMetInBoundedTimeAndThenNothingMoves() {
-    for (long seed : seeds()) {
-      double[] rates = rates(Trace.STEADY, seed);
-      AutoscaledFleet fleet = run(seed, 1, rates, Faults.NONE);
-      double needed = needed(rates[0]);
-      assertThat(fleet.met(0, needed))
-          .as("seed %d", seed)
-          .isLessThanOrEqualTo(LOOK_BACK_S + 2 * (UP_S + START_S));
-      // The last third: what gathered is worked off.
-      assertThat(fleet.between(600, 900).stream().map(Moment::wanted).distinct().toList())
-          .as("seed %d, needed %s", seed, needed)
-          .hasSize(1)
-          .allMatch(wanted -> wanted >= needed && wanted <= needed + 1.6);
-      assertThat(fleet.turns).as("seed %d", seed).isLessThanOrEqualTo(1);
-    }
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void aControllerThatStartsAnewChangesNothingUnderASteadyLoad(long seed) {
+    double[] rates = rates(Trace.STEADY, seed);
+    Faults restart = new Faults(0, 0, 0, 0, 0, 650 + seed % 50);
+    AutoscaledFleet fleet = run(seed, 1, rates, restart);
+    assertThat(fleet.between(600, 900).stream().map(Moment::wanted).distinct()).hasSize(1);
+    assertThat(fleet.between(600, 900)).allMatch(at -> at.running() == at.wanted());
   }
 
-  @Test
-  void aStepIsMetAndALossOfPushesMovesNothing() {
-    for (long seed : seeds()) {
-      double[] rates = new double[3000];
-      double low = 10 + new SplittableRandom(seed).nextInt(30);
-      Arrays.fill(rates, 0, 1500, low);
-      Arrays.fill(rates, 1500, 3000, 2 * low);
-      Faults lost = new Faults(0.3, 0, 0, 0, 0, -1);
-      AutoscaledFleet fleet = run(seed, 1, rates, lost);
-      assertThat(fleet.met(300, needed(2 * low)))
-          .as("seed %d", seed)
-          .isLessThanOrEqualTo(LOOK_BACK_S + 2 * (UP_S + START_S));
-      assertThat(fleet.between(200, 300).stream().map(Moment::wanted).distinct()).hasSize(1);
-      assertThat(fleet.between(500, 600).stream().map(Moment::wanted).distinct()).hasSize(1);
-    }
-  }
-
-  @Test
-  void aSpikeBringsTheFirstReplicaAtOnceAndZeroAfterTheDelays() {
-    for (long seed : seeds()) {
-      double[] rates = rates(Trace.SPIKES, seed);
-      AutoscaledFleet fleet = run(seed, 0, rates, Faults.NONE);
-      assertThat(fleet.moments).extracting(Moment::wanted).contains(0);
-      for (int i = 1; i < rates.length; i++) {
-        double at = i * STEP_S;
-        if (rates[i] > 0 && rates[i - 1] == 0 && at < 880) {
-          assertThat(fleet.met(at, 1)).as("seed %d, %.1f s", seed, at).isLessThan(START_S + 2);
-        }
-      }
-    }
-  }
-
-  @Test
-  void aControllerThatStartsAnewChangesNothingUnderASteadyLoad() {
-    for (long seed : seeds()) {
-      double[] rates = rates(Trace.STEADY, seed);
-      Faults restart = new Faults(0, 0, 0, 0, 0, 650 + seed % 50);
-      AutoscaledFleet fleet = run(seed, 1, rates, restart);
-      assertThat(fleet.between(600, 900).stream().map(Moment::wanted).distinct())
-          .as("seed %d", seed)
-          .hasSize(1);
-      assertThat(fleet.between(600, 900)).allMatch(at -> at.running() == at.wanted());
-    }
-  }
-
-  @Test
-  void aControllerThatStartsAnewStopsNothingBeforeAllHaveToldIt() {
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void aControllerThatStartsAnewStopsNothingBeforeAllHaveToldIt(long seed) {
     String hasty = KEYS.replace("downscale_delay_s: 30", "downscale_delay_s: 0");
-    for (long seed : seeds()) {
-      double at = 650 + seed % 50;
-      Faults silent = new Faults(0, at - 1, at + 15, 0, 0, at);
-      AutoscaledFleet fleet = run(seed, 1, START_S, hasty, rates(Trace.STEADY, seed), silent);
-      assertThat(fleet.between(at - 1, at + 15).stream().map(Moment::wanted).distinct())
-          .as("seed %d", seed)
-          .hasSize(1);
-    }
+    double at = 650 + seed % 50;
+    Faults silent = new Faults(0, at - 1, at + 15, 0, 0, at);
+    AutoscaledFleet fleet = run(seed, 1, START_S, hasty, rates(Trace.STEADY, seed), silent);
+    assertThat(fleet.between(at - 1, at + 15).stream().map(Moment::wanted).distinct()).hasSize(1);
   }
 
-  @Test
-  void replicasThatAreSlowToStartAreAwaited() {
-    for (long seed : seeds()) {
-      run(seed, 1, 90, KEYS, rates(Trace.RAMP, seed), Faults.NONE); // its own promises
-    }
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void replicasThatAreSlowToStartAreAwaited(long seed) {
+    run(seed, 1, 90, KEYS, rates(Trace.RAMP, seed), Faults.NONE); // its own promises
   }
 
-  @Test
-  void replicasThatDoNotStartAreTriedSeldomAndWhatIsWantedIsThereAfterwards() {
-    for (long seed : seeds()) {
-      double[] rates = rates(Trace.STEADY, seed);
-      Faults fail = new Faults(0, 0, 0, 5, 200, -1);
-      AutoscaledFleet fleet = run(seed, 1, rates, fail);
-      assertThat(fleet.between(300, 900))
-          .as("seed %d", seed)
-          .anyMatch(at -> at.running() >= needed(rates[0]));
-      // Their wait doubles: eight times in 195 s, and then once.
-      assertThat(fleet.starts).as("seed %d", seed).isLessThan(9 * MOST);
-    }
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void replicasThatDoNotStartAreTriedSeldomAndWhatIsWantedIsThereAfterwards(long seed) {
+    double[] rates = rates(Trace.STEADY, seed);
+    Faults fail = new Faults(0, 0, 0, 5, 200, -1);
+    AutoscaledFleet fleet = run(seed, 1, rates, fail);
+    assertThat(fleet.between(300, 900)).anyMatch(at -> at.running() >= needed(rates[0]));
+    // Their wait doubles: eight times in 195 s, and then once.
+    assertThat(fleet.starts).isLessThan(9 * MOST);
   }
 
   @Test

@@ -4,9 +4,9 @@ import static dev.berth.controller.DrivenController.settings;
 import static dev.berth.controller.DrivenController.target;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
-import dev.berth.config.DeploymentConfig;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.Yaml;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Build;
@@ -24,11 +24,12 @@ import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ReplicaDetails;
 import dev.berth.protocol.ReplicaPhase;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Events in, actions out: applications, their code, their routes and their end. */
 class ControllerTest {
@@ -185,81 +186,6 @@ class ControllerTest {
     assertThat(it.fleet()).isEqualTo("v1 RUNNING x3");
   }
 
-  // --- a number that follows the load ---
-
-  private static DeploymentTarget follows(String code, int least, int most) {
-    DeploymentTarget fixed = of(FRONT, code, least);
-    Settings between =
-        DeploymentConfig.of(
-            Deployment.of("front", context -> null)
-                .withAutoscaling(new Deployment.Autoscaling(least, most, 2)));
-    return new DeploymentTarget(
-        FRONT, fixed.build(), fixed.version(), fixed.settings().over(between));
-  }
-
-  private static ControllerEvent kept(long revision, Autoscaled found) {
-    return new ControllerEvent.Declared(
-        new DeclaredApplication(
-            "app",
-            revision,
-            "/",
-            "{}",
-            false,
-            0,
-            null,
-            Map.of(),
-            Map.of("front", found),
-            Set.of(),
-            null));
-  }
-
-  @Test
-  void aControllerBeginsWithTheLastNumberAndKeepsItWithinTheBounds() {
-    it.declare("app", follows("v1", 1, 8));
-    it.restart();
-    it.tellInventory();
-    it.send(kept(1, new Autoscaled(5, false, null)));
-    it.finish();
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x5");
-
-    it.declare("app", follows("v1", 1, 4)); // says nothing of the number
-    it.finish();
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x4");
-    it.declare("app", follows("v1", 6, 9));
-    it.finish();
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x6");
-    it.declare("app", of(FRONT, "v1", 2));
-    it.finish();
-    assertThat(it.fleet()).as("a fixed number").isEqualTo("v1 RUNNING x2");
-  }
-
-  @Test
-  void aPauseHoldsBeyondTheBoundsAndIsSaidUntilItEnds() {
-    it.serve("app", follows("v1", 1, 4));
-    it.send(new ControllerEvent.Paused(FRONT, new Autoscaled(6, true, null)));
-    it.finish();
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x6");
-    assertThat(front().message()).isEqualTo("autoscaling is paused until berth scale --auto");
-    it.declare("app", follows("v1", 1, 5));
-    it.finish();
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x6");
-
-    it.send(new ControllerEvent.Paused(FRONT, new Autoscaled(6, false, null)));
-    it.finish();
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x5");
-    assertThat(front().message()).isEmpty();
-  }
-
-  @Test
-  void anApplicationThatComesAgainBeginsAnew() {
-    it.serve("app", follows("v1", 1, 4));
-    it.send(new ControllerEvent.Paused(FRONT, new Autoscaled(3, true, null)));
-    it.send(new ControllerEvent.Withdrawn("app"));
-    it.declare("app", follows("v1", 1, 4));
-    it.finish();
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x1");
-  }
-
   // --- routes ---
 
   @Test
@@ -268,7 +194,8 @@ class ControllerTest {
     it.run("m3");
     assertThat(it.asked(RouteTo.class)).isEmpty();
     it.run("f1");
-    assertThat(it.asked(RouteTo.class)).containsExactly(new RouteTo(EPOCH, "app", "/", FRONT));
+    assertThat(it.asked(RouteTo.class))
+        .containsExactly(new RouteTo(EPOCH, "app", "/", FRONT, null));
     it.run("f2");
     assertThat(it.asked(RouteTo.class)).hasSize(1);
   }
@@ -276,7 +203,8 @@ class ControllerTest {
   @Test
   void anIngressWithoutReplicasIsReachableSoThatItsCallersWait() {
     it.declare("app", of(FRONT, "v1", 0));
-    assertThat(it.asked(RouteTo.class)).containsExactly(new RouteTo(EPOCH, "app", "/", FRONT));
+    assertThat(it.asked(RouteTo.class))
+        .containsExactly(new RouteTo(EPOCH, "app", "/", FRONT, null));
     assertThat(it.available(FRONT)).isTrue();
   }
 
@@ -287,7 +215,8 @@ class ControllerTest {
     it.send(new ControllerEvent.Declared(it.application("app", "/new")));
     assertThat(it.asked(RouteTo.class))
         .containsExactly(
-            new RouteTo(EPOCH, "app", "/", FRONT), new RouteTo(EPOCH, "app", "/new", FRONT));
+            new RouteTo(EPOCH, "app", "/", FRONT, null),
+            new RouteTo(EPOCH, "app", "/new", FRONT, null));
   }
 
   @Test
@@ -303,8 +232,47 @@ class ControllerTest {
             .filter(each -> each instanceof RouteTo || each instanceof StopReplica)
             .toList();
     assertThat(order).hasSize(2);
-    assertThat(order.get(0)).isEqualTo(new RouteTo(EPOCH, "app", "/", OTHER));
+    assertThat(order.get(0)).isEqualTo(new RouteTo(EPOCH, "app", "/", OTHER, null));
     assertThat(it.stopping()).containsExactly("f1");
+  }
+
+  private static Settings traffic(String sides) {
+    String text =
+        "applications: [{name: app, import_path: a.B, berth: {traffic: [" + sides + "]}}]";
+    return Yaml.read(text).applications().get(0).get(ApplicationConfig.BERTH);
+  }
+
+  private void declare(Settings traffic, DeploymentTarget... targets) {
+    it.revision++;
+    String ingress = targets[0].id().name();
+    it.code.put(
+        "app", new BuiltApplication(targets[0].build(), ingress, List.of(targets), null, traffic));
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+  }
+
+  @Test
+  void aRouteCarriesItsTrafficAndOtherWeightsTouchNoReplica() {
+    Settings whole = traffic("{deployment: front, weight: 1}");
+    Settings halves = traffic("{deployment: front, weight: 1}, {deployment: model, weight: 1}");
+    declare(whole, of(FRONT, "v1", 1), of(MODEL, "v1", 1));
+    it.finish();
+    assertThat(it.asked(RouteTo.class))
+        .containsExactly(new RouteTo(EPOCH, "app", "/", FRONT, whole));
+    it.log.clear();
+    declare(halves, of(FRONT, "v1", 1), of(MODEL, "v1", 1));
+    assertThat(it.asked(RouteTo.class))
+        .containsExactly(new RouteTo(EPOCH, "app", "/", FRONT, halves));
+    declare(halves, of(FRONT, "v1", 1), of(MODEL, "v1", 1));
+    assertThat(it.asked(RouteTo.class)).hasSize(1);
+    assertThat(it.asked(StartReplica.class)).isEmpty();
+    assertThat(it.asked(StopReplica.class)).isEmpty();
+    assertThat(it.asked(ReconfigureReplica.class)).isEmpty();
+    declare(whole, of(OTHER, "v2", 1));
+    assertThat(it.asked(RouteTo.class)).as("not while its new ingress is not there").hasSize(1);
+    it.run("o3");
+    assertThat(it.asked(RouteTo.class))
+        .last()
+        .isEqualTo(new RouteTo(EPOCH, "app", "/", OTHER, whole));
   }
 
   // --- what the code has no more, and the end ---
@@ -682,31 +650,6 @@ class ControllerTest {
   }
 
   @Test
-  void whatFailedIsTriedAgainWhenTheSameIsDeployedAgain() {
-    it.serve("app", of(FRONT, "v1", 1));
-    it.declare("app", DrivenController.changed(of(FRONT, "v2", 1), ControllerTest::onlyOneTry));
-    it.hosted.values().stream()
-        .filter(each -> !each.runs)
-        .map(each -> each.id)
-        .toList()
-        .forEach(id -> it.fail(id, "no model"));
-    assertThat(statuses()).endsWith("2 DEPLOY_FAILED");
-
-    it.send(new ControllerEvent.Declared(it.application("app", "/")));
-    it.finish();
-
-    assertThat(it.fleet()).isEqualTo("v2 RUNNING x1");
-    assertThat(statuses()).endsWith("2 DEPLOY_FAILED", "2 DEPLOYING", "2 RUNNING");
-  }
-
-  private static Settings onlyOneTry(Settings settings) {
-    return DrivenController.settings(
-        settings.get(DeploymentConfig.NAME),
-        settings.get(DeploymentConfig.NUM_REPLICAS),
-        Rollouts.of(0.2, 20, 1));
-  }
-
-  @Test
   void ifItsCodeCannotBeBuiltAnyMoreWhatRunsServesOn() {
     it.serve("app", of(FRONT, "v1", 2));
     it.restart();
@@ -758,17 +701,6 @@ class ControllerTest {
   }
 
   @Test
-  void aReplicaThatDiedBeforeAnybodyClaimedItIsNotBroughtBack() {
-    it.serve("app", of(FRONT, "v1", 1));
-    it.restart();
-    it.tellInventory();
-    it.die("f1");
-    it.send(new ControllerEvent.Declared(it.application("app", "/")));
-    assertThat(it.routable(FRONT)).isEmpty();
-    assertThat(it.fleet()).isEqualTo("v1 STARTING x1");
-  }
-
-  @Test
   void aReplicaThatRunsBeforeItsInstanceToldOfItIsKept() {
     it.declare("app", of(FRONT, "v1", 1));
     it.restart();
@@ -795,14 +727,17 @@ class ControllerTest {
     assertThat(it.routable(FRONT)).hasSize(1).doesNotContain("f1");
   }
 
-  @Test
-  void aDeathThatOvertakesTheInventoryWhichNamesItCounts() {
+  /** Also by the inventory that names it, if its death overtakes that. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aReplicaThatDiedBeforeAnybodyClaimedItIsNotBroughtBack(boolean overtakes) {
     it.serve("app", of(FRONT, "v1", 1));
-    ControllerEvent.Inventory before = it.inventory();
+    ControllerEvent.Inventory found = it.inventory();
+    ControllerEvent died = new ControllerEvent.ReplicaStopped("f1");
+    ControllerEvent declared = new ControllerEvent.Declared(it.application("app", "/"));
     it.restart();
-    it.die("f1");
-    it.send(new ControllerEvent.Declared(it.application("app", "/")));
-    it.send(before);
+    it.hosted.remove("f1");
+    (overtakes ? List.of(died, declared, found) : List.of(found, died, declared)).forEach(it::send);
     assertThat(it.routable(FRONT)).isEmpty();
     assertThat(it.fleet()).isEqualTo("v1 STARTING x1");
   }
@@ -811,44 +746,15 @@ class ControllerTest {
 
   @Test
   void anEventLooksAtItsOwnDeploymentAndAtNoOther() {
-    List<String> asked = new ArrayList<>();
-    int[] made = {0};
-    Controller controller =
-        new Controller(
-            EPOCH,
-            id -> id + "#" + ++made[0],
-            replica -> {
-              asked.add(replica);
-              return 0;
-            },
-            () -> 1,
-            () -> 0,
-            Controller.SHORTEST_SILENCE_NANOS,
-            settings -> Map.of());
     for (int i = 0; i < 200; i++) {
-      DeploymentId id = new DeploymentId("app" + i, "front");
-      Settings settings = settings("front", 2, Rollouts.DEFAULTS);
-      controller.on(
-          new ControllerEvent.Declared(
-              DeclaredApplication.of(id.application(), 1, "/" + i, "{}", 0)),
-          0);
-      List<ControllerAction> actions =
-          controller.on(
-              new ControllerEvent.Built(
-                  id.application(),
-                  1,
-                  new BuiltApplication("b", "front", List.of(target(id, "v1", "", settings)))),
-              0);
-      for (ControllerAction action : actions) {
-        if (action instanceof StartReplica start) {
-          var hosted = new DrivenController.Hosted(start.replicaId(), start.target());
-          controller.on(new ControllerEvent.ReplicaRunning(DrivenController.info(hosted)), 0);
-        }
-      }
+      it.declare("app" + i, of(new DeploymentId("app" + i, "front"), "v1", 2));
     }
-    asked.clear();
-    controller.on(new ControllerEvent.Scaled(new DeploymentId("app7", "front"), 3), 0);
-    assertThat(asked).hasSize(2).allMatch(id -> id.startsWith("app7#"));
+    it.runAll();
+    it.lookedAt.clear();
+    it.send(new ControllerEvent.Scaled(new DeploymentId("app7", "front"), 3));
+    assertThat(it.lookedAt)
+        .hasSize(2)
+        .allMatch(id -> it.hosted.get(id).target.id().application().equals("app7"));
   }
 
   @Test

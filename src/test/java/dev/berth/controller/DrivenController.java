@@ -1,7 +1,9 @@
 package dev.berth.controller;
 
+import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.DeploymentConfig;
+import dev.berth.config.Yaml;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.AnnounceDeployment;
 import dev.berth.controller.ControllerAction.Build;
@@ -11,6 +13,9 @@ import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.fakes.Replicas;
 import dev.berth.fakes.Rollouts;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.protocol.DeploymentDetails;
+import dev.berth.protocol.HandleMetricReport;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaPhase;
@@ -23,11 +28,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** A controller, and an instance that does what the test says. Replicas are "m1", "m2", … */
 final class DrivenController {
   static final String NODE = "n1";
+  static final DeploymentId MODEL = new DeploymentId("app", "model");
 
   /** A replica on the instance. */
   static final class Hosted {
@@ -47,6 +53,15 @@ final class DrivenController {
     private DeploymentVersion version() {
       return next == null ? target.version() : next.version();
     }
+
+    private ReplicaPhase phase() {
+      if (stopping) {
+        return ReplicaPhase.DRAINING;
+      }
+      return !runs
+          ? ReplicaPhase.STARTING
+          : next == null ? ReplicaPhase.RUNNING : ReplicaPhase.UPDATING;
+    }
   }
 
   long now;
@@ -57,11 +72,13 @@ final class DrivenController {
   final Map<String, BuiltApplication> code = new HashMap<>();
   final Map<String, Hosted> hosted = new LinkedHashMap<>();
   final Map<String, Integer> ongoing = new HashMap<>();
+  final List<String> lookedAt = new ArrayList<>(); // replicas whose ongoing requests it asked for
   final Map<DeploymentId, RoutingSnapshot> routes = new HashMap<>();
   final Map<DeploymentId, DeploymentTarget> complete = new LinkedHashMap<>();
   final List<ControllerAction> log = new ArrayList<>();
   Controller controller;
   private int made;
+  private long sequence; // of what is reported
 
   DrivenController() {
     controller = controller(1);
@@ -71,11 +88,16 @@ final class DrivenController {
     return new Controller(
         new Epoch(term, NODE),
         deployment -> deployment.name().charAt(0) + "" + ++made,
-        id -> ongoing.getOrDefault(id, -1),
+        this::ongoing,
         () -> chance,
         () -> 0,
         Controller.SHORTEST_SILENCE_NANOS,
         settings -> Map.of());
+  }
+
+  private int ongoing(String replica) {
+    lookedAt.add(replica);
+    return ongoing.getOrDefault(replica, -1);
   }
 
   /** Another controller takes over; nothing that runs has heard of it. */
@@ -172,13 +194,6 @@ final class DrivenController {
   DeclaredApplication application(String name, String prefix) {
     return new DeclaredApplication(
         name, revision, prefix, "{}", true, 0, null, Map.of(), Map.of(), ran, null);
-  }
-
-  /** The same, of which a number of replicas is kept. */
-  DeclaredApplication application(String name, String prefix, String deployment, Autoscaled kept) {
-    Map<String, Autoscaled> all = Map.of(deployment, kept);
-    return new DeclaredApplication(
-        name, revision, prefix, "{}", true, 0, null, Map.of(), all, ran, null);
   }
 
   void run(String... ids) {
@@ -282,15 +297,9 @@ final class DrivenController {
   ControllerEvent.Inventory inventory() {
     List<ControllerEvent.Inventory.Found> found = new ArrayList<>();
     for (Hosted each : hosted.values()) {
-      ReplicaPhase phase =
-          each.stopping
-              ? ReplicaPhase.DRAINING
-              : !each.runs
-                  ? ReplicaPhase.STARTING
-                  : each.next == null ? ReplicaPhase.RUNNING : ReplicaPhase.UPDATING;
       found.add(
           new ControllerEvent.Inventory.Found(
-              info(each), each.target, each.next, phase, true, each.refused, 0));
+              info(each), each.target, each.next, each.phase(), true, each.refused, 0));
     }
     return new ControllerEvent.Inventory(NODE, found, List.copyOf(complete.values()));
   }
@@ -303,17 +312,72 @@ final class DrivenController {
         4);
   }
 
+  // --- a number that follows its load ---
+
+  /**
+   * The model, whose number follows its load.
+   *
+   * @param keys of its {@code autoscaling_config}, as in a file
+   */
+  static DeploymentTarget autoscaled(DeploymentId id, int code, String keys) {
+    String file =
+        "applications: [{import_path: a.B, deployments: [{name: %s, autoscaling_config: {%s}}]}]"
+            .formatted(id.name(), keys);
+    Settings settings =
+        Yaml.read(file).applications().get(0).deployment(Deployment.of(id.name(), any -> null));
+    return new DeploymentTarget(id, "b" + code, new DeploymentVersion("v" + code, ""), settings);
+  }
+
+  /** The only instance has said that nothing runs. */
+  void heard() {
+    controller.recover(List.of(NODE), 0);
+    tellInventory();
+  }
+
+  /** The model's load in each of so many seconds. */
+  void load(double load, double reserved, int seconds) {
+    for (int i = 0; i < seconds; i++) {
+      advance(Duration.ofSeconds(1));
+      int running = load == 0 ? 0 : 1;
+      var report = new HandleMetricReport(MODEL, 0, running, 0, load, reserved, false, List.of());
+      report(List.of(report), List.of());
+    }
+  }
+
+  void report(List<HandleMetricReport> handles, List<HandleMetricReport> replicas) {
+    HandleMetricBatch batch =
+        new HandleMetricBatch(NODE, 1, ++sequence, handles, replicas, List.of());
+    apply(controller.on(batch, now));
+  }
+
+  /** What an operator asks for: a number that stays, or follows the load again. */
+  void pause(int replicas, boolean paused) {
+    send(new ControllerEvent.Paused(MODEL, new Autoscaled(replicas, paused, null)));
+    finish();
+  }
+
+  /** Whoever follows is told the number, and what its policy remembers. */
+  void declareKept(int replicas, @Nullable String state) {
+    Map<String, Autoscaled> kept = Map.of(MODEL.name(), new Autoscaled(replicas, false, state));
+    send(
+        new ControllerEvent.Declared(
+            new DeclaredApplication(
+                "app", revision, "/", "{}", true, 0, null, Map.of(), kept, ran, null)));
+  }
+
+  int wanted(DeploymentId deployment) {
+    return details(deployment).targetReplicas();
+  }
+
   // --- what came of it ---
 
   /** The replicas there, such as {@code "v1 RUNNING x2, v2 STARTING x1"}, by version. */
   String fleet() {
     Map<String, Integer> counts = new TreeMap<>();
     for (Hosted each : hosted.values()) {
-      String state =
-          each.stopping
-              ? " STOPPING"
-              : !each.runs ? " STARTING" : each.next != null ? " UPDATING" : " RUNNING";
-      counts.merge(each.version().code() + each.version().live() + state, 1, Integer::sum);
+      String state = each.stopping ? "STOPPING" : each.phase().name();
+      String version = each.version().code() + each.version().live();
+      counts.merge(version + " " + state, 1, Integer::sum);
     }
     List<String> parts = new ArrayList<>();
     counts.forEach((what, count) -> parts.add(what + " x" + count));
@@ -341,9 +405,7 @@ final class DrivenController {
 
   /** All states of a deployment that were announced, such as {@code "HEALTHY UNSPECIFIED"}. */
   List<String> announced(DeploymentId deployment) {
-    return log.stream()
-        .filter(AnnounceDeployment.class::isInstance)
-        .map(AnnounceDeployment.class::cast)
+    return asked(AnnounceDeployment.class).stream()
         .filter(each -> each.deployment().equals(deployment))
         .map(each -> each.status() + " " + each.trigger())
         .toList();
@@ -351,19 +413,17 @@ final class DrivenController {
 
   /** The state of a deployment as operators see it. */
   String state(DeploymentId deployment) {
-    return controller.details(deployment.application()).deployments().stream()
-        .filter(each -> each.name().equals(deployment.name()))
-        .map(each -> each.status() + " " + each.trigger())
-        .findFirst()
-        .orElse("gone");
+    DeploymentDetails details = details(deployment);
+    return details.status() + " " + details.trigger();
   }
 
-  String message(DeploymentId deployment) {
-    return controller.details(deployment.application()).deployments().stream()
+  DeploymentDetails details(DeploymentId deployment) {
+    return controller.details(null, null, now).applications().stream()
+        .filter(each -> each.name().equals(deployment.application()))
+        .flatMap(each -> each.deployments().stream())
         .filter(each -> each.name().equals(deployment.name()))
         .findFirst()
-        .orElseThrow()
-        .message();
+        .orElseThrow();
   }
 
   <T> List<T> asked(Class<T> type) {
@@ -372,10 +432,5 @@ final class DrivenController {
 
   static DeploymentTarget target(DeploymentId id, String code, String live, Settings settings) {
     return new DeploymentTarget(id, "build-" + code, new DeploymentVersion(code, live), settings);
-  }
-
-  static DeploymentTarget changed(DeploymentTarget target, UnaryOperator<Settings> change) {
-    return new DeploymentTarget(
-        target.id(), target.build(), target.version(), change.apply(target.settings()));
   }
 }

@@ -3,6 +3,8 @@ package dev.berth.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.controller.autoscaling.DeploymentLoad;
+import dev.berth.controller.autoscaling.HandleReports;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
 import java.util.List;
@@ -13,11 +15,13 @@ class HandleReportsTest {
   private static final DeploymentId MODEL = new DeploymentId("app", "model");
   private static final DeploymentId OTHER = new DeploymentId("app", "other");
 
-  private final HandleReports reports = new HandleReports();
+  private final HandleReports reports = new HandleReports(Long.MAX_VALUE);
+
+  private static final long MS = 1_000_000; // nanoseconds
 
   private static HandleMetricReport report(DeploymentId deployment, int queued, int running) {
     return new HandleMetricReport(
-        deployment, queued, running, 1, queued + running + 1.0, 1.0, false);
+        deployment, queued, running, 1, queued + running + 1.0, 1.0, false, List.of());
   }
 
   private static HandleMetricBatch batch(
@@ -37,8 +41,9 @@ class HandleReportsTest {
   @Test
   void theInstancesAddUp() {
     reports.record(batch("n1", 1, 1, report(MODEL, 2, 3)), 0);
-    reports.record(batch("n2", 1, 1, report(MODEL, 4, 5)), 50);
-    assertThat(reports.load(MODEL, 60)).isEqualTo(new DeploymentLoad(6, 8, 2, 16.0, 0.0, 2, 60));
+    reports.record(batch("n2", 1, 1, report(MODEL, 4, 5)), 50 * MS);
+    assertThat(reports.load(MODEL, 60 * MS))
+        .isEqualTo(new DeploymentLoad(6, 8, 2, 16.0, 0.0, 2, 60));
   }
 
   @Test
@@ -46,24 +51,19 @@ class HandleReportsTest {
     reports.record(batch("n1", 1, 2, report(MODEL, 2, 3)), 0);
     assertThat(reports.record(batch("n1", 1, 1, report(MODEL, 9, 9)), 1)).isFalse();
     assertThat(reports.record(batch("n1", 1, 2, report(MODEL, 9, 9)), 1)).isFalse();
-    assertThat(reports.load(MODEL, 1)).isEqualTo(new DeploymentLoad(2, 3, 1, 6.0, 0.0, 1, 1));
+    assertThat(reports.load(MODEL, MS)).isEqualTo(new DeploymentLoad(2, 3, 1, 6.0, 0.0, 1, 1));
   }
 
   @Test
-  void anInstanceThatStoppedReportingIsUnknownAndNeverZero() {
+  void whatWasReportedHoldsAndIsAsOldAsItsInstancesLastBatch() {
     reports.record(batch("n1", 1, 1, report(MODEL, 2, 3)), 0);
-    DeploymentLoad later = reports.load(MODEL, 1_000_000);
-    assertThat(later.queued()).isEqualTo(2);
-    assertThat(later.oldestNanos()).isEqualTo(1_000_000);
-    assertThat(later.instances()).as("the other one never reported").isOne();
-  }
-
-  @Test
-  void aHandleThatDidNotChangeIsAsFreshAsItsInstancesLastBatch() {
-    reports.record(batch("n1", 1, 1, report(MODEL, 2, 3)), 0);
-    reports.record(batch("n1", 1, 2), 500);
-    assertThat(reports.load(MODEL, 600).oldestNanos()).isEqualTo(100);
-    assertThat(reports.load(MODEL, 600).queued()).isEqualTo(2);
+    assertThat(reports.load(MODEL, 100 * MS))
+        .isEqualTo(new DeploymentLoad(2, 3, 1, 6.0, 0.0, 1, 100));
+    reports.record(batch("n1", 1, 2), 500 * MS); // nothing changed
+    assertThat(reports.load(MODEL, 600 * MS))
+        .isEqualTo(new DeploymentLoad(2, 3, 1, 6.0, 0.0, 1, 100));
+    assertThat(reports.load(MODEL, 1_000_500 * MS).oldestMs()).as("silent").isEqualTo(1_000_000);
+    assertThat(reports.load(MODEL, 1_000_500 * MS).queued()).as("and never zero").isEqualTo(2);
   }
 
   @Test

@@ -1,13 +1,17 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.controller.autoscaling.DeploymentLoad;
+import dev.berth.controller.autoscaling.HandleReports;
 import dev.berth.fakes.ManualClock;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusher.Rhythm;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** The real pusher of an instance and the controller's real reports, on a clock that tests move. */
@@ -17,7 +21,8 @@ final class PushedMetrics {
   final ManualClock clock = new ManualClock();
   final MetricsPusher pusher;
   final List<HandleMetricBatch> arrived = new ArrayList<>();
-  HandleReports reports = new HandleReports();
+  HandleReports reports = new HandleReports(Long.MAX_VALUE);
+  final Map<DeploymentId, Integer> queues = new HashMap<>(); // of what does not autoscale, as told
   boolean away; // the controller
   boolean held; // answers: a batch stays in flight until settle()
   long term = 1;
@@ -49,7 +54,8 @@ final class PushedMetrics {
 
   /** Another controller follows, and knows nothing. */
   void follow() {
-    reports = new HandleReports();
+    reports = new HandleReports(Long.MAX_VALUE);
+    queues.clear();
     term++;
   }
 
@@ -72,6 +78,8 @@ final class PushedMetrics {
     if (!away) {
       arrived.add(batch);
       reports.record(batch, clock.getAsLong());
+      batch.handles().forEach(report -> queues.remove(report.deployment()));
+      batch.queues().forEach(queue -> queues.put(queue.deployment(), queue.queued()));
     }
     pusher.settled(batch.sequence(), away ? -1 : term);
     push(pusher.signalBatch());
@@ -79,6 +87,11 @@ final class PushedMetrics {
 
   HandleMetricBatch last() {
     return arrived.get(arrived.size() - 1);
+  }
+
+  /** That wait, of one that does not autoscale too. */
+  long queued(String name) {
+    return load(name).queued() + queues.getOrDefault(new DeploymentId("app", name), 0);
   }
 
   DeploymentLoad load(String name) {

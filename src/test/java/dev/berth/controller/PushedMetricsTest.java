@@ -3,6 +3,7 @@ package dev.berth.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.controller.autoscaling.DeploymentLoad;
 import dev.berth.fakes.FakeHandle;
 import dev.berth.metrics.Registration;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
@@ -38,12 +39,12 @@ class PushedMetricsTest {
     metrics.pass(PUSH.multipliedBy(2));
     assertThat(metrics.last().queues())
         .containsExactly(new QueueLength(new DeploymentId("app", "d"), 3));
-    assertThat(metrics.load("d").queued()).isEqualTo(3);
+    assertThat(metrics.queued("d")).isEqualTo(3);
     assertThat(plain.readings).as("of its gauges, in three intervals").isEqualTo(3);
 
     plain.with(0, 4, 2);
     metrics.pass(PUSH);
-    assertThat(metrics.load("d").queued()).isZero();
+    assertThat(metrics.queued("d")).isZero();
     metrics.pass(PUSH);
     assertThat(metrics.last().queues()).isEmpty();
   }
@@ -77,7 +78,7 @@ class PushedMetricsTest {
     for (boolean autoscales : List.of(false, true, false, true)) {
       live.autoscales = autoscales;
       metrics.pass(PUSH);
-      assertThat(metrics.load("d").queued()).as("autoscales: %s", autoscales).isEqualTo(3);
+      assertThat(metrics.queued("d")).as("autoscales: %s", autoscales).isEqualTo(3);
     }
   }
 
@@ -89,8 +90,8 @@ class PushedMetricsTest {
     plain.close();
     scaled.close();
     metrics.pass(PUSH);
-    assertThat(metrics.load("plain").queued()).isZero();
-    assertThat(metrics.load("d").queued()).isZero();
+    assertThat(metrics.queued("plain")).isZero();
+    assertThat(metrics.queued("d")).isZero();
     assertThat(metrics.pusher.handles()).isZero();
   }
 
@@ -154,15 +155,6 @@ class PushedMetricsTest {
     assertThat(metrics.last().handles()).hasSize(1);
   }
 
-  @Test
-  void aSilentInstanceIsUnknownAndItsAgeGrows() {
-    metrics.pusher.register(handle.with(0, 5, 0));
-    metrics.pass(PUSH);
-    metrics.clock.advance(Duration.ofMinutes(1));
-    assertThat(metrics.load("d").running()).isEqualTo(5);
-    assertThat(metrics.load("d").oldestNanos()).isEqualTo(Duration.ofMinutes(1).toNanos());
-  }
-
   // --- when ---
 
   @Test
@@ -206,7 +198,7 @@ class PushedMetricsTest {
     metrics.held = false;
     metrics.settle();
     assertThat(metrics.arrived).hasSize(2);
-    assertThat(metrics.load("d").queued()).isOne();
+    assertThat(metrics.queued("d")).isOne();
   }
 
   @Test
@@ -221,7 +213,7 @@ class PushedMetricsTest {
     assertThat(metrics.pusher.failed()).isOne();
     metrics.away = false;
     metrics.pass(PUSH);
-    assertThat(metrics.load("d").queued()).isEqualTo(100);
+    assertThat(metrics.queued("d")).isEqualTo(100);
   }
 
   @Test

@@ -187,16 +187,6 @@ class RoutingPublisherTest {
   }
 
   @Test
-  void whatAnInstanceNoLongerWantsIsDroppedWhenItPullsEverything() {
-    told();
-    pullOther("n1", 1, true);
-    sent.clear();
-    publisher.publish(draining(first, 0, 2));
-
-    assertThat(sent).isEmpty();
-  }
-
-  @Test
   void whoPullsAllAnewIsToldOfNothingElse() {
     publisher.publish(first);
     pull("n1", ECHO, Version.NONE);

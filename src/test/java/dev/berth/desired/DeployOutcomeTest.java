@@ -12,7 +12,6 @@ import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.io.File;
 import java.io.IOException;
-import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -44,7 +43,11 @@ class DeployOutcomeTest extends ServeControlRig {
 
   private static Submitted file(@Nullable String uri, String... names) {
     String all = String.join(", ", Stream.of(names).map(DeployOutcomeTest::entry).toList());
-    return new Submitted(null, "{applications: [" + all + "]}", uri, false, null, false);
+    return says("{applications: [" + all + "]}", uri);
+  }
+
+  private static Submitted says(String text, @Nullable String uri) {
+    return new Submitted(null, text, uri, false, null, false);
   }
 
   private static Submitted with(Submitted what, boolean prunes, @Nullable Long at, boolean dry) {
@@ -107,8 +110,7 @@ class DeployOutcomeTest extends ServeControlRig {
   @Test
   void aCapacityThatAnotherFileSaysStays() {
     start();
-    Submitted half =
-        new Submitted(null, "{target_capacity: 50, applications: []}", ONE, false, null, false);
+    Submitted half = says("{target_capacity: 50, applications: []}", ONE);
     deploy(half);
     deploy(file(TWO, "b"));
     assertThat(control.state().targetCapacity()).isEqualTo(50);
@@ -124,14 +126,7 @@ class DeployOutcomeTest extends ServeControlRig {
     start();
     deploy(file(ONE, "a"));
     deploy(file(TWO, "b"));
-    Submitted takes =
-        new Submitted(
-            null,
-            "applications: [{name: n, route_prefix: /a, import_path: x.A}]",
-            TWO,
-            false,
-            null,
-            false);
+    Submitted takes = says("applications: [{name: n, route_prefix: /a, import_path: x.A}]", TWO);
 
     assertThat(refused(Kind.INVALID, commands().deploy(takes)))
         .hasMessage(
@@ -173,7 +168,7 @@ class DeployOutcomeTest extends ServeControlRig {
     Path copy = Files.copy(folder.resolve("a.jar"), folder.resolve("b.jar"));
     start();
     String text = "{applications: [{import_path: x.A, name: a, runtime_env: {jars: [%s]}}]}";
-    deploy(new Submitted(null, text.formatted("a.jar"), ONE, false, null, false));
+    deploy(says(text.formatted("a.jar"), ONE));
 
     Submitted same = new Submitted(null, text.formatted(copy), TWO, false, null, true);
     assertThat(deploy(same)).isEqualTo("UNCHANGED a 1");
@@ -213,6 +208,13 @@ class DeployOutcomeTest extends ServeControlRig {
     deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}");
   }
 
+  private void builds(int last) throws IOException {
+    for (int i = 1; i <= last; i++) {
+      deployA("build " + i);
+      ran("a");
+    }
+  }
+
   private List<String> history() {
     return ok(commands().history("a")).stream()
         .map(each -> each.revision() + " " + each.state())
@@ -222,10 +224,7 @@ class DeployOutcomeTest extends ServeControlRig {
   @Test
   void theHistorySaysWhatRanAndOutlastsARestart() throws IOException {
     start();
-    for (int i = 1; i <= 3; i++) {
-      deployA("build " + i);
-      ran("a");
-    }
+    builds(3);
     deployA("bad");
     assertThat(history()).containsExactly("4 WANTED", "3 RAN", "2 RAN", "1 RAN");
     failed("a");
@@ -248,10 +247,7 @@ class DeployOutcomeTest extends ServeControlRig {
   @Test
   void whatCannotBeGoneBackToIsSaid() throws IOException {
     start();
-    for (int i = 1; i <= 3; i++) {
-      deployA("build " + i);
-      ran("a");
-    }
+    builds(3);
     assertThat(refused(Kind.PRECONDITION, commands().rollback("a", 9L, false)))
         .hasMessage("revision: 9 of application a (expected: one that ran earlier, of [2, 1])");
     assertThat(ok(commands().rollback("a", 1L, false))).isEqualTo(4);
@@ -279,10 +275,7 @@ class DeployOutcomeTest extends ServeControlRig {
   @Test
   void whereTheDiskIsFullTheHistoryGivesWayBeforeADeployIsRefused() throws IOException {
     start();
-    for (int i = 1; i <= 4; i++) {
-      deployA("build " + i);
-      ran("a");
-    }
+    builds(4);
     boolean[] full = {true};
     start(log -> fullUnlessForgotten(log, full));
 
@@ -298,10 +291,7 @@ class DeployOutcomeTest extends ServeControlRig {
   @Test
   void whatCannotBeKeptForAnotherReasonTakesNoHistory() throws IOException {
     start();
-    for (int i = 1; i <= 4; i++) {
-      deployA("build " + i);
-      ran("a");
-    }
+    builds(4);
     boolean[] full = {false};
     start(log -> fullUnlessForgotten(log, full));
 
@@ -312,19 +302,14 @@ class DeployOutcomeTest extends ServeControlRig {
 
   /** A log that refuses changes for as long as something is in the history. */
   private static StateLog fullUnlessForgotten(StateLog log, boolean[] full) {
-    return (StateLog)
-        Proxy.newProxyInstance(
-            StateLog.class.getClassLoader(),
-            new Class<?>[] {StateLog.class},
-            (proxy, method, arguments) -> {
-              if (method.getName().equals("isFull")) {
-                return full[0];
-              }
-              if (method.getName().equals("propose") && log.state().history().oldest() != null) {
-                throw new IOException("No space left on device");
-              }
-              return method.invoke(log, arguments);
-            });
+    return new InterceptedLog(
+        log,
+        () -> full[0],
+        () -> {
+          if (log.state().history().oldest() != null) {
+            throw new IOException("No space left on device");
+          }
+        });
   }
 
   private static boolean contains(Path file, String text) {

@@ -1,6 +1,5 @@
 package dev.berth.desired;
 
-import static dev.berth.desired.Rollbacks.rollback;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.code.Jar;
@@ -10,49 +9,15 @@ import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.DesiredState.Mark;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-class DesiredStateTest {
-
-  private DesiredState state = DesiredState.EMPTY;
-
-  private static Wanted wanted(String says) {
-    return new Wanted("/" + says, "{\"says\":\"" + says + "\"}", List.of(), true, says);
-  }
-
-  private static Map<String, Wanted> all(String... namesAndWords) {
-    Map<String, Wanted> all = new LinkedHashMap<>();
-    for (int i = 0; i < namesAndWords.length; i += 2) {
-      all.put(namesAndWords[i], wanted(namesAndWords[i + 1]));
-    }
-    return all;
-  }
-
-  private DesiredChange done(DesiredChange change) {
-    assertThat(change).isNotNull();
-    state = state.with(List.of(change));
-    return change;
-  }
-
-  private DesiredApplication application(String name) {
-    return java.util.Objects.requireNonNull(state.find(name));
-  }
-
+class DesiredStateTest extends DesiredRig {
   private void deploy(String... namesAndWords) {
     done(state.deploy(all(namesAndWords), null, null, true, 1));
-  }
-
-  private void ran(String name) {
-    done(state.mark(Map.of(name, new Mark(application(name).revision(), null))));
-  }
-
-  private void failed(String name, String why) {
-    done(state.mark(Map.of(name, new Mark(application(name).revision(), why))));
   }
 
   @Test
@@ -107,18 +72,18 @@ class DesiredStateTest {
   @Test
   void aRollbackDeclaresWhatLastRanUnderARevisionOfItsOwn() {
     deploy("a", "good");
-    assertThat(rollback(state, "a", 5)).as("nothing ran").isNull();
+    assertThat(rollback("a")).as("nothing ran").isNull();
     ran("a");
     deploy("a", "bad");
     deploy("a", "worse");
     assertThat(state.declared(application("a")).rollbackRevision()).isEqualTo(1);
 
-    done(rollback(state, "a", 5));
+    done(rollback("a"));
 
     assertThat(application("a").wanted()).isEqualTo(wanted("good"));
     assertThat(application("a").revision()).isEqualTo(4);
     assertThat(application("a").healthy()).isFalse();
-    assertThat(rollback(state, "a", 6)).as("what never ran is not gone back to").isNull();
+    assertThat(rollback("a")).as("what never ran is not gone back to").isNull();
   }
 
   @Test
@@ -127,7 +92,7 @@ class DesiredStateTest {
     ran("a");
     deploy("a", "bad");
 
-    failed("a", "no model");
+    failed("a");
 
     DeclaredApplication declared = state.declared().get(0);
     assertThat(declared.revision()).isEqualTo(2);
@@ -146,7 +111,7 @@ class DesiredStateTest {
     ran("a");
     deploy("a", "bad", "b", "good");
 
-    failed("a", "no model");
+    failed("a");
 
     assertThat(state.declared(application("a")).failed())
         .extracting(DeclaredApplication.Failed::routePrefix)
@@ -158,13 +123,13 @@ class DesiredStateTest {
     deploy("a", "good");
     ran("a");
     deploy("a", "bad");
-    failed("a", "no model");
+    failed("a");
 
     done(state.deploy("a", wanted("bad"), null, 5));
     assertThat(application("a").failed()).isNull();
     assertThat(application("a").revision()).as("the same is tried again").isEqualTo(2);
     assertThat(application("a").serving()).isEqualTo(wanted("bad"));
-    failed("a", "no model");
+    failed("a");
     deploy("a", "better");
 
     assertThat(application("a").failed()).isNull();
@@ -177,13 +142,13 @@ class DesiredStateTest {
     ran("a");
     deploy("a", "bad");
     ran("a"); // for a while
-    failed("a", "three checks failed");
+    failed("a");
 
-    done(rollback(state, "a", 5));
+    done(rollback("a"));
 
     assertThat(application("a").serving()).isEqualTo(wanted("good"));
     assertThat(application("a").failed()).isNull();
-    assertThat(rollback(state, "a", 6)).as("what failed is not gone back to").isNull();
+    assertThat(rollback("a")).as("what failed is not gone back to").isNull();
   }
 
   @Test
@@ -198,7 +163,7 @@ class DesiredStateTest {
     deploy("a", "good");
     ran("a");
     deploy("a", "slow");
-    failed("a", "no model yet");
+    failed("a");
 
     ran("a");
 
@@ -213,9 +178,9 @@ class DesiredStateTest {
     deploy("a", "2");
     ran("a");
 
-    done(rollback(state, "a", 5));
+    done(rollback("a"));
     assertThat(application("a").wanted()).isEqualTo(wanted("1"));
-    done(rollback(state, "a", 6));
+    done(rollback("a"));
     assertThat(application("a").wanted()).isEqualTo(wanted("2"));
     assertThat(application("a").revision()).isEqualTo(4);
   }
@@ -290,7 +255,7 @@ class DesiredStateTest {
     done(state.deploy("a", wanted("1"), Said.START, 1));
     ran("a");
     deploy("a", "2");
-    done(rollback(state, "a", 1));
+    done(rollback("a"));
     assertThat(state.said("a")).isEqualTo(new Said("1", null, "2"));
 
     done(state.delete("a"));
@@ -348,16 +313,13 @@ class DesiredStateTest {
         .isEqualTo(new Said("older", new Said.By("file://h/f", "old"), "old"));
     assertThat(state.saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
     assertThat(state.targetCapacity()).isEqualTo(50);
+    assertThat(state.splits()).isEmpty();
     assertThat(application("a").wanted().jars()).containsExactly(new Jar("a.jar", "abc"));
     assertThat(application("a").before())
         .isEqualTo(new Before(3, 0, new Wanted("/a", "{}", List.of(), false, "older")));
-    assertThat(DesiredState.EMPTY.with(List.of(read(state.whole()))).whole())
+    assertThat(DesiredState.EMPTY.with(List.of(again(state.whole()))).whole())
         .as("as it is written anew")
         .isEqualTo(state.whole());
-  }
-
-  private static DesiredChange read(DesiredChange written) {
-    return DesiredChange.of(written.index(), new JsonObject(written.toJson().encode()));
   }
 
   @Test
@@ -409,7 +371,7 @@ class DesiredStateTest {
     long seed = System.nanoTime();
     Random random = new Random(seed);
     DesiredState copy = DesiredState.EMPTY;
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < 2_000; i++) {
       DesiredChange change = randomCommand(random, i);
       if (random.nextInt(3) == 0) {
         String id = "id" + random.nextInt(40);
@@ -418,17 +380,13 @@ class DesiredStateTest {
       }
       if (change != null) {
         state = state.with(List.of(change));
-        copy = copy.with(List.of(written(change)));
+        copy = copy.with(List.of(again(change)));
       }
-      if (i % 50 == 0) {
-        copy = DesiredState.EMPTY.with(List.of(written(state.whole())));
+      if (i % 50 == 0 && i > 1_000) { // until then change by change
+        copy = DesiredState.EMPTY.with(List.of(again(state.whole())));
       }
       assertThat(copy.whole()).as("seed %d, step %d", seed, i).isEqualTo(state.whole());
     }
-  }
-
-  private static DesiredChange written(DesiredChange change) {
-    return DesiredChange.of(change.index(), new JsonObject(change.toJson().encode()));
   }
 
   private static @Nullable String file(Random random) {
@@ -447,12 +405,12 @@ class DesiredStateTest {
             random.nextBoolean(),
             "d" + random.nextInt(3));
     Double capacity = random.nextBoolean() ? null : (double) random.nextInt(101);
-    return switch (random.nextInt(8)) {
+    return switch (random.nextInt(10)) {
       case 0 -> state.deploy(Map.of(name, wanted), capacity, file(random), true, step);
       case 1 -> state.deploy(name, wanted, file(random), step);
       case 2 -> some == null ? null : state.delete(some.name());
       case 3 -> some == null ? null : state.scale(some.name(), "d", random.nextInt(3));
-      case 4 -> some == null ? null : rollback(state, some.name(), step);
+      case 4 -> some == null ? null : rollback(some.name());
       case 5 -> random.nextInt(9) == 0 ? state.deleteAll() : null;
       case 6 ->
           some == null
@@ -460,7 +418,14 @@ class DesiredStateTest {
               : state.mark(
                   Map.of(
                       some.name(), new Mark(some.revision(), random.nextBoolean() ? null : "no")));
-      default -> state.nextTerm();
+      case 7 -> state.history().oldest() == null ? null : state.forget(state.history().oldest());
+      case 8 -> {
+        List<Before> earlier = some == null ? List.of() : state.history().earlier(some);
+        yield earlier.isEmpty()
+            ? null
+            : state.rollback(some.name(), earlier.get(random.nextInt(earlier.size())), step);
+      }
+      default -> state.nextTerm(1 + random.nextInt(4));
     };
   }
 }

@@ -228,15 +228,6 @@ class ServeControlStartTest extends ServeControlRig {
   }
 
   @Test
-  void anEntryWithoutANameThatCanBeReadDeletesNothing() throws IOException {
-    startWith(A, B);
-    deploy("c", C);
-    startWith(A, "{name: [b], import_path: 'x.B:build'}");
-
-    assertThat(names()).containsExactly("a", "b", "c");
-  }
-
-  @Test
   void whereNoApplicationIsKeptAStartFailsAsItDoesWithoutAState() throws IOException {
     startWith(A);
     deploy("b", B);
@@ -286,19 +277,5 @@ class ServeControlStartTest extends ServeControlRig {
 
     start("berth.declare=never");
     assertThat(control.applications()).isEmpty();
-  }
-
-  @Test
-  void allDeclaresWhatWasDisplacedAndWhatWasDeleted() throws IOException {
-    startWith(A, B);
-    deploy("a", A_CHANGED);
-    ok(commands().delete("b"));
-    start();
-    assertThat(control.applications()).hasSize(1);
-
-    start("berth.declare=all");
-
-    assertThat(find("a").config()).doesNotContain("args");
-    assertThat(names()).contains("b");
   }
 }

@@ -28,7 +28,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class ServeControlTest extends ServeControlRig {
@@ -500,56 +499,22 @@ class ServeControlTest extends ServeControlRig {
   // --- the log ---
 
   /** A log to which another changes something before each of the next proposals. */
-  private record SharedLog(JournalLog log, AtomicInteger others) implements StateLog {
-    @Override
-    public void open() {
-      log.open();
-    }
-
-    @Override
-    public DesiredState state() {
-      return log.state();
-    }
-
-    @Override
-    public boolean isKept() {
-      return log.isKept();
-    }
-
-    @Override
-    public @Nullable Path directory() {
-      return log.directory();
-    }
-
-    @Override
-    public void prepare() throws IOException {
-      log.prepare();
-    }
-
-    @Override
-    public @Nullable DesiredState propose(DesiredChange change) throws IOException {
-      if (others.getAndDecrement() > 0) {
-        Wanted wanted = new Wanted(null, "{}", List.of(), false, "o" + state().index());
-        log.propose(Objects.requireNonNull(state().deploy("other", wanted, null, 1)));
-      }
-      return log.propose(change);
-    }
-
-    @Override
-    public DesiredState note(String what, DesiredChange change) {
-      return log.note(what, change);
-    }
-
-    @Override
-    public void close() {
-      log.close();
-    }
+  private static StateLog shared(JournalLog log, AtomicInteger others) {
+    return new InterceptedLog(
+        log,
+        () -> false,
+        () -> {
+          if (others.getAndDecrement() > 0) {
+            Wanted wanted = new Wanted(null, "{}", List.of(), false, "o" + log.state().index());
+            log.propose(Objects.requireNonNull(log.state().deploy("other", wanted, null, 1)));
+          }
+        });
   }
 
   @Test
   void whatWasComputedOnAnotherStateIsComputedAnew() {
     AtomicInteger others = new AtomicInteger();
-    start(new SharedLog(new JournalLog(kept()), others));
+    start(shared(new JournalLog(kept()), others));
     others.set(ServeControl.MOST_TRIES - 1);
 
     deploy("b", B);
@@ -565,7 +530,7 @@ class ServeControlTest extends ServeControlRig {
   void whatIsOvertakenAllTheWhileIsRefused() {
     JournalLog log = new JournalLog(kept());
     AtomicInteger others = new AtomicInteger();
-    start(new SharedLog(log, others));
+    start(shared(log, others));
     others.set(ServeControl.MOST_TRIES);
 
     refused(Kind.UNAVAILABLE, submit(commands(), "b", B));

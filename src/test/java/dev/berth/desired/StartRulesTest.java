@@ -1,6 +1,5 @@
 package dev.berth.desired;
 
-import static dev.berth.desired.Rollbacks.rollback;
 import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -8,13 +7,11 @@ import dev.berth.config.Declare;
 import dev.berth.config.Origin;
 import dev.berth.config.keys.Problem;
 import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.desired.DesiredState.Mark;
 import dev.berth.desired.StartRules.Line;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -25,28 +22,20 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.event.Level;
 
 /** The table of the guide, row by row. */
-class StartRulesTest {
+class StartRulesTest extends DesiredRig {
   private static final String FILE = "file://host/srv/shop.yaml";
   private static final Origin ORIGIN = new Origin(FILE, true, List.of());
   private static final String ANOTHER = "file://host/srv/other.yaml";
 
-  private DesiredState state = DesiredState.EMPTY;
   private StartRules last;
   private List<String> deleted; // by it
 
   // --- steps ---
 
-  private static Wanted wanted(String says) {
+  @Override
+  Wanted wanted(String says) {
     String[] route = says.split("@");
     return new Wanted(route.length > 1 ? route[1] : null, "{}", List.of(), false, says);
-  }
-
-  private static Map<String, Wanted> all(String... namesAndWords) {
-    Map<String, Wanted> all = new LinkedHashMap<>();
-    for (int i = 0; i < namesAndWords.length; i += 2) {
-      all.put(namesAndWords[i], wanted(namesAndWords[i + 1]));
-    }
-    return all;
   }
 
   private StartRules rules(@Nullable Double capacity, String... namesAndWords) {
@@ -62,39 +51,21 @@ class StartRulesTest {
 
   private void carryOut(StartRules rules) {
     DesiredChange change = rules.change(state, 1);
-    done(change);
+    doneIfAny(change);
     last = rules;
     deleted = change == null ? List.of() : change.removed();
   }
 
-  private void done(@Nullable DesiredChange change) {
-    if (change != null) {
-      state = state.with(List.of(change));
-    }
-  }
-
   private void deploy(String application, String says, @Nullable String file) {
-    done(state.deploy(application, wanted(says), file, 1));
+    doneIfAny(state.deploy(application, wanted(says), file, 1));
   }
 
   private void rest(String application, String says) {
     deploy(application, says, null);
   }
 
-  private void ran(String application) {
-    done(state.mark(Map.of(application, new Mark(there(application).revision(), null))));
-  }
-
-  private void failed(String application) {
-    done(state.mark(Map.of(application, new Mark(there(application).revision(), "no model"))));
-  }
-
-  private DesiredApplication there(String application) {
-    return Objects.requireNonNull(state.find(application));
-  }
-
   private void runs(String application, String says) {
-    assertThat(there(application).wanted().digest()).isEqualTo(says);
+    assertThat(application(application).wanted().digest()).isEqualTo(says);
   }
 
   private void nothingIsDone() {
@@ -184,8 +155,8 @@ class StartRulesTest {
       case "other" -> deploy(name, words[2], ANOTHER);
       case "ran" -> ran(name);
       case "failed" -> failed(name);
-      case "back" -> done(rollback(state, name, 1));
-      case "delete" -> done(state.delete(name));
+      case "back" -> doneIfAny(rollback(name));
+      case "delete" -> doneIfAny(state.delete(name));
       default -> throw new AssertionError(step);
     }
   }
@@ -212,7 +183,7 @@ class StartRulesTest {
     ran("a");
     rest("a", "3");
     ran("a");
-    done(rollback(state, "a", 1));
+    doneIfAny(rollback("a"));
     start("a", "3");
     assertThat(state.said("a")).isEqualTo(new Said("3", null, "3"));
   }
@@ -223,14 +194,14 @@ class StartRulesTest {
     ran("a");
     deploy("a", "2", Said.START);
     ran("a");
-    done(rollback(state, "a", 1));
-    done(state.scale("a", "d", 3));
+    doneIfAny(rollback("a"));
+    doneIfAny(state.scale("a", "d", 3));
 
     start("a", "2"); // as it was deployed
 
     nothingIsDone();
     runs("a", "1");
-    assertThat(there("a").scales()).containsEntry("d", 3);
+    assertThat(application("a").scales()).containsEntry("d", 3);
   }
 
   @Test
@@ -345,7 +316,7 @@ class StartRulesTest {
   }
 
   private void put(@Nullable Double capacity) {
-    done(state.deploy(Map.of(), capacity, null, true, 1));
+    doneIfAny(state.deploy(Map.of(), capacity, null, true, 1));
   }
 
   @Test
@@ -397,7 +368,7 @@ class StartRulesTest {
     start("a", "1", "b", "1", "c", "1");
     rest("a", "2");
     ran("a");
-    done(state.delete("b"));
+    doneIfAny(state.delete("b"));
     rest("r", "1");
     StartRules rules = new StartRules(state, Declare.ALL, ORIGIN, 50.0);
     all("a", "1", "b", "1", "c", "1").forEach(rules::says);
@@ -407,7 +378,7 @@ class StartRulesTest {
     runs("a", "1");
     runs("b", "1");
     runs("r", "1");
-    assertThat(there("c").revision()).as("it is wanted already").isEqualTo(3);
+    assertThat(application("c").revision()).as("it is wanted already").isEqualTo(3);
     assertThat(last.lines().get(0).level()).isEqualTo(Level.WARN);
     assertThat(last.lines().get(0).text()).contains("revision 4", "berth rollback a");
     assertThat(state.targetCapacity()).isEqualTo(50);
@@ -448,7 +419,7 @@ class StartRulesTest {
     }
   }
 
-  private static String[] file(Random random) {
+  private String[] file(Random random) {
     Map<String, String> says = new LinkedHashMap<>();
     Set<String> routes = new HashSet<>();
     for (int left = random.nextInt(4); left > 0; left--) {
@@ -471,12 +442,12 @@ class StartRulesTest {
     String file = random.nextBoolean() ? null : ANOTHER;
     DesiredApplication there = state.find(name);
     switch (random.nextInt(6)) {
-      case 0 -> done(state.deploy(all(name, word), capacity(random), file, true, 1));
-      case 1 -> done(there == null ? null : state.delete(name));
+      case 0 -> doneIfAny(state.deploy(all(name, word), capacity(random), file, true, 1));
+      case 1 -> doneIfAny(there == null ? null : state.delete(name));
       case 2 -> {
         DesiredApplication.Before before = there == null ? null : there.before();
         if (before != null && isFree(before.wanted().routePrefix(), name)) {
-          done(rollback(state, name, 1));
+          doneIfAny(rollback(name));
         }
       }
       case 3 -> {

@@ -2,6 +2,8 @@ package dev.berth.fakes;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.metrics.HandleMetricSource;
+import dev.berth.protocol.ReplicaStats;
+import org.jspecify.annotations.Nullable;
 
 /** A deployment's router whose counters a test sets. */
 public final class FakeHandle implements HandleMetricSource {
@@ -12,6 +14,7 @@ public final class FakeHandle implements HandleMetricSource {
   public volatile long begun = -1;
   public volatile boolean broken;
   public volatile boolean autoscales = true;
+  public volatile @Nullable ReplicaStats stats;
   public int readings; // of its gauges
 
   public FakeHandle(String name) {
@@ -33,6 +36,11 @@ public final class FakeHandle implements HandleMetricSource {
   @Override
   public boolean autoscales() {
     return autoscales;
+  }
+
+  @Override
+  public @Nullable ReplicaStats stats() {
+    return stats;
   }
 
   @Override

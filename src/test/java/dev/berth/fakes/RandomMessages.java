@@ -14,6 +14,7 @@ import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.ReplicaStats;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.RoutingDelta;
@@ -203,7 +204,12 @@ public final class RandomMessages {
         (int) number(),
         random.nextDouble() * 1000,
         random.nextDouble() * 1000,
-        random.nextBoolean());
+        random.nextBoolean(),
+        upTo(3, () -> new ReplicaStats(text(20), upTo(16, this::stat))));
+  }
+
+  private ReplicaStats.Stat stat() {
+    return new ReplicaStats.Stat("s" + text(9), random.nextGaussian() * 1000);
   }
 
   private RouterAddress router() {
@@ -253,8 +259,12 @@ public final class RandomMessages {
   }
 
   private <T> List<T> list(Supplier<T> element) {
+    return upTo(19, element);
+  }
+
+  private <T> List<T> upTo(int most, Supplier<T> element) {
     List<T> list = new ArrayList<>();
-    for (int length = random.nextInt(20); length > 0; length--) {
+    for (int length = random.nextInt(most + 1); length > 0; length--) {
       list.add(element.get());
     }
     return list;

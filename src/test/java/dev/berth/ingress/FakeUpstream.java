@@ -230,6 +230,20 @@ final class FakeUpstream implements ReplicaDirectory {
       answer(new BusMessage.RequestCredit(message.callId(), limit));
     }
 
+    /** Sends what there is credit for until none comes: how many bytes. */
+    long pour() throws InterruptedException {
+      Buffer piece = Buffer.buffer(new byte[8 << 10]); // within a first credit
+      long sent = 0;
+      long credited = message.streamWindow();
+      for (Integer more = 0; more != null; more = credits.poll(300, TimeUnit.MILLISECONDS)) {
+        credited += more;
+        for (; sent + piece.length() <= credited; sent += piece.length()) {
+          frame(piece, false);
+        }
+      }
+      return sent;
+    }
+
     private void received(BusMessage.RequestFrame frame) {
       Buffer gathering = whole;
       if (gathering == null) {

@@ -71,6 +71,14 @@ class GatheredBodyIT {
     return size;
   }
 
+  /** The next call gets a body of so many bytes, and its client an answer. */
+  private void served(RawClient raw, int bytes) throws Exception {
+    Call call = rig.upstream.nextCall();
+    assertThat(size(call)).isEqualTo(bytes);
+    call.respond("all");
+    assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
+  }
+
   @Test
   void slowUploadsHoldNoSlot() throws Exception {
     List<RawClient> slow = new ArrayList<>();
@@ -87,10 +95,7 @@ class GatheredBodyIT {
     }
     for (RawClient raw : slow) {
       raw.send(TAIL);
-      Call call = rig.upstream.nextCall();
-      assertThat(size(call)).isEqualTo(150_000);
-      call.respond("slow");
-      assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
+      served(raw, 150_000);
       raw.close();
     }
     assertThat(rig.bodies.taken()).isZero();
@@ -104,10 +109,7 @@ class GatheredBodyIT {
       assertThat(new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS)).isFalse();
       assertThat(running()).isZero();
       raw.send("186a0\r\n" + "x".repeat(100_000) + "\r\n0\r\n\r\n");
-      Call call = rig.upstream.nextCall();
-      assertThat(size(call)).isEqualTo(100_004);
-      call.respond("all");
-      assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
+      served(raw, 100_004);
     }
   }
 
@@ -119,10 +121,7 @@ class GatheredBodyIT {
       assertThat(raw.readHead()).startsWith("HTTP/1.1 100 ");
       assertThat(running()).isZero();
       raw.send("x".repeat(200_000));
-      Call call = rig.upstream.nextCall();
-      assertThat(size(call)).isEqualTo(200_000);
-      call.respond("all");
-      assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
+      served(raw, 200_000);
     }
   }
 

@@ -2,7 +2,6 @@ package dev.berth.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import dev.berth.ingress.FakeUpstream.Call;
 import io.vertx.core.buffer.Buffer;
@@ -110,20 +109,6 @@ class ProxyIT {
   // --- what is passed on ---
 
   @Test
-  void aTraceContextReachesTheHandlerAsItIs() throws Exception {
-    String parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    upstream.behave(
-        call ->
-            call.respond(
-                call.request().headers().get("traceparent")
-                    + " "
-                    + call.request().headers().get("tracestate")));
-    HttpRequest.Builder request =
-        rig.request("/").header("traceparent", parent).header("tracestate", "a=1,b=2");
-    assertThat(rig.send(request).get(10, TimeUnit.SECONDS).body()).isEqualTo(parent + " a=1,b=2");
-  }
-
-  @Test
   void aStreamKeepsItsStatusItsHeadersAndItsType() throws Exception {
     upstream.behave(
         call -> {
@@ -139,34 +124,7 @@ class ProxyIT {
     assertThat(response.body()).isEqualTo("hi_0hi_1hi_2hi_3hi_4hi_5hi_6hi_7hi_8hi_9");
   }
 
-  @Test
-  void aReplicaThatIsLostBeforeItAnswersIsA502AndTheNextRequestIsServed() throws Exception {
-    upstream.behave(call -> call.fail(BerthException.Kind.OUTCOME_UNKNOWN, "killed"));
-    assertThat(rig.get("/").statusCode()).isEqualTo(502);
-    upstream.behave(call -> call.respond("ok"));
-    assertThat(rig.get("/").body()).isEqualTo("ok");
-  }
-
   // --- timeouts ---
-
-  @Test
-  void theConfiguredTimeoutIs408WithRaysText() throws Exception {
-    restart(Duration.ofMillis(100));
-    HttpResponse<String> response =
-        rig.send(rig.request("/").header("X-Request-ID", "r1")).get(10, TimeUnit.SECONDS);
-    assertThat(response.statusCode()).isEqualTo(408);
-    assertThat(response.body()).isEqualTo("Request r1 timed out after 0.1s.");
-    assertThat(upstream.nextCall().cancelledWithin(10)).isTrue();
-  }
-
-  @Test
-  void aModerateTimeoutDisturbsNothing() throws Exception {
-    restart(Duration.ofSeconds(5));
-    upstream.behave(call -> call.respond("Success!"));
-    for (int i = 0; i < 10; i++) {
-      assertThat(rig.get("/").body()).isEqualTo("Success!");
-    }
-  }
 
   @ParameterizedTest
   @CsvSource({

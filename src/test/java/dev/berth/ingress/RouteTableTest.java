@@ -1,7 +1,6 @@
 package dev.berth.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -74,18 +73,6 @@ class RouteTableTest {
     assertThat(table.match("/serve/a/x")).isEqualTo("a");
     assertThat(table.match("/a")).as("a proxy took it off").isEqualTo("a");
     assertThat(table.match("/server")).isEqualTo("server");
-  }
-
-  @Test
-  void prefixesOutsideTheirFormAreRefused() {
-    for (String prefix : List.of("a", "", "/a/")) {
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> table(prefix))
-          .withMessageContaining("route_prefix");
-    }
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> RouteTable.of("/x/", Map.of()))
-        .withMessageContaining("root_path");
   }
 
   @Test

@@ -52,7 +52,7 @@ class UnreadIT {
     raw.send("GET / HTTP/" + version + "\r\nHost: test\r\n\r\n");
     Call call = rig.upstream.nextCall();
     call.startStream(Headers.empty());
-    pour(call);
+    call.pour();
     assertThat(call.cancelledWithin(10)).as("given up").isTrue();
     assertClosed();
   }
@@ -134,7 +134,7 @@ class UnreadIT {
     RawClient raw = rig.raw().send("GET / HTTP/1.0\r\nHost: test\r\n\r\n");
     Call call = rig.upstream.nextCall();
     call.startStream(Headers.empty());
-    pour(call); // until the client holds it back
+    call.pour(); // until the client holds it back
     call.frame(Buffer.buffer(new byte[256 << 10]), false); // for the queue
     call.frame(Buffer.buffer("the last"), true);
     assertThat(raw.readToEnd()).endsWith("the last");
@@ -145,21 +145,5 @@ class UnreadIT {
     RawHttp2 raw = rig.http2();
     raw.frame(RawHttp2.SETTINGS, 0, 0, WIDE);
     return raw.frame(RawHttp2.WINDOW_UPDATE, 0, 0, new byte[] {0x7f, -1, 0, 0});
-  }
-
-  /** Sends what there is credit for until none comes. */
-  private static void pour(Call call) throws InterruptedException {
-    Buffer piece = Buffer.buffer(new byte[8 << 10]); // within a first credit
-    long room = call.message.streamWindow();
-    while (true) {
-      for (; room >= piece.length(); room -= piece.length()) {
-        call.frame(piece, false);
-      }
-      Integer more = call.credits.poll(200, TimeUnit.MILLISECONDS);
-      if (more == null) {
-        return;
-      }
-      room += more;
-    }
   }
 }

@@ -2,23 +2,27 @@ package dev.berth.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.DeploymentId;
 import dev.berth.fakes.FakeHandle;
 import dev.berth.fakes.ManualClock;
 import dev.berth.metrics.MetricsPusher.Rhythm;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.ReplicaStats;
+import dev.berth.protocol.wire.WireCodec;
+import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class MetricsPusherTest {
   private static final Duration RECORD = Duration.ofMillis(200);
@@ -34,30 +38,17 @@ class MetricsPusherTest {
     for (int i = 0; i < 1000; i++) {
       pusher.register(new FakeHandle("d" + i).with(1, 0, 0));
     }
-    int batches = 0;
-    for (int tick = 0; tick < 10 * SAMPLES_PER_PUSH; tick++) {
-      HandleMetricBatch batch = tick(pusher);
-      if (batch != null) {
-        batches++;
-        pusher.settled(batch.sequence(), TERM);
-      }
-    }
-    assertThat(batches).isEqualTo(10);
+    sample(10 * SAMPLES_PER_PUSH);
     assertThat(pusher.batches()).isEqualTo(10);
   }
 
   @Test
-  void aBatchNamesItsInstanceAndItsSequenceRises() {
+  void anInstanceWithNothingToTellStillSaysThatItLivesAndItsSequenceRises() {
     HandleMetricBatch first = acknowledged(nextBatch());
-    HandleMetricBatch second = acknowledged(nextBatch());
+    assertThat(first.handles()).isEmpty();
     assertThat(first.node()).isEqualTo("node-1");
     assertThat(first.incarnation()).isEqualTo(7);
-    assertThat(second.sequence()).isEqualTo(first.sequence() + 1);
-  }
-
-  @Test
-  void anInstanceWithNothingToTellStillSaysThatItLives() {
-    assertThat(nextBatch().handles()).isEmpty();
+    assertThat(nextBatch().sequence()).isEqualTo(first.sequence() + 1);
   }
 
   @Test
@@ -104,19 +95,16 @@ class MetricsPusherTest {
     assertThat(names(acknowledged(nextBatch()))).isEmpty();
   }
 
-  @Test
-  void heldSlotsAreUsedCapacity() {
-    pusher.register(new FakeHandle("d").with(1, 2, 3));
-    assertThat(only(nextBatch()).averageLoad()).isEqualTo(6.0);
-  }
-
-  @Test
-  void gaugesReadBelowZeroAreReportedAsZero() {
-    pusher.register(new FakeHandle("d").with(-1, -2, 4));
+  /** Held slots are used capacity; what is read below zero is zero. */
+  @ParameterizedTest
+  @CsvSource({"1, 2, 3, 1, 2, 6", "-1, -2, 4, 0, 0, 4"})
+  void aReportIsOfAllGauges(
+      int queued, int running, int reserved, int queuedTold, int runningTold, double load) {
+    pusher.register(new FakeHandle("d").with(queued, running, reserved));
     HandleMetricReport report = only(nextBatch());
-    assertThat(report.queued()).isZero();
-    assertThat(report.running()).isZero();
-    assertThat(report.averageLoad()).isEqualTo(4.0);
+    assertThat(report.queued()).isEqualTo(queuedTold);
+    assertThat(report.running()).isEqualTo(runningTold);
+    assertThat(report.averageLoad()).isEqualTo(load);
   }
 
   @Test
@@ -187,7 +175,7 @@ class MetricsPusherTest {
     for (int tick = 0; tick < SAMPLES_PER_PUSH; tick++) {
       assertThat(tick(pusher)).isNull();
     }
-    assertThat(pusher.skipped()).isEqualTo(1);
+    assertThat(pusher.skipped).isEqualTo(1);
     assertThat(pusher.batches()).isEqualTo(1);
   }
 
@@ -203,7 +191,7 @@ class MetricsPusherTest {
     }
     assertThat(next).as("a batch in %s", waited).isNotNull();
     assertThat(waited).isEqualTo(Duration.ofSeconds(2));
-    assertThat(pusher.expired()).isEqualTo(1);
+    assertThat(pusher.expired).isEqualTo(1);
     assertThat(next.sequence()).isEqualTo(unanswered.sequence() + 1);
     assertThat(names(next)).containsExactly("d");
 
@@ -263,9 +251,7 @@ class MetricsPusherTest {
     handle.begun = 3;
     pusher.register(handle);
     int samples = 10 * SampledDeployment.IDLE_SAMPLES_PER_READING;
-    for (int sample = 0; sample < samples; sample++) {
-      acknowledgeIfAny(tick(pusher));
-    }
+    sample(samples);
     assertThat(handle.readings).as("readings in %d samples", samples).isBetween(10, 12);
   }
 
@@ -276,9 +262,7 @@ class MetricsPusherTest {
     pusher.register(handle);
     acknowledged(nextBatch());
     handle.with(0, 1, 0); // its request was counted before, and then stood still
-    for (int sample = 0; sample < SampledDeployment.IDLE_SAMPLES_PER_READING; sample++) {
-      acknowledgeIfAny(tick(pusher));
-    }
+    sample(SampledDeployment.IDLE_SAMPLES_PER_READING);
     assertThat(only(nextBatch()).running()).isEqualTo(1);
   }
 
@@ -346,45 +330,33 @@ class MetricsPusherTest {
   }
 
   @Test
-  @Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-  void sourcesComeAndGoOnOtherThreadsWhileBatchesAreMade() throws Exception {
-    int threads = 4;
-    int rounds = 500;
-    CountDownLatch done = new CountDownLatch(threads);
-    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-    for (int t = 0; t < threads; t++) {
-      int thread = t;
-      Thread worker =
-          new Thread(
-              () -> {
-                try {
-                  for (int round = 0; round < rounds; round++) {
-                    FakeHandle handle = new FakeHandle("d" + (round % 7)).with(1, 0, 0);
-                    pusher.register(handle).close();
-                  }
-                } catch (Throwable thrown) {
-                  failure.set(thrown);
-                } finally {
-                  done.countDown();
-                }
-              },
-              "register-" + thread);
-      worker.start();
+  void whatReplicasTellRidesWhereNothingElseIsDueAndEachInItsTurn() {
+    MetricsPusher roomy = pusher(MetricsPusher.DEFAULT_MAX_REPORT_BYTES);
+    Map<String, Double> large =
+        IntStream.range(0, ReplicaStats.MOST_STATS)
+            .boxed()
+            .collect(Collectors.toMap(i -> "\u20ac".repeat(62) + (10 + i), i -> 1.0));
+    for (int deployment = 0; deployment < 20; deployment++) {
+      for (int i = 0; i < 50; i++) {
+        FakeHandle replica = new FakeHandle("d" + deployment);
+        replica.stats = ReplicaStats.of(deployment + "#" + i, large);
+        roomy.registerReplica(replica);
+      }
     }
-    while (done.getCount() > 0) {
-      acknowledgeIfAny(tick(pusher));
+    Set<String> told = new HashSet<>();
+    for (int batches = 0; batches < 6; batches++) {
+      HandleMetricBatch batch = nextBatch(roomy);
+      WireCodec.encode(batch, Buffer.buffer()); // refuses what is too large
+      roomy.settled(batch.sequence(), TERM);
+      batch.replicas().stream()
+          .flatMap(report -> report.stats().stream())
+          .forEach(each -> told.add(each.replicaId()));
     }
-    acknowledgeIfAny(nextBatch());
-    acknowledgeIfAny(nextBatch());
-    assertThat(failure.get()).isNull();
-    assertThat(pusher.handles()).isZero();
+    assertThat(told).hasSize(20 * 50);
   }
 
   private MetricsPusher pusher(int maxReportBytes) {
-    return pusher(new Rhythm(RECORD, PUSH), maxReportBytes);
-  }
-
-  private MetricsPusher pusher(Rhythm rhythm, int maxReportBytes) {
+    Rhythm rhythm = new Rhythm(RECORD, PUSH);
     return new MetricsPusher("node-1", 7, rhythm, rhythm, maxReportBytes, clock);
   }
 
@@ -407,15 +379,18 @@ class MetricsPusherTest {
     throw new AssertionError("no batch within two push intervals");
   }
 
+  private void sample(int times) {
+    for (int sample = 0; sample < times; sample++) {
+      HandleMetricBatch batch = tick(pusher);
+      if (batch != null) {
+        acknowledged(batch);
+      }
+    }
+  }
+
   private HandleMetricBatch acknowledged(HandleMetricBatch batch) {
     pusher.settled(batch.sequence(), TERM);
     return batch;
-  }
-
-  private void acknowledgeIfAny(@Nullable HandleMetricBatch batch) {
-    if (batch != null) {
-      acknowledged(batch);
-    }
   }
 
   private static HandleMetricReport only(@Nullable HandleMetricBatch batch) {
@@ -425,13 +400,10 @@ class MetricsPusherTest {
   }
 
   private static List<String> names(HandleMetricBatch batch) {
-    return batch.handles().stream()
-        .map(HandleMetricReport::deployment)
-        .map(DeploymentId::name)
-        .toList();
+    return batch.handles().stream().map(report -> report.deployment().name()).toList();
   }
 
   private static int reportBytes(FakeHandle handle) {
-    return new SampledDeployment(handle.deployment()).reportBytes;
+    return new SampledDeployment(handle.deployment()).reportBytes();
   }
 }

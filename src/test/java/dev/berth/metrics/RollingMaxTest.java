@@ -7,10 +7,9 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 class RollingMaxTest {
-  private static final long STEP = 10;
-  private static final int STEPS = 6;
+  private static final long SECOND = RollingMax.STEP_NANOS / 10;
 
-  private final RollingMax max = new RollingMax(STEP * STEPS, STEPS);
+  private final RollingMax max = new RollingMax();
 
   @Test
   void beforeTheFirstValueItIsZero() {
@@ -20,30 +19,30 @@ class RollingMaxTest {
 
   @Test
   void theLargestValueIsRememberedForTheWindow() {
-    max.add(7, 100);
-    max.add(3, 105);
-    assertThat(max.max(105)).isEqualTo(7);
-    assertThat(max.max(159)).isEqualTo(7);
-    assertThat(max.max(160)).isZero();
+    max.add(7, 100 * SECOND);
+    max.add(3, 105 * SECOND);
+    assertThat(max.max(105 * SECOND)).isEqualTo(7);
+    assertThat(max.max(159 * SECOND)).isEqualTo(7);
+    assertThat(max.max(160 * SECOND)).isZero();
   }
 
   @Test
   void whatComesLaterReplacesWhatHasLeftTheWindow() {
-    max.add(7, 100);
-    max.add(3, 130);
-    assertThat(max.max(159)).isEqualTo(7);
-    assertThat(max.max(165)).isEqualTo(3);
-    max.add(1, 160); // the place of the 7
-    assertThat(max.max(165)).isEqualTo(3);
-    assertThat(max.max(195)).isEqualTo(1);
+    max.add(7, 100 * SECOND);
+    max.add(3, 130 * SECOND);
+    assertThat(max.max(159 * SECOND)).isEqualTo(7);
+    assertThat(max.max(165 * SECOND)).isEqualTo(3);
+    max.add(1, 160 * SECOND); // the place of the 7
+    assertThat(max.max(165 * SECOND)).isEqualTo(3);
+    assertThat(max.max(195 * SECOND)).isEqualTo(1);
   }
 
   @Test
   void aClockBelowZeroIsAClockToo() {
-    max.add(5, -3);
-    assertThat(max.max(-1)).isEqualTo(5);
-    assertThat(max.max(49)).isEqualTo(5);
-    assertThat(max.max(50)).isZero();
+    max.add(5, -3 * SECOND);
+    assertThat(max.max(-1 * SECOND)).isEqualTo(5);
+    assertThat(max.max(49 * SECOND)).isEqualTo(5);
+    assertThat(max.max(50 * SECOND)).isZero();
   }
 
   @Test
@@ -51,15 +50,15 @@ class RollingMaxTest {
     long seed = 20;
     SplittableRandom random = new SplittableRandom(seed);
     TreeMap<Long, Long> largestOfStep = new TreeMap<>();
-    long now = -1000;
+    long now = -1_000 * SECOND;
     for (int i = 0; i < 5_000; i++) {
-      now += random.nextInt(12);
+      now += random.nextInt(12) * SECOND;
       long value = random.nextInt(1000);
       max.add(value, now);
-      long step = Math.floorDiv(now, STEP);
+      long step = Math.floorDiv(now, RollingMax.STEP_NANOS);
       largestOfStep.merge(step, value, Math::max);
       long expected =
-          largestOfStep.tailMap(step - STEPS, false).values().stream()
+          largestOfStep.tailMap(step - RollingMax.STEPS, false).values().stream()
               .mapToLong(v -> v)
               .max()
               .orElse(0);

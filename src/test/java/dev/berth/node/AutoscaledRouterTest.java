@@ -11,6 +11,7 @@ import dev.berth.controller.DeploymentVersion;
 import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.QueueExecutor;
+import dev.berth.fakes.Rankers;
 import dev.berth.fakes.RecordingBus;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
@@ -37,7 +38,8 @@ class AutoscaledRouterTest {
           ConfigReader.read("test", Path.of(""), "{}"),
           new Identity("n1", 1, clock, () -> Instant.EPOCH, new SecureRandom()));
   private final InstanceRouters routers =
-      new InstanceRouters(plane.routers(), Duration.ofMinutes(1).toNanos(), pusher::register);
+      new InstanceRouters(
+          plane.routers(), Rankers.of(plane), Duration.ofMinutes(1).toNanos(), pusher::register);
 
   private HandleMetricBatch configured(Settings settings) {
     routers.configure(new DeploymentTarget(ID, "b", new DeploymentVersion("c", "l"), settings));

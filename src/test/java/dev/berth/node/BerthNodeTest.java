@@ -22,12 +22,24 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** One instance in this JVM; the packaged one is tested by the integration tests. */
 class BerthNodeTest {
+  private static final String HIDDEN =
+      "{name: hidden, route_prefix: null, import_path: 'dev.berth.node.TestApplications:plain'}";
+
+  private final Set<Thread> before = threads();
+
+  /** Threads of ours and of Vert.x end soon after the instance. */
+  @AfterEach
+  void noThreadIsLeft() {
+    TestNode.until(() -> left().isEmpty(), () -> "threads left: " + left());
+  }
+
   private static ServeConfig config(int port, String... applications) {
     return TestNode.read(
         """
@@ -76,10 +88,12 @@ class BerthNodeTest {
 
   @Test
   void applicationsAnswerAtTheirRoutesAndAtNoOther() throws Exception {
-    String hidden =
-        "{name: hidden, route_prefix: null, import_path: 'dev.berth.node.TestApplications:plain'}";
     try (TestNode node =
-        new TestNode(config(0, application("a", "plain"), application("b", "spread"), hidden))) {
+        new TestNode(config(0, application("a", "plain"), application("b", "spread"), HIDDEN))) {
+      for (String path : List.of("/-/healthz", "/-/routes")) {
+        assertThat(node.get(path).statusCode()).as(path).isEqualTo(200);
+      }
+      assertThat(node.get("/-/healthz").body()).isEqualTo("success");
       assertThat(node.get("/-/routes").body()).isEqualTo("{\"/a\":\"a\",\"/b\":\"b\"}");
       for (String path : List.of("/a", "/a/", "/a/x?y", "/b")) {
         assertThat(node.get(path).body()).as(path).startsWith("vert.x");
@@ -115,9 +129,7 @@ class BerthNodeTest {
 
   @Test
   void withoutAnyRouteTheHealthIs503() throws Exception {
-    String hidden =
-        "{name: hidden, route_prefix: null, import_path: 'dev.berth.node.TestApplications:plain'}";
-    try (TestNode node = new TestNode(config(0, hidden))) {
+    try (TestNode node = new TestNode(config(0, HIDDEN))) {
       for (String path : List.of("/-/healthz", "/-/routes")) {
         HttpResponse<String> answer = node.get(path);
         assertThat(answer.statusCode()).as(path).isEqualTo(503);
@@ -128,20 +140,7 @@ class BerthNodeTest {
   }
 
   @Test
-  void withARouteTheHealthAndTheRoutesAre200() throws Exception {
-    try (TestNode node = new TestNode(config(0, application("plain", "plain")))) {
-      HttpResponse<String> health = node.get("/-/healthz");
-      assertThat(health.statusCode()).isEqualTo(200);
-      assertThat(health.body()).isEqualTo("success");
-      HttpResponse<String> routes = node.get("/-/routes");
-      assertThat(routes.statusCode()).isEqualTo(200);
-      assertThat(routes.body()).isEqualTo("{\"/plain\":\"plain\"}");
-    }
-  }
-
-  @Test
   void aClosedNodeIsGoneAndClosingItAgainIsNothing() throws Exception {
-    Set<Thread> before = threads();
     TestNode node = new TestNode(config(0, application("plain", "plain")));
     int port = node.node.port();
 
@@ -150,38 +149,25 @@ class BerthNodeTest {
 
     assertThatThrownBy(() -> new Socket(InetAddress.getLoopbackAddress(), port).close())
         .isInstanceOf(ConnectException.class);
-    awaitNoThreadBut(before);
   }
 
-  @Test
-  void aReplicaThatCannotStartFailsTheStartAndLeavesNothing() throws Exception {
-    Set<Thread> before = threads();
-    ServeConfig config =
-        config(0, application("plain", "plain"), application("broken", "unstartable"));
-
+  @ParameterizedTest
+  @CsvSource({
+    "unstartable, deployment broken: version , IllegalStateException: no model",
+    "failing, import_path: , ArithmeticException: why"
+  })
+  void anApplicationThatCannotStartFailsTheStart(String builder, String where, String why) {
+    ServeConfig config = config(0, application("plain", "plain"), application("broken", builder));
     assertThatThrownBy(() -> new TestNode(config))
         .isInstanceOf(ExecutionException.class)
         .cause()
         .isInstanceOf(StartFailedException.class)
-        .hasMessageStartingWith("application broken: deployment broken: version ")
-        .hasMessageEndingWith("IllegalStateException: no model");
-    awaitNoThreadBut(before);
-  }
-
-  @Test
-  void anApplicationThatCannotBeLoadedFailsTheStartAndLeavesNothing() throws Exception {
-    Set<Thread> before = threads();
-    ServeConfig config =
-        config(0, application("plain", "plain"), application("failing", "failing"));
-
-    assertThatThrownBy(() -> new TestNode(config))
-        .hasMessageContaining("application failing: import_path: ");
-    awaitNoThreadBut(before);
+        .hasMessageStartingWith("application broken: " + where)
+        .hasMessageEndingWith(why);
   }
 
   @Test
   void theProblemsOfAllApplicationsAreToldAtOnceAndNothingListens() throws Exception {
-    Set<Thread> before = threads();
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       ServeConfig config =
           config(
@@ -201,18 +187,15 @@ class BerthNodeTest {
                       .containsExactly(
                           "applications[1].import_path", "applications[3].import_path"));
     }
-    awaitNoThreadBut(before);
   }
 
   @Test
   void aPortInUseFailsTheStartAndLeavesNothing() throws Exception {
-    Set<Thread> before = threads();
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       ServeConfig config = config(taken.getLocalPort(), application("plain", "plain"));
 
       assertThatThrownBy(() -> new TestNode(config)).cause().isInstanceOf(IOException.class);
     }
-    awaitNoThreadBut(before);
   }
 
   private static String anew(HttpClient client, TestNode node, String path) throws Exception {
@@ -224,12 +207,7 @@ class BerthNodeTest {
     return new HashSet<>(Thread.getAllStackTraces().keySet());
   }
 
-  /** Threads of ours and of Vert.x end soon after the instance. */
-  private static void awaitNoThreadBut(Set<Thread> before) {
-    TestNode.until(() -> left(before).isEmpty(), () -> "threads left: " + left(before));
-  }
-
-  private static List<String> left(Set<Thread> before) {
+  private List<String> left() {
     return threads().stream()
         .filter(thread -> !before.contains(thread) && thread.isAlive())
         .map(Thread::getName)

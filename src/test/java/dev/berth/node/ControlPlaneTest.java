@@ -73,8 +73,10 @@ class ControlPlaneTest {
             "n",
             System::nanoTime,
             this::controller,
-            new ControlPlane.Known(
-                () -> List.of(APP), () -> new ControllerEvent.Inventory("n", List.of(), List.of())),
+            told -> {
+              told.accept(new ControllerEvent.Declared(APP));
+              told.accept(new ControllerEvent.Inventory("n", List.of(), List.of()));
+            },
             () -> Future.failedFuture("its term cannot be kept"),
             actions::add,
             new RoutingLink((to, message) -> {}, "n", deployment -> true));

@@ -25,6 +25,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.junit5.VertxExtension;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Executors;
@@ -45,7 +46,6 @@ class DataPlaneVerticleTest {
   private Vertx vertx;
   private final RecordingBus bus = new RecordingBus();
   private final BlockingQueue<BusMessage> answers = new LinkedBlockingQueue<>();
-  private final AtomicReference<String> handlerThread = new AtomicReference<>();
   private final LoopVerticle loop = new LoopVerticle("loop 0");
   private DataPlane plane;
   private DataPlaneVerticle verticle;
@@ -104,43 +104,27 @@ class DataPlaneVerticleTest {
   }
 
   @Test
-  void aMessageToItsAddressIsServedOnItsEventLoop() throws Exception {
+  void aMessageToItsAddressIsServedOnItsEventLoopAndSoIsWhatComesAfter() throws Exception {
+    List<Thread> threads = new ArrayList<>();
     AtomicReference<Context> context = new AtomicReference<>();
     Replica replica =
         start(
             (request, about) -> {
-              handlerThread.set(Thread.currentThread().getName());
+              threads.add(Thread.currentThread());
               context.set(Vertx.currentContext());
-              return Future.succeededFuture(Response.text("ok"));
-            });
-
-    send(replica, -1);
-
-    assertThat(((CallResponse) answer()).body().toString()).isEqualTo("ok");
-    assertThat(context.get().isEventLoopContext()).isTrue();
-    assertThat(handlerThread.get()).startsWith("vert.x-eventloop-thread");
-  }
-
-  @Test
-  void afterUsesARealTimerAndCompletesOnTheLoop() throws Exception {
-    AtomicReference<String> afterThread = new AtomicReference<>();
-    Replica replica =
-        start(
-            (request, about) -> {
-              handlerThread.set(Thread.currentThread().getName());
               return about
                   .after(Duration.ofMillis(5))
                   .map(
                       none -> {
-                        afterThread.set(Thread.currentThread().getName());
+                        threads.add(Thread.currentThread());
                         return Response.text("later");
                       });
             });
-
     send(replica, -1);
-
     assertThat(((CallResponse) answer()).body().toString()).isEqualTo("later");
-    assertThat(afterThread.get()).isEqualTo(handlerThread.get());
+    assertThat(context.get().isEventLoopContext()).isTrue();
+    assertThat(threads.get(0)).isSameAs(threads.get(1));
+    assertThat(threads.get(0).getName()).startsWith("vert.x-eventloop-thread");
   }
 
   @Test

@@ -29,13 +29,4 @@ class EpochGateTest {
     assertThat(other.admits(new Epoch(3, "n2"))).isTrue();
     assertThat(other.admits(new Epoch(3, "n1"))).isFalse();
   }
-
-  @Test
-  void anOldCommandDoesNotMakeTheGateForgetTheNewest() {
-    gate.admits(new Epoch(9, "n1"));
-    for (long term = 1; term < 9; term++) {
-      assertThat(gate.admits(new Epoch(term, "n1"))).as("term %d", term).isFalse();
-    }
-    assertThat(gate.refused()).isEqualTo(8);
-  }
 }

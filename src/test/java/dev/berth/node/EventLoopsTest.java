@@ -14,6 +14,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class EventLoopsTest {
   private @Nullable Vertx vertx;
@@ -21,7 +23,7 @@ class EventLoopsTest {
   @AfterEach
   void close() throws Exception {
     if (vertx != null) {
-      await(vertx.close());
+      TestNode.await(vertx.close());
     }
   }
 
@@ -31,13 +33,9 @@ class EventLoopsTest {
     return made;
   }
 
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
-  }
-
   @Test
   void eachServingLoopAndTheControlLoopHasAThreadOfItsOwn() throws Exception {
-    EventLoops loops = await(EventLoops.of(vertx(4), 3, new LoopVerticle("control loop")));
+    EventLoops loops = TestNode.await(EventLoops.of(vertx(4), 3, new LoopVerticle("control loop")));
 
     Set<Thread> threads = new HashSet<>();
     for (LoopVerticle loop : loops.serving()) {
@@ -48,35 +46,31 @@ class EventLoopsTest {
 
   @Test
   void whatIsDeployedOnALoopRunsThereWhateverTheOrder() throws Exception {
-    EventLoops loops = await(EventLoops.of(vertx(3), 2, new LoopVerticle("control loop")));
+    EventLoops loops = TestNode.await(EventLoops.of(vertx(3), 2, new LoopVerticle("control loop")));
     LoopVerticle second = loops.serving().get(1);
     Part late = new Part();
     Part later = new Part();
 
-    await(second.deploy(late));
-    await(loops.control().deploy(new Part()));
-    await(second.deploy(later));
+    TestNode.await(second.deploy(late));
+    TestNode.await(loops.control().deploy(new Part()));
+    TestNode.await(second.deploy(later));
 
     assertThat(late.thread).isSameAs(later.thread).isSameAs(threadOf(second));
   }
 
-  @Test
-  void fewerThreadsThanLoopsIsAnError() {
-    assertThatThrownBy(() -> await(EventLoops.of(vertx(2), 2, new LoopVerticle("control loop"))))
+  @ParameterizedTest
+  @CsvSource({"2, control loop: shares its thread", "4, one more than asked for (expected: 3)"})
+  void otherThreadsThanThoseOfTheLoopsAreAnError(int threads, String said) {
+    assertThatThrownBy(
+            () ->
+                TestNode.await(EventLoops.of(vertx(threads), 2, new LoopVerticle("control loop"))))
         .hasRootCauseInstanceOf(IllegalStateException.class)
-        .hasMessageContaining("control loop: shares its thread");
-  }
-
-  @Test
-  void aThreadThatNoLoopHasIsAnError() {
-    assertThatThrownBy(() -> await(EventLoops.of(vertx(4), 2, new LoopVerticle("control loop"))))
-        .hasRootCauseInstanceOf(IllegalStateException.class)
-        .hasMessageContaining("one more than asked for (expected: 3)");
+        .hasMessageContaining(said);
   }
 
   @Test
   void aPartThatThrowsFailsItsDeploymentOnly() throws Exception {
-    EventLoops loops = await(EventLoops.of(vertx(2), 1, new LoopVerticle("control loop")));
+    EventLoops loops = TestNode.await(EventLoops.of(vertx(2), 1, new LoopVerticle("control loop")));
     LoopVerticle loop = loops.serving().get(0);
 
     Future<Void> failed =
@@ -85,8 +79,8 @@ class EventLoopsTest {
               throw new IllegalStateException("no");
             });
 
-    assertThatThrownBy(() -> await(failed)).hasMessageContaining("no");
-    await(loop.deploy(new Part()));
+    assertThatThrownBy(() -> TestNode.await(failed)).hasMessageContaining("no");
+    TestNode.await(loop.deploy(new Part()));
   }
 
   private static Thread threadOf(LoopVerticle loop) throws Exception {

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class HeapVerdictTest {
   private static final long MAX = 1_000;
@@ -29,27 +31,28 @@ class HeapVerdictTest {
             liveBytes, MAX, collections, gcMillis, TimeUnit.SECONDS.toNanos(seconds)));
   }
 
-  @Test
-  void aHeapThatStaysFullForTenSecondsIsTheEnd() {
+  @ParameterizedTest(name = "live {0}, collecting for {1} ms a second")
+  @CsvSource({"960, 100, 10, 96 % of the 1000 bytes", "500, 990, 9, 98 % of the time"})
+  void whatIsSoForTenSecondsIsTheEnd(long live, long millis, int well, String said) {
     looked(0, 0);
-    for (int second = 0; second < 10; second++) {
-      assertThat(collected(960, 100)).as("second %s", second).isNull();
+    for (int second = 0; second < well; second++) {
+      assertThat(collected(live, millis)).as("second %s", second).isNull();
     }
-    assertThat(collected(960, 100)).contains("96 %").contains("1000 bytes");
+    assertThat(collected(live, millis)).contains(said);
   }
 
-  @Test
-  void aLiveSetOfNinetyPercentIsNoReasonForTenMinutes() {
+  /** Each ninth second is as {@code then} says. */
+  @ParameterizedTest(name = "{0}")
+  @CsvSource({
+    "ninety percent and nearly all the time, 949, 900, 900, 900",
+    "a collection that found room, 999, 100, 950, 100",
+    "a second in which the process ran, 500, 1000, 500, 970"
+  })
+  void itIsNoneForTenMinutes(String why, long live, long millis, long liveThen, long millisThen) {
+    looked(0, 0);
     for (int second = 0; second < 600; second++) {
-      assertThat(collected(900 + second % 50, 900)).isNull();
-    }
-  }
-
-  @Test
-  void oneCollectionThatFoundRoomBeginsTheTimeAnew() {
-    looked(0, 0);
-    for (int second = 0; second < 100; second++) {
-      assertThat(collected(second % 9 == 8 ? 950 : 999, 100)).isNull();
+      boolean then = second % 9 == 8;
+      assertThat(collected(then ? liveThen : live, then ? millisThen : millis)).isNull();
     }
   }
 
@@ -82,23 +85,6 @@ class HeapVerdictTest {
       said = looked(960 + second, 0);
     }
     assertThat(said).contains("97 %");
-  }
-
-  @Test
-  void aCollectorThatTakesAllTheTimeIsTheEnd() {
-    looked(0, 0);
-    for (int second = 0; second < 9; second++) {
-      assertThat(collected(500, 990)).as("second %s", second).isNull();
-    }
-    assertThat(collected(500, 990)).contains("98 % of the time");
-  }
-
-  @Test
-  void aSecondInWhichTheProcessRanBeginsTheTimeAnew() {
-    looked(0, 0);
-    for (int second = 0; second < 100; second++) {
-      assertThat(collected(500, second % 9 == 8 ? 970 : 1_000)).isNull();
-    }
   }
 
   @Test

@@ -3,7 +3,7 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.node.HookShares.Hook;
-import dev.berth.replica.HookThreads.Kind;
+import dev.berth.replica.hooks.HookThreads.Kind;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -105,15 +105,6 @@ class HookSharesTest {
   }
 
   @Test
-  void ofOneApplicationTheyRunInTheirOrder() {
-    List<Hook<Integer>> all = add("a", Kind.RECONFIGURE, ALONE + 3);
-    List<Hook<Integer>> begun = begin();
-    assertThat(begun).isEqualTo(all.subList(0, ALONE));
-    shares.ended(begun.get(7));
-    assertThat(begin()).containsExactly(all.get(ALONE));
-  }
-
-  @Test
   void oneThatIsTakenBackNeverRuns() {
     List<Hook<Integer>> all = add("a", Kind.START, ALONE + 2);
     List<Hook<Integer>> begun = begin();
@@ -165,16 +156,6 @@ class HookSharesTest {
     assertThat(shares.ended(hook)).isTrue();
     assertThat(shares.lost()).isZero();
     assertThat(shares.mostLost()).isZero();
-  }
-
-  @Test
-  void oneThatHeedsItsInterruptIsNotLost() {
-    add("a", Kind.HEALTH, 1);
-    Hook<Integer> hook = begin().get(0);
-    shares.givenUp(hook, ms(0));
-    assertThat(shares.ended(hook)).isFalse();
-    assertThat(shares.findLost(ms(60_000))).isEmpty();
-    assertThat(shares.applications()).isZero();
   }
 
   @Test

@@ -33,8 +33,8 @@ import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.QueueExecutor;
 import dev.berth.fakes.RecordingBus;
 import dev.berth.protocol.ReplicaPhase;
-import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
+import dev.berth.replica.hooks.HookThreads;
 import dev.berth.replica.slots.LedgerLimits;
 import io.vertx.core.Future;
 import java.nio.file.Path;
@@ -43,6 +43,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -70,8 +71,6 @@ class InstanceReplicasTest {
           .loop(loopTasks, () -> true)
           .handlers(PlaneBuilder.handlers(PlaneBuilder.hooks(offLoop)))
           .plane();
-  private final InstanceRouters routers =
-      new InstanceRouters(plane.routers(), Duration.ofMinutes(1).toNanos(), shown -> () -> {});
   private final Builds builds =
       new Builds(
           PlaneBuilder.hooks(offLoop),
@@ -79,6 +78,12 @@ class InstanceReplicasTest {
           (application, revision) -> null,
           told::add,
           gone -> {});
+  private final InstanceRouters routers =
+      new InstanceRouters(
+          plane.routers(),
+          new InstanceRankers(PlaneBuilder.hooks(offLoop), control, builds, clock),
+          Duration.ofMinutes(1).toNanos(),
+          shown -> () -> {});
   private final InstanceReplicas replicas =
       new InstanceReplicas(
           plane, routers, builds, shown -> () -> {}, control, counter::incrementAndGet, told::add);
@@ -164,6 +169,11 @@ class InstanceReplicasTest {
     return taken;
   }
 
+  private void answers(ControllerEvent... expected) {
+    runAll();
+    assertThat(take()).containsExactly(expected);
+  }
+
   private void start() {
     replicas.start(new StartReplica(EPOCH, first, ID));
   }
@@ -188,6 +198,17 @@ class InstanceReplicasTest {
     List<Found> inventory = replicas.inventory();
     assertThat(inventory).hasSize(1);
     return inventory.get(0);
+  }
+
+  /** As a controller that starts anew is told. */
+  private void assertFound(
+      ReplicaPhase phase,
+      DeploymentTarget target,
+      @Nullable DeploymentTarget next,
+      boolean refused) {
+    assertThat(found())
+        .extracting(Found::phase, Found::target, Found::next, Found::refused)
+        .containsExactly(phase, target, next, refused);
   }
 
   // --- start ---
@@ -227,8 +248,7 @@ class InstanceReplicasTest {
   void aStartThatFailsIsToldWithItsReasonAndNotTriedAgain() {
     failing = "start";
     start();
-    runAll();
-    assertThat(take()).containsExactly(new ReplicaFailed(ID, "IllegalStateException: start fails"));
+    answers(new ReplicaFailed(ID, "IllegalStateException: start fails"));
     assertThat(calls).containsExactly("start", "stop");
     assertThat(replicas.size()).isZero();
     start();
@@ -392,8 +412,7 @@ class InstanceReplicasTest {
             told::add,
             gone -> {});
     held.build(new Build(EPOCH, "a", 2));
-    runAll();
-    assertThat(take()).containsExactly(new ControllerEvent.BuildFailed("a", 2, lost));
+    answers(new ControllerEvent.BuildFailed("a", 2, lost));
   }
 
   @Test
@@ -416,8 +435,7 @@ class InstanceReplicasTest {
     assertThat(replica.slots().tryAcquire()).isTrue();
     stop(GRACE);
     stop(GRACE);
-    runAll();
-    assertThat(take()).containsExactly(new ReplicaDraining(ID));
+    answers(new ReplicaDraining(ID));
     assertThat(found().phase()).isEqualTo(ReplicaPhase.DRAINING);
 
     replica.slots().complete();
@@ -426,8 +444,7 @@ class InstanceReplicasTest {
     assertThat(calls).containsExactly("stop");
     assertThat(take()).containsExactly(new ReplicaStopped(ID));
     stop(GRACE);
-    runAll();
-    assertThat(take()).containsExactly(new ReplicaStopped(ID));
+    answers(new ReplicaStopped(ID));
     assertThat(calls).containsExactly("stop");
     assertThat(replicas.ongoing(ID)).isEqualTo(-1);
   }
@@ -436,8 +453,7 @@ class InstanceReplicasTest {
   void aReplicaThatDiesIsToldOnceAndItsStopIsAnswered() {
     running();
     assertThat(replicas.kill(first.id(), ID)).isTrue();
-    runAll();
-    assertThat(take()).containsExactly(new ReplicaStopped(ID));
+    answers(new ReplicaStopped(ID));
     assertThat(replicas.kill(first.id(), ID)).as("again").isFalse();
     stop(GRACE);
     assertThat(take()).containsExactly(new ReplicaStopped(ID));
@@ -451,15 +467,14 @@ class InstanceReplicasTest {
     running();
     reconfigure(second);
     reconfigure(second);
-    assertThat(found().phase()).isEqualTo(ReplicaPhase.UPDATING);
+    assertFound(ReplicaPhase.UPDATING, first, second, false);
     runAll();
     ReplicaReconfigured answer = new ReplicaReconfigured(ID, second.version());
     assertThat(take()).containsExactly(answer);
     reconfigure(second);
-    runAll();
-    assertThat(take()).containsExactly(answer);
+    answers(answer);
     assertThat(calls).containsExactly("reconfigure{k=2}");
-    assertThat(found().target()).isEqualTo(second);
+    assertFound(ReplicaPhase.RUNNING, second, null, false);
   }
 
   @Test
@@ -476,8 +491,7 @@ class InstanceReplicasTest {
 
     assertThat(replica.slots().tryAcquire()).as("a fourth one, at once").isTrue();
     assertThat(replica.slots().tryAcquire()).isFalse();
-    runAll();
-    assertThat(take()).containsExactly(new ReplicaReconfigured(ID, wider.version()));
+    answers(new ReplicaReconfigured(ID, wider.version()));
     assertThat(calls).as("its user_config is the same").isEmpty();
     reconfigure(first);
     runAll();
@@ -491,12 +505,10 @@ class InstanceReplicasTest {
     Replica replica = running();
     failing = "reconfigure{k=2}";
     reconfigure(second);
-    runAll();
-    assertThat(take())
-        .containsExactly(
-            new ReconfigureFailed(
-                ID, second.version(), "IllegalStateException: reconfigure{k=2} fails"));
-    assertThat(found().phase()).isEqualTo(ReplicaPhase.RUNNING);
+    answers(
+        new ReconfigureFailed(
+            ID, second.version(), "IllegalStateException: reconfigure{k=2} fails"));
+    assertFound(ReplicaPhase.RUNNING, first, null, true);
     assertThat(replica.healthy()).isTrue();
     assertThat(replica.slots().tryAcquire()).isTrue();
 
@@ -504,23 +516,8 @@ class InstanceReplicasTest {
     reconfigure(second);
     runAll();
     assertThat(calls).as("it is asked again").hasSize(2);
+    assertFound(ReplicaPhase.RUNNING, second, null, false);
     assertThat(take()).containsExactly(new ReplicaReconfigured(ID, second.version()));
-  }
-
-  @Test
-  void aHookThatNeverEndsIsToldToHaveFailed() {
-    running();
-    reconfigure(second); // and no thread for it
-    clock.advance(Duration.ofMinutes(10));
-    plane.host().tick();
-    control.runAll();
-    assertThat(take())
-        .singleElement()
-        .isInstanceOfSatisfying(
-            ReconfigureFailed.class,
-            failed ->
-                assertThat(failed.reason()).startsWith("TimeoutException: reconfigure: not done"));
-    assertThat(found().phase()).isEqualTo(ReplicaPhase.RUNNING);
   }
 
   @Test
@@ -587,37 +584,6 @@ class InstanceReplicasTest {
     long remembered = LedgerLimits.DEFAULTS.rememberNanos() / Duration.ofSeconds(20).toNanos();
     assertThat(highest).isLessThanOrEqualTo((int) remembered + 1);
     assertThat(calls).hasSize(3_000);
-  }
-
-  // --- what a controller that starts anew is told ---
-
-  @Test
-  void aReplicaInAReconfigureIsFoundWithBothTargets() {
-    running();
-    DeploymentTarget next = target("num_replicas: 1, user_config: {k: 2}");
-    reconfigure(next);
-    assertThat(found().phase()).isEqualTo(ReplicaPhase.UPDATING);
-    assertThat(found().target()).isEqualTo(first);
-    assertThat(found().next()).isEqualTo(next);
-    runAll();
-    assertThat(found().phase()).isEqualTo(ReplicaPhase.RUNNING);
-    assertThat(found().target()).isEqualTo(next);
-    assertThat(found().next()).isNull();
-    assertThat(found().refused()).isFalse();
-  }
-
-  @Test
-  void aReplicaThatRefusedAConfigurationIsFoundAsOneThatDidUntilItTakesAnother() {
-    running();
-    failing = "reconfigure{k=2}";
-    reconfigure(target("num_replicas: 1, user_config: {k: 2}"));
-    runAll();
-    assertThat(found().target()).isEqualTo(first);
-    assertThat(found().next()).isNull();
-    assertThat(found().refused()).isTrue();
-    reconfigure(target("num_replicas: 1, user_config: {k: 3}"));
-    runAll();
-    assertThat(found().refused()).isFalse();
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.fakes.ManualClock;
 import dev.berth.node.LoopWatch.Change;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class LoopWatchTest {
@@ -40,31 +41,17 @@ class LoopWatchTest {
     for (int i = 0; i < 100; i++) {
       assertThat(after(INTERVAL)).isEqualTo(Change.NONE);
       assertThat(beat()).isTrue();
-      answer();
+      assertThat(beat()).as("the next one waits for the answer to the last").isFalse();
+      clock.advanceNanos(3_000);
+      assertThat(answer()).as("how late the loop is").isEqualTo(3_000);
     }
-  }
-
-  @Test
-  void theNextBeatWaitsForTheAnswerToTheLast() {
-    assertThat(beat()).isTrue();
-    assertThat(beat()).isFalse();
-    answer();
-    assertThat(beat()).isTrue();
-  }
-
-  @Test
-  void anAnswerSaysHowLateTheLoopIs() {
-    beat();
-    clock.advanceNanos(3_000);
-    assertThat(answer()).isEqualTo(3_000);
   }
 
   @Test
   void aBeatUnansweredForTheWholeTimeBlocksOnce() {
     beat();
-    assertThat(after(INTERVAL)).isEqualTo(Change.NONE);
-    assertThat(after(INTERVAL)).isEqualTo(Change.NONE);
-    assertThat(after(INTERVAL)).isEqualTo(Change.NONE);
+    assertThat(List.of(after(INTERVAL), after(INTERVAL), after(INTERVAL)))
+        .containsOnly(Change.NONE);
     assertThat(after(INTERVAL)).isEqualTo(Change.BLOCKED);
     assertThat(after(INTERVAL)).isEqualTo(Change.NONE);
     assertThat(watch.unansweredNanos(clock.getAsLong())).isEqualTo(5 * INTERVAL.toNanos());

@@ -23,6 +23,11 @@ class MetricsReferenceTest {
           route_prefix: /plain
           import_path: dev.berth.node.TestApplications:plain
           deployments: [{name: front, max_queued_requests: 5, autoscaling_config: {}}]
+          berth: {traffic: [{deployment: front, weight: 1}], shadow: [{deployment: back}]}
+        - name: telling
+          route_prefix: /telling
+          import_path: dev.berth.node.TestApplications:telling
+          deployments: [{name: telling, autoscaling_config: {}}]
         - name: broken
           route_prefix: /broken
           import_path: dev.berth.node.TestApplications:broken
@@ -39,6 +44,9 @@ class MetricsReferenceTest {
     try (TestNode node = new TestNode(CONFIG)) {
       node.get("/plain");
       node.get("/broken");
+      TestNode.until(
+          () -> node.admin("GET", "/metrics", "").body().contains("autoscaling_stats_failed"),
+          () -> "no hook was asked");
       String reference = MetricsReference.render(node.admin("GET", "/metrics", "").body());
       if (Boolean.getBoolean("berth.docs.write")) {
         Files.writeString(REFERENCE, reference);

@@ -15,6 +15,8 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What operators ask of an instance that runs, in this JVM. */
 class NodeLifecycleTest {
@@ -51,6 +53,11 @@ class NodeLifecycleTest {
     HttpResponse<String> answer = node.admin("PUT", "/api/v1/applications/" + name, entry);
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
     until(() -> get("/" + name) == 200, name + " does not answer");
+  }
+
+  private void deployWhole() {
+    deploy("a", "");
+    until(() -> replicas().size() == 4, "front and back do not run");
   }
 
   private int get(String path) {
@@ -100,8 +107,7 @@ class NodeLifecycleTest {
 
   @Test
   void aControllerThatStartsAnewLosesNoRequestAndRestartsNoReplica() {
-    deploy("a", "");
-    until(() -> replicas().size() == 4, "front and back do not run");
+    deployWhole();
     List<String> before = replicas();
     AtomicBoolean over = new AtomicBoolean();
     AtomicInteger sent = new AtomicInteger();
@@ -131,8 +137,7 @@ class NodeLifecycleTest {
 
   @Test
   void otherSettingsReachTheReplicasThatRun() {
-    deploy("a", "");
-    until(() -> replicas().size() == 4, "front and back do not run");
+    deployWhole();
     List<String> before = replicas().stream().map(each -> each.split(" ")[0]).toList();
 
     deploy("a", ", deployments: [{name: front, max_ongoing_requests: 9}]");
@@ -149,8 +154,7 @@ class NodeLifecycleTest {
 
   @Test
   void aReplicaThatIsKilledIsReplaced() {
-    deploy("a", "");
-    until(() -> replicas().size() == 4, "front and back do not run");
+    deployWhole();
     String killed =
         replicas().stream().filter(each -> each.startsWith("a#front")).findFirst().orElseThrow();
     String id = killed.split(" ")[0];
@@ -167,15 +171,6 @@ class NodeLifecycleTest {
     assertThat(get("/a")).isEqualTo(200);
   }
 
-  /** Deploys an application that a test can hold up, and sends a request that is held. */
-  private CompletableFuture<Integer> heldRequest(Gate held) throws Exception {
-    putGated("held: held");
-    until(() -> get("/a") == 200, "a does not answer");
-    CompletableFuture<Integer> answer = CompletableFuture.supplyAsync(() -> get("/a/held"));
-    held.entered.get(10, TimeUnit.SECONDS);
-    return answer;
-  }
-
   private void putGated(String args) {
     String entry =
         "{name: a, route_prefix: /a, import_path: 'dev.berth.node.TestApplications:gated', args: {"
@@ -184,40 +179,26 @@ class NodeLifecycleTest {
     assertThat(node.admin("PUT", "/api/v1/applications/a", entry).statusCode()).isEqualTo(200);
   }
 
-  /** The instance drains while a request is held; it ends in time, and the request is answered. */
-  private void drainsWithoutLoss(Gate held, CompletableFuture<Integer> request) throws Exception {
+  /** It ends in time, and a request that is under way is answered. */
+  @ParameterizedTest
+  @ValueSource(strings = {"start", "build"})
+  void aDrainInTheMiddleOfARolloutEndsAndLosesNoRequest(String step) throws Exception {
+    Gate held = TestApplications.gate("held");
+    putGated("held: held");
+    until(() -> get("/a") == 200, "a does not answer");
+    CompletableFuture<Integer> request = CompletableFuture.supplyAsync(() -> get("/a/held"));
+    held.entered.get(10, TimeUnit.SECONDS);
+    Gate gate = TestApplications.gate(step);
+    putGated("held: held, " + step + ": " + step);
+    gate.entered.get(10, TimeUnit.SECONDS);
+
     Future<Void> closed = node.node.close();
     onControl(control -> true); // the drain has begun
     assertThat(closed.isComplete()).as("with a request under way").isFalse();
     held.open.complete(null);
     assertThat(request.get(10, TimeUnit.SECONDS)).isEqualTo(200);
     TestNode.await(closed); // and not since its time was over
-  }
-
-  @Test
-  void aDrainInTheMiddleOfARolloutEndsAndLosesNoRequest() throws Exception {
-    Gate held = TestApplications.gate("held");
-    Gate start = TestApplications.gate("start");
-    CompletableFuture<Integer> request = heldRequest(held);
-    putGated("held: held, start: start");
-    start.entered.get(10, TimeUnit.SECONDS);
-
-    drainsWithoutLoss(held, request);
-
-    start.interrupted.get(10, TimeUnit.SECONDS);
-  }
-
-  @Test
-  void aDrainInTheMiddleOfABuildEndsAndLosesNoRequest() throws Exception {
-    Gate held = TestApplications.gate("held");
-    Gate build = TestApplications.gate("build");
-    CompletableFuture<Integer> request = heldRequest(held);
-    putGated("held: held, build: build");
-    build.entered.get(10, TimeUnit.SECONDS);
-
-    drainsWithoutLoss(held, request);
-
-    build.interrupted.get(10, TimeUnit.SECONDS);
+    gate.interrupted.get(10, TimeUnit.SECONDS);
   }
 
   @Test

@@ -66,6 +66,28 @@ class PolicyIT {
             AsyncHandler handler = (request, context) -> Future.succeededFuture(Response.text("ok"));
             return Application.of(Deployment.of("shop", replica -> handler));
           }
+          public static Application deep() {
+            return Application.of(Deployment.of("deep", replica -> new Deep()));
+          }
+          public static final class Deep implements BlockingHandler {
+            private int calls;
+            public Response handle(Request request, RequestContext context) {
+              return Response.text("ok");
+            }
+            public Future<Map<String, Integer>> recordAutoscalingStats() throws Exception {
+              if (++calls == 1) {
+                throw new java.io.IOException("not yet");
+              }
+              return Future.succeededFuture(Map.of("depth", 4));
+            }
+          }
+          public static final class Deepest implements AutoscalingPolicy {
+            public Answer decide(Context now) {
+              return Answer.of(
+                  now.stats().values().stream().mapToDouble(one -> one.get("depth")).max()
+                      .orElse(1));
+            }
+          }
           public static final class Pace implements AutoscalingPolicy {
             public Answer decide(Context now) {
               int asks = 1 + (int) now.state().getOrDefault("asks", 0);
@@ -90,7 +112,7 @@ class PolicyIT {
 
   private static double metric(TestNode node, String name) {
     Matcher value =
-        Pattern.compile("^" + Pattern.quote(name) + " (\\S+)$", Pattern.MULTILINE)
+        Pattern.compile("^" + Pattern.quote(name) + "[^ ]* (\\S+)$", Pattern.MULTILINE)
             .matcher(node.admin("GET", "/metrics", "").body());
     return value.find() ? Double.parseDouble(value.group(1)) : -1;
   }
@@ -110,6 +132,28 @@ class PolicyIT {
   }
 
   @Test
+  void whatHandlersTellScalesThemAndIsShown() throws Exception {
+    jar();
+    try (TestNode node = start()) {
+      HttpResponse<String> put =
+          node.admin(
+              "PUT",
+              "/api/v1/applications/deep",
+              SHOP.replace("shop\"", "deep\"")
+                  .replace("Pace", "Deepest")
+                  .replace("Shop:build", "Shop:deep"));
+      assertThat(put.statusCode()).as(put.body()).isEqualTo(200);
+      String path = "/api/v1/applications/deep/deployments/deep/autoscaling";
+      TestNode.until(() -> replicas(node, "deep") == 4, () -> node.admin("GET", path, "").body());
+      assertThat(node.admin("GET", path, "").body()).containsPattern("\"depth\" ?: ?4");
+      assertThat(node.admin("GET", "/metrics", "").body())
+          .containsPattern("serve_user_autoscaling_stats_latency_ms_count\\{.*deep.*} [1-9]")
+          .containsPattern(
+              "serve_record_autoscaling_stats_failed_total\\{.*java.io.IOException.*} 1");
+    }
+  }
+
+  @Test
   void aPolicyRemembersOverARestartAndOneThatHeedsNothingCostsOneThreadAndHoldsUpNobody()
       throws Exception {
     jar();
@@ -120,7 +164,10 @@ class PolicyIT {
           () -> replicas(node, "shop") >= 3, () -> System.getProperty(SEEN, "not asked"));
       assertThat(System.getProperty(SEEN)).contains("berth-policy-shop-");
       TestNode.until(() -> metric(node, "berth_lost_threads") == 1, () -> "no thread is lost");
-      assertThat(metric(node, "berth_policy_failures_total")).isEqualTo(1);
+      String stuck = "{application=\"stuck\",deployment=\"shop\"";
+      assertThat(metric(node, "berth_autoscaling_policy_failures_total" + stuck)).isEqualTo(1);
+      String took = "serve_autoscaling_policy_execution_time_ms" + stuck;
+      assertThat(metric(node, took)).as("from its begin until it was given up").isPositive();
       TestNode.until(() -> replicas(node, "shop") == 9, () -> System.getProperty(SEEN));
       assertThat(replicas(node, "stuck")).isEqualTo(1);
       assertThat(node.get("/stuck").body()).isEqualTo("ok");

@@ -21,6 +21,10 @@ import org.junit.jupiter.api.io.TempDir;
 class RestartTest {
   private static final String TRIED = "dev.berth.node.RestartTest.tried";
 
+  private static final String ENTRY =
+      "{name: shop, import_path: 'acme.Shop:build', route_prefix: /shop, runtime_env: {jars:"
+          + " [shop.jar]}, deployments: [{name: shop, berth: {max_constructor_retry_count: 1}}]}";
+
   @TempDir Path folder;
 
   private TestNode start(String applications) throws Exception {
@@ -129,18 +133,16 @@ class RestartTest {
 
   @Test
   void whatWasDeployedServesAgainFromTheJarThatItWasDeployedWith() throws Exception {
-    String entry =
-        "{import_path: 'acme.Shop:build', route_prefix: /shop, runtime_env: {jars: [shop.jar]}}";
     jar("one");
     try (TestNode first = start("")) {
-      assertThat(deploy(first, entry)).isEqualTo(200);
+      assertThat(deploy(first, ENTRY)).isEqualTo(200);
       awaitAnswer(first, "one");
       assertThat(deploy(first, "{import_path: acme.Shop, colour: red}")).isEqualTo(400);
       jar("two"); // written over, and not deployed
     }
     try (TestNode second = start("")) {
       awaitAnswer(second, "one");
-      assertThat(deploy(second, entry)).isEqualTo(200);
+      assertThat(deploy(second, ENTRY)).isEqualTo(200);
       awaitAnswer(second, "two");
     }
   }
@@ -148,15 +150,12 @@ class RestartTest {
   @Test
   void whatRanBeforeServesOnWhenTheControllerOrTheProcessStartsAnewAfterAFailedDeploy()
       throws Exception {
-    String entry =
-        "{import_path: 'acme.Shop:build', route_prefix: /shop, runtime_env: {jars: [shop.jar]},"
-            + " deployments: [{name: shop, berth: {max_constructor_retry_count: 1}}]}";
     jar("one");
     try (TestNode first = start("")) {
-      assertThat(deploy(first, entry)).isEqualTo(200);
+      assertThat(deploy(first, ENTRY)).isEqualTo(200);
       awaitStatus(first, "RUNNING");
       jarThatDoesNotStart();
-      assertThat(deploy(first, entry)).isEqualTo(200);
+      assertThat(deploy(first, ENTRY)).isEqualTo(200);
       assertThat(awaitStatus(first, "DEPLOY_FAILED").getString("message")).contains("no model");
       assertThat(System.clearProperty(TRIED)).isEqualTo("yes");
 
@@ -171,7 +170,7 @@ class RestartTest {
       assertThat(awaitStatus(second, "RUNNING").getLong("revision")).isEqualTo(3);
       awaitAnswer(second, "one");
       assertThat(System.getProperty(TRIED)).as("only a deploy tries it again").isNull();
-      assertThat(deploy(second, entry)).isEqualTo(200);
+      assertThat(deploy(second, ENTRY)).isEqualTo(200);
       awaitStatus(second, "DEPLOY_FAILED");
       assertThat(System.getProperty(TRIED)).isEqualTo("yes");
       awaitAnswer(second, "one");
@@ -180,21 +179,18 @@ class RestartTest {
 
   @Test
   void whatAFileSaysAnewAndDoesNotStartLeavesWhatIsKeptAndTheProcess() throws Exception {
-    String entry =
-        "{name: shop, import_path: 'acme.Shop:build', route_prefix: /shop, runtime_env: {jars:"
-            + " [shop.jar]}, deployments: [{name: shop, berth: {max_constructor_retry_count: 1}}]}";
     jar("one");
     try (TestNode first = start("")) {
-      assertThat(deploy(first, entry)).isEqualTo(200);
+      assertThat(deploy(first, ENTRY)).isEqualTo(200);
       awaitStatus(first, "RUNNING");
     }
     jarThatDoesNotStart();
-    try (TestNode second = start(entry)) { // who names it first, declares it
+    try (TestNode second = start(ENTRY)) { // who names it first, declares it
       awaitAnswer(second, "one");
       assertServesTheEarlierRevision(second);
     }
     System.clearProperty(TRIED);
-    try (TestNode third = start(entry)) {
+    try (TestNode third = start(ENTRY)) {
       assertServesTheEarlierRevision(third);
       assertThat(System.getProperty(TRIED)).as("the file says it no more").isNull();
     }
@@ -202,11 +198,14 @@ class RestartTest {
 
   @Test
   void anEntryThatCannotBeUsedFailsAloneAndSaysWhy() throws Exception {
-    String entry =
-        "{import_path: 'acme.Shop:build', route_prefix: /other, runtime_env: {jars: [shop.jar]}}";
     jar("one");
     try (TestNode first = start("")) {
-      assertThat(put(first, "other", entry)).isEqualTo(200);
+      assertThat(
+              put(
+                  first,
+                  "other",
+                  ENTRY.replace("name: shop, import", "import").replace("/shop", "/other")))
+          .isEqualTo(200);
     }
     try (TestNode second = start("{name: shop, route_prefix: /shop, colour: red}")) {
       JsonObject shop = awaitStatus(second, "DEPLOY_FAILED");
@@ -214,7 +213,7 @@ class RestartTest {
       assertThat(shop.getLong("revision")).isZero();
       post(second, "/api/v1/controller/restart");
       awaitStatus(second, "DEPLOY_FAILED");
-      assertThat(deploy(second, entry.replace("/other", "/shop"))).isEqualTo(200);
+      assertThat(deploy(second, ENTRY)).isEqualTo(200);
       awaitAnswer(second, "one");
     }
   }

@@ -15,6 +15,8 @@ import dev.berth.desired.ServeControl;
 import dev.berth.desired.SimulatedDisk;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.ingress.IngressRoute;
+import dev.berth.node.traffic.Endpoints;
+import dev.berth.node.traffic.Routes;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.Explanations;
@@ -22,14 +24,15 @@ import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LogFeed;
 import dev.berth.protocol.port.Loop;
 import dev.berth.protocol.port.LoopPorts;
-import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
+import dev.berth.replica.hooks.HookThreads;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -184,12 +187,13 @@ public final class SimulatedProcess {
               table -> {},
               "",
               around.control,
-              ingress ->
+              (ingress, traffic) ->
                   new IngressRoute(
                       ingress.application(),
                       deployments().router(ingress),
                       deployments().settings(ingress).get(DeploymentConfig.BACKPRESSURE_CONFIG),
-                      null));
+                      null),
+              new Endpoints(List.of(), Map.of(), id -> false, endpoint -> IngressRoute.nowhere(1)));
       plane =
           new DataPlane(
               new InstancePorts(
@@ -206,7 +210,11 @@ public final class SimulatedProcess {
               Explanations.NONE,
               PlaneBuilder.defaults());
       deployments =
-          new InstanceRouters(plane.routers(), Duration.ofMinutes(1).toNanos(), shown -> () -> {});
+          new InstanceRouters(
+              plane.routers(),
+              new InstanceRankers(around.hooks, around.control, builds, clock),
+              Duration.ofMinutes(1).toNanos(),
+              shown -> () -> {});
       replicas =
           new InstanceReplicas(
               plane,
@@ -218,25 +226,22 @@ public final class SimulatedProcess {
               event -> around.tell.accept(node, event));
       actions =
           new InstanceActions(
+              new EpochGate(),
+              new TransitionLog(),
               builds,
               new Policies(
-                  around.hooks, around.control, builds, event -> around.tell.accept(node, event)),
+                  around.hooks,
+                  around.control,
+                  builds,
+                  event -> around.tell.accept(node, event),
+                  clock),
               replicas,
               deployments,
               routing,
               routes,
               LogFeed.NONE,
-              new InstanceActions.Told() {
-                @Override
-                public void announced(ControllerAction.Announce change) {
-                  serve.announced(change);
-                }
-
-                @Override
-                public void rescaled(ControllerAction.Rescale change) {
-                  serve.autoscaled(change.deployment(), change.now());
-                }
-              });
+              serve,
+              announced -> {});
     }
 
     private InstanceRouters deployments() {
@@ -259,7 +264,7 @@ public final class SimulatedProcess {
 
     /** Another controller asks what is here: the one before it is heard no more. */
     public ControllerEvent.Inventory inventory(Epoch asking) {
-      actions.gate.admits(asking);
+      actions.gate().admits(asking);
       return new ControllerEvent.Inventory(node, replicas.inventory(), replicas.complete());
     }
 
@@ -315,7 +320,7 @@ public final class SimulatedProcess {
 
     /** Commands of earlier controllers. */
     public long refused() {
-      return actions.gate.refused();
+      return actions.gate().refused();
     }
 
     /** What a server does several times a second. */

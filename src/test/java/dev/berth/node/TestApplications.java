@@ -31,6 +31,27 @@ public final class TestApplications {
         Deployment.async("back", THREAD).withNumReplicas(3).withMaxOngoingRequests(7));
   }
 
+  /** Tells of itself, but for the first time. */
+  public static Application telling() {
+    return Application.of(Deployment.of("telling", replica -> new Telling()));
+  }
+
+  private static final class Telling implements AsyncHandler {
+    private boolean told;
+
+    @Override
+    public Future<Response> handle(Request request, RequestContext context) {
+      return THREAD.handle(request, context);
+    }
+
+    @Override
+    public Future<Map<String, Integer>> recordAutoscalingStats() {
+      boolean first = !told;
+      told = true;
+      return first ? Future.failedFuture("nothing yet") : Future.succeededFuture(Map.of("one", 1));
+    }
+  }
+
   /** One deployment, named by {@code args.name}. */
   public static Application named(Map<String, Object> args) {
     return Application.of(Deployment.async((String) args.get("name"), THREAD));

@@ -3,6 +3,7 @@ package dev.berth.oracles;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.fakes.FakeCandidates;
 import dev.berth.routing.ranking.PowerOfTwoRanker;
 import java.util.PriorityQueue;
 import java.util.SplittableRandom;
@@ -46,7 +47,7 @@ class SupermarketModelTest {
   /** By Little's law: the time-average number in the system over the arrival rate. */
   private static double meanTimeInSystem(double load, double warmUp, double end, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
-    Queues queues = new Queues();
+    FakeCandidates queues = new FakeCandidates(SERVERS); // none of them ever full
     ReplicaRanker ranker = new PowerOfTwoRanker();
     ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
     PriorityQueue<Departure> departures = new PriorityQueue<>();
@@ -64,16 +65,16 @@ class SupermarketModelTest {
       if (departure != null && departure.at <= nextArrival) {
         departures.poll();
         inSystem--;
-        if (--queues.lengths[departure.server] > 0) {
+        if (--queues.loads[departure.server] > 0) {
           departures.add(new Departure(now + exponential(random), departure.server));
         }
       } else {
         nextArrival = now + exponential(random) / (load * SERVERS);
         ranking.clear();
-        ranker.rank(queues, random, ranking);
+        ranker.rank(queues, () -> ReplicaRanker.Asker.NO_KEY, random, ranking);
         int server = ranking.get(0);
         inSystem++;
-        if (queues.lengths[server]++ == 0) {
+        if (queues.loads[server]++ == 0) {
           departures.add(new Departure(now + exponential(random), server));
         }
       }
@@ -83,31 +84,5 @@ class SupermarketModelTest {
 
   private static double exponential(SplittableRandom random) {
     return -Math.log(1 - random.nextDouble());
-  }
-
-  /** As many replicas elsewhere as the ranker sees, none of them ever full. */
-  private static final class Queues implements ReplicaRanker.Candidates {
-    private final int[] lengths = new int[SERVERS];
-    private final int[] all = java.util.stream.IntStream.range(0, SERVERS).toArray();
-
-    @Override
-    public int size() {
-      return SERVERS;
-    }
-
-    @Override
-    public int ongoing(int index) {
-      return lengths[index];
-    }
-
-    @Override
-    public int maxOngoing(int index) {
-      return Integer.MAX_VALUE;
-    }
-
-    @Override
-    public int[] within(ReplicaRanker.Tier tier) {
-      return tier == ReplicaRanker.Tier.ANY ? all : new int[0];
-    }
   }
 }

@@ -118,13 +118,6 @@ class BlockingHandlerTest {
   }
 
   @Test
-  void nullIsAFailedCall() {
-    BlockingHandler handler = (request, context) -> null;
-    rig.settled(rig.busy(1, handler, ID));
-    rig.answer(CallFailed.class);
-  }
-
-  @Test
   void cancelledBeforeItsThreadCameItNeverRunsAndItsSlotIsFreeAtOnce() {
     Replica replica = rig.busy(1, counting, ID);
     rig.cancel(replica, ID);

@@ -332,22 +332,6 @@ class ReplicaAdmissionTest {
   }
 
   @Test
-  void aRepeatedReserveIsAnsweredWithTheSameToken() {
-    AttemptId attempt = rig.attempt();
-    SlotToken first = rig.reserve(replica, attempt, 10_000);
-    SlotToken second = rig.reserve(replica, attempt, 10_000);
-    assertThat(second).isEqualTo(first);
-    assertThat(replica.slots().ongoing()).isEqualTo(1);
-  }
-
-  @Test
-  void aReserveAtCapacityIsRefusedAtOnce() {
-    fill();
-    rig.askFor(replica, rig.attempt(), 10_000);
-    assertThat(rig.refusal()).isEqualTo(Refusal.FULL);
-  }
-
-  @Test
   void aReleaseIsAnsweredWithTheLoadAfterIt() {
     AttemptId attempt = rig.attempt();
     rig.reserve(replica, attempt, 10_000);
@@ -364,13 +348,6 @@ class ReplicaAdmissionTest {
     rig.askFor(replica, attempt, 10_000);
     assertThat(rig.refusal()).isEqualTo(Refusal.REVOKED);
     assertAtRest(replica.slots());
-  }
-
-  @Test
-  void aReleaseOfSomethingUnknownChangesNothing() {
-    rig.reserve(replica, rig.attempt(), 10_000);
-    rig.release(replica, rig.attempt());
-    assertThat(replica.slots().ongoing()).isEqualTo(1);
   }
 
   @Test

@@ -293,18 +293,8 @@ class ReplicaLifecycleTest {
     rig.clock.advance(Duration.ofSeconds(9));
     rig.renew(replica, token, 60_000);
     assertThat(rig.answer(SlotReserved.class).ttlMs()).isEqualTo(11_000);
-  }
-
-  @Test
-  void aRenewalAfterTheGraceIsRefused() {
-    Replica replica = rig.start(1, handler);
-    SlotToken token = rig.reserve(replica, rig.attempt(), 60_000);
-    replica.shutDown(GRACE);
-    rig.tasks.runAll();
-    rig.clock.advance(GRACE);
-
+    rig.clock.advance(GRACE.minusSeconds(9));
     rig.renew(replica, token, 60_000);
-
     assertThat(rig.refusal()).isEqualTo(Refusal.DRAINING);
   }
 

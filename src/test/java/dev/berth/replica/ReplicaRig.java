@@ -33,6 +33,7 @@ import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.BareHandle;
+import dev.berth.replica.hooks.HookThreads;
 import dev.berth.replica.slots.Ledgers;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;

@@ -200,21 +200,6 @@ class CallWithinRequestTest {
   }
 
   @Test
-  void aChooseThatWaitsCanBeCancelled() {
-    world.handle().call(Request.get("/"));
-    Pending<ReplicaSelection> choice = world.settled(world.handle().startChoose());
-    assertThat(world.router.queued()).isEqualTo(1);
-
-    choice.cancel();
-    world.run();
-
-    assertThat(choice.future().cause()).isInstanceOf(BerthException.Cancelled.class);
-    assertThat(world.router.queued()).isZero();
-    replica.finish();
-    assertThat(replica.ledger.ongoing()).isZero();
-  }
-
-  @Test
   void aSlotOnItsWayToACancelledChooseIsGivenBack() {
     world.handle().call(Request.get("/"));
     Pending<ReplicaSelection> choice = world.settled(world.handle().startChoose());

@@ -37,17 +37,6 @@ class DeadlineRingTest {
   }
 
   @Test
-  void aDeadlineFiresAtTheFirstTickAtOrAfterIt() {
-    ring.schedule(new Entry("a"), at(60));
-    ring.advance(at(59));
-    ring.advance(at(74));
-    assertThat(fired).isEmpty();
-    ring.advance(at(75));
-    assertThat(fired).containsExactly("a");
-    assertThat(ring.size()).isZero();
-  }
-
-  @Test
   void advancedExactlyItFiresWhatIsDueBetweenTwoTicks() {
     ring.schedule(new Entry("a"), at(60));
     ring.schedule(new Entry("b"), at(61));
@@ -59,17 +48,6 @@ class DeadlineRingTest {
     ring.advance(at(75));
     assertThat(fired).containsExactly("a", "b");
     assertThat(ring.size()).isEqualTo(1);
-  }
-
-  @Test
-  void aDeadlineMoreThanATurnAwayWaitsForItsRound() {
-    ring.schedule(new Entry("far"), at(60_000));
-    for (long now = 0; now < 60_000; now += 25) {
-      ring.advance(at(now));
-    }
-    assertThat(fired).isEmpty();
-    ring.advance(at(60_000));
-    assertThat(fired).containsExactly("far");
   }
 
   @Test

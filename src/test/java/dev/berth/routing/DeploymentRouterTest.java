@@ -13,6 +13,7 @@ import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.routing.handle.RoutedHandle;
+import dev.berth.routing.ranking.PowerOfTwoRanker;
 import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -174,25 +175,6 @@ class DeploymentRouterTest {
     world.run();
     assertThat(other.running).hasSize(4);
     assertThat(RoutingProbe.remoteReplicas(world.router)).hasSize(1);
-  }
-
-  @Test
-  void routerRequestsAreCountedOnceEach() {
-    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    calls(3);
-    assertThat(world.router.counters().requests()).isEqualTo(3);
-    replica.finishAll();
-    assertThat(world.router.counters().requests()).as("answers count nothing").isEqualTo(3);
-  }
-
-  @Test
-  void theQueuedGaugeFollowsTheQueue() {
-    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    calls(4);
-    assertThat(world.router.queued()).isEqualTo(3);
-    replica.finish();
-    assertThat(world.router.queued()).isEqualTo(2);
-    assertThat(world.router.counters().running()).isOne();
   }
 
   @Test
@@ -385,23 +367,6 @@ class DeploymentRouterTest {
   }
 
   @Test
-  void theRetryAfterComesFromTheQueueAndItsRate() {
-    maxQueued(40);
-    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    calls(41);
-    for (int i = 0; i < 20; i++) { // two a second
-      world.pass(Duration.ofMillis(500));
-      replica.finish();
-    }
-    calls(25);
-    Future<Response> refused = world.settled(call());
-    assertThat(refused.cause())
-        .isInstanceOfSatisfying(
-            BerthException.BackPressure.class,
-            failure -> assertThat(failure.retryAfterSeconds().orElseThrow()).isBetween(15, 30));
-  }
-
-  @Test
   void theRateIsKnownOfOneAmongManyDeploymentsToo() {
     for (int i = 0; i < 1_000; i++) {
       world.routers.router(new DeploymentId("other", "d" + i), RouterSettings.DEFAULTS);
@@ -481,13 +446,19 @@ class DeploymentRouterTest {
             routers,
             new dev.berth.api.DeploymentId("app", "broken"),
             RouterSettings.DEFAULTS,
-            (candidates, random, ranking) -> {
+            new PowerOfTwoRanker(),
+            new java.util.SplittableRandom(1));
+    List<Throwable> told = new ArrayList<>();
+    broken
+        .ranker()
+        .setOwn(
+            (candidates, asker, random, ranking) -> {
               if (failure == NoSuchMethodError.class) {
                 throw new NoSuchMethodError("ranker");
               }
               throw new IllegalStateException("ranker");
             },
-            new java.util.SplittableRandom(1));
+            told::add);
     RoutingWorld.Replica replica = world.local("r1", 1);
     broken.update(
         new RoutingSnapshot(
@@ -499,7 +470,8 @@ class DeploymentRouterTest {
     Future<Response> waiting = new RoutedHandle(broken, routers.loop(0)).call(REQUEST);
     world.run();
     assertThat(replica.running).hasSize(1);
-    assertThat(broken.rankerFailures()).isPositive();
+    assertThat(broken.ranker().failures()).isGreaterThan(1);
+    assertThat(told).singleElement().isInstanceOf(failure);
     replica.finish();
     replica.finish();
     assertThat(waiting.succeeded()).as("the pump asks the ranker too").isTrue();

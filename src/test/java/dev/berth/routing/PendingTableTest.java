@@ -23,16 +23,6 @@ class PendingTableTest {
   }
 
   @Test
-  void aFullTableTakesNoMore() {
-    PendingTable<String> table = new PendingTable<>(300, 7);
-    for (int i = 0; i < 300; i++) {
-      assertThat(table.add("x")).isNotEqualTo(PendingTable.FULL);
-    }
-    assertThat(table.isFull()).isTrue();
-    assertThat(table.add("one too many")).isEqualTo(PendingTable.FULL);
-  }
-
-  @Test
   void aForeignIdFindsNothing() {
     PendingTable<String> table = new PendingTable<>(10, 7);
     table.add("x");

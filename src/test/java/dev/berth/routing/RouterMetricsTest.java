@@ -96,12 +96,6 @@ class RouterMetricsTest {
   }
 
   @Test
-  void aSlotThatIsFreeAtOnceIsAWaitOfNothing() {
-    world.settled(world.handle().call(REQUEST));
-    assertThat(lines()).contains("wait_ms_count 1", "wait_ms_sum 0.0");
-  }
-
-  @Test
   void eachWhoWaitedCountsItsOwnWaitOnce() {
     for (int i = 0; i < 3; i++) {
       world.handle().call(REQUEST);

@@ -27,41 +27,30 @@ public final class RoutingProbe {
 
   /** The settings, with another bound of the queue. */
   public static RouterSettings withMaxQueued(RouterSettings of, int max) {
-    return new RouterSettings(
-        max,
-        of.queueTimeoutNanos(),
-        of.reservationTtlNanos(),
-        of.maxReservationTtlNanos(),
-        of.refusalStatus(),
-        of.retryAfterSeconds(),
-        of.requestTimeoutNanos(),
-        of.autoscales());
+    return with(of, max, of.refusalStatus(), of.retryAfterSeconds(), of.autoscales());
   }
 
   /** The settings of a deployment that autoscales. */
   public static RouterSettings autoscaling(RouterSettings of) {
-    return new RouterSettings(
-        of.maxQueued(),
-        of.queueTimeoutNanos(),
-        of.reservationTtlNanos(),
-        of.maxReservationTtlNanos(),
-        of.refusalStatus(),
-        of.retryAfterSeconds(),
-        of.requestTimeoutNanos(),
-        true);
+    return with(of, of.maxQueued(), of.refusalStatus(), of.retryAfterSeconds(), true);
   }
 
   /** The settings, which refuse with another status, and tell when to come back. */
   public static RouterSettings refusing(RouterSettings of, int status, int retryAfterSeconds) {
+    return with(of, of.maxQueued(), status, retryAfterSeconds, of.autoscales());
+  }
+
+  private static RouterSettings with(
+      RouterSettings of, int max, int status, int retryAfterSeconds, boolean autoscales) {
     return new RouterSettings(
-        of.maxQueued(),
+        max,
         of.queueTimeoutNanos(),
         of.reservationTtlNanos(),
         of.maxReservationTtlNanos(),
         status,
         retryAfterSeconds,
         of.requestTimeoutNanos(),
-        of.autoscales());
+        autoscales);
   }
 
   /** A choose that waits, begun as a handle does. */
@@ -74,7 +63,8 @@ public final class RoutingProbe {
       @Nullable RequestContext parent,
       SelectionObserver observer) {
     Leg leg = new Leg(router, ttlNanos, requestId, "", "", parent, deadlineNanos, Long.MAX_VALUE);
-    RoutedChoice choice = router.newChoice(loop, leg, deadlineNanos, true, observer);
+    long ttl = Math.min(ttlNanos, router.settings().maxReservationTtlNanos());
+    RoutedChoice choice = new RoutedChoice(leg, loop, deadlineNanos, ttl, true, observer);
     choice.start();
     return choice;
   }

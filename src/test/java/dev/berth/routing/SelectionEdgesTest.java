@@ -141,17 +141,6 @@ class SelectionEdgesTest {
   }
 
   @Test
-  void onlySelectionsThatWereNotDispatchedCountAsReleasedWithoutDispatch() {
-    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    choose().dispatch(REQUEST);
-    world.run();
-    replica.finish();
-    assertThat(world.router.counters().releasedWithoutDispatch()).isZero();
-    choose().close();
-    assertThat(world.router.counters().releasedWithoutDispatch()).isOne();
-  }
-
-  @Test
   void aChooseWaitsBetweenTriesOfFullReplicasElsewhere() {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1).filled());
     Future<ReplicaSelection> chosen = world.handle().choose();
@@ -346,25 +335,6 @@ class SelectionEdgesTest {
     assertThat(away.ledger.reserved()).isOne();
     world.pass(Duration.ofSeconds(10));
     world.assertAtRest(away, near);
-  }
-
-  // --- a dispatch that fails before its token is consumed ---
-
-  @Test
-  void aDispatchThatCannotBeSentReleasesItsSlotAtOnce() {
-    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
-    ReplicaSelection selection = choose();
-    replica.whenSent = SelectionEdgesTest::breakDispatch;
-    Future<Response> response = world.settled(selection.dispatch(REQUEST));
-    assertThat(response.cause()).hasMessageContaining("it has no wire form");
-    assertThat(response.cause().getSuppressed()).isEmpty();
-    world.assertAtRest(replica);
-  }
-
-  private static void breakDispatch(BusMessage message) {
-    if (message instanceof BusMessage.CallRequest) {
-      throw new IllegalStateException("it has no wire form");
-    }
   }
 
   @ParameterizedTest

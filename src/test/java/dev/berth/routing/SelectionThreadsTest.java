@@ -100,7 +100,9 @@ class SelectionThreadsTest {
               });
         };
     world.run();
-    assertThat(call.future().cause()).hasMessageContaining("it has no wire form");
+    assertThat(call.future().cause())
+        .hasMessageContaining("it has no wire form")
+        .hasNoSuppressedExceptions();
     assertThat(world.sent(BusMessage.ReleaseSlot.class)).hasSize(1);
     assertThat(RoutingProbe.over(world.router)).isOne();
     assertThat(RoutingProbe.notOver(world.router)).isZero();

@@ -57,26 +57,6 @@ class SlotQueueTest {
   }
 
   @Test
-  void aBusyReplicaServesTheWaiterOnceItIsFree() {
-    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    call(1);
-    Future<Response> second = world.settled(call(2));
-    assertThat(paths(replica)).containsExactly("/1");
-    replica.finish();
-    assertThat(paths(replica)).containsExactly("/2");
-    assertThat(second.isComplete()).isFalse();
-  }
-
-  @Test
-  void aNewReplicaServesWhoWaitsForTheOld() {
-    world.published(world.local("old", 1));
-    calls(1, 3);
-    RoutingWorld.Replica fresh = world.published(world.local("fresh", 1));
-    world.run();
-    assertThat(paths(fresh)).containsExactly("/2");
-  }
-
-  @Test
   void aReplicaThatGoesAndComesBackServesWhoWaited() {
     RoutingWorld.Replica first = world.published(world.local("first", 1));
     world.withdraw(first);
@@ -108,17 +88,6 @@ class SlotQueueTest {
       free.finish();
     }
     assertThat(full).allMatch(replica -> replica.executions == 0);
-  }
-
-  @Test
-  void threeRequestsFindTheThreeFreeSlotsOfThreeReplicas() {
-    world.local("busy", 1).filled();
-    RoutingWorld.Replica one = world.local("one", 1);
-    RoutingWorld.Replica two = world.published(world.local("two", 2));
-    calls(0, 3);
-    assertThat(one.running).hasSize(1);
-    assertThat(two.running).hasSize(2);
-    assertThat(world.router.queued()).isZero();
   }
 
   @Test
@@ -241,17 +210,6 @@ class SlotQueueTest {
     replica.ledger.setMaxOngoing(3);
     world.run();
     assertThat(paths(replica)).containsExactly("/0", "/1", "/2");
-  }
-
-  @Test
-  void cancellingTheHeadServesTheNext() {
-    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    call(0);
-    Pending<Response> head = world.handle().start(Request.get("/1"));
-    calls(2, 3);
-    head.cancel();
-    replica.finish();
-    assertThat(paths(replica)).containsExactly("/2");
   }
 
   @Test

@@ -15,11 +15,14 @@ import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.replica.Replica;
 import dev.berth.simulation.LifecycleCode.Part;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /** What must be true when it has been calm for long enough. Made when the calm begins. */
 final class LifecycleEnd {
@@ -187,6 +190,11 @@ final class LifecycleEnd {
       if (!store.containsKey(build.substring(0, build.indexOf('/')))) {
         throw broken("code is held: " + build + " (expected: none of what is not declared)");
       }
+      boolean discarded = !on.watch.loaded.contains(build.substring(build.indexOf('/') + 1));
+      if (allWell && !discarded && !used(store).contains(build)) {
+        throw broken(
+            "code is held: " + build + " (expected: discarded, used: " + used(store) + ")");
+      }
     }
     for (Instance instance : on.instances()) {
       for (Replica replica : instance.running()) {
@@ -195,6 +203,24 @@ final class LifecycleEnd {
         }
       }
     }
+  }
+
+  /** Code of what is wanted, of what runs, and of what ran last where none is wanted. */
+  private Set<String> used(Map<String, LifecycleCode> store) {
+    Set<DeploymentTarget> targets = new HashSet<>();
+    for (Instance instance : on.instances()) {
+      instance.hosted().forEach(found -> targets.add(found.target()));
+    }
+    for (LifecycleCode code : store.values()) {
+      for (Part part : code.parts()) {
+        targets.add(on.watch.target(code.id(part)));
+        targets.add(on.instances().get(0).complete(code.id(part)));
+      }
+    }
+    return targets.stream()
+        .filter(Objects::nonNull)
+        .map(each -> each.id().application() + "/" + each.build())
+        .collect(Collectors.toSet());
   }
 
   private void owners(Set<String> owned) {

@@ -4,6 +4,8 @@ import dev.berth.api.DeploymentId;
 import dev.berth.code.StartFailedException;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
+import dev.berth.controller.ControllerAction.DiscardBuild;
+import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.Epoch;
@@ -15,7 +17,7 @@ import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.replica.HookThreads;
+import dev.berth.replica.hooks.HookThreads;
 import dev.berth.routing.feed.RoutingFeed;
 import java.nio.file.Path;
 import java.util.EnumMap;
@@ -91,6 +93,7 @@ final class LifecycleSimulation {
   private final Map<DeploymentId, Integer> wanted = new LinkedHashMap<>(); // by the feed
   private long lastTerm;
   private int inventories;
+  private int told;
   private int replicas;
   private long armedNanos = Long.MAX_VALUE;
   private int wakes;
@@ -453,7 +456,10 @@ final class LifecycleSimulation {
     if (event instanceof ControllerEvent.Inventory) {
       inventories++;
     }
-    turn(() -> own.on(event, world.getAsLong()));
+    List<ControllerAction> asked = turn(() -> own.on(event, world.getAsLong()));
+    if (++told % 4 == 0 && asked.stream().noneMatch(ControllerAction.Build.class::isInstance)) {
+      requireThatItIsSettled(own, event);
+    }
     Controller before = replaced;
     SimulatedProcess here = process;
     if (rough && before != null && here != null && event instanceof ControllerEvent.OfReplica) {
@@ -461,7 +467,16 @@ final class LifecycleSimulation {
     }
   }
 
-  private void turn(Supplier<List<ControllerAction>> decide) {
+  /** Told once more, it asks for nothing but what it may say to whom it does not know. */
+  private void requireThatItIsSettled(Controller own, ControllerEvent again) {
+    List<ControllerAction> more = own.on(again, world.getAsLong());
+    if (!more.stream()
+        .allMatch(each -> each instanceof StopReplica || each instanceof DiscardBuild)) {
+      throw world.fail("told twice: " + again + ": " + more + " (expected: nothing more)");
+    }
+  }
+
+  private List<ControllerAction> turn(Supplier<List<ControllerAction>> decide) {
     Controller own = controller;
     List<ControllerAction> actions = decide.get();
     SimulatedProcess here = process;
@@ -484,6 +499,7 @@ final class LifecycleSimulation {
     if (controller == own && own != null) {
       arm(own);
     }
+    return actions;
   }
 
   private void arm(Controller own) {
@@ -581,7 +597,7 @@ final class LifecycleSimulation {
   private boolean command(SimulatedProcess own, ControllerAction action) {
     if (action instanceof ControllerAction.StartReplica start) {
       command(own, start.replicaId(), start.epoch(), action);
-    } else if (action instanceof ControllerAction.StopReplica stop) {
+    } else if (action instanceof StopReplica stop) {
       command(own, stop.replicaId(), stop.epoch(), action);
     } else if (action instanceof ControllerAction.ReconfigureReplica reconfigure) {
       command(own, reconfigure.replicaId(), reconfigure.epoch(), action);

@@ -79,7 +79,7 @@ final class LifecycleWatch {
   }
 
   private final World world;
-  private final Set<String> loaded = new HashSet<>(); // builds
+  final Set<String> loaded = new HashSet<>(); // builds that may be used
   private final Map<String, Set<DeploymentId>> parts = new LinkedHashMap<>(); // of what was built
   private final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
   private final Set<String> ended = new LinkedHashSet<>(); // of this controller
@@ -353,7 +353,17 @@ final class LifecycleWatch {
     if (epoch == null || snapshot.version().term() != epoch.term()) {
       throw broken("snapshot " + snapshot.version() + " (expected: of " + epoch + ")");
     }
-    fleet(snapshot.deployment()).published = snapshot;
+    Fleet fleet = fleet(snapshot.deployment());
+    RoutingSnapshot before = fleet.published;
+    boolean same =
+        before != null
+            && snapshot.version().term() == before.version().term()
+            && snapshot.available() == before.available()
+            && snapshot.replicas().equals(before.replicas());
+    if (same || (before != null && snapshot.version().compareTo(before.version()) <= 0)) {
+      throw broken("published: " + snapshot + " (expected: another and a later one than " + before);
+    }
+    fleet.published = snapshot;
   }
 
   private void forget(DeploymentId id) {
@@ -469,14 +479,8 @@ final class LifecycleWatch {
     }
   }
 
-  /** Replicas of a deployment that serve well, as the controller may know. */
-  int serving(DeploymentId id) {
-    Fleet fleet = fleets.get(id);
-    return fleet == null ? 0 : fleet.serving();
-  }
-
-  @Nullable RoutingSnapshot published(DeploymentId id) {
-    Fleet fleet = fleets.get(id);
-    return fleet == null ? null : fleet.published;
+  /** What the controller wants of it. */
+  @Nullable DeploymentTarget target(DeploymentId id) {
+    return fleet(id).target;
   }
 }

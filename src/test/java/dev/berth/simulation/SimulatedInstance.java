@@ -286,7 +286,14 @@ final class SimulatedInstance {
         LoopLimits loop) {
       return new InstanceLimits(
           new ReplicaLimits(
-              millis(200), 4, 200_000, streamIdleNanos, 8, offerTtlNanos, MAX_BUFFERED),
+              millis(200),
+              4,
+              200_000,
+              streamIdleNanos,
+              8,
+              offerTtlNanos,
+              MAX_BUFFERED,
+              millis(10_000)),
           new LedgerLimits(millis(4_000), SimulatedBus.LATEST_NANOS + millis(5_000), 16_384),
           bodies,
           bounds,

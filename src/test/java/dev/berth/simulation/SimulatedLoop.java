@@ -157,11 +157,6 @@ final class SimulatedLoop implements Loop {
     return running;
   }
 
-  /** Whether nothing waits here. */
-  boolean isIdle() {
-    return tasks.isEmpty();
-  }
-
   @Override
   public String toString() {
     return name;

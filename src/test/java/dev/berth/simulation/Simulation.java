@@ -148,7 +148,19 @@ final class Simulation {
         });
   }
 
+  private void changeRanker() {
+    SimulatedInstance at = instances.get(random.nextInt(instances.size()));
+    if (at.router.queued() > 0) {
+      coverage.seen(Transition.RANKER_CHANGED_BESIDE_WAITERS);
+    }
+    world.note(
+        "ranker", at.node + " " + SimulatedRankers.change(at.router.ranker(), random, world));
+  }
+
   private void fault() {
+    if (random.nextInt(5) == 0) {
+      changeRanker();
+    }
     SimulatedController.Seat seat = controller.seats.get(random.nextInt(controller.seats.size()));
     int drawn = random.nextInt(orderly ? 50 : 100);
     if (drawn < 14) {

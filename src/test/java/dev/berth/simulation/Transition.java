@@ -54,6 +54,7 @@ enum Transition {
   MAX_RAISED,
   MAX_LOWERED,
   OVER_A_LOWERED_MAX,
+  RANKER_CHANGED_BESIDE_WAITERS,
 
   // --- the bodies of requests ---
   BODY_STREAMED_WHOLE,

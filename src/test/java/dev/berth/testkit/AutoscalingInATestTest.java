@@ -4,23 +4,32 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.Application;
+import dev.berth.api.AsyncHandler;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.spi.AutoscalingPolicy;
 import dev.berth.it.app.Smooth;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** A deployment whose number follows its load does so in a user's unit test, on its clock. */
 class AutoscalingInATestTest {
+  private static final String WRONG =
+      "constructor exception error nan huge negative large branching cyclic object infinite null";
   private static final String CONFIG = "autoscaling_config";
   private static final Map<String, Object> SOON =
       Map.of("min_replicas", 0, "max_replicas", 8, "upscale_delay_s", 0, "downscale_delay_s", 0);
@@ -53,40 +62,67 @@ class AutoscalingInATestTest {
 
     @Override
     public Answer decide(Context context) {
-      Map<String, @Nullable Object> state = Map.of();
-      switch (how) {
+      List<Object> cyclic = new ArrayList<>();
+      cyclic.add(cyclic);
+      Stream<Object> deeper = Stream.iterate(1, each -> Collections.nCopies(8, each));
+      return switch (how) {
         case "exception" -> throw new IllegalStateException("x".repeat(1_000));
         case "error" -> throw new StackOverflowError();
-        case "nan" -> {
-          return Answer.of(Double.NaN);
-        }
-        case "huge" -> {
-          return Answer.of(1e308);
-        }
-        case "negative" -> {
-          return Answer.of(-1);
-        }
-        case "large" -> state = Map.of("a", "x".repeat(10_000_000));
-        case "branching" -> {
-          Object each = List.of(1);
-          for (int i = 0; i < 30; i++) {
-            each = List.of(each, each, each, each, each, each, each, each); // 8^30 of them
-          }
-          state = Map.of("a", each);
-        }
-        case "cyclic" -> {
-          List<Object> own = new ArrayList<>();
-          own.add(own);
-          state = Map.of("a", own);
-        }
-        case "object" -> state = Map.of("a", new Object());
-        case "infinite" -> state = Map.of("a", Double.POSITIVE_INFINITY);
-        default -> {
-          return null;
-        }
-      }
-      return new Answer(5, state);
+        case "nan" -> Answer.of(Double.NaN);
+        case "huge" -> Answer.of(1e308);
+        case "negative" -> Answer.of(-1);
+        case "large" -> remembering("x".repeat(10_000_000));
+        case "branching" -> remembering(deeper.skip(30).findFirst().get()); // 8^30 of them
+        case "cyclic" -> remembering(cyclic);
+        case "object" -> remembering(new Object());
+        case "infinite" -> remembering(Double.POSITIVE_INFINITY);
+        default -> null;
+      };
     }
+
+    private static Answer remembering(Object what) {
+      return new Answer(5, Map.of("a", what));
+    }
+  }
+
+  /** As many as the deepest replica says. */
+  public static final class Deepest implements AutoscalingPolicy {
+    @Override
+    public Answer decide(Context context) {
+      return Answer.of(
+          context.stats().values().stream()
+              .mapToDouble(told -> told.get("depth"))
+              .max()
+              .orElse(context.target()));
+    }
+  }
+
+  /** Tells what the test wants. */
+  private static final class Telling implements AsyncHandler {
+    private final Callable<Future<Map<String, Integer>>> depth;
+
+    Telling(Callable<Future<Map<String, Integer>>> depth) {
+      this.depth = depth;
+    }
+
+    @Override
+    public Future<Response> handle(Request request, RequestContext context) {
+      return Apps.text(request.path());
+    }
+
+    @Override
+    public Future<Map<String, Integer>> recordAutoscalingStats() throws Exception {
+      return depth.call();
+    }
+  }
+
+  private static TestBerthBuilder telling(Callable<Future<Map<String, Integer>>> depth) {
+    Map<String, Object> config = new HashMap<>(SOON);
+    config.put("min_replicas", 1);
+    config.put("look_back_period_s", 5);
+    config.put("policy", policy(Deepest.class, Map.of()));
+    return TestBerth.of(Application.of(Deployment.of("one", replica -> new Telling(depth))))
+        .set("one", CONFIG, config);
   }
 
   private static Map<String, Object> policy(Class<?> policy, Map<String, Object> kwargs) {
@@ -175,6 +211,47 @@ class AutoscalingInATestTest {
   }
 
   @Test
+  void whatHandlersTellOfThemselvesIsShownToThePolicy() {
+    AtomicInteger depth = new AtomicInteger(1);
+    try (TestBerth berth =
+        telling(() -> Future.succeededFuture(Map.of("depth", depth.get()))).start()) {
+      berth.advance(Duration.ofSeconds(10));
+      assertThat(replicas(berth)).isEqualTo(1);
+      depth.set(6);
+      berth.advance(Duration.ofSeconds(10));
+      assertThat(replicas(berth)).isEqualTo(6);
+      depth.set(2);
+      berth.advance(Duration.ofSeconds(10));
+      assertThat(replicas(berth)).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void aHookThatThrowsOrTellsNonsenseChangesNothingAndHarmsNobody() {
+    List<Callable<Future<Map<String, Integer>>>> wrong =
+        List.of(
+            () -> {
+              throw new IllegalStateException("no figures");
+            },
+            () -> Future.failedFuture("no figures"),
+            () -> null,
+            () -> Future.succeededFuture(Map.of("", 8)));
+    for (Callable<Future<Map<String, Integer>>> each : wrong) {
+      AtomicBoolean well = new AtomicBoolean(true);
+      try (TestBerth berth =
+          telling(() -> well.get() ? Future.succeededFuture(Map.of("depth", 3)) : each.call())
+              .start()) {
+        berth.advance(Duration.ofSeconds(3));
+        assertThat(replicas(berth)).isEqualTo(3);
+        well.set(false);
+        berth.advance(Duration.ofSeconds(12));
+        assertThat(replicas(berth)).isEqualTo(3);
+        assertThat(berth.text(berth.call(Request.get("/it")))).isEqualTo("/it");
+      }
+    }
+  }
+
+  @Test
   void aPolicyIsAFunctionOfWhatItIsShown() {
     AutoscalingPolicy smooth = new Smooth(Map.of("weight", 0.5));
     AutoscalingPolicy.Context now =
@@ -196,20 +273,7 @@ class AutoscalingInATestTest {
 
   @Test
   void whatIsWrongWithAPolicyChangesNothingAndHarmsNobody() {
-    for (String how :
-        List.of(
-            "constructor",
-            "exception",
-            "error",
-            "nan",
-            "huge",
-            "negative",
-            "large",
-            "branching",
-            "cyclic",
-            "object",
-            "infinite",
-            "null")) {
+    for (String how : WRONG.split(" ")) {
       try (TestBerth berth = with(Wrong.class, Map.of("how", how)).start()) {
         berth.advance(Duration.ofSeconds(2));
         assertThat(replicas(berth)).as(how).isEqualTo(1);

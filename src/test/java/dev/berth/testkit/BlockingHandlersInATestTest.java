@@ -9,7 +9,6 @@ import dev.berth.api.BlockingHandler;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -75,7 +74,7 @@ class BlockingHandlersInATestTest {
   }
 
   @Test
-  void impatienceNamesWhatRunsAndWhere() {
+  void impatienceNamesWhatRunsAndWhere() throws Exception {
     CountDownLatch never = new CountDownLatch(1);
     CountDownLatch entered = new CountDownLatch(1);
     berth =
@@ -90,7 +89,7 @@ class BlockingHandlersInATestTest {
             .start();
     Future<Response> response = berth.handle("one").call(Request.get("/stuck"));
     berth.run();
-    assertThat(await(entered)).isTrue();
+    assertThat(entered.await(10, TimeUnit.SECONDS)).isTrue();
     assertThatThrownBy(() -> berth.await(response))
         .isInstanceOf(AssertionError.class)
         .hasMessageContaining("replica default#one#1: 1 request runs: GET /stuck")
@@ -98,7 +97,7 @@ class BlockingHandlersInATestTest {
   }
 
   @Test
-  void closeInterruptsWhatStillRuns() {
+  void closeInterruptsWhatStillRuns() throws Exception {
     CountDownLatch entered = new CountDownLatch(1);
     AtomicBoolean interrupted = new AtomicBoolean();
     TestBerth berth =
@@ -117,7 +116,7 @@ class BlockingHandlersInATestTest {
             .start();
     berth.handle("one").call(Request.get("/"));
     berth.run();
-    assertThat(await(entered)).isTrue();
+    assertThat(entered.await(10, TimeUnit.SECONDS)).isTrue();
     berth.close();
     assertThat(interrupted).isTrue();
   }
@@ -202,20 +201,9 @@ class BlockingHandlersInATestTest {
   }
 
   private static BlockingHandler waitingFor(CountDownLatch latch) {
-    return new BlockingHandler() {
-      @Override
-      public Response handle(Request request, RequestContext context) throws Exception {
-        latch.await();
-        return Response.text("went");
-      }
+    return (request, context) -> {
+      latch.await();
+      return Response.text("went");
     };
-  }
-
-  private static boolean await(CountDownLatch latch) {
-    try {
-      return latch.await(10, TimeUnit.SECONDS);
-    } catch (InterruptedException unexpected) {
-      throw new AssertionError(unexpected);
-    }
   }
 }

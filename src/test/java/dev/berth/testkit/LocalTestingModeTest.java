@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What Ray Serve's local testing mode does, and the choose and dispatch that it lacks.
+ * What Ray Serve's local testing mode does; {@link ChooseInATestTest} has what it lacks.
  *
  * <p>Source: the cases of Ray's test_local_testing_mode.py. References to objects have no
  * counterpart here; a second deploy of an application comes with Lifecycle.
@@ -70,6 +70,7 @@ class LocalTestingModeTest {
     berth = TestBerth.start(greeting("Theodore", "Kevin"));
     assertThat(berth.text(berth.call(Request.get("/Edith"))))
         .isEqualTo("Hello Edith from Theodore and Kevin!");
+    assertThat(berth.ledger("inner").completed()).isEqualTo(1);
   }
 
   @ParameterizedTest
@@ -87,24 +88,6 @@ class LocalTestingModeTest {
   void loggingCanBeConfiguredWithoutHarm() {
     berth = TestBerth.of(Apps.echo()).set("one", "logging_config.log_level", "WARNING").start();
     assertThat(berth.text(berth.call(Request.get("/x")))).isEqualTo("/x");
-  }
-
-  @Test
-  void severalApplicationsAreDeployedTogether() {
-    berth = TestBerth.of(Apps.echo()).with("b", greeting("Theodore", "Kevin")).start();
-    assertThat(berth.text(berth.call("one", Request.get("/x")))).isEqualTo("/x");
-    assertThat(berth.text(berth.call("outer", Request.get("/Y"))))
-        .isEqualTo("Hello Y from Theodore and Kevin!");
-  }
-
-  @Test
-  void chooseAndDispatchWork() {
-    berth = TestBerth.start(greeting("Theodore", "Kevin"));
-    ReplicaSelection inner = berth.await(berth.handle("inner").choose());
-    assertThat(inner.deployment().name()).isEqualTo("inner");
-    assertThat(berth.ledger("inner").reserved()).isEqualTo(1);
-    assertThat(berth.text(berth.await(inner.dispatch(Request.get("/"))))).isEqualTo("Kevin");
-    assertThat(berth.ledger("inner").atRest()).isTrue();
   }
 
   /** Whether the call comes from the test, from a handler, or on a slot held before. */

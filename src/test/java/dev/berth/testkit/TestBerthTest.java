@@ -70,42 +70,6 @@ class TestBerthTest {
   }
 
   @Test
-  void aDeploymentCallsAnother() {
-    Application application =
-        Application.of(
-            Deployment.of(
-                "front",
-                replica -> {
-                  DeploymentHandle back = replica.handle("back");
-                  return (AsyncHandler) (request, context) -> back.call(request);
-                }),
-            Deployment.async("back", (request, context) -> Apps.text("back")));
-    berth = TestBerth.start(application);
-    assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("back");
-    assertThat(berth.ledger("back").completed()).isEqualTo(1);
-  }
-
-  @Test
-  void failuresAreTheServersOwn() {
-    Apps.Gate gate = new Apps.Gate();
-    berth =
-        TestBerth.of(Apps.of(gate))
-            .set("one", "max_ongoing_requests", 1)
-            .set("one", "max_queued_requests", 1)
-            .start();
-    DeploymentHandle one = berth.handle("one");
-    Future<Response> runs = one.call(Request.get("/"));
-    Future<Response> waits = one.call(Request.get("/"));
-    assertThat(berth.awaitFailure(one.call(Request.get("/"))))
-        .isInstanceOf(BerthException.BackPressure.class);
-    assertThat(berth.queued("one")).isEqualTo(1);
-    gate.open();
-    berth.await(runs);
-    gate.open();
-    berth.await(waits);
-  }
-
-  @Test
   void aFailedCallThrowsItsOwnFailureWithTheLineOfTheTest() {
     IllegalArgumentException thrown = new IllegalArgumentException("no such fish");
     berth = TestBerth.start(Apps.of((request, context) -> Future.failedFuture(thrown)));

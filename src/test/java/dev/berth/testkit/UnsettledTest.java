@@ -19,14 +19,6 @@ class UnsettledTest {
   private static final Duration SHORT = Duration.ofMillis(50); // for what never comes
 
   @Test
-  void nothingIsLeftOfAnAnsweredRequest() {
-    berth = TestBerth.start(Apps.echo());
-    berth.call(Request.get("/"));
-    berth.assertAtRest();
-    assertThat(berth.unsettled()).isEmpty();
-  }
-
-  @Test
   void aSelectionThatWasNeverClosedIsReportedAtClose() {
     TestBerth berth = TestBerth.start(Apps.echo());
     ReplicaSelection forgotten = berth.await(berth.handle("one").choose());

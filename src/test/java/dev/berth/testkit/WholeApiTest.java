@@ -40,29 +40,6 @@ class WholeApiTest {
   }
 
   @Test
-  void cancellingAParentCancelsItsChild() {
-    List<String> cancelled = new ArrayList<>();
-    Application application =
-        Application.of(
-            Deployment.async(
-                "front", (request, context) -> context.handle("back").call(Request.get("/child"))),
-            Deployment.async(
-                "back",
-                (request, context) -> {
-                  context.onCancel(() -> cancelled.add(request.path()));
-                  return context.after(Duration.ofHours(1)).map(none -> Response.text(""));
-                }));
-    berth = TestBerth.start(application);
-    Pending<Response> call = berth.handle("front").start(Request.get("/"));
-    berth.run();
-    assertThat(berth.ledger("back").running()).isEqualTo(1);
-    call.cancel();
-    assertThat(berth.awaitFailure(call.future())).isInstanceOf(BerthException.Cancelled.class);
-    assertThat(cancelled).containsExactly("/child");
-    berth.assertAtRest();
-  }
-
-  @Test
   void aChooseIsCancelledWhileItWaits() {
     berth = TestBerth.of(Apps.echo()).set("one", "max_ongoing_requests", 1).start();
     DeploymentHandle one = berth.handle("one");

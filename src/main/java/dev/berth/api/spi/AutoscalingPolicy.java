@@ -69,7 +69,9 @@ public interface AutoscalingPolicy {
    * @param targetOngoingRequests that each replica is to have
    * @param totalRequests waiting and running, aggregated over the look-back window
    * @param latestRequests the same as reported last
-   * @param stats figures that replicas tell of themselves, by replica and name; none do yet: empty
+   * @param stats what replicas that serve tell of themselves by {@code recordAutoscalingStats}, by
+   *     replica and name, aggregated over the look-back window as requests are; without one that
+   *     tells nothing, or has not for that window or as long as an instance counts as silent
    * @param state of its last answer; empty at first
    */
   record Context(

@@ -272,21 +272,12 @@ public final class Key<T> {
 
   /** Reports a value that is past the one of a key that bounds it. */
   public void checkBounds(Settings settings) {
-    for (Bound bound : bounds) {
-      if (settings.knows(bound.by.get())) {
-        checkBound(bound.by.get(), bound.above, settings);
-      }
-    }
-  }
-
-  /** Reports a value that is above that of {@code other}; for a rule of one mapping alone. */
-  public void requireAtMost(Key<?> other, Settings settings) {
-    checkBound(other, false, settings);
+    bounds.forEach(bound -> checkBound(bound.by.get(), bound.above, settings));
   }
 
   private <U> void checkBound(Key<U> other, boolean above, Settings settings) {
     T value = settings.find(this);
-    U limit = settings.find(other);
+    U limit = settings.knows(other) ? settings.find(other) : null;
     int past = value == null || limit == null ? 0 : compare(value, limit);
     if (value != null && limit != null && (above ? past < 0 : past > 0)) {
       settings.problem(
@@ -304,11 +295,6 @@ public final class Key<T> {
     return one instanceof Duration time
         ? time.compareTo((Duration) other)
         : Long.compare(((Number) one).longValue(), ((Number) other).longValue());
-  }
-
-  /** As an editor needs it. */
-  public Map<String, Object> schema() {
-    return Schema.ofKey(this);
   }
 
   /** Throws unless {@code value} is allowed: the check of a value that comes from code. */

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Keys {
 
-  private final List<Key<?>> declared = new ArrayList<>();
+  private final List<Key<?>> declared;
   private final Reach reach;
 
   public Keys() {
@@ -32,7 +32,17 @@ public final class Keys {
    * @param reach of those that do not say another
    */
   public Keys(Reach reach) {
+    this(new ArrayList<>(), reach);
+  }
+
+  private Keys(List<Key<?>> declared, Reach reach) {
+    this.declared = declared;
     this.reach = reach;
+  }
+
+  /** These, to declare more among them that reach something else. */
+  public Keys reaching(Reach what) {
+    return new Keys(declared, what);
   }
 
   private <T> Key<T> add(Key<T> key) {
@@ -60,9 +70,9 @@ public final class Keys {
     return add(Key.optional(name, type));
   }
 
-  /** See {@link Key#mapping}. */
+  /** See {@link Key#mapping}. Its keys say what they reach. */
   public Key<Settings> mapping(String name, Section section) {
-    return add(Key.mapping(name, section));
+    return add(Key.mapping(name, section)).reaches(Reach.INSTANCE);
   }
 
   /** All that were declared so far. */

@@ -1,6 +1,7 @@
 package dev.berth.config.keys;
 
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.exceptions.Mark;
@@ -30,6 +31,11 @@ public record Marks(Node node, Map<String, Node> given, Place place) {
     place.key(key.name()).problem(of(key), value, expected);
   }
 
+  /** Reads the mapping behind {@code key}, which must be given, as a section too: for problems. */
+  public void check(Key<?> key, Section as) {
+    as.read(Objects.requireNonNull(given.get(key.name())), place.key(key.name()));
+  }
+
   /** Warns that the value of {@code key} has no effect. */
   public void warn(Key<?> key, String value, String expected) {
     Node at = given.get(key.name());
@@ -43,12 +49,8 @@ public record Marks(Node node, Map<String, Node> given, Place place) {
    * something else is wrong already.
    */
   public Map<String, @Nullable Object> tree() {
-    Map<String, @Nullable Object> tree =
-        new FreeMap()
-            .read(node, Place.top("", Place.HERE, name -> null)); // nobody reads its problems
-    if (tree == null && !place.isWrong()) {
-      new FreeMap().read(node, place);
-    }
+    Place told = place.isWrong() ? Place.top("", Place.HERE, name -> null) : place;
+    Map<String, @Nullable Object> tree = new FreeMap().read(node, told);
     return tree == null ? Map.of() : tree;
   }
 }

@@ -170,7 +170,7 @@ public final class Section implements Type<Settings> {
   @Override
   public Map<String, Object> schema() {
     Map<String, Object> properties = new LinkedHashMap<>();
-    keys.forEach(key -> properties.put(key.name(), key.schema()));
+    keys.forEach(key -> properties.put(key.name(), Schema.ofKey(key)));
     refused.forEach(
         (name, why) ->
             properties.put(name, Schema.of("null").with("description", "Refused: " + why + ".")));

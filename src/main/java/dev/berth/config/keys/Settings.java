@@ -276,21 +276,16 @@ public final class Settings {
 
   /** Reports each value that is past the one of a key that bounds it, in mappings and lists too. */
   public void checkBounds() {
-    for (Key<?> key : section.keys()) {
-      checkBounds(key);
-    }
-  }
-
-  private <T> void checkBounds(Key<T> key) {
-    Object value = said[section.indexOf(key)];
-    if (value instanceof Settings inner) {
-      inner.within(this).checkBounds();
-    } else if (value instanceof List<?> list) {
-      list.stream()
-          .filter(Settings.class::isInstance)
-          .forEach(item -> ((Settings) item).within(this).checkBounds());
-    } else {
-      key.checkBounds(this);
+    for (int i = 0; i < said.length; i++) {
+      if (said[i] instanceof Settings inner) {
+        inner.within(this).checkBounds();
+      } else if (said[i] instanceof List<?> list) { // of a file that is huge there are many
+        list.stream()
+            .filter(Settings.class::isInstance)
+            .forEach(item -> ((Settings) item).within(this).checkBounds());
+      } else {
+        section.keys().get(i).checkBounds(this);
+      }
     }
   }
 

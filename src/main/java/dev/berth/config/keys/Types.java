@@ -10,6 +10,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
@@ -65,34 +66,21 @@ public final class Types {
 
   /** A string that says something, on one line. */
   public static final Type<String> TEXT =
-      string("a non-empty string on one line", Types::isText, "^" + LINE + "$");
+      string("a non-empty string on one line", "^" + LINE + "$");
 
   /** Name of an application or a deployment. Ids join the two with {@code #}. */
   public static final Type<String> NAME =
-      string(
-          "a non-empty string on one line, without #",
-          text -> isText(text) && text.indexOf('#') < 0,
-          "^(?!.*#)" + LINE + "$");
+      string("a non-empty string on one line, without #", "^(?!.*#)" + LINE + "$");
 
   /** Empty, or a path in front of every route. */
   public static final Type<String> ROOT_PATH =
       string(
           "empty, or a path that starts with /, does not end with /, and has no ? or #",
-          text ->
-              text.isEmpty()
-                  || (isText(text)
-                      && text.startsWith("/")
-                      && !text.endsWith("/")
-                      && text.indexOf('?') < 0
-                      && text.indexOf('#') < 0),
           "^((?=/)(?!.*[?#])(?!.*/$)" + LINE + ")?$");
 
   /** What a metric's name may begin with; empty for nothing. */
   public static final Type<String> METRIC_PREFIX =
-      string(
-          "empty, or letters, digits and _, no digit first",
-          text -> text.matches("([a-zA-Z_][a-zA-Z0-9_]*)?"),
-          "^([a-zA-Z_][a-zA-Z0-9_]*)?$");
+      string("empty, or letters, digits and _, no digit first", "^([a-zA-Z_][a-zA-Z0-9_]*)?$");
 
   /** An address, or a network of addresses. */
   public static Type<String> network() {
@@ -114,12 +102,6 @@ public final class Types {
   public static final Type<String> ROUTE_PREFIX =
       string(
           "a path that starts with /, does not end with / unless it is / itself, and has no { or }",
-          text ->
-              isText(text)
-                  && text.startsWith("/")
-                  && (text.length() == 1 || !text.endsWith("/"))
-                  && text.indexOf('{') < 0
-                  && text.indexOf('}') < 0,
           "^(/|(?=/)(?!.*[{}])(?!.*/$)" + LINE + ")$");
 
   /** Existing jars and directories of jars; the value is the jars. */
@@ -334,12 +316,13 @@ public final class Types {
         .toPlainString();
   }
 
+  private static Type<String> string(String expected, String pattern) {
+    int asInEcma = Pattern.DOTALL | Pattern.UNICODE_CHARACTER_CLASS;
+    return string(expected, Pattern.compile(pattern, asInEcma).asMatchPredicate(), pattern);
+  }
+
   private static Type<String> string(String expected, Predicate<String> allowed, String pattern) {
     return new Scalar<>(
         expected, "", Scalars::string, allowed, Function.identity(), Schema.text(pattern));
-  }
-
-  private static boolean isText(String text) {
-    return !text.isBlank() && text.chars().noneMatch(Character::isISOControl);
   }
 }

@@ -3,6 +3,7 @@ package dev.berth.controller.autoscaling;
 import dev.berth.controller.autoscaling.ScalingDecision.Reason;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
 
 /**
  * How many replicas there are to be: a plain function of the rules, of what was reported, of what
@@ -155,7 +156,7 @@ public final class Autoscaler {
     bounded = rules.bounded(scaled);
     wanted = bounded;
     if (bounded == fleet.target()) {
-      state = state.wanting(0, now);
+      state = state.still();
       return keep(bounded < scaled ? Reason.AT_BOUND : Reason.STARTING);
     }
     return settle(bounded, Reason.COLD_START);
@@ -165,7 +166,7 @@ public final class Autoscaler {
   private ScalingDecision up(boolean panics, boolean ofPolicy) {
     boolean waits = !ofPolicy && rules.countStarting();
     if (waits && awaits()) {
-      state = state.wanting(0, now);
+      state = state.still();
       untilNanos = state.startingNanos() + MAX_START_NANOS;
       return keep(Reason.STARTING);
     }
@@ -179,7 +180,7 @@ public final class Autoscaler {
 
   private ScalingDecision down(boolean panics) {
     if (panics || inputs.unknown() > 0) {
-      state = state.wanting(0, now);
+      state = state.still();
       return keep(panics ? Reason.PANIC : Reason.UNKNOWN);
     }
     boolean last = fleet.target() == 1;
@@ -191,7 +192,7 @@ public final class Autoscaler {
   }
 
   private ScalingDecision steady() {
-    state = state.wanting(0, now);
+    state = state.still();
     if (bounded != fleet.target()) {
       return keep(Reason.STABILIZING);
     }
@@ -210,7 +211,7 @@ public final class Autoscaler {
 
   /** Another number: every delay begins anew. */
   private ScalingDecision settle(int replicas, Reason reason) {
-    state = state.wanting(0, now);
+    state = state.still();
     untilNanos = now + AGAIN_NANOS;
     return decision(replicas, reason);
   }
@@ -224,21 +225,16 @@ public final class Autoscaler {
         now, inputs, raw, scaled, bounded, wanted, replicas, reason, untilNanos, state, wake());
   }
 
+  /** The first of the times that are to come at which something is over. */
   private long wake() {
-    long wake = sooner(inputs.changesNanos(), untilNanos);
-    if (state.panicNanos() != NEVER) {
-      wake = sooner(wake, state.panicNanos() + rules.lookBackNanos());
-    }
     List<ScalingState.Want> wants = state.wants();
-    if (wants.size() > 1) {
-      wake = sooner(wake, wants.get(0).nanos() + rules.stabilizationNanos());
-    }
-    return wake;
-  }
-
-  /** What is not over yet, and of two the first; {@code Long.MAX_VALUE} is never. */
-  private long sooner(long wake, long other) {
-    boolean comes = other != Long.MAX_VALUE && other - now > 0;
-    return comes && (wake == Long.MAX_VALUE || other - wake < 0) ? other : wake;
+    return LongStream.of(
+            inputs.changesNanos(),
+            untilNanos,
+            state.panicNanos() + rules.lookBackNanos(),
+            wants.size() > 1 ? wants.get(0).nanos() + rules.stabilizationNanos() : NEVER)
+        .filter(each -> each > now)
+        .min()
+        .orElse(Long.MAX_VALUE);
   }
 }

@@ -54,10 +54,17 @@ final class LoadSeries {
     forget(now - window);
   }
 
+  /** The one source there is tells another value. */
+  void become(long micros, long now, long window) {
+    change(latest, micros, now, window);
+  }
+
   /** What was before tells nothing: not every source was known. */
-  void restart(long now) {
-    begin = now;
-    forget(now);
+  void restart(long from) {
+    if (from - begin > 0) {
+      begin = from;
+      forget(from);
+    }
   }
 
   /** The last point before the window is its value at its begin. */
@@ -90,7 +97,7 @@ final class LoadSeries {
     long start = begin - from > 0 ? begin : from;
     double weighted = 0;
     long least = Long.MAX_VALUE;
-    long most = 0;
+    long most = Long.MIN_VALUE;
     long value = 0;
     long since = start;
     for (Point point : points) {

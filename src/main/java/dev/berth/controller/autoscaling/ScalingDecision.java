@@ -5,7 +5,7 @@ import java.util.Locale;
 /**
  * One decision with its reasons.
  *
- * @param nanos when
+ * @param atNanos when
  * @param inputs of what
  * @param raw replicas by the ratio or by the policy
  * @param scaled the same by the factor of its direction
@@ -19,7 +19,7 @@ import java.util.Locale;
  *     never
  */
 public record ScalingDecision(
-    long nanos,
+    long atNanos,
     ScalingInputs inputs,
     double raw,
     int scaled,
@@ -53,11 +53,6 @@ public record ScalingDecision(
 
     Reason(String sentence) {
       this.sentence = sentence;
-    }
-
-    /** For people. */
-    public String sentence() {
-      return sentence;
     }
   }
 

@@ -37,10 +37,10 @@ public record ScalingInputs(
    *
    * @param name of the instance
    * @param load it reported last
-   * @param ageNanos since its last report, or since it is known of
+   * @param ageMs milliseconds since its last report, or since it is known of
    * @param known what its load is worth
    */
-  public record Source(String name, double load, long ageNanos, Knowledge known) {}
+  public record Source(String name, double load, long ageMs, Knowledge known) {}
 
   /** What is known of an instance. */
   public enum Knowledge {

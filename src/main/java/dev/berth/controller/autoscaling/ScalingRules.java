@@ -5,7 +5,6 @@ import dev.berth.config.AutoscalingOptions.Aggregation;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
 import java.time.Duration;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What a decision needs of {@code autoscaling_config} and {@code berth.autoscaling}. The names are
@@ -50,21 +49,18 @@ public record ScalingRules(
   public static ScalingRules of(Settings deployment) {
     Settings config = deployment.get(DeploymentConfig.AUTOSCALING_CONFIG);
     Settings own = deployment.get(DeploymentConfig.AUTOSCALING);
-    Double target = config.get(AutoscalingOptions.TARGET_ONGOING_REQUESTS);
-    Duration toZero = config.find(AutoscalingOptions.DOWNSCALE_TO_ZERO_DELAY_S);
     Duration panic = own.find(AutoscalingOptions.PANIC_WINDOW_S);
-    Duration down = config.get(AutoscalingOptions.DOWNSCALE_DELAY_S);
     return new ScalingRules(
         config.get(AutoscalingOptions.MIN_REPLICAS),
         config.get(AutoscalingOptions.MAX_REPLICAS),
-        target,
+        config.get(AutoscalingOptions.TARGET_ONGOING_REQUESTS),
         config.get(AutoscalingOptions.LOOK_BACK_PERIOD_S).toNanos(),
         config.get(AutoscalingOptions.AGGREGATION_FUNCTION),
-        factor(config.find(AutoscalingOptions.UPSCALING_FACTOR)),
-        factor(config.find(AutoscalingOptions.DOWNSCALING_FACTOR)),
+        config.get(AutoscalingOptions.UPSCALING_FACTOR),
+        config.get(AutoscalingOptions.DOWNSCALING_FACTOR),
         config.get(AutoscalingOptions.UPSCALE_DELAY_S).toNanos(),
-        down.toNanos(),
-        (toZero == null ? down : toZero).toNanos(),
+        config.get(AutoscalingOptions.DOWNSCALE_DELAY_S).toNanos(),
+        config.get(AutoscalingOptions.DOWNSCALE_TO_ZERO_DELAY_S).toNanos(),
         own.get(AutoscalingOptions.COUNT_RESERVED),
         own.get(AutoscalingOptions.COUNT_STARTING),
         own.get(AutoscalingOptions.STABILIZATION_WINDOW_S).toNanos(),
@@ -72,12 +68,8 @@ public record ScalingRules(
         own.get(AutoscalingOptions.PANIC_THRESHOLD));
   }
 
-  private static double factor(@Nullable Double given) {
-    return given == null ? 1 : given;
-  }
-
   /** So many replicas, or the nearest number within the bounds. */
-  int bounded(int replicas) {
+  public int bounded(int replicas) {
     return Math.max(minReplicas, Math.min(maxReplicas, replicas));
   }
 

@@ -7,7 +7,7 @@ import java.util.List;
  * What one decision leaves for the next.
  *
  * @param direction in which another number is wanted: 1, 0, -1
- * @param sinceNanos since when without interruption; of use when {@code direction} is not 0
+ * @param sinceNanos since when without interruption; {@link #NEVER} when {@code direction} is 0
  * @param startingNanos since when what was asked for is awaited; {@link #NEVER} when all runs
  * @param warmedNanos when that was over last; load of before counts no more
  * @param settledNanos until when what gathered meanwhile may be worked off
@@ -31,7 +31,7 @@ public record ScalingState(
 
   /** Nothing is under way. */
   public static final ScalingState NONE =
-      new ScalingState(0, 0, NEVER, NEVER, NEVER, NEVER, List.of());
+      new ScalingState(0, NEVER, NEVER, NEVER, NEVER, NEVER, List.of());
 
   /**
    * What was wanted in a part of the stabilisation window.
@@ -44,6 +44,11 @@ public record ScalingState(
 
   public ScalingState {
     wants = List.copyOf(wants);
+  }
+
+  /** No other number is wanted. */
+  ScalingState still() {
+    return wanting(0, NEVER);
   }
 
   ScalingState wanting(int way, long since) {
@@ -69,25 +74,19 @@ public record ScalingState(
   ScalingState wanting(int replicas, long now, long window) {
     List<Want> kept = new ArrayList<>(wants);
     kept.removeIf(want -> now - want.nanos >= window);
-    Want last = kept.isEmpty() ? null : kept.get(kept.size() - 1);
-    if (last != null && now - last.nanos < window / MAX_WANTS) {
-      int least = Math.min(last.least, replicas);
-      kept.set(kept.size() - 1, new Want(last.nanos, least, Math.max(last.most, replicas)));
-    } else {
-      kept.add(new Want(now, replicas, replicas));
+    Want want = new Want(now, replicas, replicas);
+    if (!kept.isEmpty() && now - kept.get(kept.size() - 1).nanos < window / MAX_WANTS) {
+      want = kept.remove(kept.size() - 1); // of the same part
     }
+    kept.add(new Want(want.nanos, Math.min(want.least, replicas), Math.max(want.most, replicas)));
     return new ScalingState(
         direction, sinceNanos, startingNanos, warmedNanos, settledNanos, panicNanos, kept);
   }
 
   /** The nearest to a number that was wanted all the time. */
   int stabilized(int target) {
-    int least = Integer.MAX_VALUE;
-    int most = 0;
-    for (Want want : wants) {
-      least = Math.min(least, want.least);
-      most = Math.max(most, want.most);
-    }
-    return target < least ? least : Math.min(target, most);
+    int least = wants.stream().mapToInt(Want::least).min().orElse(target);
+    int most = wants.stream().mapToInt(Want::most).max().orElse(target);
+    return Math.max(least, Math.min(target, most));
   }
 }

@@ -29,7 +29,7 @@ final class AccessText {
   }
 
   private String of(AccessEntry entry) {
-    String flag = entry.outcome.flag();
+    String flag = entry.outcome.flag;
     if (json) {
       line.append("{\"time\":\"").append(time(entry)).append('"');
       field("method", entry.method);

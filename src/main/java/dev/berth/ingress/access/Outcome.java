@@ -34,15 +34,10 @@ public enum Outcome {
   /** It was cancelled here. */
   CANCELLED("LR");
 
-  private final String flag;
+  final String flag;
 
   Outcome(String flag) {
     this.flag = flag;
-  }
-
-  /** Envoy's flag, or {@code -}. */
-  String flag() {
-    return flag;
   }
 
   /** As a word, for the record of an explained request. */

@@ -5,6 +5,7 @@ import dev.berth.config.keys.Settings;
 import io.netty.handler.ssl.OpenSsl;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.JdkSSLEngineOptions;
@@ -12,6 +13,7 @@ import io.vertx.core.net.OpenSSLEngineOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -31,13 +33,15 @@ import org.slf4j.LoggerFactory;
 public final class Tls {
   private static final Logger LOG = LoggerFactory.getLogger(Tls.class);
 
+  private static final List<Buffer> UNREADABLE = List.of(Buffer.buffer());
+
   /** How often the files are looked at. */
   public static final Duration LOOK_INTERVAL = Duration.ofSeconds(1);
 
   private final Settings files;
   private @Nullable TlsMaterial material; // guarded by this, once read
   private boolean looking; // the loop's
-  private String failedDigest = "";
+  private List<Buffer> failedContents = List.of();
   private boolean failureSaid;
 
   public Tls(Settings files) {
@@ -48,7 +52,7 @@ public final class Tls {
   public synchronized TlsMaterial material(Vertx vertx) {
     TlsMaterial known = material;
     if (known == null) {
-      known = TlsMaterial.read(files);
+      known = TlsMaterial.of(files, TlsMaterial.contents(files));
       X509Certificate own = known.check(files, vertx);
       material = known;
       LOG.info(
@@ -106,29 +110,29 @@ public final class Tls {
   /** What the files hold now; null when that is the same as before, or of no use. */
   private synchronized @Nullable TlsMaterial changed(Vertx vertx) {
     TlsMaterial known = material;
-    String digest = "unreadable";
+    List<Buffer> contents = UNREADABLE;
     try {
-      digest = TlsMaterial.digestOf(files);
-      if (known == null || digest.equals(known.digest())) {
-        failedDigest = "";
+      contents = TlsMaterial.contents(files);
+      if (known == null || contents.equals(known.files())) {
+        failedContents = List.of();
         return null;
       }
-      if (digest.equals(failedDigest) && failureSaid) {
+      if (contents.equals(failedContents) && failureSaid) {
         return null;
       }
-      TlsMaterial next = TlsMaterial.read(files);
+      TlsMaterial next = TlsMaterial.of(files, contents);
       next.check(files, vertx);
       return next;
     } catch (TlsFileException unusable) {
-      failed(digest, unusable);
+      failed(contents, unusable);
       return null;
     }
   }
 
   /** Files are replaced one after the other, so what is of no use once may be half of a change. */
-  private void failed(String digest, TlsFileException unusable) {
-    if (!digest.equals(failedDigest)) {
-      failedDigest = digest;
+  private void failed(List<Buffer> contents, TlsFileException unusable) {
+    if (!contents.equals(failedContents)) {
+      failedContents = contents;
       failureSaid = false;
     } else if (!failureSaid) {
       failureSaid = true;

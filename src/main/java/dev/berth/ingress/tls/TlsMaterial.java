@@ -14,17 +14,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
-import java.security.MessageDigest;
 import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.Signature;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
-import java.util.HexFormat;
 import java.util.LinkedHashSet;
 import java.util.List;
-import javax.net.ssl.KeyManager;
+import java.util.stream.Stream;
 import javax.net.ssl.X509KeyManager;
 import org.jspecify.annotations.Nullable;
 
@@ -34,48 +32,49 @@ import org.jspecify.annotations.Nullable;
  * @param certificate chain in PEM
  * @param key in PEM, not encrypted
  * @param authorities in PEM, of clients' certificates; null when none are asked for
- * @param digest of all files as they were read
+ * @param files as they were read
  */
 public record TlsMaterial(
-    Buffer certificate, Buffer key, @Nullable Buffer authorities, String digest) {
+    Buffer certificate, Buffer key, @Nullable Buffer authorities, List<Buffer> files) {
   private static final List<String> KEY_TYPES = List.of("RSA", "EC");
 
   /** Names no content. */
   @Override
   public String toString() {
-    return "TlsMaterial[" + digest + "]";
-  }
-
-  /** Tells contents apart. */
-  static String digestOf(Settings files) {
-    return digest(
-        bytes("ssl_certfile", files.get(HttpOptions.SSL_CERTFILE)),
-        bytes("ssl_keyfile", files.get(HttpOptions.SSL_KEYFILE)),
-        authoritiesOf(files));
+    return "TlsMaterial";
   }
 
   /**
-   * Reads the files.
+   * Reads the files: the certificate, the key, and the authorities where clients need them.
    *
-   * @throws TlsFileException when one cannot be read or used, or the key is not the certificate's
+   * @throws TlsFileException when one cannot be read
    */
-  static TlsMaterial read(Settings files) {
-    byte[] certificate = bytes("ssl_certfile", files.get(HttpOptions.SSL_CERTFILE));
-    byte[] key = bytes("ssl_keyfile", files.get(HttpOptions.SSL_KEYFILE));
-    byte[] authorities = authoritiesOf(files);
-    certificates("ssl_certfile", files.get(HttpOptions.SSL_CERTFILE), certificate);
+  static List<Buffer> contents(Settings files) {
+    Buffer certificate = read("ssl_certfile", files.get(HttpOptions.SSL_CERTFILE));
+    Buffer key = read("ssl_keyfile", files.get(HttpOptions.SSL_KEYFILE));
+    Path authorities = files.find(HttpOptions.SSL_CA_CERTS);
+    return authorities == null
+        ? List.of(certificate, key)
+        : List.of(certificate, key, read("ssl_ca_certs", authorities));
+  }
+
+  /**
+   * What was read.
+   *
+   * @throws TlsFileException when it cannot be used
+   */
+  static TlsMaterial of(Settings files, List<Buffer> contents) {
+    Buffer authorities = contents.size() > 2 ? contents.get(2) : null;
+    certificates("ssl_certfile", files.get(HttpOptions.SSL_CERTFILE), contents.get(0));
     if (authorities != null) {
       certificates("ssl_ca_certs", files.find(HttpOptions.SSL_CA_CERTS), authorities);
     }
-    return new TlsMaterial(
-        Buffer.buffer(certificate),
-        Buffer.buffer(
-            PemKey.opened(
-                files.get(HttpOptions.SSL_KEYFILE),
-                new String(key, StandardCharsets.ISO_8859_1),
-                files.find(HttpOptions.SSL_KEYFILE_PASSWORD))),
-        authorities == null ? null : Buffer.buffer(authorities),
-        digest(certificate, key, authorities));
+    String key =
+        PemKey.opened(
+            files.get(HttpOptions.SSL_KEYFILE),
+            contents.get(1).toString(StandardCharsets.ISO_8859_1),
+            files.find(HttpOptions.SSL_KEYFILE_PASSWORD));
+    return new TlsMaterial(contents.get(0), Buffer.buffer(key), authorities, contents);
   }
 
   /**
@@ -96,9 +95,8 @@ public record TlsMaterial(
     if (!match(pair.getPrivateKey(alias), own.getPublicKey())) {
       throw new TlsFileException(
           "ssl_keyfile",
-          files.get(HttpOptions.SSL_KEYFILE)
-              + ", which is not the key of "
-              + files.get(HttpOptions.SSL_CERTFILE),
+          "%s, which is not the key of %s"
+              .formatted(files.get(HttpOptions.SSL_KEYFILE), files.get(HttpOptions.SSL_CERTFILE)),
           "the key of ssl_certfile");
     }
     return own;
@@ -106,12 +104,10 @@ public record TlsMaterial(
 
   private X509KeyManager keyManager(Settings files, Vertx vertx) {
     try {
-      for (KeyManager each : keyCertOptions().getKeyManagerFactory(vertx).getKeyManagers()) {
-        if (each instanceof X509KeyManager pair) {
-          return pair;
-        }
-      }
-      throw new IllegalStateException("key managers: none for X.509 (expected: one)");
+      return Stream.of(keyCertOptions().getKeyManagerFactory(vertx).getKeyManagers())
+          .flatMap(each -> each instanceof X509KeyManager pair ? Stream.of(pair) : null)
+          .findFirst()
+          .orElseThrow();
     } catch (Exception unusable) {
       throw new TlsFileException(
           "ssl_keyfile",
@@ -173,45 +169,25 @@ public record TlsMaterial(
 
   // --- files ---
 
-  private static byte @Nullable [] authoritiesOf(Settings files) {
-    Path path = files.find(HttpOptions.SSL_CA_CERTS);
-    return path == null ? null : bytes("ssl_ca_certs", path);
-  }
-
-  private static byte[] bytes(String key, Path path) {
+  private static Buffer read(String key, Path path) {
     try {
-      return Files.readAllBytes(path);
+      return Buffer.buffer(Files.readAllBytes(path));
     } catch (IOException unreadable) {
       throw new TlsFileException(
           key, path + ", which cannot be read: " + unreadable.getMessage(), "a readable file");
     }
   }
 
-  private static void certificates(String key, @Nullable Path path, byte[] pem) {
+  private static void certificates(String key, @Nullable Path path, Buffer pem) {
     try {
       if (CertificateFactory.getInstance("X.509")
-          .generateCertificates(new ByteArrayInputStream(pem))
+          .generateCertificates(new ByteArrayInputStream(pem.getBytes()))
           .isEmpty()) {
         throw new CertificateException("there is none in it");
       }
     } catch (CertificateException unusable) {
       throw new TlsFileException(
           key, path + ", " + unusable.getMessage(), "X.509 certificates in PEM");
-    }
-  }
-
-  private static String digest(byte[] certificate, byte[] key, byte @Nullable [] authorities) {
-    try {
-      MessageDigest digest = MessageDigest.getInstance("SHA-256");
-      for (byte[] each : new byte[][] {certificate, key, authorities}) {
-        if (each != null) {
-          digest.update((each.length + ":").getBytes(StandardCharsets.ISO_8859_1));
-          digest.update(each);
-        }
-      }
-      return HexFormat.of().formatHex(digest.digest());
-    } catch (GeneralSecurityException everyJvmHasIt) {
-      throw new IllegalStateException(everyJvmHasIt);
     }
   }
 }

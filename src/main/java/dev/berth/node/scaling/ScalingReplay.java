@@ -2,13 +2,14 @@ package dev.berth.node.scaling;
 
 import dev.berth.admin.ServeJson;
 import dev.berth.api.Deployment;
+import dev.berth.api.DeploymentId;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
 import dev.berth.controller.autoscaling.Replay;
-import dev.berth.controller.autoscaling.Replay.Report;
 import dev.berth.controller.autoscaling.Replay.Tick;
 import dev.berth.controller.autoscaling.ScalingRules;
+import dev.berth.protocol.HandleMetricReport;
 import io.vertx.core.json.JsonObject;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -43,13 +44,17 @@ public final class ScalingReplay {
           "upscale_smoothing_factor",
           "downscale_smoothing_factor");
 
+  private static final JsonObject NOTHING =
+      ServeJson.of(HandleMetricReport.finalZero(new DeploymentId("any", "any")));
+
   private final Path file;
   private final Map<JsonObject, JsonObject> rules = new LinkedHashMap<>(); // the last, by id
   private final List<Tick> ticks = new ArrayList<>();
-  private final Map<String, Report> known = new LinkedHashMap<>(); // by instance
+  private final Map<String, JsonObject> known = new LinkedHashMap<>(); // by instance
   private int unreadable;
 
-  private ScalingReplay(Path file) {
+  /** Of this file. */
+  public ScalingReplay(Path file) {
     this.file = file;
   }
 
@@ -66,17 +71,7 @@ public final class ScalingReplay {
    * @throws dev.berth.config.ConfigException when changes are not what the keys may be
    * @throws IllegalArgumentException when the record has nothing of that name, or several
    */
-  public static JsonObject run(
-      Path file,
-      @Nullable String application,
-      @Nullable String deployment,
-      List<Setting> changes,
-      Duration start)
-      throws IOException {
-    return new ScalingReplay(file).run(application, deployment, changes, start);
-  }
-
-  private JsonObject run(
+  public JsonObject run(
       @Nullable String application,
       @Nullable String deployment,
       List<Setting> changes,
@@ -89,8 +84,8 @@ public final class ScalingReplay {
     JsonObject both =
         new JsonObject()
             .put("deployment", id)
-            .put("from_ms", ticks.isEmpty() ? 0 : ms(ticks.get(0)))
-            .put("to_ms", ticks.isEmpty() ? 0 : ms(ticks.get(ticks.size() - 1)))
+            .put("from_ms", ticks.isEmpty() ? 0 : ticks.get(0).atMs())
+            .put("to_ms", ticks.isEmpty() ? 0 : ticks.get(ticks.size() - 1).atMs())
             .put("unreadable", unreadable);
     return both.put("recorded", outcome(rules.get(id), List.of(), start))
         .put("changed", outcome(rules.get(id), changes, start));
@@ -99,15 +94,7 @@ public final class ScalingReplay {
   private JsonObject outcome(JsonObject line, List<Setting> changes, Duration start) {
     long silent = TimeUnit.MILLISECONDS.toNanos(line.getLong("silent_ms"));
     int replicas = line.getInteger("replicas");
-    Replay.Outcome outcome =
-        Replay.run(ticks, rules(line, changes), silent, start.toNanos(), replicas);
-    JsonObject json = ScalingJson.timed(ServeJson.of(outcome), TimeUnit.NANOSECONDS::toMillis);
-    json.remove("decisions");
-    return json;
-  }
-
-  private static long ms(Tick tick) {
-    return TimeUnit.NANOSECONDS.toMillis(tick.nanos());
+    return ServeJson.of(Replay.run(ticks, rules(line, changes), silent, start.toNanos(), replicas));
   }
 
   // --- the file ---
@@ -149,27 +136,21 @@ public final class ScalingReplay {
     if (batch == null) {
       return;
     }
-    long nanos = TimeUnit.MILLISECONDS.toNanos(line.getLong("at_ms"));
+    long atMs = line.getLong("at_ms");
     if (!ticks.isEmpty()) { // the time of day may be set back
-      nanos = Math.max(nanos, ticks.get(ticks.size() - 1).nanos());
+      atMs = Math.max(atMs, ticks.get(ticks.size() - 1).atMs());
     }
     String node = batch.getString("node");
-    List<String> ended = new ArrayList<>();
     for (Object each : batch.getJsonArray("handles")) {
       JsonObject handle = (JsonObject) each;
-      if (!id.equals(handle.getJsonObject("deployment"))) {
-        continue;
-      }
-      double load = handle.getDouble("average_load");
-      if (handle.getBoolean("last")) {
-        known.remove(node);
-        ended.add(node);
-      } else {
-        known.put(node, new Report(node, load, handle.getDouble("average_reserved")));
+      if (id.equals(handle.getJsonObject("deployment"))) {
+        known.put(node, handle);
       }
     }
-    Report report = known.get(node);
-    ticks.add(new Tick(nanos, report == null ? List.of() : List.of(report), ended));
+    JsonObject handle = known.getOrDefault(node, NOTHING);
+    double load = handle.getDouble("average_load");
+    double reserved = handle.getDouble("average_reserved");
+    ticks.add(new Tick(atMs, node, load, reserved, handle.getBoolean("last")));
   }
 
   private JsonObject only(@Nullable String application, @Nullable String deployment) {

@@ -7,6 +7,7 @@ import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerAction.Decided;
+import dev.berth.controller.ControllerEvent.PolicyAnswered;
 import dev.berth.controller.autoscaling.ScalingDecision;
 import dev.berth.metrics.Series;
 import io.vertx.core.Future;
@@ -26,15 +27,7 @@ import org.jspecify.annotations.Nullable;
 public final class ScalingWatch implements Consumer<ControllerAction> {
 
   /** What is shown of one deployment. */
-  private static final class Shown {
-    volatile Decided last;
-    volatile long raised;
-    volatile long lowered;
-
-    Shown(Decided first) {
-      last = first;
-    }
-  }
+  private record Shown(Decided last, long raised, long lowered) {}
 
   private final Map<DeploymentId, Shown> shown = new ConcurrentHashMap<>();
   private final @Nullable ScalingRecord record;
@@ -73,22 +66,18 @@ public final class ScalingWatch implements Consumer<ControllerAction> {
   private void decided(Decided decided) {
     ScalingDecision decision = decided.decision();
     Shown before = shown.get(decided.deployment());
-    Shown each = before == null ? new Shown(decided) : before;
     boolean repeats = before != null && decision.repeats(before.last.decision());
     int more = decision.replicas() - decision.inputs().fleet().target();
-    each.raised += more > 0 ? 1 : 0;
-    each.lowered += more < 0 ? 1 : 0;
-    each.last = decided;
-    shown.put(decided.deployment(), each);
+    long raised = (before == null ? 0 : before.raised) + (more > 0 ? 1 : 0);
+    long lowered = (before == null ? 0 : before.lowered) + (more < 0 ? 1 : 0);
+    shown.put(decided.deployment(), new Shown(decided, raised, lowered));
     if (record != null && !repeats) {
       long at = nowMs.getAsLong();
       record.add(
           () ->
               line(at)
                   .put("deployment", ServeJson.of(decided.deployment()))
-                  .put(
-                      "decision",
-                      ScalingJson.of(decision, ScalingJson.wall(decision.nanos(), at))));
+                  .put("decision", ScalingJson.of(decision, decision.atNanos(), at)));
     }
   }
 
@@ -131,6 +120,12 @@ public final class ScalingWatch implements Consumer<ControllerAction> {
           into.counter("berth_autoscaling_upscales", each.raised);
           into.counter("berth_autoscaling_downscales", each.lowered);
           into.counter("berth_autoscaling_policy_failures", each.last.policyFailures());
+          PolicyAnswered policy = each.last.policy();
+          boolean ofAll = policy != null && policy.source().scope().deployment() == null;
+          into.with("policy_scope", ofAll ? "application" : "deployment")
+              .gauge(
+                  "serve_autoscaling_policy_execution_time_ms",
+                  policy == null ? 0 : policy.tookNanos() / 1e6);
           into.gauge("berth_autoscaling_unknown_instances", last.inputs().unknown());
         });
     if (record != null) {

@@ -6,6 +6,7 @@ import dev.berth.protocol.ServeDetails;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -94,6 +95,23 @@ public interface ControllerCommands {
    *     again
    */
   Future<Long> rollback(String application, @Nullable Long to, boolean dryRun);
+
+  /**
+   * Declares an application as it is with another {@code berth.traffic}; nothing of its replicas
+   * changes.
+   *
+   * @param weights in place of those said, by deployment
+   * @return the revision that is wanted from now on
+   */
+  Future<Long> split(String application, Map<String, Double> weights);
+
+  /**
+   * Gives one of {@code berth.endpoints} another split.
+   *
+   * @param weights in place of those said, by {@code application#deployment}
+   * @return the number of that change
+   */
+  Future<Long> splitEndpoint(String route, Map<String, Double> weights);
 
   /** The revision that is wanted, and those that ran earlier and can be gone back to. */
   Future<List<RevisionDetails>> history(String application);

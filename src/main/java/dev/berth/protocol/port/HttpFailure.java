@@ -33,6 +33,10 @@ public record HttpFailure(
   /** By which OpenAI's clients learn whether to repeat a request, {@code false} or {@code true}. */
   public static final String SHOULD_RETRY = "x-should-retry";
 
+  /** Of a method that a client named itself. */
+  public static final HttpFailure NO_SUCH_METHOD =
+      refused(404, "no_such_method", "X-Serve-Call-Method: the handler has no such method.");
+
   public HttpFailure(int status, String code, String message, String detail) {
     this(status, code, message, detail, 0, true);
   }
@@ -65,7 +69,7 @@ public record HttpFailure(
       case HANDLER_FAILED ->
           new HttpFailure(
               500, "handler_failed", "Internal Server Error", "The request ran and failed.");
-      case NO_SUCH_METHOD -> // the callers here are ours: it is no fault of a client
+      case NO_SUCH_METHOD -> // of a handler's own call: it is no fault of a client
           new HttpFailure(
               500, "no_such_method", "Internal Server Error", "The request ran and failed.");
       case PAYLOAD_TOO_LARGE ->

@@ -17,7 +17,7 @@ import java.util.stream.Stream;
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
-  public static final int VERSION = 10;
+  public static final int VERSION = 11;
 
   /** The largest inline body or stream frame. */
   public static final int MAX_BODY_BYTES = 64 * 1024;

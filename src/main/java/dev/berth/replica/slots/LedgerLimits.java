@@ -14,16 +14,4 @@ public record LedgerLimits(long maxTtlNanos, long rememberNanos, int rememberedM
   /** The defaults above. */
   public static final LedgerLimits DEFAULTS =
       new LedgerLimits(Duration.ofSeconds(300).toNanos(), Duration.ofSeconds(60).toNanos(), 16_384);
-
-  public LedgerLimits {
-    require("maxTtlNanos", maxTtlNanos);
-    require("rememberNanos", rememberNanos);
-    require("rememberedMax", rememberedMax);
-  }
-
-  private static void require(String name, long value) {
-    if (value < 1) {
-      throw new IllegalArgumentException(name + ": " + value + " (expected: >= 1)");
-    }
-  }
 }

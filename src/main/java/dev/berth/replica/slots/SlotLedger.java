@@ -286,11 +286,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
     if (!firstTime(attempt)) {
       return Refusal.REVOKED;
     }
-    if (token.epoch() != epoch) {
-      return Refusal.FOREIGN_EPOCH;
-    }
     Lease lease = find(token);
-    return lease == null ? Refusal.UNKNOWN_TOKEN : lease.consume();
+    return lease == null ? unknown(token) : lease.consume();
   }
 
   @Override
@@ -305,14 +302,15 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
   @Override
   public @Nullable Refusal renew(SlotToken token, long ttlNanos) {
-    if (token.epoch() != epoch) {
-      return Refusal.FOREIGN_EPOCH;
-    }
     Lease lease = find(token);
     if (lease == null) {
-      return Refusal.UNKNOWN_TOKEN;
+      return unknown(token);
     }
     return lease.renew(ttlNanos) ? null : lease.ended();
+  }
+
+  private Refusal unknown(SlotToken token) {
+    return token.epoch() == epoch ? Refusal.UNKNOWN_TOKEN : Refusal.FOREIGN_EPOCH;
   }
 
   private @Nullable Lease find(SlotToken token) {

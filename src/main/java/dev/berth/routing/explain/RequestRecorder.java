@@ -91,6 +91,11 @@ public final class RequestRecorder {
 
   // --- the ingress ---
 
+  /** One of its route's deployments was chosen for it, and why. */
+  public void split(String why) {
+    step(loop.now(), Kind.SPLIT, null, why);
+  }
+
   /** What has come of its body is not all that is wanted of it now. */
   public void receiving() {
     phases.enter(PhaseClock.Phase.RECEIVE, loop.now());
@@ -139,10 +144,10 @@ public final class RequestRecorder {
     }
   }
 
-  /** The replicas were ranked for it. */
-  public void ranked(ReplicaSet set, ReplicaRanker ranker, ReplicaRanker.Ranking ranking) {
+  /** The replicas were ranked for it; see {@link SeenCandidates#of}. */
+  public void ranked(ReplicaSet set, ReplicaRanker.Ranking ranking, long key) {
     if (seen == null) {
-      seen = SeenCandidates.of(set, loop.index(), ranker, ranking);
+      seen = SeenCandidates.of(set, loop.index(), ranking, key);
     }
   }
 

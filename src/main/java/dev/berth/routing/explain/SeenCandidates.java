@@ -7,7 +7,9 @@ import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,9 +24,10 @@ public record SeenCandidates(
    * Looks at them as one loop sees them, ranked ones first.
    *
    * @param ranking null when the request joined the queue behind others: nothing was ranked for it
+   * @param key by which it was ranked, if the ranker asked for it and there is one
    */
   public static SeenCandidates of(
-      ReplicaSet set, int loop, ReplicaRanker ranker, ReplicaRanker.@Nullable Ranking ranking) {
+      ReplicaSet set, int loop, ReplicaRanker.@Nullable Ranking ranking, long key) {
     int all = set.eligible.length;
     int kept = Math.min(all, RequestExplanation.MAX_CANDIDATES);
     List<Candidate> candidates = new ArrayList<>(kept);
@@ -33,14 +36,17 @@ public record SeenCandidates(
     for (int place = 0; place < ranked && candidates.size() < kept; place++) {
       int index = ranking.get(place);
       listed[index] = true;
-      candidates.add(candidate(set, loop, ranker, index, place));
+      candidates.add(candidate(set, loop, index, place));
     }
     for (int index = 0; candidates.size() < kept; index++) {
       if (!listed[index]) {
-        candidates.add(candidate(set, loop, ranker, index, -1));
+        candidates.add(candidate(set, loop, index, -1));
       }
     }
-    return new SeenCandidates(set.version, ranker.name(), candidates, all);
+    String name = set.ranker.name();
+    String policy =
+        key == ReplicaRanker.Asker.NO_KEY ? name : name + ", key " + Long.toHexString(key);
+    return new SeenCandidates(set.version, policy, candidates, all);
   }
 
   /** Where nobody looked at them: only which replicas they would have been, and whose order. */
@@ -48,8 +54,7 @@ public record SeenCandidates(
     return new SeenCandidates(snapshot, policy, List.of(), 0);
   }
 
-  private static Candidate candidate(
-      ReplicaSet set, int loop, ReplicaRanker ranker, int index, int rank) {
+  private static Candidate candidate(ReplicaSet set, int loop, int index, int rank) {
     RoutedReplica replica = set.eligible[index];
     ReplicaRanker.Candidates seen = set.seenFrom(loop);
     return new Candidate(
@@ -62,25 +67,13 @@ public record SeenCandidates(
         replica.reportAgeNanos(),
         tier(seen, index),
         rank,
-        score(ranker, seen, index));
+        set.ranker.score(seen, index));
   }
 
   private static ReplicaRanker.Tier tier(ReplicaRanker.Candidates seen, int index) {
-    for (ReplicaRanker.Tier tier : ReplicaRanker.Tier.values()) {
-      for (int member : seen.within(tier)) {
-        if (member == index) {
-          return tier; // the tiers contain one another, nearest first
-        }
-      }
-    }
-    return ReplicaRanker.Tier.ANY;
-  }
-
-  private static double score(ReplicaRanker ranker, ReplicaRanker.Candidates seen, int index) {
-    try {
-      return ranker.score(seen, index);
-    } catch (RuntimeException failed) { // a plug-in's: it may not end a request
-      return Double.NaN;
-    }
+    return Arrays.stream(ReplicaRanker.Tier.values()) // they contain one another, nearest first
+        .filter(tier -> IntStream.of(seen.within(tier)).anyMatch(member -> member == index))
+        .findFirst()
+        .orElse(ReplicaRanker.Tier.ANY);
   }
 }

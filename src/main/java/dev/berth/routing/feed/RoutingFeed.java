@@ -121,9 +121,8 @@ public final class RoutingFeed {
       pull(entries.values(), true, nowNanos);
     } else {
       throw new IllegalArgumentException(
-          "message: "
-              + message.getClass().getSimpleName()
-              + " (expected: an update, or to pull again)");
+          "message: %s (expected: an update, or to pull again)"
+              .formatted(message.getClass().getSimpleName()));
     }
   }
 
@@ -165,14 +164,12 @@ public final class RoutingFeed {
 
   /** Called a few times a second: repeats what was not answered, and says what is held. */
   public void tick(long nowNanos) {
-    List<Entry> due = new ArrayList<>();
-    for (Entry entry : pulling) {
-      if (nowNanos - entry.pulledNanos < PULL_AGAIN_NANOS) {
-        break;
-      }
-      due.add(entry);
-    }
-    pull(due, false, nowNanos);
+    pull(
+        pulling.stream()
+            .takeWhile(entry -> nowNanos - entry.pulledNanos >= PULL_AGAIN_NANOS)
+            .toList(),
+        false,
+        nowNanos);
     if (nowNanos - checkedNanos >= CHECK_NANOS) {
       checkedNanos = nowNanos;
       if (!entries.isEmpty()) {

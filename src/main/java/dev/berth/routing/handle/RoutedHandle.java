@@ -34,12 +34,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A handle of user code on one loop; calls from elsewhere hop there. */
-public final class RoutedHandle implements BareHandle {
-  private final DeploymentRouter router;
-  final RouterLoop loop;
-  private final CallOptions options;
-  private final @Nullable RequestContext parent;
-
+public record RoutedHandle(
+    DeploymentRouter router, RouterLoop loop, CallOptions options, @Nullable RequestContext parent)
+    implements BareHandle {
   public RoutedHandle(DeploymentRouter router, RouterLoop loop) {
     this(router, loop, CallOptions.defaults(), null);
   }
@@ -50,25 +47,9 @@ public final class RoutedHandle implements BareHandle {
     return new RoutedHandle(routers.router(deployment, settings), routers.loop(loop));
   }
 
-  private RoutedHandle(
-      DeploymentRouter router,
-      RouterLoop loop,
-      CallOptions options,
-      @Nullable RequestContext parent) {
-    this.router = router;
-    this.loop = loop;
-    this.options = options;
-    this.parent = parent;
-  }
-
   @Override
   public DeploymentId deployment() {
     return router.deployment();
-  }
-
-  @Override
-  public CallOptions options() {
-    return options;
   }
 
   @Override

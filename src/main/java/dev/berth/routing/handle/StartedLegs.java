@@ -65,7 +65,7 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
     long now = loop.now();
     long left = wait.filter(given -> !given.isZero()).map(Duration::toNanos).orElse(Long.MAX_VALUE);
     for (DeploymentHandle handle : handles) {
-      if (!(handle instanceof RoutedHandle routed) || !routed.loop.isBeside(loop)) {
+      if (!(handle instanceof RoutedHandle routed) || !routed.loop().isBeside(loop)) {
         throw new IllegalArgumentException(
             "handles: " + handle + " (expected: handles of one instance)");
       }

@@ -34,21 +34,22 @@ final class HeldLegs {
 
   /** Renews what is held. */
   void keep() {
-    int at = round;
-    for (int place = 0; place < held.length && at == round; place++) {
-      HeldSelection selection = held[place];
-      if (selection != null) {
-        renew(selection, place, () -> {});
-      }
-    }
+    renewAll(() -> {});
   }
 
   /** All are there: each is renewed to its full time, and so known to hold. */
   void confirm() {
-    int at = round;
     unconfirmed = held.length;
+    renewAll(this::oneConfirmed);
+  }
+
+  private void renewAll(Runnable then) {
+    int at = round;
     for (int place = 0; place < held.length && at == round; place++) {
-      renew(Objects.requireNonNull(held[place]), place, this::oneConfirmed);
+      HeldSelection selection = held[place];
+      if (selection != null) {
+        renew(selection, place, then);
+      }
     }
   }
 

@@ -22,8 +22,10 @@ final class LegOrder {
   /** The shortest lease while others wait: a renewal must come in time. */
   private static final long MIN_TTL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  private final List<Leg> legs;
-  private final int[][] groups; // places, by deployment
+  final List<Leg> legs;
+
+  /** The places of the legs of each deployment, the first to be taken being 0. */
+  final int[][] groups;
 
   LegOrder(List<Leg> legs) {
     this.legs = List.copyOf(legs);
@@ -39,24 +41,6 @@ final class LegOrder {
         byDeployment.values().stream()
             .map(places -> places.stream().mapToInt(Integer::intValue).toArray())
             .toArray(int[][]::new);
-  }
-
-  List<Leg> legs() {
-    return legs;
-  }
-
-  Leg leg(int place) {
-    return legs.get(place);
-  }
-
-  /** Deployments. */
-  int groups() {
-    return groups.length;
-  }
-
-  /** The places of the legs of a deployment, the first to be taken being 0. */
-  int[] group(int number) {
-    return groups[number];
   }
 
   /** The router of their deployment. */
@@ -80,13 +64,8 @@ final class LegOrder {
     return wanted == 1 || slots == 0 || slots >= wanted
         ? null
         : router.backPressure(
-            "slots wanted together of "
-                + router.deployment()
-                + ": "
-                + wanted
-                + " (expected: at most the "
-                + slots
-                + " that it has)");
+            "slots wanted together of %s: %s (expected: at most the %s that it has)"
+                .formatted(router.deployment(), wanted, slots));
   }
 
   /** The time to live of a leg's lease. */

@@ -94,7 +94,8 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
       Only only = new Only(observer, leg, loop, deadlineNanos);
       long within = waits ? SlotRequest.NO_DEADLINE : loop.now() + ANSWER_WITHIN_NANOS;
       long deadline = earlier(deadlineNanos, within);
-      RoutedChoice choice = leg.router().newChoice(loop, leg, deadline, waits, only);
+      long ttl = Math.min(leg.ttlNanos(), leg.router().settings().maxReservationTtlNanos());
+      RoutedChoice choice = new RoutedChoice(leg, loop, deadline, ttl, waits, only);
       loop.run(choice::start);
       return choice::cancel;
     }
@@ -127,10 +128,10 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
       end(SlotRequest.timeout(), LegsObserver.NO_LEG);
       return;
     }
-    for (int number = 0; number < order.groups(); number++) {
+    for (int number = 0; number < order.groups.length; number++) {
       BerthException impossible = order.impossible(number);
       if (impossible != null) {
-        end(impossible, order.group(number)[0]);
+        end(impossible, order.groups[number][0]);
         return;
       }
     }
@@ -146,7 +147,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   /** At once: a parent that is cancelled takes the slots with it, whichever leg waits now. */
   private void followParents() {
     List<RequestContext> followed = new ArrayList<>();
-    for (Leg leg : order.legs()) {
+    for (Leg leg : order.legs) {
       RequestContext parent = leg.parent();
       if (parent != null && !over && followed.stream().noneMatch(other -> other == parent)) {
         followed.add(parent);
@@ -180,8 +181,8 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   // --- collecting ---
 
   private void collect() {
-    while (!over && group < order.groups()) {
-      if (order.group(group).length > 1 && !inside && !enter()) {
+    while (!over && group < order.groups.length) {
+      if (order.groups[group].length > 1 && !inside && !enter()) {
         return;
       }
       if (!ask()) {
@@ -198,10 +199,10 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   /** Asks for a slot for each leg of the group; true when all are there at once. */
   private boolean ask() {
     int at = round;
-    missing = order.group(group).length;
+    missing = order.groups[group].length;
     asking = true;
-    for (int place : order.group(group)) {
-      Leg leg = order.leg(place);
+    for (int place : order.groups[group]) {
+      Leg leg = order.legs.get(place);
       RoutedChoice choice =
           new RoutedChoice(
               leg, loop, deadlineNanos, LegOrder.ttlNanos(leg), waits, new Answer(place, at));
@@ -258,7 +259,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     if (entry == LegGate.Entry.REFUSED) {
       end(
           router.backPressure("others collect several slots of " + router.deployment()),
-          order.group(group)[0]);
+          order.groups[group][0]);
       return false;
     }
     gate = router.legGate();
@@ -306,7 +307,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
       again(
           new BerthException.ReservationExpired(
               "the event loop was blocked while it collected several slots"),
-          order.group(group)[0]);
+          order.groups[group][0]);
     }
   }
 
@@ -322,7 +323,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
       end(SlotRequest.timeout(), waitedFor());
     } else if (waitDeadlineNanos - now <= 0) {
       int place = waitedFor();
-      Leg waited = order.leg(Math.max(0, place));
+      Leg waited = order.legs.get(Math.max(0, place));
       end(
           waits
               ? waited
@@ -339,8 +340,8 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   /** The first leg without a slot. */
   private int waitedFor() {
-    for (int number = group; number < order.groups(); number++) {
-      for (int place : order.group(number)) {
+    for (int number = group; number < order.groups.length; number++) {
+      for (int place : order.groups[number]) {
         if (!held.has(place)) {
           return place;
         }
@@ -360,7 +361,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   /** The lease of a leg does not hold any more. */
   void lost(int place) {
-    Leg leg = order.leg(place);
+    Leg leg = order.legs.get(place);
     RequestContext parent = leg.parent();
     if (parent != null && parent.cancelled()) {
       parentCancelled();
@@ -379,7 +380,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
       return;
     }
     restarted = true;
-    order.leg(place).router().collectedAnew();
+    order.legs.get(place).router().collectedAnew();
     giveUp(why);
     group = 0;
     collect();

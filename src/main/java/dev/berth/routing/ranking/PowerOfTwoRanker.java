@@ -1,6 +1,5 @@
 package dev.berth.routing.ranking;
 
-import dev.berth.api.spi.ReplicaRanker;
 import java.util.random.RandomGenerator;
 
 /**
@@ -11,65 +10,31 @@ import java.util.random.RandomGenerator;
  * <p>Source: Mitzenmacher 2001 for the choice; Ray Serve's PowerOfTwoChoicesRequestRouter for the
  * tiers. Ours reads exact counts of this instance's replicas where Ray reads a cache.
  */
-public final class PowerOfTwoRanker implements ReplicaRanker {
+public final class PowerOfTwoRanker extends TieredRanker {
+
+  /** With every tier. */
+  public PowerOfTwoRanker() {
+    this(Tiers.ALL);
+  }
+
+  public PowerOfTwoRanker(Tiers tiers) {
+    super(tiers);
+  }
 
   @Override
-  public void rank(Candidates candidates, RandomGenerator random, Ranking ranking) {
-    int[] node = candidates.within(Tier.SAME_NODE);
-    int[] loop = candidates.within(Tier.SAME_LOOP);
-    int near = loop.length == 0 ? -1 : loop[loop.length == 1 ? 0 : random.nextInt(loop.length)];
-    pair(candidates, node, near, random, ranking);
-    int[] zone = candidates.within(Tier.SAME_ZONE);
-    if (zone.length > node.length) {
-      pair(candidates, zone, -1, random, ranking);
-    }
-    int[] any = candidates.within(Tier.ANY);
-    if (any.length > zone.length) {
-      pair(candidates, any, -1, random, ranking);
-    }
+  void choose(Candidates candidates, int[] tier, int near, RandomGenerator random, Ranking into) {
+    int size = tier.length;
+    int first = random.nextInt(size);
+    int a = tier[first];
+    int b = tier[second(size, first, random)];
+    int busyA = busy(candidates, a);
+    int busyB = busy(candidates, b);
+    boolean nearFirst = near >= 0 && busy(candidates, near) <= Math.min(busyA, busyB);
+    add(into, near, nearFirst, busyB < busyA ? b : a, busyB < busyA ? a : b);
   }
 
   @Override
   public String name() {
     return "power_of_two_choices";
-  }
-
-  @Override
-  public double score(Candidates candidates, int index) {
-    return busy(candidates, index);
-  }
-
-  private static void pair(
-      Candidates candidates, int[] tier, int near, RandomGenerator random, Ranking ranking) {
-    int size = tier.length;
-    if (size == 0) {
-      return;
-    }
-    if (size == 1) {
-      ranking.add(tier[0]);
-      return;
-    }
-    int first = random.nextInt(size);
-    int second = random.nextInt(size - 1);
-    if (second >= first) {
-      second++; // distinct, and each pair equally likely
-    }
-    int a = tier[first];
-    int b = tier[second];
-    int better = busy(candidates, b) < busy(candidates, a) ? b : a;
-    if (near >= 0 && busy(candidates, near) <= busy(candidates, better)) {
-      ranking.add(near);
-    }
-    ranking.add(better);
-    ranking.add(better == a ? b : a);
-    if (near >= 0) {
-      ranking.add(near);
-    }
-  }
-
-  /** Requests there; one without a free slot comes after all that have one. */
-  private static int busy(Candidates candidates, int index) {
-    int ongoing = candidates.ongoing(index);
-    return ongoing < candidates.maxOngoing(index) ? ongoing : ongoing + (1 << 20);
   }
 }

@@ -1,9 +1,9 @@
 package dev.berth.routing.reserve;
 
-import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -59,11 +59,7 @@ final class IdempotencyKeys<A> {
   }
 
   private LinkedHashMap<String, Remembered<A>> largest() {
-    LinkedHashMap<String, Remembered<A>> most = new LinkedHashMap<>();
-    for (LinkedHashMap<String, Remembered<A>> each : callers.values()) {
-      most = each.size() > most.size() ? each : most;
-    }
-    return most;
+    return Collections.max(callers.values(), Comparator.comparingInt(Map::size));
   }
 
   private void dropOldest(LinkedHashMap<String, Remembered<A>> keys) {
@@ -87,21 +83,19 @@ final class IdempotencyKeys<A> {
 
   /** Forgets what is over its time. */
   void sweep(long now) {
-    List<String> empty = new ArrayList<>();
-    callers.forEach(
-        (caller, keys) -> {
-          int before = keys.size();
-          // In the order they came, so the first that stays ends it.
-          var each = keys.values().iterator();
-          while (each.hasNext() && each.next().untilNanos - now <= 0) {
-            each.remove();
-          }
-          size -= before - keys.size();
-          if (keys.isEmpty()) {
-            empty.add(caller);
-          }
-        });
-    empty.forEach(callers::remove);
+    callers
+        .values()
+        .removeIf(
+            keys -> {
+              int before = keys.size();
+              // In the order they came, so the first that stays ends it.
+              var each = keys.values().iterator();
+              while (each.hasNext() && each.next().untilNanos - now <= 0) {
+                each.remove();
+              }
+              size -= before - keys.size();
+              return keys.isEmpty();
+            });
   }
 
   int size() {

@@ -13,7 +13,6 @@ import dev.berth.routing.legs.LegsObserver;
 import dev.berth.routing.legs.RoutedLegs;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -133,13 +132,11 @@ final class ReservationAsk implements LegsObserver {
       }
       return;
     }
-    List<TokenEntry> made = new ArrayList<>(selections.size());
-    for (ReplicaSelection selection : selections) {
-      made.add(table.add(caller, (HeldSelection) selection));
-    }
+    List<TokenEntry> made =
+        selections.stream().map(each -> table.add(caller, (HeldSelection) each)).toList();
     boolean gone;
     synchronized (this) {
-      entries = List.copyOf(made);
+      entries = made;
       gone = waiting == 0 && key == null; // all left in between
     }
     if (gone) {

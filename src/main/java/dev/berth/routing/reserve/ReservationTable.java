@@ -334,6 +334,12 @@ public final class ReservationTable implements Reservations {
     return ended == Problem.ALREADY_USED ? Future.failedFuture(refuse(ended)) : released;
   }
 
+  /** Whose slot a token holds, or held lately; null when it is not known. Any thread. */
+  public @Nullable DeploymentId deploymentOf(String token) {
+    TokenEntry entry = tokens.get(token);
+    return entry == null ? null : entry.deployment;
+  }
+
   /**
    * Runs a request on what the token holds. Call on the loop the request came in on, which need not
    * be the one that chose.

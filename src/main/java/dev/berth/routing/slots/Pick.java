@@ -1,7 +1,6 @@
 package dev.berth.routing.slots;
 
 import dev.berth.api.spi.ReplicaRanker;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -14,23 +13,13 @@ import org.jspecify.annotations.Nullable;
  * returns how to give back what it took.
  */
 public final class Pick {
-  private final ReplicaRanker ranker;
-  private final LongAdder rankerFailures = new LongAdder();
+  private Pick() {}
 
-  public Pick(ReplicaRanker ranker) {
-    this.ranker = ranker;
-  }
-
-  /** Asks the ranker for its order, as the replicas are seen from a loop. */
-  public void rank(
-      ReplicaSet set, int loop, ReplicaRanker.Ranking ranking, RandomGenerator random) {
+  /** Asks the set's ranker for its order, as the replicas are seen from the asker's loop. */
+  public static void rank(
+      ReplicaSet set, Waiting who, ReplicaRanker.Ranking ranking, RandomGenerator random) {
     ranking.clear();
-    try {
-      ranker.rank(set.seenFrom(loop), random, ranking);
-    } catch (RuntimeException | Error failed) { // a plug-in may cost speed, never correctness
-      rankerFailures.increment();
-      ranking.clear();
-    }
+    set.ranker.rank(set.seenFrom(who.loopIndex()), who, random, ranking);
   }
 
   /**
@@ -46,13 +35,17 @@ public final class Pick {
       Waiting who,
       long holdNanos,
       RandomGenerator random) {
+    int size = set.eligible.length;
     for (int place = 0; place < ranking.size(); place++) {
-      Grant grant = ask(set.eligible[ranking.get(place)], who, holdNanos);
+      int index = ranking.get(place);
+      if (index < 0 || index >= size) {
+        continue; // a ranker of the user's own wrote to it later
+      }
+      Grant grant = ask(set.eligible[index], who, holdNanos);
       if (grant != null) {
         return grant;
       }
     }
-    int size = set.eligible.length;
     int start = size == 0 ? 0 : random.nextInt(size);
     for (int i = 0; i < size; i++) {
       Grant grant = ask(set.eligible[(start + i) % size], who, holdNanos);
@@ -70,14 +63,5 @@ public final class Pick {
   /** A slot that is about to be free, to the one who waits for it: it never is. */
   static @Nullable Grant passOn(RoutedReplica freeing, Waiting to) {
     return freeing.takeCompleted(to.holdNanos());
-  }
-
-  public ReplicaRanker ranker() {
-    return ranker;
-  }
-
-  /** Rankings that threw. */
-  public long rankerFailures() {
-    return rankerFailures.sum();
   }
 }

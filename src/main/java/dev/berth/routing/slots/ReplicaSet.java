@@ -3,10 +3,11 @@ package dev.berth.routing.slots;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.Slots;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,8 +16,6 @@ import org.jspecify.annotations.Nullable;
  * when a loop blocks or runs again, so that avoiding its replicas costs a decision nothing.
  */
 public final class ReplicaSet {
-  private static final int[] NONE = {};
-
   public final RoutingSnapshot.Version version;
   public final boolean available;
   public final RoutedReplica[] all; // routable and draining
@@ -27,30 +26,24 @@ public final class ReplicaSet {
   public final boolean anyUnreservable; // among the eligible
   public final int wholeBodyBytes; // that all of them gather of a body
   private final View[] views; // by loop
+  public final ReplicaRanker ranker; // of just these
 
   public ReplicaSet(
       RoutingSnapshot.Version version,
       boolean available,
       List<RoutedReplica> replicas,
       BlockedLoops blocked,
-      @Nullable String zone) {
+      @Nullable String zone,
+      ReplicaRanker ranker) {
     this.version = version;
     this.available = available;
     this.all = replicas.toArray(RoutedReplica[]::new);
     this.eligible = eligible(replicas, blocked);
-    this.slots = new Slots[eligible.length];
-    for (int i = 0; i < eligible.length; i++) {
-      slots[i] = eligible[i].slots();
-    }
+    this.slots = Arrays.stream(eligible).map(RoutedReplica::slots).toArray(Slots[]::new);
     this.avoiding = eligible.length > 0 && !eligible[0].isOn(blocked);
-    boolean unreservable = false;
-    int gathered = eligible.length == 0 ? 0 : Integer.MAX_VALUE;
-    for (RoutedReplica replica : eligible) {
-      unreservable |= !replica.info.reservable();
-      gathered = Math.min(gathered, replica.info.wholeBodyBytes());
-    }
-    this.anyUnreservable = unreservable;
-    this.wholeBodyBytes = gathered;
+    this.anyUnreservable = indices(replica -> !replica.info.reservable()).length > 0;
+    this.wholeBodyBytes =
+        Arrays.stream(eligible).mapToInt(each -> each.info.wholeBodyBytes()).min().orElse(0);
     int[] any = indices(replica -> true);
     int[] node = indices(RoutedReplica::here);
     int[] zoned =
@@ -63,37 +56,22 @@ public final class ReplicaSet {
       int[] sameLoop = indices(replica -> replica.here() && replica.addressFor(own).loop() == own);
       views[loop] = new View(sameLoop, node, zoned, any);
     }
+    this.ranker = ranker.over(views[0]);
   }
 
-  public static ReplicaSet empty(BlockedLoops blocked) {
-    return new ReplicaSet(RoutingSnapshot.Version.NONE, true, List.of(), blocked, null);
+  public static ReplicaSet empty(BlockedLoops blocked, ReplicaRanker ranker) {
+    return new ReplicaSet(RoutingSnapshot.Version.NONE, true, List.of(), blocked, null, ranker);
   }
 
   /** Where every routable replica is on a blocked loop there is nothing better than waiting. */
   private static RoutedReplica[] eligible(List<RoutedReplica> replicas, BlockedLoops blocked) {
-    List<RoutedReplica> routable = new ArrayList<>();
-    List<RoutedReplica> free = new ArrayList<>();
-    for (RoutedReplica replica : replicas) {
-      if (replica.routable()) {
-        routable.add(replica);
-        if (!replica.isOn(blocked)) {
-          free.add(replica);
-        }
-      }
-    }
-    List<RoutedReplica> chosen = free.isEmpty() ? routable : free;
-    return chosen.toArray(RoutedReplica[]::new);
+    List<RoutedReplica> routable = replicas.stream().filter(RoutedReplica::routable).toList();
+    List<RoutedReplica> free = routable.stream().filter(each -> !each.isOn(blocked)).toList();
+    return (free.isEmpty() ? routable : free).toArray(RoutedReplica[]::new);
   }
 
-  private int[] indices(java.util.function.Predicate<RoutedReplica> belongs) {
-    int[] found = new int[eligible.length];
-    int size = 0;
-    for (int i = 0; i < eligible.length; i++) {
-      if (belongs.test(eligible[i])) {
-        found[size++] = i;
-      }
-    }
-    return size == 0 ? NONE : Arrays.copyOf(found, size);
+  private int[] indices(Predicate<RoutedReplica> belongs) {
+    return IntStream.range(0, eligible.length).filter(i -> belongs.test(eligible[i])).toArray();
   }
 
   /** Whether an eligible one is of another instance. */
@@ -119,6 +97,16 @@ public final class ReplicaSet {
     }
 
     @Override
+    public String replicaId(int index) {
+      return eligible[index].info.replicaId();
+    }
+
+    @Override
+    public ReplicaRanker.@Nullable Listener listener(int index) {
+      return eligible[index].listener();
+    }
+
+    @Override
     public int ongoing(int index) {
       // The ledger is not looked up in the replica: two waits for memory at once, and not one after
       // the other. The replica is looked at all the same: if it is chosen, it is needed next.
@@ -137,5 +125,14 @@ public final class ReplicaSet {
     public int[] within(ReplicaRanker.Tier tier) {
       return tiers[tier.ordinal()];
     }
+  }
+
+  /** Whether so many slots are free, as of now. */
+  public boolean hasFree(int slots) {
+    int free = 0;
+    for (int i = 0; i < eligible.length && free < slots; i++) {
+      free += Math.max(0, eligible[i].maxOngoing() - eligible[i].ongoing());
+    }
+    return free >= slots;
   }
 }

@@ -1,5 +1,6 @@
 package dev.berth.routing.slots;
 
+import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.port.Slots;
@@ -15,6 +16,8 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   private volatile boolean routable; // grants may be tried
   private volatile boolean gone; // stopped, dead, or no longer in the snapshot
   private volatile boolean avoided; // its loop is blocked, and another replica's is not
+  private @Nullable ReplicaRanker rankedBy; // under its router's lock
+  private volatile ReplicaRanker.@Nullable Listener listener; // of its answers
 
   RoutedReplica(ReplicaInfo info, boolean routable) {
     this.info = info;
@@ -82,6 +85,19 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   /** Lets one request through against the estimate when its back-off is over. */
   public boolean probeIfDue(long now, RandomGenerator random) {
     return false;
+  }
+
+  /** Whom the ranker has told of its answers; usually nobody. */
+  public ReplicaRanker.@Nullable Listener listener() {
+    return listener;
+  }
+
+  /** This ranker knows of it from now on, if it did not before. */
+  public void rankedBy(ReplicaRanker ranker) {
+    if (rankedBy != ranker) {
+      rankedBy = ranker;
+      listener = ranker.joined(info.replicaId());
+    }
   }
 
   // --- where it is ---

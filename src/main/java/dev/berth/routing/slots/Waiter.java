@@ -1,28 +1,18 @@
 package dev.berth.routing.slots;
 
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One wait for a slot. Its state is atomic, and whoever leaves WAITING wins:
+ * One wait for a slot, until the pump has one for it, its caller cancels, or its deadline passes:
+ * whoever ends it first, by one CAS, wins.
  *
- * <pre>
- *   WAITING --the pump has a slot for it--> GRANTED
- *           --the caller cancels--> CANCELLED
- *           --its deadline passes--> EXPIRED
- * </pre>
- *
- * The links and {@code linked} belong to whoever runs the pump.
+ * <p>The links and {@code linked} belong to whoever runs the pump.
  */
 public final class Waiter {
-  private static final int WAITING = 0;
-  private static final int GRANTED = 1;
-  private static final int CANCELLED = 2;
-  private static final int EXPIRED = 3;
-
   final Waiting owner;
   final long sequence; // orders the queue; kept when a request waits again
-  private final AtomicInteger state = new AtomicInteger(WAITING);
+  private final AtomicBoolean waiting = new AtomicBoolean(true);
 
   @Nullable Waiter before;
   @Nullable Waiter after;
@@ -34,18 +24,11 @@ public final class Waiter {
   }
 
   boolean waiting() {
-    return state.get() == WAITING;
+    return waiting.get();
   }
 
-  boolean grant() {
-    return state.compareAndSet(WAITING, GRANTED);
-  }
-
-  boolean cancel() {
-    return state.compareAndSet(WAITING, CANCELLED);
-  }
-
-  boolean expire() {
-    return state.compareAndSet(WAITING, EXPIRED);
+  /** Ends the wait; false when it had ended. */
+  boolean end() {
+    return waiting.compareAndSet(true, false);
   }
 }

@@ -127,17 +127,11 @@ public final class WaiterQueue {
     return waiter;
   }
 
-  /** Ends a wait at the caller's wish; false when it had ended. */
-  public boolean cancel(Waiter waiter) {
-    return waiter.cancel() && leave(waiter);
-  }
-
-  /** Ends a wait because its time is over; false when it had ended. */
-  public boolean expire(Waiter waiter) {
-    return waiter.expire() && leave(waiter);
-  }
-
-  private boolean leave(Waiter waiter) {
+  /** Ends a wait, at the caller's wish or as its time is over; false when it had ended. */
+  public boolean leave(Waiter waiter) {
+    if (!waiter.end()) {
+      return false;
+    }
     gone(waiter);
     departures.add(waiter);
     arrange();
@@ -220,7 +214,7 @@ public final class WaiterQueue {
 
   /** A grant that loses to a cancel or a deadline goes back, and from there to the next. */
   private void hand(Waiter waiter, Grant grant) {
-    if (waiter.grant()) {
+    if (waiter.end()) {
       gone(waiter);
       try {
         waiter.owner.granted(grant);

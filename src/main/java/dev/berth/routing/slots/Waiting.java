@@ -1,7 +1,15 @@
 package dev.berth.routing.slots;
 
+import dev.berth.api.spi.ReplicaRanker;
+
 /** What waits for a slot: a call, or a choose. */
-public interface Waiting {
+public interface Waiting extends ReplicaRanker.Asker {
+
+  /** Read by the pump too, and then by any thread. */
+  @Override
+  default long key() {
+    return NO_KEY;
+  }
 
   /** The loop it came in on, an index. */
   int loopIndex();

@@ -36,26 +36,51 @@ class AutoscalerTest {
     return decision;
   }
 
-  private void expectFor(double delayS, double load, int replicas) {
-    for (int i = 0; i < Math.round(delayS / TICK); i++) {
-      assertThat(look(load, replicas, replicas).replicas()).as("tick %d", i).isEqualTo(replicas);
-    }
-  }
-
-  @ParameterizedTest
-  @CsvSource({"10, 10", "0.5, 1", "1, 1", "1.5, 2"})
-  void theFirstReplicasAreOneTimesTheFactor(double factor, int first) {
-    rules = Rules.of("min_replicas=0 max_replicas=20 upscaling_factor=%s", factor);
-    ScalingDecision decision = look(1, 0, 0);
-    assertThat(decision.replicas()).isEqualTo(first);
-    assertThat(decision.reason()).isEqualTo(Reason.COLD_START);
-    assertThat(look(50, 0, 12).replicas()).as("and never fewer than wanted").isEqualTo(12);
-  }
-
-  @Test
-  void aColdStartKeepsWithinTheBounds() {
-    rules = Rules.of("min_replicas=0 max_replicas=2 upscaling_factor=10");
-    assertThat(look(1, 0, 0).replicas()).isEqualTo(2);
+  /** One look, without delays but where the rules have one. */
+  @ParameterizedTest(name = "{0}: {1}, policy {2}, load {3}, {4} of {5} run")
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          the first: one times the factor  | upscaling_factor=10               |   |   1 | 0 |  0 | 10 | COLD_START
+          the first: one times the factor  | upscaling_factor=0.5              |   |   1 | 0 |  0 |  1 | COLD_START
+          the first: one times the factor  | upscaling_factor=1                |   |   1 | 0 |  0 |  1 | COLD_START
+          the first: one times the factor  | upscaling_factor=1.5              |   |   1 | 0 |  0 |  2 | COLD_START
+          the first: not fewer than wanted | upscaling_factor=10               |   |  50 | 0 | 12 | 12 | STARTING
+          the first: within the bounds     | max_replicas=2 upscaling_factor=9 |   |   1 | 0 |  0 |  2 | COLD_START
+          the first: of a policy, at once  | upscale_delay_s=9                 | 4 |   0 | 0 |  0 |  4 | SCALED_UP
+          of all that one replica gets     | target_ongoing_requests=5         |   |  20 | 4 |  4 |  4 | STEADY
+          of all that one replica gets     | target_ongoing_requests=5         |   | 100 | 4 |  4 | 20 | SCALED_UP
+          of all that one replica gets     | target_ongoing_requests=5         |   |  10 | 4 |  4 |  2 | SCALED_DOWN
+          a factor, of a policy's answer   | upscaling_factor=0.5              | 3 | 100 | 1 |  1 |  2 | SCALED_UP
+          a factor, of a policy's answer   | upscaling_factor=1                | 3 | 100 | 1 |  1 |  3 | SCALED_UP
+          a factor, of a policy's answer   | downscaling_factor=0.5            | 0 |   0 | 3 |  3 |  2 | SCALED_DOWN
+          a factor, of a policy's answer   | downscaling_factor=1              | 0 |   0 | 3 |  3 |  1 | SCALED_DOWN
+          beyond the bounds                | min_replicas=3                    |   |   0 | 1 |  1 |  3 | BOUNDS
+          beyond the bounds                | max_replicas=5                    |   | 100 | 9 |  9 |  5 | BOUNDS
+          at a bound                       | max_replicas=5                    |   | 100 | 5 |  5 |  5 | AT_BOUND
+          the last stays while any runs    | downscaling_factor=10             |   | .01 | 1 |  1 |  1 | STEADY
+          the last goes when none does     | downscaling_factor=10             |   |   0 | 1 |  1 |  0 | SCALED_DOWN
+          the ratio is of what runs        | RATIO                             |   | 100 | 1 |  1 | 50 | SCALED_UP
+          the ratio is of what runs        | RATIO                             |   | 100 | 1 | 50 | 50 | STEADY
+          the ratio is of what runs        | RATIO                             |   | 123 | 3 | 50 | 62 | SCALED_UP
+          the delay is of what is wanted   | RATIO                             |   |  10 | 4 | 62 | 62 | DELAY
+          """)
+  void eachLookFollowsTheRules(
+      String what,
+      String given,
+      @Nullable Double answer,
+      double load,
+      int running,
+      int target,
+      int replicas,
+      Reason reason) {
+    String keys = given.replace("RATIO", "count_starting=0 downscale_delay_s=100000");
+    rules = Rules.of("min_replicas=0 upscale_delay_s=0 downscale_delay_s=0 " + keys);
+    policy = answer == null ? null : new PolicyAnswer(answer, null);
+    ScalingDecision decision = look(load, running, target);
+    assertThat(decision.replicas()).as(what).isEqualTo(replicas);
+    assertThat(decision.reason()).as(what).isEqualTo(reason);
   }
 
   @ParameterizedTest
@@ -114,20 +139,9 @@ class AutoscalerTest {
   }
 
   private void quiet(boolean own, double delayS, double load, int replicas) {
-    policy = own ? new PolicyAnswer(load > 0 ? 3.0 : 0.0, null) : null;
-    expectFor(delayS, load, replicas);
-  }
-
-  @Test
-  void theRatioIsOfWhatRunsAndTheDelayOfWhatIsWanted() {
-    rules =
-        Rules.of(
-            "max_replicas=200 upscale_delay_s=0 downscale_delay_s=100000"
-                + " target_ongoing_requests=1 count_starting=0");
-    assertThat(look(100, 1, 1).replicas()).isEqualTo(100);
-    assertThat(look(100, 1, 100).replicas()).as("nothing runs yet").isEqualTo(100);
-    assertThat(look(123, 3, 100).replicas()).isEqualTo(123);
-    assertThat(look(10, 4, 123).replicas()).as("not down before its delay").isEqualTo(123);
+    for (int i = 0; i < Math.round(delayS / TICK); i++) {
+      assertThat(want(own, load, replicas, replicas)).as("tick %d", i).isEqualTo(replicas);
+    }
   }
 
   @ParameterizedTest
@@ -145,13 +159,6 @@ class AutoscalerTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {20, 100, 10})
-  void oneReplicaThatGetsAllRequestsCountsAsAllOfThemTogether(int load) {
-    rules = Rules.of("target_ongoing_requests=5 upscale_delay_s=0 downscale_delay_s=0");
-    assertThat(look(load, 4, 4).replicas()).isEqualTo(load / 5);
-  }
-
-  @ParameterizedTest
   @CsvSource({"20, 10, 0.5, 1, 15", "5, 20, 1, 0.5, 13", "9, 10, 1, 0.5, 9", "9.5, 10, 1, 0.5, 10"})
   void aFactorTakesItsShareAndNeverSticks(
       double wanted, int running, double up, double down, int scaled) {
@@ -159,16 +166,10 @@ class AutoscalerTest {
     assertThat(rules.scaled(wanted, running)).isEqualTo(scaled);
   }
 
-  @ParameterizedTest
-  @CsvSource({"1, 100, 0.5, 1, 2", "1, 100, 1, 1, 3", "3, 0, 1, 0.5, 2", "3, 0, 1, 1, 1"})
-  void factorsApplyToAPolicysAnswer(int replicas, double load, double up, double down, int then) {
-    rules =
-        Rules.of(
-            "min_replicas=0 max_replicas=10 upscaling_factor=%s downscaling_factor=%s"
-                + " upscale_delay_s=0 downscale_delay_s=0",
-            up, down);
-    policy = new PolicyAnswer(load > 0 ? 3.0 : 0.0, null);
-    assertThat(look(load, replicas, replicas).replicas()).isEqualTo(then);
+  @Test
+  void whatWasWantedBeyondABoundIsSaid() {
+    rules = Rules.of("max_replicas=5");
+    assertThat(look(100, 5, 5).scaled()).isEqualTo(50);
   }
 
   @Test
@@ -219,23 +220,6 @@ class AutoscalerTest {
   }
 
   @Test
-  void aNumberOutsideTheBoundsIsBroughtInAtOnce() {
-    rules = Rules.of("min_replicas=3 max_replicas=5");
-    assertThat(look(0, 1, 1).replicas()).isEqualTo(3);
-    assertThat(look(100, 9, 9).replicas()).isEqualTo(5);
-    ScalingDecision full = look(100, 5, 5);
-    assertThat(full.reason()).isEqualTo(Reason.AT_BOUND);
-    assertThat(full.scaled()).isEqualTo(50);
-  }
-
-  @Test
-  void theLastReplicaStaysWhileAnythingRuns() {
-    rules = Rules.of("min_replicas=0 downscaling_factor=10 downscale_delay_s=0");
-    assertThat(look(0.01, 1, 1).replicas()).isEqualTo(1);
-    assertThat(look(0, 1, 1).replicas()).isZero();
-  }
-
-  @Test
   void aRolloutMayGrowAndShrinksOnlyWhenItIsOver() {
     rules = Rules.of("upscale_delay_s=0 downscale_delay_s=1");
     assertThat(look(20, new Fleet(5, 0, 5, false, true)).replicas()).isEqualTo(10);
@@ -250,11 +234,11 @@ class AutoscalerTest {
   @Test
   void whoSetsTheNumberOtherwiseIsLeftAloneAndDelaysBeginAnewAfterwards() {
     rules = Rules.of("upscale_delay_s=1");
-    expectFor(0.9, 20, 1);
+    quiet(false, 0.9, 20, 1);
     ScalingDecision paused = look(20, new Fleet(1, 0, 1, true, false));
     assertThat(paused.reason()).isEqualTo(Reason.PAUSED);
     assertThat(paused.why()).contains("berth scale --auto");
-    expectFor(1, 20, 1);
+    quiet(false, 1, 20, 1);
     assertThat(look(20, 1, 1).replicas()).isEqualTo(10);
     ScalingDecision beyond = look(20, new Fleet(1, 0, 700, true, false));
     assertThat(beyond.reason()).isEqualTo(Reason.PAUSED);
@@ -269,7 +253,5 @@ class AutoscalerTest {
     assertThat(kept.replicas()).isEqualTo(3);
     assertThat(kept.why()).isEqualTo("the policy gave no number: it threw");
     assertThat(look(1, 0, 0).replicas()).isEqualTo(1);
-    policy = new PolicyAnswer(4.0, null);
-    assertThat(look(0, 0, 0).replicas()).as("of its own accord, at once").isEqualTo(4);
   }
 }

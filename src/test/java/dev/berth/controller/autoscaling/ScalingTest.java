@@ -3,15 +3,13 @@ package dev.berth.controller.autoscaling;
 import static dev.berth.controller.autoscaling.Rules.seconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.DeploymentId;
-import dev.berth.api.spi.AutoscalingPolicy;
 import dev.berth.api.spi.AutoscalingPolicy.Answer;
 import dev.berth.controller.autoscaling.ScalingDecision.Reason;
 import dev.berth.controller.autoscaling.ScalingInputs.Knowledge;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntToDoubleFunction;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -20,18 +18,29 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ScalingTest {
   private static final double SILENT_S = 10;
 
-  private Scaling scaling = scaling("");
-  private int running = 1;
-  private int target = 1;
+  private HandleReports reports;
+  private Scaling scaling;
+  private int running;
+  private int target;
   private double now;
 
-  private Scaling scaling(String rules, Object... values) {
+  /** So many replicas run, and are what is wanted. */
+  private void given(int replicas, String rules, Object... values) {
     now = 0;
-    return new Scaling(Rules.of(rules, values), seconds(SILENT_S), 0);
+    running = replicas;
+    target = replicas;
+    reports = new HandleReports(seconds(SILENT_S));
+    scaling = new Scaling(Rules.of(rules, values), reports, 0);
+  }
+
+  @BeforeEach
+  void oneByTheDefaults() {
+    given(1, "");
   }
 
   private void at(double time, String source, double load) {
     now = time;
+    reports.heard(source, seconds(time));
     scaling.report(source, load, 0, seconds(time));
   }
 
@@ -48,17 +57,19 @@ class ScalingTest {
     return scaling.decide(Fleet.of(running, target - running, target), null, seconds(time));
   }
 
-  private void have(int replicas) {
-    running = replicas;
-    target = replicas;
+  /** The only instance reports each second, and it is decided. */
+  private void eachSecond(int from, int to, IntToDoubleFunction load) {
+    for (int i = from; i < to; i++) {
+      at(i, "n1", load.applyAsDouble(i));
+      decide(i);
+    }
   }
 
   // --- what is not known ---
 
   @Test
   void nothingIsStoppedWhileAnInstanceIsSilentHoweverLong() {
-    scaling = scaling("downscale_delay_s=5 min_replicas=0");
-    have(10);
+    given(10, "downscale_delay_s=5 min_replicas=0");
     for (int i = 0; i < 4000; i++) {
       at(i, "n1", 0);
       if (i < 3) {
@@ -69,12 +80,12 @@ class ScalingTest {
     ScalingDecision kept = look(now);
     assertThat(kept.inputs().latest()).as("its last load holds").isEqualTo(20);
     assertThat(kept.inputs().sources().get(0).known()).isEqualTo(Knowledge.SILENT);
-    assertThat(kept.inputs().sources().get(0).ageNanos()).isEqualTo(seconds(3997));
+    assertThat(kept.inputs().sources().get(0).ageMs()).isEqualTo(3_997_000);
   }
 
   @Test
   void theLastLoadOfASilentInstanceStillAsksForMore() {
-    scaling = scaling("upscale_delay_s=20");
+    given(1, "upscale_delay_s=20");
     at(0, "n1", 20);
     decide(0);
     assertThat(decide(19).replicas()).isEqualTo(1);
@@ -83,8 +94,7 @@ class ScalingTest {
 
   @Test
   void fewerAreWantedOnlyOnceAllIsKnownAndTheDelayBeginsThen() {
-    scaling = scaling("downscale_delay_s=30 look_back_period_s=10");
-    have(10);
+    given(10, "downscale_delay_s=30 look_back_period_s=10");
     for (int i = 0; i <= 100; i++) {
       at(i, "n1", 2);
       if (i < 5 || i >= 60) {
@@ -100,8 +110,7 @@ class ScalingTest {
 
   @Test
   void aSilenceThatNobodyLookedAtEndsTheDelayToo() {
-    scaling = scaling("downscale_delay_s=30");
-    have(10);
+    given(10, "downscale_delay_s=30");
     at(0, "n1", 2);
     decide(0);
     at(25, "n1", 2);
@@ -111,8 +120,7 @@ class ScalingTest {
 
   @Test
   void whatComesAfterASilenceIsNotWeighedAgainstTheSilence() {
-    scaling = scaling("downscale_delay_s=0");
-    have(10);
+    given(10, "downscale_delay_s=0");
     at(0, "n1", 1);
     at(28, "n1", 20);
     assertThat(look(29).inputs().total()).as("not the mean of 28 s at 1").isEqualTo(20);
@@ -121,14 +129,10 @@ class ScalingTest {
 
   @Test
   void anInstanceThatIsLostIsNoLoadAndNothingUnknown() {
-    scaling = scaling("downscale_delay_s=0 look_back_period_s=10");
-    have(10);
+    given(10, "downscale_delay_s=0 look_back_period_s=10");
     at(0, "n1", 2);
     at(0, "n2", 18);
-    for (int i = 1; i < 40; i++) {
-      at(i, "n1", 2);
-      decide(i);
-    }
+    eachSecond(1, 40, i -> 2);
     assertThat(running).isEqualTo(10);
     scaling.end("n2", seconds(40));
     at(45, "n1", 2);
@@ -139,8 +143,7 @@ class ScalingTest {
 
   @Test
   void aFinalZeroEndsWhatAnInstanceSaid() {
-    scaling = scaling("downscale_delay_s=0 min_replicas=0 look_back_period_s=10");
-    have(1);
+    given(1, "downscale_delay_s=0 min_replicas=0 look_back_period_s=10");
     at(0, "n1", 2);
     scaling.end("n1", seconds(1));
     assertThat(decide(5).replicas()).as("it was there in the window").isOne();
@@ -151,10 +154,8 @@ class ScalingTest {
 
   @Test
   void aControllerThatJustStartedStopsNothingBeforeEachInstanceReported() {
-    scaling = scaling("downscale_delay_s=0");
-    have(10);
-    scaling.expect("n1", 0);
-    scaling.expect("n2", 0);
+    given(10, "downscale_delay_s=0");
+    reports.expect(List.of("n1", "n2"), 0);
     assertThat(decide(0.5).replicas()).isEqualTo(10);
     at(1, "n1", 0);
     ScalingDecision half = decide(2);
@@ -165,38 +166,27 @@ class ScalingTest {
     assertThat(decide(3).replicas()).isEqualTo(2);
   }
 
-  @Test
-  void anInstanceThatNeverSaidAnythingIsUnknownForHoweverLong() {
-    scaling = scaling("downscale_delay_s=0");
-    have(10);
-    scaling.expect("n1", 0);
-    scaling.expect("n2", 0);
+  /** Which is told by what it says of others. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void anInstanceThatNeverSpokeHoldsItUpAndOneThatDoesNotCallItForOneWindow(boolean speaks) {
+    given(10, "downscale_delay_s=0");
+    reports.expect(List.of("n1", "n2"), 0);
     for (int i = 1; i <= 90; i++) {
       at(i, "n1", 2);
-      assertThat(decide(i).replicas()).as("at %d s", i).isEqualTo(10);
-    }
-  }
-
-  @Test
-  void anInstanceThatNeverCallsTheDeploymentHoldsItUpForOneWindow() {
-    scaling = scaling("downscale_delay_s=0");
-    have(10);
-    scaling.expect("n1", 0);
-    scaling.expect("n2", 0);
-    for (int i = 1; i <= 31; i++) {
-      at(i, "n1", 2);
-      scaling.heard("n2", seconds(i));
-      assertThat(decide(i).replicas()).as("at %d s", i).isEqualTo(i < 31 ? 10 : 1);
+      if (speaks) {
+        reports.heard("n2", seconds(i));
+      }
+      assertThat(decide(i).replicas()).as("at %d s", i).isEqualTo(speaks && i > 30 ? 1 : 10);
     }
   }
 
   @Test
   void anInstanceThatIsHeardHoldsWhatItSaid() {
-    scaling = scaling("downscale_delay_s=5");
-    have(4);
+    given(4, "downscale_delay_s=5");
     at(0, "n1", 2);
     for (int i = 1; i < 60; i++) {
-      scaling.heard("n1", seconds(i));
+      reports.heard("n1", seconds(i));
       decide(i);
     }
     assertThat(running).as("it was never silent").isEqualTo(1);
@@ -205,7 +195,8 @@ class ScalingTest {
   @Test
   void heldSlotsAreLoadUnlessTheKeySaysRaysWay() {
     for (int counted = 0; counted < 2; counted++) {
-      scaling = scaling("count_reserved=%s", counted);
+      given(1, "count_reserved=%s", counted);
+      reports.heard("n1", 0);
       scaling.report("n1", 20, 12, 0);
       assertThat(look(1).inputs().total()).isEqualTo(counted == 1 ? 20 : 8);
     }
@@ -218,8 +209,7 @@ class ScalingTest {
   void whatGathersWhileReplicasStartAsksForNoMore() {
     int[] most = new int[2];
     for (int counted = 0; counted < 2; counted++) {
-      scaling = scaling("count_starting=%s upscale_delay_s=5 max_replicas=10000", counted);
-      have(1);
+      given(1, "count_starting=%s upscale_delay_s=5 max_replicas=10000", counted);
       for (int i = 0; i < 60; i++) {
         at(i, "n1", 20 + (target > 1 ? 10 * i : 0));
         running = i < 50 ? 1 : target;
@@ -233,7 +223,7 @@ class ScalingTest {
 
   @Test
   void aStartThatNeverEndsIsNotAwaitedForEver() {
-    scaling = scaling("upscale_delay_s=5");
+    given(1, "upscale_delay_s=5");
     target = 4;
     long bound = TimeUnit.NANOSECONDS.toSeconds(Autoscaler.MAX_START_NANOS);
     for (int i = 0; i < bound; i++) {
@@ -246,7 +236,7 @@ class ScalingTest {
 
   @Test
   void oneLaggardOfManyHoldsNothingUp() {
-    scaling = scaling("upscale_delay_s=5");
+    given(1, "upscale_delay_s=5");
     running = 19;
     target = 20;
     at(0, "n1", 80);
@@ -258,20 +248,16 @@ class ScalingTest {
 
   @Test
   void aStabilisationWindowDecidesByItsExtreme() {
-    scaling =
-        scaling(
-            "stabilization_window_s=60 look_back_period_s=1 downscale_delay_s=0"
-                + " upscale_delay_s=0");
-    have(10);
+    given(
+        10,
+        "stabilization_window_s=60 look_back_period_s=1 downscale_delay_s=0"
+            + " upscale_delay_s=0");
     for (int i = 0; i < 200; i++) { // 10 wanted every 50 s, 2 else
       at(i, "n1", i % 50 < 2 ? 20 : 4);
       decide(i);
       assertThat(running).as("at %d s", i).isEqualTo(10);
     }
-    for (int i = 200; i < 300; i++) {
-      at(i, "n1", 4);
-      decide(i);
-    }
+    eachSecond(200, 300, i -> 4);
     assertThat(running).isEqualTo(2);
     at(300, "n1", 20);
     assertThat(decide(302).reason()).as("up only to the lowest").isEqualTo(Reason.STABILIZING);
@@ -283,10 +269,7 @@ class ScalingTest {
 
   @Test
   void aPanicStartsAtOnceStopsNothingAndEndsAWindowLater() {
-    scaling =
-        scaling(
-            "look_back_period_s=60 panic_window_s=6 upscale_delay_s=300" + " downscale_delay_s=0");
-    have(2);
+    given(2, "look_back_period_s=60 panic_window_s=6 upscale_delay_s=300" + " downscale_delay_s=0");
     double ended = 0;
     for (int i = 0; i < 200; i++) {
       at(i, "n1", i >= 70 && i < 80 ? 40 : 4);
@@ -303,36 +286,19 @@ class ScalingTest {
     assertThat(ended).as("a look-back window after it began").isBetween(130.0, 140.0);
   }
 
-  @Test
-  void withoutAPanicWindowTheDelayHolds() {
-    scaling = scaling("look_back_period_s=60 upscale_delay_s=300");
-    have(2);
-    for (int i = 0; i < 200; i++) {
-      at(i, "n1", i >= 70 ? 40 : 4);
-      decide(i);
-    }
-    assertThat(running).isEqualTo(2);
-  }
-
   // --- what is kept ---
 
   @Test
   void changesOfTheReasonAreKeptAndNotEachLook() {
-    scaling = scaling("upscale_delay_s=10 downscale_delay_s=10 look_back_period_s=1");
-    for (int i = 0; i < 1000; i++) {
-      at(i, "n1", 4);
-      decide(i);
-    }
+    given(1, "upscale_delay_s=10 downscale_delay_s=10 look_back_period_s=1");
+    eachSecond(0, 1000, i -> 4);
     assertThat(scaling.decisions())
         .extracting(ScalingDecision::reason)
         .containsExactly(Reason.STEADY, Reason.SCALED_UP, Reason.DELAY);
-    for (int i = 1000; i < 20_000; i++) {
-      at(i, "n1", i / 50 % 2 == 0 ? 4 : 40);
-      decide(i);
-    }
+    eachSecond(1000, 20_000, i -> i / 50 % 2 == 0 ? 4 : 40);
     assertThat(scaling.decisions()).hasSize(Scaling.MAX_DECISIONS);
-    assertThat(scaling.decisions().get(0).nanos())
-        .isGreaterThan(scaling.decisions().get(1).nanos());
+    assertThat(scaling.decisions().get(0).atNanos())
+        .isGreaterThan(scaling.decisions().get(1).atNanos());
   }
 
   @Test
@@ -354,39 +320,13 @@ class ScalingTest {
 
   @ParameterizedTest
   @ValueSource(doubles = {-1, -0.1, 10_001, Double.NaN, Double.POSITIVE_INFINITY})
-  void aNonsenseAnswerChangesNothingIsCountedAndKept(double replicas) {
+  void aNonsenseAnswerChangesNothingAndIsKept(double replicas) {
     PolicyAnswer answer = PolicyAnswer.of(Answer.of(replicas));
     ScalingDecision kept = scaling.decide(Fleet.of(3, 0, 3), answer, 0);
     assertThat(kept.replicas()).isEqualTo(3);
     assertThat(kept.why()).contains("replicas: " + replicas + " (expected: 0 to 10000)");
     scaling.decide(Fleet.of(3, 0, 3), PolicyAnswer.of(null), 1);
     scaling.decide(Fleet.of(3, 0, 3), PolicyAnswer.NOTHING, 2);
-    assertThat(scaling.failures()).as("to say nothing is no failure").isEqualTo(2);
     assertThat(scaling.decisions()).hasSize(1);
-  }
-
-  /**
-   * As Ray's test of the same name: both get their first replica at once, and one dict is shared.
-   */
-  @Test
-  void anApplicationsPolicyDecidesForEachAndItsStateIsItsOwn() {
-    Map<String, Object> shared = new HashMap<>(Map.of("counter", 5));
-    AutoscalingPolicy five = context -> new Answer(5, new HashMap<>(shared));
-    DeploymentId d1 = new DeploymentId("app", "d1");
-    DeploymentId d2 = new DeploymentId("app", "d2");
-    var context = new AutoscalingPolicy.Context(d1, 0, 0, 0, 10, 10, 1, 1, Map.of(), Map.of());
-    Map<DeploymentId, Answer> answers = five.decideAll(Map.of(d1, context, d2, context));
-    for (DeploymentId deployment : List.of(d1, d2)) {
-      Scaling one =
-          new Scaling(Rules.of("min_replicas=0 upscale_delay_s=20"), seconds(SILENT_S), 0);
-      one.report("n1", 1, 0, 0);
-      PolicyAnswer answer = PolicyAnswer.of(answers.get(deployment));
-      ScalingDecision first = one.decide(Fleet.of(0, 0, 0), answer, seconds(1));
-      assertThat(first.replicas()).isEqualTo(1);
-      ScalingDecision then = one.decide(Fleet.of(1, 0, 1), answer, seconds(2));
-      assertThat(then.reason()).isEqualTo(Reason.DELAY);
-      assertThat(then.state().sinceNanos()).isEqualTo(seconds(2));
-      assertThat(answers.get(deployment).state()).containsExactlyEntriesOf(shared);
-    }
   }
 }

@@ -13,6 +13,7 @@ public enum Trace {
   DIURNAL;
 
   static final double SECONDS = 900;
+  static final double STEP_S = 0.1;
 
   /**
    * Load by the hour of a day, as published for interactive services: a dip by night, two peaks.
@@ -22,12 +23,12 @@ public enum Trace {
     .84, .80, .70, .57, .45
   };
 
-  /** At each step of {@link ScalingWorld#STEP_S}. */
+  /** At each step of {@link #STEP_S}. */
   public double[] rates(long seed) {
     Random random = new Random(seed * 31 + ordinal());
     double height = 20 + random.nextInt(60);
     double shift = random.nextDouble();
-    int steps = (int) Math.round(SECONDS / ScalingWorld.STEP_S);
+    int steps = (int) Math.round(SECONDS / STEP_S);
     double[] rates = new double[steps];
     double burst = 0;
     for (int i = 0; i < steps; i++) {

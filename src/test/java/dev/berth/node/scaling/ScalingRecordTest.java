@@ -10,6 +10,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,6 +33,19 @@ class ScalingRecordTest {
 
   private static JsonObject line(String text) {
     return new JsonObject().put("l", text);
+  }
+
+  /** A line that says when it is made, and then takes as long as the test wants. */
+  private static Supplier<JsonObject> waiting(CountDownLatch begun, CountDownLatch end, String of) {
+    return () -> {
+      begun.countDown();
+      try {
+        assertThat(end.await(10, TimeUnit.SECONDS)).isTrue();
+      } catch (InterruptedException stopped) {
+        Thread.currentThread().interrupt();
+      }
+      return line(of);
+    };
   }
 
   private static void stop(ScalingRecord record) throws Exception {
@@ -115,22 +129,10 @@ class ScalingRecordTest {
     ScalingRecord record = record(1 << 20);
     record.head("a", line("rules"));
     CountDownLatch lost = new CountDownLatch(1);
-    record.add(
-        () -> {
-          lost.countDown();
-          return line("lost");
-        });
+    record.add(waiting(lost, new CountDownLatch(0), "lost"));
     assertThat(lost.await(10, TimeUnit.SECONDS)).isTrue();
     CountDownLatch made = new CountDownLatch(1);
-    record.add(
-        () -> {
-          try {
-            assertThat(made.await(10, TimeUnit.SECONDS)).isTrue();
-          } catch (InterruptedException stopped) {
-            Thread.currentThread().interrupt();
-          }
-          return line("kept");
-        });
+    record.add(waiting(new CountDownLatch(1), made, "kept"));
     Files.createDirectory(dir.resolve("later"));
     made.countDown();
     stop(record);
@@ -143,16 +145,7 @@ class ScalingRecordTest {
     ScalingRecord record = record(1 << 20);
     CountDownLatch stuck = new CountDownLatch(1);
     CountDownLatch begun = new CountDownLatch(1);
-    record.add(
-        () -> {
-          begun.countDown();
-          try {
-            stuck.await(10, TimeUnit.SECONDS);
-          } catch (InterruptedException stopped) {
-            Thread.currentThread().interrupt();
-          }
-          return line("slow");
-        });
+    record.add(waiting(begun, stuck, "slow"));
     assertThat(begun.await(10, TimeUnit.SECONDS)).isTrue();
     for (int i = 0; i < ScalingRecord.MAX_WAITING + 4; i++) {
       record.add(() -> line("x"));

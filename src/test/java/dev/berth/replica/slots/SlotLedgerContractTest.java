@@ -88,49 +88,6 @@ class SlotLedgerContractTest {
   }
 
   @Test
-  void aReleasedLeaseFreesItsSlotOnce() {
-    SlotLedger slots = fresh(2);
-    slots.tryAcquire();
-    AttemptId attempt = attempt();
-    SlotLease lease = granted(slots.reserve(attempt, TTL));
-
-    assertThat(lease.release()).isTrue();
-
-    assertThat(lease.release()).isFalse();
-    assertThat(slots.release(attempt)).isFalse();
-    assertThat(slots.release(attempt())).as("of none").isFalse();
-    assertThat(slots.ongoing()).isEqualTo(1);
-    assertThat(lease.active()).isFalse();
-    assertThat(lease.consume()).isEqualTo(Refusal.RELEASED);
-    assertThat(lease.renew(TTL)).isFalse();
-    assertThat(slots.tryAcquire()).isTrue();
-  }
-
-  @Test
-  void aConsumedLeaseCanBeNeitherConsumedNorReleasedAgain() {
-    SlotLedger slots = fresh(2);
-    AttemptId attempt = attempt();
-    SlotLease lease = granted(slots.reserve(attempt, TTL));
-    lease.consume();
-
-    assertThat(lease.consume()).isEqualTo(Refusal.ALREADY_USED);
-    assertThat(slots.consume(lease.token(), attempt())).isEqualTo(Refusal.ALREADY_USED);
-    assertThat(lease.release()).isFalse();
-    assertThat(slots.release(attempt)).isFalse();
-    assertThat(slots.ongoing()).isEqualTo(1);
-  }
-
-  @Test
-  void anExpiredReservationFreesItsSlot() {
-    SlotLedger slots = fresh(1);
-    granted(slots.reserve(attempt(), TTL));
-    clock.advance(PAST_THE_TTL);
-    slots.sweep();
-    assertThat(slots.ongoing()).isZero();
-    assertThat(slots.tryAcquire()).isTrue();
-  }
-
-  @Test
   void aLeaseIsOverAtItsDeadlineAndNotBefore() {
     SlotLedger slots = fresh(2);
     SlotLease first = granted(slots.reserve(attempt(), TTL));
@@ -147,24 +104,6 @@ class SlotLedgerContractTest {
   }
 
   // --- attempts ---
-
-  @Test
-  void aReleaseByAttemptFreesTheSlot() {
-    SlotLedger slots = fresh(1);
-    AttemptId attempt = attempt();
-    granted(slots.reserve(attempt, TTL));
-    assertThat(slots.release(attempt)).isTrue();
-    assertThat(slots.ongoing()).isZero();
-  }
-
-  @Test
-  void aReleaseThatOvertakesItsReserveRefusesIt() {
-    SlotLedger slots = fresh(1);
-    AttemptId attempt = attempt();
-    assertThat(slots.release(attempt)).isFalse();
-    assertThat(slots.reserve(attempt, TTL)).isEqualTo(refused(Refusal.REVOKED));
-    assertThat(slots.ongoing()).isZero();
-  }
 
   @Test
   void aReleaseThatOvertakesItsRequestKeepsItFromRunning() {
@@ -265,38 +204,7 @@ class SlotLedgerContractTest {
     assertThat(slots.consume(lease.token(), attempt())).isEqualTo(Refusal.RELEASED);
   }
 
-  // --- renewing ---
-
-  @Test
-  void aRenewedLeaseOutlivesItsFirstDeadline() {
-    SlotLedger slots = fresh(1);
-    SlotLease lease = granted(slots.reserve(attempt(), TTL));
-    clock.advanceNanos(TTL / 2);
-
-    assertThat(slots.renew(lease.token(), TTL)).isNull();
-
-    clock.advanceNanos(TTL / 2);
-    slots.sweep();
-    assertThat(lease.consume()).isNull();
-  }
-
   // --- draining ---
-
-  @Test
-  void aDrainingReplicaGrantsNothingByAnyPath() {
-    SlotLedger slots = fresh(2);
-    slots.tryAcquire();
-
-    slots.drain(clock.getAsLong() + TTL);
-
-    assertThat(slots.draining()).isTrue();
-    assertThat(slots.tryAcquire()).isFalse();
-    assertThat(slots.tryAcquire(attempt())).isEqualTo(Refusal.DRAINING);
-    assertThat(slots.reserve(attempt(), TTL)).isEqualTo(refused(Refusal.DRAINING));
-    assertThat(slots.hold(TTL)).isNull();
-    assertThat(slots.completeAndHold(TTL)).isNull();
-    assertThat(slots.ongoing()).isEqualTo(1);
-  }
 
   @Test
   void aDrainingReplicaHonoursTheLeasesItGrantedAndFallsToZero() {
@@ -312,21 +220,6 @@ class SlotLedgerContractTest {
     assertThat(used.consume()).isNull();
     slots.complete();
     assertThat(slots.release(kept)).isTrue();
-    assertThat(slots.ongoing()).isZero();
-  }
-
-  @Test
-  void aRenewalWhileDrainingEndsWithTheDrain() {
-    SlotLedger slots = fresh(2);
-    SlotLease lease = granted(slots.reserve(attempt(), TTL));
-    long over = clock.getAsLong() + TTL + TTL / 2;
-
-    slots.drain(over);
-
-    assertThat(lease.renew(5 * TTL)).isTrue();
-    assertThat(lease.deadlineNanos()).isEqualTo(over);
-    clock.advanceNanos(TTL + TTL / 2);
-    assertThat(lease.renew(TTL)).isFalse();
     assertThat(slots.ongoing()).isZero();
   }
 

@@ -69,19 +69,6 @@ class SlotLedgerTest {
   }
 
   @Test
-  void limitsBelowOneAreRefused() {
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> new LedgerLimits(0, 1, 1))
-        .withMessage("maxTtlNanos: 0 (expected: >= 1)");
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> new LedgerLimits(1, 0, 1))
-        .withMessage("rememberNanos: 0 (expected: >= 1)");
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> new LedgerLimits(1, 1, 0))
-        .withMessage("rememberedMax: 0 (expected: >= 1)");
-  }
-
-  @Test
   void theWordHolds65535SlotsRunningOrReserved() {
     SlotLedger ledger = ledger(65_535, clock);
     List<SlotLease> leases = new ArrayList<>();

@@ -14,6 +14,8 @@ import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class BroadcastTest {
   private final RoutingWorld world = new RoutingWorld();
@@ -89,29 +91,24 @@ class BroadcastTest {
     assertThat(world.router.queued()).isZero();
   }
 
-  @Test
-  void aReplicaThatGoesWhileItIsWaitedForFailsAtOnce() {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aReplicaThatGoesOrDrainsWhileItIsWaitedForFailsAtOnce(boolean drains) {
     RoutingWorld.Replica full = busy("full");
     RoutingWorld.Replica free = world.published(world.local("free", 1));
     Future<List<BroadcastAnswer>> all = world.settled(world.handle().broadcast(Request.get("/")));
     free.finish();
 
-    world.withdraw(full);
+    if (drains) {
+      full.ledger.drain();
+      world.publish();
+    } else {
+      world.withdraw(full);
+    }
     world.run();
 
     assertThat(failure(all, "full")).isInstanceOf(BerthException.ReplicaUnavailable.class);
     assertThat(world.router.queued()).isZero();
-  }
-
-  @Test
-  void aReplicaThatDrainsWhileItIsWaitedForFailsAtOnce() {
-    RoutingWorld.Replica full = busy("full");
-    world.publish();
-    Future<List<BroadcastAnswer>> all = world.settled(world.handle().broadcast(Request.get("/")));
-    full.ledger.drain();
-    world.publish();
-    world.run();
-    assertThat(failure(all, "full")).isInstanceOf(BerthException.ReplicaUnavailable.class);
   }
 
   @Test

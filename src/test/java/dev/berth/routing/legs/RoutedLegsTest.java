@@ -27,6 +27,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Slots of several deployments, all or none. */
 class RoutedLegsTest {
@@ -386,31 +388,20 @@ class RoutedLegsTest {
       close(collecting);
     }
 
-    @Test
-    void whoIsCancelledAtTheGateLeavesItToTheNext() {
+    /** Also where its turn is on its way to it. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whoIsCancelledAtTheGateLeavesItToTheNext(boolean itsTurn) {
       replica(A, 2);
       Future<Selections> holds = all(A, A);
       Pending<Selections> collecting = Selections.startAll(handles(A, A));
       Pending<Selections> gated = Selections.startAll(handles(A, A));
       Future<Selections> last = all(A, A);
-      gated.cancel();
-      collecting.cancel();
+      (itsTurn ? collecting : gated).cancel();
+      (itsTurn ? gated : collecting).cancel();
       close(holds);
       close(last);
       assertFailed(gated.future(), BerthException.Cancelled.class);
-    }
-
-    @Test
-    void aGateThatIsOnItsWayToACancelledOneGoesToTheNext() {
-      replica(A, 2);
-      Future<Selections> holds = all(A, A);
-      Pending<Selections> collecting = Selections.startAll(handles(A, A));
-      Pending<Selections> next = Selections.startAll(handles(A, A));
-      Future<Selections> last = world.settled(Selections.all(handles(A, A)));
-      collecting.cancel(); // posts the turn of the next
-      next.cancel();
-      close(holds);
-      close(last);
     }
   }
 
@@ -631,15 +622,6 @@ class RoutedLegsTest {
     }
 
     @Test
-    void afterTheyCameItIsNothing() {
-      replica(A, 1);
-      Pending<Selections> choice = Selections.startAll(handles(A));
-      choice.cancel();
-      world.run();
-      close(choice.future());
-    }
-
-    @Test
     void aSlotOnItsWayIsGivenBack() {
       replica(A, 1);
       RoutingWorld.Replica b = elsewhere(B, 1);
@@ -685,26 +667,6 @@ class RoutedLegsTest {
       assertFailed(chosen, BerthException.Cancelled.class);
       assertThat(parent.children()).isZero();
       busy.close();
-    }
-
-    @Test
-    void aParentThatIsCancelledAlreadyReservesNothing() {
-      replica(A, 1);
-      FakeParent parent = new FakeParent();
-      parent.cancel();
-      Future<Selections> chosen = world.settled(Selections.all(handle(A).within(parent)));
-      assertFailed(chosen, BerthException.Cancelled.class);
-      assertThat(replicas.get(0).ledger.view("r", 0).granted()).isZero();
-    }
-
-    @Test
-    void aParentForgetsWhatIsOver() {
-      replica(A, 1);
-      FakeParent parent = new FakeParent();
-      Future<Selections> chosen = world.settled(Selections.all(handle(A).within(parent)));
-      assertThat(parent.children()).as("the selection").isOne();
-      close(chosen);
-      assertThat(parent.children()).isZero();
     }
   }
 

@@ -3,6 +3,7 @@ package dev.berth.routing.ranking;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.fakes.FakeCandidates;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
@@ -12,59 +13,43 @@ class PowerOfTwoRankerTest {
   private final SplittableRandom random = new SplittableRandom(3);
   private final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
 
-  private record Replicas(int[] loads, int max, int[] loop, int[] node, int[] zone)
-      implements ReplicaRanker.Candidates {
-    @Override
-    public int size() {
-      return loads.length;
-    }
-
-    @Override
-    public int ongoing(int index) {
-      return loads[index];
-    }
-
-    @Override
-    public int maxOngoing(int index) {
-      return max;
-    }
-
-    @Override
-    public int[] within(ReplicaRanker.Tier tier) {
-      return switch (tier) {
-        case SAME_LOOP -> loop;
-        case SAME_NODE -> node;
-        case SAME_ZONE -> zone;
-        case ANY -> IntStream.range(0, loads.length).toArray();
-      };
-    }
-  }
-
   private static int[] of(int... indices) {
     return indices;
   }
 
-  private int first(Replicas replicas) {
+  private static FakeCandidates replicas(int[] loads, int max, int[] loop, int[] node, int[] zone) {
+    FakeCandidates made = FakeCandidates.of(max, loads);
+    made.loop = loop;
+    made.node = node;
+    made.zone = zone;
+    return made;
+  }
+
+  private int first(FakeCandidates replicas) {
+    return first(new PowerOfTwoRanker(), replicas);
+  }
+
+  private int first(ReplicaRanker ranker, FakeCandidates replicas) {
     ranking.clear();
-    new PowerOfTwoRanker().rank(replicas, random, ranking);
+    ranker.rank(replicas, () -> ReplicaRanker.Asker.NO_KEY, random, ranking);
     return ranking.size() == 0 ? -1 : ranking.get(0);
   }
 
   @Test
   void ofNoReplicaNoneIsRanked() {
-    assertThat(first(new Replicas(of(), 5, of(), of(), of()))).isEqualTo(-1);
+    assertThat(first(replicas(of(), 5, of(), of(), of()))).isEqualTo(-1);
   }
 
   @Test
   void theOnlyReplicaIsRanked() {
-    assertThat(first(new Replicas(of(9), 10, of(), of(), of()))).isZero();
+    assertThat(first(replicas(of(9), 10, of(), of(), of()))).isZero();
   }
 
   @Test
   void ofTwoTheLessBusyIsFirstAndAFullOneLast() {
     for (int i = 0; i < 50; i++) {
-      assertThat(first(new Replicas(of(3, 2), 10, of(), of(), of()))).isOne();
-      assertThat(first(new Replicas(of(5, 4), 5, of(), of(), of()))).isOne();
+      assertThat(first(replicas(of(3, 2), 10, of(), of(), of()))).isOne();
+      assertThat(first(replicas(of(5, 4), 5, of(), of(), of()))).isOne();
     }
   }
 
@@ -72,7 +57,7 @@ class PowerOfTwoRankerTest {
   void eachPairIsEquallyLikely() {
     int[] wins = new int[4];
     for (int i = 0; i < 60_000; i++) {
-      wins[first(new Replicas(of(0, 1, 2, 3), 10, of(), of(), of()))]++;
+      wins[first(replicas(of(0, 1, 2, 3), 10, of(), of(), of()))]++;
     }
     // Of 6 pairs the idlest is in 3, the next wins 2, the next 1, the busiest none.
     assertThat(wins[0]).isBetween(29_000, 31_000);
@@ -84,9 +69,8 @@ class PowerOfTwoRankerTest {
   @Test
   void theCallersLoopIsFirstWhenNoBusierAndElseNot() {
     for (int i = 0; i < 50; i++) {
-      assertThat(first(new Replicas(of(2, 2, 2), 9, of(1), of(0, 1, 2), of(0, 1, 2)))).isOne();
-      assertThat(first(new Replicas(of(1, 2, 1), 9, of(1), of(0, 1, 2), of(0, 1, 2))))
-          .isNotEqualTo(1);
+      assertThat(first(replicas(of(2, 2, 2), 9, of(1), of(0, 1, 2), of(0, 1, 2)))).isOne();
+      assertThat(first(replicas(of(1, 2, 1), 9, of(1), of(0, 1, 2), of(0, 1, 2)))).isNotEqualTo(1);
     }
   }
 
@@ -94,7 +78,7 @@ class PowerOfTwoRankerTest {
   void ofSeveralOfTheCallersLoopOneIsDrawn() {
     int[] firsts = new int[3];
     for (int i = 0; i < 300; i++) {
-      firsts[first(new Replicas(of(2, 2, 2), 9, of(1, 2), of(0, 1, 2), of(0, 1, 2)))]++;
+      firsts[first(replicas(of(2, 2, 2), 9, of(1, 2), of(0, 1, 2), of(0, 1, 2)))]++;
     }
     assertThat(firsts).satisfies(each -> assertThat(each[1]).isBetween(100, 200));
     assertThat(firsts[0]).isZero();
@@ -102,11 +86,31 @@ class PowerOfTwoRankerTest {
 
   @Test
   void nearerTiersComeFirst() {
-    Replicas replicas = new Replicas(of(8, 8, 4, 4, 0, 0), 10, of(), of(0, 1), of(0, 1, 2, 3));
+    FakeCandidates replicas = replicas(of(8, 8, 4, 4, 0, 0), 10, of(), of(0, 1), of(0, 1, 2, 3));
     for (int i = 0; i < 50; i++) {
       assertThat(first(replicas)).isIn(0, 1);
-      first(new Replicas(of(8, 8, 0, 0, 0, 0), 10, of(), of(1), of(0, 1)));
+      first(replicas(of(8, 8, 0, 0, 0, 0), 10, of(), of(1), of(0, 1)));
       assertThat(List.of(ranking.get(0), ranking.get(1))).containsExactly(1, 0);
+    }
+  }
+
+  @Test
+  void aTierThatIsOffComesBeforeNoOther() {
+    FakeCandidates replicas = replicas(of(8, 7, 1, 9), 10, of(0), of(0, 1), of(0, 1, 2));
+    for (int i = 0; i < 50; i++) {
+      assertThat(first(new PowerOfTwoRanker(new Tiers(false, false, true)), replicas))
+          .as("the zone alone")
+          .isIn(1, 2);
+      assertThat(first(new PowerOfTwoRanker(new Tiers(false, true, false)), replicas))
+          .as("the instance alone")
+          .isOne();
+      assertThat(first(new PowerOfTwoRanker(new Tiers(true, false, false)), replicas))
+          .as("the loop's own, when it is no busier")
+          .isLessThan(3);
+    }
+    replicas.loads[0] = 0;
+    for (int i = 0; i < 50; i++) {
+      assertThat(first(new PowerOfTwoRanker(new Tiers(true, false, false)), replicas)).isZero();
     }
   }
 

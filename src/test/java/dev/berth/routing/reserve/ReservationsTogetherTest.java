@@ -123,11 +123,6 @@ class ReservationsTogetherTest {
   }
 
   @Test
-  void moreThanThereAreSlotsIsRefusedAtOnce() {
-    assertRefused(ask(30, CALLER, B, B), Problem.FULL, "at most the 1 that it has");
-  }
-
-  @Test
   void eachLegCountsForItsCaller() {
     Future<List<Reservation>> held = ask(0, CALLER, A, A, B);
     assertRefused(ask(0, CALLER, A, B, A), Problem.CALLER_LIMIT, "max_held_per_caller: 5");
@@ -145,15 +140,6 @@ class ReservationsTogetherTest {
     assertRefused(waiting, Problem.FULL, "wait_timeout_s");
     assertThat(a.ledger.ongoing()).isZero();
     release(busy);
-  }
-
-  @Test
-  void whoWaitsIsServedWhenTheLastSlotComesFree() {
-    Future<List<Reservation>> busy = ask(0, CALLER, B);
-    Future<List<Reservation>> waiting = ask(2, CALLER, A, B);
-    release(busy);
-    assertThat(waiting.succeeded()).isTrue();
-    release(waiting);
   }
 
   @Test
@@ -188,16 +174,5 @@ class ReservationsTogetherTest {
     assertRefused(ask(1, keyed, A, B), Problem.KEY_REUSED, "key");
     release(first);
     assertRefused(ask(0, keyed, A, B), Problem.RELEASED, "");
-  }
-
-  @Test
-  void theyAreGivenUpWhenTheirLoopDoesNotAnswer() {
-    Future<List<Reservation>> busy = ask(0, CALLER, B);
-    Asked<List<Reservation>> waiting = world.settled(start(1, CALLER, A, B));
-    world.clock.advanceNanos(4 * SECOND); // and no tick
-    table.sweep();
-    assertRefused(waiting.answer(), Problem.FULL, "in time");
-    world.run();
-    release(busy);
   }
 }

@@ -51,8 +51,7 @@ class WaiterQueueLincheckTest {
   void noWakeUpIsLostWhereACompletionMeetsAnArrivalOrACancel() {
     encounters(400)
         .addCustomScenario(scenario("ask 0", "goOn 0", "ask 1"))
-        .addCustomScenario(scenario("ask 0, ask 1", "goOn 0", "cancel 1", "ask 2"))
-        .addCustomScenario(scenario("ask 0, ask 1", "goOn 0", "expire 1"))
+        .addCustomScenario(scenario("ask 0, ask 1", "goOn 0", "leave 1", "ask 2"))
         .check(QueueOperations.class);
   }
 
@@ -63,7 +62,7 @@ class WaiterQueueLincheckTest {
   void whatARoundFoundIsNotTakenForTrueWhenASecondSlotIsFreed() {
     encounters(150)
         .addCustomScenario(scenario("ask 0, ask 1, ask 2", "goOn 0", "goOn 1", "ask 3"))
-        .addCustomScenario(scenario("ask 0, ask 1, ask 2", "goOn 0", "cancel 2", "ask 3"))
+        .addCustomScenario(scenario("ask 0, ask 1, ask 2", "goOn 0", "leave 2", "ask 3"))
         .check(TwoSlots.class);
   }
 
@@ -76,9 +75,9 @@ class WaiterQueueLincheckTest {
         .check(QueueOperations.class);
   }
 
-  /** The atom of it all: whoever leaves WAITING wins, and no one else. */
+  /** The atom of it all: of a grant, a cancel and an expiry one ends the wait, and no other. */
   @Test
-  void ofGrantCancelAndExpiryExactlyOneEndsAWait() {
+  void whoeverIsFirstEndsAWait() {
     Interleavings.options()
         .threads(3)
         .actorsPerThread(1)
@@ -163,14 +162,22 @@ class WaiterQueueLincheckTest {
       }
     }
 
+    /** Its caller cancels, or its deadline passes. */
     @Operation
-    public void cancel(@Param(name = "thread") int thread) {
-      changeMind(askers[thread], true);
-    }
-
-    @Operation
-    public void expire(@Param(name = "thread") int thread) {
-      changeMind(askers[thread], false);
+    public void leave(@Param(name = "thread") int thread) {
+      Asker asker = askers[thread];
+      Waiter waiter = asker.waiter;
+      if (waiter == null) {
+        return;
+      }
+      if (queue.leave(waiter)) {
+        asker.waiter = null;
+      } else if (asker.grant != null) { // granted before: it goes back, as to one that is gone
+        Grant grant = asker.grant;
+        asker.grant = null;
+        asker.waiter = null;
+        grant.giveBack();
+      }
     }
 
     /** As the routers do, but for the set of replicas. Only where a scenario names it. */
@@ -185,21 +192,6 @@ class WaiterQueueLincheckTest {
     private void told(boolean isBlocked) {
       if (blocked.set(1, isBlocked)) {
         queue.pump();
-      }
-    }
-
-    private void changeMind(Asker asker, boolean cancel) {
-      Waiter waiter = asker.waiter;
-      if (waiter == null) {
-        return;
-      }
-      if (cancel ? queue.cancel(waiter) : queue.expire(waiter)) {
-        asker.waiter = null;
-      } else if (asker.grant != null) { // granted before: it goes back, as to one that is gone
-        Grant grant = asker.grant;
-        asker.grant = null;
-        asker.waiter = null;
-        grant.giveBack();
       }
     }
 
@@ -284,9 +276,7 @@ class WaiterQueueLincheckTest {
 
     public void goOn(int thread) {}
 
-    public void cancel(int thread) {}
-
-    public void expire(int thread) {}
+    public void leave(int thread) {}
 
     public void block(int thread) {}
 
@@ -297,19 +287,9 @@ class WaiterQueueLincheckTest {
   public static class WaiterOperations {
     private final Waiter waiter = new Waiter(new Asker(0, new BlockedLoops(1)), 1);
 
-    @Operation(runOnce = true)
-    public boolean grant() {
-      return waiter.grant();
-    }
-
-    @Operation(runOnce = true)
-    public boolean cancel() {
-      return waiter.cancel();
-    }
-
-    @Operation(runOnce = true)
-    public boolean expire() {
-      return waiter.expire();
+    @Operation
+    public boolean end() {
+      return waiter.end();
     }
   }
 
@@ -317,22 +297,10 @@ class WaiterQueueLincheckTest {
   public static class WaiterModel {
     private boolean ended;
 
-    private boolean end() {
+    public boolean end() {
       boolean first = !ended;
       ended = true;
       return first;
-    }
-
-    public boolean grant() {
-      return end();
-    }
-
-    public boolean cancel() {
-      return end();
-    }
-
-    public boolean expire() {
-      return end();
     }
   }
 }

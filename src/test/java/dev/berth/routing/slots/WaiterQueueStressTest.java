@@ -84,8 +84,7 @@ class WaiterQueueStressTest {
     void step() {
       switch (random.nextInt(8)) {
         case 0, 1, 2 -> ask();
-        case 3 -> end(true);
-        case 4 -> end(false);
+        case 3, 4 -> end();
         default -> goOn();
       }
     }
@@ -106,10 +105,10 @@ class WaiterQueueStressTest {
       queue.arrange();
     }
 
-    private void end(boolean cancel) {
+    private void end() {
       if (!places.isEmpty()) {
         Waiter any = places.get(random.nextInt(places.size())).waiter;
-        ended += (cancel ? queue.cancel(any) : queue.expire(any)) ? 1 : 0;
+        ended += queue.leave(any) ? 1 : 0;
       }
     }
 
@@ -220,7 +219,7 @@ class WaiterQueueStressTest {
   private void drain(Worker[] workers) {
     for (Worker worker : workers) {
       for (Place place : worker.places) {
-        worker.ended += queue.cancel(place.waiter) ? 1 : 0;
+        worker.ended += queue.leave(place.waiter) ? 1 : 0;
       }
     }
     for (Worker worker : workers) {

@@ -1,0 +1,155 @@
+package dev.berth.admin;
+
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.protocol.port.ControllerCommands;
+import dev.berth.protocol.port.TrafficView;
+import io.vertx.core.Future;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How routes are split.
+ *
+ * <pre>
+ *   GET /api/v1/traffic[?route=/p]                                 200, {"routes"}
+ *   GET /api/v1/traffic/explain?route=/p[&amp;method=M][&amp;path=P]
+ *       [&amp;header=N: V]…[&amp;cookie=N=V]…[&amp;query=N=V]…     200, {"application", "deployment", "why"}
+ *   PUT /api/v1/traffic?route=/p   {"weights": {"a": 90, "b": 10}}  200, {"revision"}
+ * </pre>
+ */
+final class TrafficRoutes implements AdminRoutes {
+  private static final String PATH = "/api/v1/traffic";
+  private static final String ROUTE = "route";
+  private static final String WEIGHTS = "weights";
+  private static final String EXPECTED = " (expected: {\"weights\": {\"DEPLOYMENT\": number, …}})";
+  private static final int MOST_BYTES = 16 << 10;
+
+  private final TrafficView view;
+  private final ControllerCommands commands;
+  private final Bodies bodies;
+
+  TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodies) {
+    this.view = view;
+    this.commands = commands;
+    this.bodies = bodies;
+  }
+
+  @Override
+  public void mount(Router router) {
+    router.get(PATH).handler(this::routes);
+    router.get(PATH + "/explain").handler(this::explain);
+    router.put(PATH).handler(this::split);
+  }
+
+  private void routes(RoutingContext context) {
+    List<String> asked = QueryParameters.of(context, true, ROUTE).all(ROUTE);
+    JsonArray all = view.routes(asked.isEmpty() ? null : asked.get(0));
+    if (!asked.isEmpty() && all.isEmpty()) {
+      throw unknown(asked.get(0));
+    }
+    Answers.json(context, 200, new JsonObject().put("routes", all));
+  }
+
+  private static CommandRefused unknown(@Nullable Object route) {
+    return new CommandRefused(Kind.NOT_FOUND, "route: " + route + " (expected: a known one)");
+  }
+
+  private void explain(RoutingContext context) {
+    QueryParameters given =
+        QueryParameters.of(context, true, ROUTE, "method", "path", "header", "cookie", "query");
+    String route = one(given, ROUTE);
+    Map<String, String> parts = new HashMap<>();
+    for (String part : List.of("method", "path", "header", "cookie", "query")) {
+      given.all(part).forEach(value -> put(parts, part, value.strip()));
+    }
+    JsonObject why = view.explain(route, parts);
+    if (why == null) {
+      throw new CommandRefused(
+          Kind.NOT_FOUND, "route: " + route + " (expected: one with several deployments)");
+    }
+    Answers.json(context, 200, why);
+  }
+
+  private static void put(Map<String, String> into, String part, String value) {
+    boolean header = part.equals("header");
+    if (part.equals("method") || part.equals("path")) {
+      into.put(part, value);
+      return;
+    }
+    String[] pair = value.split(header ? ":" : "=", 2);
+    if (pair.length < 2 || pair[0].isEmpty()) {
+      String expected = header ? "NAME: VALUE" : "NAME=VALUE";
+      throw new CommandRefused(Kind.INVALID, part + ": " + value + " (expected: " + expected + ")");
+    }
+    String name = header ? pair[0].toLowerCase(Locale.ROOT) : pair[0];
+    into.put(part + " " + name, pair[1].strip());
+  }
+
+  private static String one(QueryParameters given, String name) {
+    List<String> all = given.all(name);
+    if (all.size() != 1) {
+      throw new CommandRefused(Kind.INVALID, name + ": " + all + " (expected: one)");
+    }
+    return all.get(0);
+  }
+
+  private void split(RoutingContext context) {
+    String route = one(QueryParameters.of(context, true, ROUTE), ROUTE);
+    ControllerCommands once = Answers.once(commands, context);
+    bodies
+        .read(context)
+        .compose(
+            body -> {
+              body.release(); // numbers are left of it
+              return split(once, route, weights(body));
+            })
+        .onComplete(
+            revision -> {
+              Answers.accepted(context, "traffic", ROUTE, route);
+              Answers.json(context, 200, new JsonObject().put("revision", revision));
+            },
+            context::fail);
+  }
+
+  private Future<Long> split(ControllerCommands once, String route, Map<String, Double> weights) {
+    JsonArray known = view.routes(route);
+    if (known.isEmpty()) {
+      throw unknown(route);
+    }
+    String application = known.getJsonObject(0).getString("application");
+    return application.isEmpty()
+        ? once.splitEndpoint(route, weights)
+        : once.split(application, weights);
+  }
+
+  private static Map<String, Double> weights(Bodies.Body body) {
+    if (body.bytes().length() > MOST_BYTES) {
+      throw invalid(body.bytes().length() + " bytes");
+    }
+    try {
+      Map<String, Double> weights = new LinkedHashMap<>();
+      JsonObject given = new JsonObject(body.text()).getJsonObject(WEIGHTS);
+      given.fieldNames().forEach(name -> weights.put(name, given.getDouble(name)));
+      if (weights.isEmpty() || weights.containsValue(null)) {
+        throw invalid(given.encode());
+      }
+      return weights;
+    } catch (DecodeException | ClassCastException | NullPointerException none) {
+      throw invalid("not understood");
+    }
+  }
+
+  private static CommandRefused invalid(String what) {
+    return new CommandRefused(Kind.INVALID, WEIGHTS + ": " + what + EXPECTED);
+  }
+}

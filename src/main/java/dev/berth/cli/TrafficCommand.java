@@ -1,0 +1,160 @@
+package dev.berth.cli;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.PrintWriter;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code berth traffic}: how routes are split among deployments, and how they are to be. */
+@Command(
+    name = "traffic",
+    header = "Shows and sets how the requests of a route are split among deployments.",
+    description = {
+      "With weights, those replace the route's berth.traffic, at once and without a restart: of an"
+          + " application as a revision of its own, which berth rollback takes back. Requests that"
+          + " wait stay where they are. Deployments of an endpoint are named APP#DEPLOYMENT."
+    },
+    exitCodeList = {"0:shown, or accepted", "1:there is no such route"},
+    footer = {
+      "  berth traffic",
+      "  berth traffic /digits",
+      "  berth traffic /digits v1=90 v2=10",
+      "  berth traffic /digits --explain 'header=x-canary: 1' --explain method=PUT"
+    })
+final class TrafficCommand extends AdminCommand {
+  @Parameters(index = "0", arity = "0..1", paramLabel = "ROUTE", description = "A route's prefix.")
+  private @Nullable String route;
+
+  @Parameters(
+      index = "1..*",
+      paramLabel = "DEPLOYMENT=WEIGHT",
+      description = "The new split, whole.")
+  private Map<String, Double> weights = new LinkedHashMap<>();
+
+  @Option(
+      names = "--explain",
+      paramLabel = "PART",
+      description = {
+        "Say where a request would go, and why: header=NAME: VALUE, cookie=NAME=VALUE,"
+            + " query=NAME=VALUE, method=M or path=P; again for more."
+      })
+  private List<String> explain = List.of();
+
+  @Option(names = "--json", description = "Print JSON.")
+  private boolean json;
+
+  @Override
+  void run(PrintWriter out) throws InterruptedException {
+    if (route == null && !explain.isEmpty()) {
+      throw wrong("--explain: no ROUTE (expected: one before it)");
+    }
+    if (!weights.isEmpty() && !explain.isEmpty()) {
+      throw wrong("--explain: beside " + weights + " (expected: one of them)");
+    }
+    String query = route == null ? "" : "?route=" + AdminServer.encoded(route);
+    if (!explain.isEmpty()) {
+      explain(query, out);
+    } else if (weights.isEmpty()) {
+      show(query, out);
+    } else {
+      split(query, out);
+    }
+  }
+
+  private void explain(String query, PrintWriter out) throws InterruptedException {
+    StringBuilder asked = new StringBuilder(query);
+    for (String part : explain) {
+      String[] said = part.split("=", 2);
+      if (said.length < 2 || said[0].isEmpty()) {
+        throw wrong("--explain: " + part + " (expected: header=NAME: VALUE, cookie=NAME=VALUE, …)");
+      }
+      asked.append(AdminServer.parameters(AdminServer.encoded(said[0]), List.of(said[1])));
+    }
+    JsonObject answer =
+        server.required(server.get("/api/v1/traffic/explain" + asked), "why", String.class);
+    out.println(json ? AdminServer.printable(answer.encodePrettily()) : answer.getString("why"));
+  }
+
+  private void split(String query, PrintWriter out) throws InterruptedException {
+    JsonObject wanted = new JsonObject().put("weights", new JsonObject(Map.copyOf(weights)));
+    AdminServer.Answer response = server.send("PUT", "/api/v1/traffic" + query, wanted.encode());
+    JsonObject answer = server.required(response, "revision", Number.class);
+    out.println(
+        json
+            ? AdminServer.printable(answer.encodePrettily())
+            : "%s: %s, revision %s".formatted(route, weights, answer.getValue("revision")));
+  }
+
+  private void show(String query, PrintWriter out) throws InterruptedException {
+    JsonObject answer =
+        server.required(server.get("/api/v1/traffic" + query), "routes", JsonArray.class);
+    if (json) {
+      out.println(AdminServer.printable(answer.encodePrettily()));
+      return;
+    }
+    Table table =
+        new Table("route", "deployment", "share", "requests", "errors", "p50 ms", "p99 ms", "");
+    for (JsonObject each : ServeStatus.list(answer, "routes")) {
+      rows(each, table);
+    }
+    table.print(out);
+  }
+
+  private static void rows(JsonObject of, Table table) {
+    List<JsonObject> sides = ServeStatus.list(of, "traffic");
+    double all = sides.stream().mapToDouble(side -> side.getDouble("weight", 1.0)).sum();
+    String prefix = of.getString("route");
+    if (sides.isEmpty()) {
+      table.row(prefix, "", "", "", "", "", "", "leads nowhere yet: requests wait");
+    }
+    for (JsonObject match : ServeStatus.list(of, "match")) {
+      table.row(prefix, name(match), "", "", "", "", "", "match: " + part(match));
+    }
+    for (JsonObject side : sides) {
+      double share = 100 * side.getDouble("weight", 1.0) / all;
+      table.row(
+          prefix,
+          name(side),
+          "%.1f %%".formatted(share),
+          side.getValue("requests", ""),
+          side.getValue("errors", ""),
+          side.getValue("p50_ms", ""),
+          side.getValue("p99_ms", ""),
+          "");
+    }
+    for (JsonObject shadow : ServeStatus.list(of, "shadow")) {
+      table.row(
+          prefix,
+          name(shadow),
+          "%.1f %%".formatted(100 * shadow.getDouble("fraction")),
+          shadow.getValue("copied"),
+          shadow.getValue("failed"),
+          "",
+          "",
+          "shadow: %s skipped, status %s alike, %s not"
+              .formatted(
+                  shadow.getLong("skipped_busy") + shadow.getLong("skipped_body"),
+                  shadow.getValue("status_same"),
+                  shadow.getValue("status_other")));
+    }
+  }
+
+  private static String name(JsonObject of) {
+    return of.getString("application") + "#" + of.getString("deployment");
+  }
+
+  private static String part(JsonObject match) {
+    for (String part : List.of("header", "cookie", "query", "method")) {
+      if (match.containsKey(part)) {
+        return (part + " " + match.getString(part)).strip() + " " + match.getString("is");
+      }
+    }
+    return "";
+  }
+}

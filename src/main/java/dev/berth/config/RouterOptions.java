@@ -1,0 +1,201 @@
+package dev.berth.config;
+
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.Schema;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Type;
+import dev.berth.config.keys.Types;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code request_router_config}: in which order the replicas of a deployment are tried.
+ *
+ * <p>Source: Ray Serve's RequestRouterConfig, and the arguments of its routers.
+ */
+public final class RouterOptions {
+
+  /** What the rankers take. */
+  private static final class Arguments {
+    /** An argument that names the ranker, since Ray's command line imports what the key names. */
+    static final String NAMED = "berth.router";
+
+    static final Section NONE = Section.of(Key.optional(NAMED, Types.ANY));
+    static final Section TIERS =
+        NONE.and(
+            Section.of(
+                Key.optional("prefer_local_loop", Types.BOOL),
+                Key.optional("prefer_local_node", Types.BOOL),
+                Key.optional("prefer_local_zone", Types.BOOL)));
+    static final Type<Integer> VIRTUAL_NODES = Types.integer(1, 1_000, "");
+    static final Type<Integer> FALLBACKS = Types.integer(0, 7, "");
+  }
+
+  /** The rankers there are; a file calls them by their names in small letters. */
+  public enum Ranker {
+    POWER_OF_TWO("PowerOfTwoChoicesRequestRouter", Arguments.TIERS),
+    LEAST_REQUESTS(
+        "CapacityQueueRouter",
+        Arguments.TIERS,
+        Key.optional("choices", Types.integer(2, 1_024, "")),
+        Key.optional("max_fault_retries", Types.integer(0, 1_000_000, "")),
+        Key.optional("capacity_queue_actor_name", Types.ANY)),
+    ROUND_ROBIN("RoundRobinRouter", Arguments.NONE),
+    CONSISTENT_HASH(
+        "ConsistentHashRouter",
+        Arguments.NONE,
+        Key.optional("virtual_nodes", Arguments.VIRTUAL_NODES),
+        Key.optional("num_virtual_nodes", Arguments.VIRTUAL_NODES), // as Ray Serve has called it
+        Key.optional("fallback_replicas", Arguments.FALLBACKS),
+        Key.optional("num_fallback_replicas", Arguments.FALLBACKS), // likewise
+        Key.optional("load_factor", Types.number(1, 100)),
+        Key.optional("affinity_rate_window_size", Types.integer(1, 1_000_000, ""))),
+    LEAST_LATENCY(
+        "",
+        Arguments.TIERS,
+        Key.optional("decay_s", Types.number(0.001, 3_600)),
+        Key.optional("default_rtt_s", Types.number(0.000_001, 60)));
+
+    private final String ofRay;
+    private final Section arguments;
+
+    Ranker(String ofRay, Section some, Key<?>... more) {
+      this.ofRay = ofRay;
+      this.arguments = some.and(Section.of(more));
+    }
+
+    /** As a file calls it. */
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /**
+   * Which ranker is wanted.
+   *
+   * @param className of one of the user's own, which then has the arguments; null for {@code
+   *     ranker}
+   */
+  public record Choice(
+      Ranker ranker, @Nullable String className, Map<String, @Nullable Object> arguments) {
+    /** Of a deployment of which nothing is said. */
+    public static final Choice USUAL = new Choice(Ranker.POWER_OF_TWO, null, Map.of());
+
+    public double number(String argument, double fallback) {
+      Object given = arguments.getOrDefault(argument, arguments.get("num_" + argument));
+      return given instanceof Number number ? number.doubleValue() : fallback;
+    }
+
+    /** True unless it is said to be false. */
+    public boolean isOn(String argument) {
+      return !Boolean.FALSE.equals(arguments.get(argument));
+    }
+  }
+
+  private static final Pattern RAYS = Pattern.compile("ray\\.serve\\.[\\w.]+[.:](\\w+)");
+
+  private static final String EXPECTED =
+      "power_of_two, least_requests, round_robin, consistent_hash, least_latency, the path of Ray"
+          + " Serve's router of that kind, or a Java class, as in com.acme.Nearest";
+
+  /** For a schema: what {@link #chosen} knows. */
+  private static final String PATTERN =
+      "^("
+          + Stream.of(Ranker.values()).map(Ranker::toString).collect(Collectors.joining("|"))
+          + "|ray\\.serve\\.[\\w.]+[.:]("
+          + Stream.of(Ranker.values())
+              .map(each -> each.ofRay)
+              .filter(each -> !each.isEmpty())
+              .collect(Collectors.joining("|"))
+          + "))$|^(?!ray\\.)(?=.*[.:])"
+          + ImportPath.PATTERN.substring(1);
+
+  private static final Keys KEYS = new Keys(Reach.ROUTER);
+
+  public static final Key<String> REQUEST_ROUTER_CLASS =
+      KEYS.key(
+              "request_router_class",
+              Types.parsed(
+                  EXPECTED,
+                  text -> chosen(text, Map.of()) == null ? null : text,
+                  Schema.text(PATTERN)),
+              "power_of_two")
+          .orNull()
+          .means(
+              "What orders the replicas for a request: power_of_two, least_requests, round_robin,"
+                  + " consistent_hash, least_latency, or a class of the application's code that"
+                  + " implements ReplicaRanker. Ray Serve's paths of its routers are these, too.");
+  public static final Key<Map<String, @Nullable Object>> REQUEST_ROUTER_KWARGS =
+      KEYS.key("request_router_kwargs", Types.FREE_MAP, Map.of())
+          .orNull()
+          .means(
+              "Arguments of it; a class of one's own is handed them when it is made. berth.router"
+                  + " among them names the class in place of the key above, for Ray's command line.");
+
+  private static final String EXACT = "slots are counted, and a freed one is handed on: none polls";
+  private static final String NO_STATISTICS = "handlers give no statistics for routing";
+
+  static final Section SECTION =
+      KEYS.section()
+          .and(
+              Section.of(
+                  Key.noEffect("request_routing_stats_period_s", Types.SECONDS, NO_STATISTICS),
+                  Key.noEffect("request_routing_stats_timeout_s", Types.SECONDS, NO_STATISTICS),
+                  Key.noEffect("initial_backoff_s", Types.SECONDS_OR_ZERO, EXACT),
+                  Key.noEffect("backoff_multiplier", Types.NUMBER_FROM_ZERO, EXACT),
+                  Key.noEffect("max_backoff_s", Types.SECONDS_OR_ZERO, EXACT)))
+          .check(RouterOptions::check);
+
+  private RouterOptions() {}
+
+  /** What a deployment wants of its ranker; null is nothing. */
+  public static Choice choice(@Nullable Settings config) {
+    if (config == null) {
+      return Choice.USUAL;
+    }
+    Map<String, @Nullable Object> said = config.get(REQUEST_ROUTER_KWARGS);
+    Map<String, @Nullable Object> arguments = new LinkedHashMap<>(said);
+    Object named = arguments.remove(Arguments.NAMED);
+    Choice choice =
+        chosen(named == null ? config.get(REQUEST_ROUTER_CLASS) : named.toString(), arguments);
+    return choice == null ? Choice.USUAL : choice; // it was checked
+  }
+
+  /** What a text names; null when it is nothing. */
+  private static @Nullable Choice chosen(String text, Map<String, @Nullable Object> arguments) {
+    Matcher rays = RAYS.matcher(text);
+    boolean ofRay = rays.matches();
+    for (Ranker each : Ranker.values()) {
+      if (ofRay ? each.ofRay.equals(rays.group(1)) : each.toString().equals(text)) {
+        return new Choice(each, null, arguments);
+      }
+    }
+    boolean isClass = !text.startsWith("ray.") && text.matches(".*[.:].*");
+    return isClass && ImportPath.parse(text) != null
+        ? new Choice(Ranker.POWER_OF_TWO, text.replace(':', '.'), arguments)
+        : null;
+  }
+
+  private static void check(Settings values) {
+    Map<String, @Nullable Object> arguments = values.find(REQUEST_ROUTER_KWARGS);
+    String text = values.find(REQUEST_ROUTER_CLASS);
+    Object named = arguments == null ? null : arguments.get(Arguments.NAMED);
+    Choice choice = chosen(named == null ? String.valueOf(text) : named.toString(), Map.of());
+    if (choice == null && named != null) {
+      values.problem(REQUEST_ROUTER_KWARGS, Arguments.NAMED + ": " + named, EXPECTED);
+    }
+    if (choice != null && choice.className == null && arguments != null && !arguments.isEmpty()) {
+      values.marks().check(REQUEST_ROUTER_KWARGS, choice.ranker.arguments);
+    }
+  }
+}

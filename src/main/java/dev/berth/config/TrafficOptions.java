@@ -1,0 +1,343 @@
+package dev.berth.config;
+
+import com.google.re2j.Pattern;
+import com.google.re2j.PatternSyntaxException;
+import dev.berth.api.DeploymentId;
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.Schema;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Type;
+import dev.berth.config.keys.Types;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which deployments answer on a route: {@code traffic}, {@code match}, {@code shadow} and {@code
+ * shard_key}, in {@code berth} of an application for its own route, and in each of the instance's
+ * {@code berth.endpoints} for a route over several applications.
+ *
+ * <p>Source: the traffic policies of Ray Serve's first router (seed 002); Envoy's weighted clusters
+ * and request mirroring.
+ */
+public final class TrafficOptions {
+  /** Most deployments of one route, shadows included. */
+  public static final int MAX_SIDES = 16;
+
+  /** Most matches of one route. */
+  public static final int MAX_MATCHES = 64;
+
+  private static final String TOKEN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
+  private static final Type<String> NAME =
+      text(
+          "the name of a header, of a cookie or of a method",
+          given -> given.matches(TOKEN),
+          Schema.text(TOKEN));
+  private static final Type<String> EXPRESSION =
+      text(
+          "a regular expression of RE2, without back references or look-around",
+          TrafficOptions::isExpression,
+          Types.TEXT.schema());
+
+  private static Type<String> text(
+      String expected, Predicate<String> fine, Map<String, Object> schema) {
+    return new Type.Only<>(Types.TEXT, fine, expected, "which is none", schema);
+  }
+
+  private static boolean isExpression(String text) {
+    try {
+      return Pattern.compile(text) != null;
+    } catch (PatternSyntaxException wrong) {
+      return false;
+    }
+  }
+
+  // --- a deployment that is named ---
+
+  private static final Keys TO = new Keys(Reach.ROUTER);
+
+  public static final Key<String> APPLICATION =
+      TO.optional("application", Types.NAME)
+          .means("Whose deployment it is; the application itself unless in berth.endpoints.");
+  public static final Key<String> DEPLOYMENT =
+      TO.required("deployment", Types.NAME).means("A deployment of the application.");
+
+  // --- traffic ---
+
+  private static final Keys SIDE = new Keys(Reach.ROUTER);
+
+  public static final Key<Double> WEIGHT =
+      SIDE.required("weight", Types.number(0, 1_000_000))
+          .means("Its share, beside the weights of the others; 0 is none.");
+
+  private static final Section SIDE_SECTION = SIDE.section().and(TO.section());
+
+  // --- a part of a request ---
+
+  private static final Keys PART = new Keys(Reach.ROUTER);
+
+  public static final Key<String> HEADER =
+      PART.optional("header", NAME).means("A header that is looked at.");
+  public static final Key<String> COOKIE =
+      PART.optional("cookie", NAME).means("A cookie that is looked at.");
+  public static final Key<String> QUERY =
+      PART.optional("query", Types.TEXT).means("A query parameter that is looked at.");
+
+  // --- match ---
+
+  private static final Keys MATCH_ON = new Keys(Reach.ROUTER);
+
+  public static final Key<String> METHOD =
+      MATCH_ON.optional("method", NAME).means("The HTTP method that is matched.");
+  public static final Key<String> EXACT =
+      MATCH_ON.optional("exact", Types.TEXT).means("What it must be.");
+  public static final Key<String> PREFIX =
+      MATCH_ON.optional("prefix", Types.TEXT).means("What it must begin with.");
+  public static final Key<String> REGEX =
+      MATCH_ON
+          .optional("regex", EXPRESSION)
+          .means("What it must be as a whole, in time that is linear in its length.");
+
+  // --- shadow ---
+
+  private static final Keys COPY = new Keys(Reach.ROUTER);
+
+  public static final Key<Double> FRACTION =
+      COPY.key("fraction", Types.number(0, 1), 1.0).means("Share of the requests that are copied.");
+  public static final Key<Boolean> COMPARE =
+      COPY.key("compare", Types.BOOL, false)
+          .means("Whether its answers are held against those that clients get, and counted.");
+  public static final Key<Integer> MAX_BODY_BYTES =
+      COPY.key("max_copied_bytes", Types.integer(0, 64 << 20, "bytes"), 64 << 10)
+          .means("A request with a larger body, or one that streams, is not copied.");
+
+  // --- shard_key ---
+
+  private static final Keys KEY = new Keys(Reach.ROUTER);
+
+  public static final Key<Integer> KEY_PATH =
+      KEY.optional("path", Types.integer(1, 64, ""))
+          .means("A segment of the path, from 1, that is looked at.");
+
+  private static final Section SHARD_KEY_SECTION =
+      PART.section()
+          .and(KEY.section())
+          .check(values -> requireOne(values, HEADER, COOKIE, QUERY, KEY_PATH));
+
+  // --- a route ---
+
+  private static final Keys KEYS = new Keys(Reach.ROUTER);
+
+  public static final Key<List<Settings>> TRAFFIC =
+      KEYS.key("traffic", Types.list(SIDE_SECTION), List.of())
+          .means(
+              "The deployments that answer, by weight. Of an application without it its ingress does;"
+                  + " an endpoint without it parks its requests.");
+  public static final Key<List<Settings>> MATCH =
+      KEYS.key(
+              "match",
+              Types.list(
+                  PART.section()
+                      .and(MATCH_ON.section())
+                      .and(TO.section())
+                      .check(TrafficOptions::checkMatch)),
+              List.of())
+          .means(
+              "Requests that go to a deployment whatever its weight; the first match wins. Of exact,"
+                  + " prefix and regex none means that the value is there.");
+  public static final Key<List<Settings>> SHADOW =
+      KEYS.key("shadow", Types.list(COPY.section().and(TO.section())), List.of())
+          .means("Deployments that get copies of requests, whose answers nobody gets.");
+  public static final Key<Settings> SHARD_KEY =
+      KEYS.optional("shard_key", SHARD_KEY_SECTION)
+          .fallback(none -> SHARD_KEY_SECTION.empty(), "{header: X-Serve-Shard-Key}")
+          .means(
+              "Where a request's key is: the same key goes to the same deployment of the split, and"
+                  + " under consistent hashing to the same replica.");
+
+  static final Section SECTION = KEYS.section();
+
+  private static final List<Key<List<Settings>>> NAMING = List.of(TRAFFIC, MATCH, SHADOW);
+
+  // --- berth.endpoints ---
+
+  private static final Keys ENDPOINT = new Keys(Reach.ROUTER);
+
+  public static final Key<String> ROUTE_PREFIX =
+      ENDPOINT
+          .required("route_prefix", Types.ROUTE_PREFIX)
+          .means("Where the endpoint answers; unique, also among applications.");
+
+  public static final Key<Duration> QUEUE_TIMEOUT_S =
+      ENDPOINT
+          .key("queue_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
+          .means("How long a request may wait while none of its traffic is there.");
+
+  static final Section ENDPOINT_SECTION =
+      ENDPOINT.section().and(SECTION).check(values -> check(values, false));
+
+  private TrafficOptions() {}
+
+  /** What an application says of its route; null when it says nothing. */
+  public static @Nullable Settings ofRoute(Settings berth) {
+    boolean said = Stream.of(TRAFFIC, MATCH, SHADOW, SHARD_KEY).anyMatch(key -> berth.gives(key));
+    return said ? berth : null;
+  }
+
+  /**
+   * A deployment that a route names.
+   *
+   * @param application whose it is where nothing is said of that
+   */
+  public static DeploymentId id(Settings named, String application) {
+    String of = named.find(APPLICATION);
+    return new DeploymentId(of == null ? application : of, named.get(DEPLOYMENT));
+  }
+
+  /**
+   * Every deployment that a route names, with where it stands, as in {@code match[0].deployment}.
+   *
+   * @param application as {@link #id} has it
+   */
+  public static Map<String, DeploymentId> named(Settings route, String application) {
+    Map<String, DeploymentId> named = new LinkedHashMap<>();
+    for (Key<List<Settings>> key : NAMING) {
+      List<Settings> all = list(route, key);
+      for (int i = 0; i < all.size(); i++) {
+        named.put(key + "[" + i + "]." + DEPLOYMENT, id(all.get(i), application));
+      }
+    }
+    return named;
+  }
+
+  /**
+   * @throws IllegalArgumentException unless they can be a split
+   */
+  public static void requireWeights(Map<String, Double> weights) {
+    weights.values().forEach(WEIGHT::require);
+    if (weights.size() > MAX_SIDES || weights.values().stream().noneMatch(each -> each > 0)) {
+      throw TRAFFIC.refusal(weights.toString(), "at most " + MAX_SIDES + ", and one above 0");
+    }
+  }
+
+  /** An endpoint with these weights, by {@code application#deployment}, in place of its own. */
+  public static Settings split(Settings endpoint, Map<String, Double> weights) {
+    List<Settings> sides = new ArrayList<>();
+    new TreeMap<>(weights)
+        .forEach(
+            (name, weight) -> {
+              int at = name.indexOf('#');
+              sides.add(
+                  SIDE_SECTION
+                      .empty()
+                      .with(APPLICATION, name.substring(0, at))
+                      .with(DEPLOYMENT, name.substring(at + 1))
+                      .with(WEIGHT, weight));
+            });
+    return endpoint.put(TRAFFIC, List.copyOf(sides));
+  }
+
+  /** An endpoint with those of its deployments alone that fit. */
+  public static Settings only(Settings endpoint, Predicate<DeploymentId> fits) {
+    Settings some = endpoint;
+    for (Key<List<Settings>> key : NAMING) {
+      some =
+          some.put(
+              key, list(endpoint, key).stream().filter(each -> fits.test(id(each, ""))).toList());
+    }
+    return some;
+  }
+
+  /** Whether somebody answers on a route who has a share of it. */
+  public static boolean answers(Settings route) {
+    return list(route, TRAFFIC).stream().anyMatch(TrafficOptions::weighs);
+  }
+
+  // --- rules ---
+
+  private static void requireOne(Settings values, Key<?>... of) {
+    if (Stream.of(of).noneMatch(values::gives)) {
+      values.problem(of[0], "missing", oneOf(of));
+    }
+    requireNoMore(values, of);
+  }
+
+  private static void requireNoMore(Settings values, Key<?>... of) {
+    List<Key<?>> given = Stream.of(of).filter(values::gives).toList();
+    given.stream()
+        .skip(1)
+        .forEach(each -> values.problem(each, "beside " + given.get(0), oneOf(of)));
+  }
+
+  private static String oneOf(Key<?>... of) {
+    return Stream.of(of).map(Key::name).collect(Collectors.joining(", ", "one of ", ""));
+  }
+
+  private static void checkMatch(Settings values) {
+    requireOne(values, HEADER, COOKIE, QUERY, METHOD);
+    requireNoMore(values, METHOD, EXACT, PREFIX, REGEX);
+  }
+
+  /**
+   * The rules of one route, which are told all at once.
+   *
+   * @param own whether it is an application's, whose deployments are its own
+   */
+  static void check(Settings values, boolean own) {
+    List<Settings> sides = list(values, TRAFFIC);
+    List<Settings> matches = list(values, MATCH);
+    List<Settings> shadows = list(values, SHADOW);
+    if (sides.size() + shadows.size() > MAX_SIDES) {
+      values.problem(
+          TRAFFIC, sides.size() + " and " + shadows.size() + " shadows", "at most " + MAX_SIDES);
+    }
+    if (matches.size() > MAX_MATCHES) {
+      values.problem(MATCH, matches.size() + " matches", "at most " + MAX_MATCHES);
+    }
+    if (!sides.isEmpty() && !answers(values)) {
+      values.problem(TRAFFIC, "weights of 0 alone", "one above 0");
+    }
+    Set<String> seen = new HashSet<>();
+    List.of(sides, shadows).forEach(each -> each.forEach(side -> checkOnce(side, seen)));
+    List.of(sides, matches, shadows)
+        .forEach(each -> each.forEach(side -> checkApplication(side, own)));
+  }
+
+  private static boolean weighs(Settings side) {
+    Double weight = side.find(WEIGHT);
+    return weight == null || weight > 0; // what is wrong is told already
+  }
+
+  private static List<Settings> list(Settings values, Key<List<Settings>> key) {
+    List<Settings> all = values.find(key);
+    return all == null ? List.of() : all;
+  }
+
+  private static void checkOnce(Settings side, Set<String> seen) {
+    String name = side.find(DEPLOYMENT);
+    if (name != null && !seen.add(side.find(APPLICATION) + "#" + name)) {
+      side.problem(
+          DEPLOYMENT, '"' + name + "\" twice", "each deployment once; a shadow is no side");
+    }
+  }
+
+  private static void checkApplication(Settings side, boolean own) {
+    if (own && side.gives(APPLICATION)) {
+      side.problem(APPLICATION, "given", "leave it out; over applications: berth.endpoints");
+    } else if (!own && side.find(APPLICATION) == null) {
+      side.problem(APPLICATION, "missing", APPLICATION.type().expected());
+    }
+  }
+}

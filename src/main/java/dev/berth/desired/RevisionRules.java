@@ -1,0 +1,159 @@
+package dev.berth.desired;
+
+import static dev.berth.desired.OperatorCommands.precondition;
+
+import dev.berth.code.Jar;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.TrafficOptions;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.desired.DesiredApplication.Before;
+import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.ServeControl.Decision;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
+import java.nio.file.Files;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Revisions that follow from those which are known, and what comes of them: an earlier one that is
+ * gone back to, the same with other weights of its route.
+ *
+ * @param directory where what is declared is kept; null when it is not
+ * @param nowMs milliseconds since 1970
+ */
+record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplier nowMs) {
+  private static final Logger LOG = LoggerFactory.getLogger(RevisionRules.class);
+
+  /**
+   * @param to null for what ran last
+   */
+  Decision rollback(
+      DesiredState state, DesiredApplication application, @Nullable Long to, boolean dryRun) {
+    String name = application.name();
+    Before target = target(state, application, to);
+    for (Jar jar : target.wanted().jars()) {
+      if (!Files.exists(reader.jars().path(jar))) {
+        throw precondition(
+            "revision: %s of application %s: its %s is gone from %s (expected: there)",
+            target.revision(), name, jar.name(), directory);
+      }
+    }
+    String prefix = target.wanted().routePrefix();
+    String taken = new RouteRules(reader.file()).holder(state, prefix, name);
+    if (taken != null) {
+      throw precondition("route_prefix: \"%s\" (expected: unique; %s)", prefix, taken);
+    }
+    ApplicationConfig config = reader.read(name, target.wanted());
+    if (dryRun) {
+      return new Decision(null, List.of(), Map.of(), target.revision());
+    }
+    DesiredChange change = state.rollback(name, target, nowMs.getAsLong());
+    Decision back = declared(state, change, config);
+    LOG.info(
+        "rollback: application {}: revision {} is declared again, as {}",
+        name,
+        target.revision(),
+        back.answer());
+    return back;
+  }
+
+  private static Before target(
+      DesiredState state, DesiredApplication application, @Nullable Long to) {
+    List<Before> earlier = state.history().earlier(application);
+    Before found =
+        to == null
+            ? state.history().rollbackTo(application)
+            : earlier.stream().filter(each -> each.revision() == to).findFirst().orElse(null);
+    if (found == null && to == null) {
+      throw precondition(
+          "application: %s: nothing to go back to (expected: a revision that ran before this one)",
+          application.name());
+    }
+    if (found == null) {
+      throw precondition(
+          "revision: %s of application %s (expected: one that ran earlier, of %s)",
+          to, application.name(), earlier.stream().map(Before::revision).toList());
+    }
+    if (found.wanted().digest().equals(application.wanted().digest())) {
+      throw precondition(
+          "revision: %s of application %s (expected: one that says something else than %s, which is"
+              + " wanted now)",
+          to, application.name(), application.revision());
+    }
+    return found;
+  }
+
+  /**
+   * @param known the deployments of the application; null when the controller knows none of it
+   */
+  Decision split(
+      DesiredState state,
+      DesiredApplication application,
+      Map<String, Double> weights,
+      @Nullable Set<String> known) {
+    String name = application.name();
+    List<String> unknown =
+        weights.keySet().stream()
+            .filter(each -> known == null || !known.contains(each))
+            .sorted()
+            .toList();
+    requireSplit(weights, unknown, "one of " + known + " of application " + name);
+    Wanted wanted = DeclaredEntry.withTraffic(application.wanted(), weights);
+    ApplicationConfig config = reader.read(name, wanted);
+    if (wanted.digest().equals(application.wanted().digest())) {
+      return new Decision(null, List.of(), Map.of(), application.revision());
+    }
+    Decision split = declared(state, state.split(name, wanted, nowMs.getAsLong()), config);
+    LOG.info("traffic: application {}: {}, revision {}", name, weights, split.answer());
+    return split;
+  }
+
+  /**
+   * @param weights by {@code application#deployment}
+   * @param unknown those of them that do not run
+   */
+  Decision splitEndpoint(
+      DesiredState state, String route, Map<String, Double> weights, List<String> unknown) {
+    if (new RouteRules(reader.file()).endpoint(route) == null) {
+      throw new CommandRefused(
+          Kind.NOT_FOUND, "route: " + route + " (expected: one of berth.endpoints)");
+    }
+    requireSplit(weights, unknown, "deployments that run, as APPLICATION#DEPLOYMENT");
+    LOG.info("traffic: endpoint {}: {}", route, weights);
+    return new Decision(
+        state.splitEndpoint(route, weights),
+        List.of(new ControllerEvent.EndpointSplit(route, weights)),
+        Map.of(),
+        state.revision());
+  }
+
+  private static void requireSplit(
+      Map<String, Double> weights, List<String> unknown, String expected) {
+    if (!unknown.isEmpty()) {
+      throw new CommandRefused(
+          Kind.INVALID, "traffic: " + String.join(", ", unknown) + " (expected: " + expected + ")");
+    }
+    try {
+      TrafficOptions.requireWeights(weights);
+    } catch (IllegalArgumentException wrong) {
+      throw new CommandRefused(Kind.INVALID, String.valueOf(wrong.getMessage()));
+    }
+  }
+
+  /** What a change makes of its one application is declared. */
+  private static Decision declared(
+      DesiredState state, DesiredChange change, ApplicationConfig config) {
+    DesiredApplication next = change.applications().get(0);
+    return new Decision(
+        change,
+        List.of(new ControllerEvent.Declared(state.with(List.of(change)).declared(next))),
+        Map.of(next.name(), config),
+        next.revision());
+  }
+}

@@ -1,0 +1,169 @@
+package dev.berth.node;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.code.Builds;
+import dev.berth.code.LoadedApplication;
+import dev.berth.code.RankerClasses;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.RouterOptions;
+import dev.berth.config.RouterOptions.Choice;
+import dev.berth.controller.DeploymentTarget;
+import dev.berth.protocol.UserFailure;
+import dev.berth.protocol.port.Loop;
+import dev.berth.replica.hooks.HookThreads;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.ranking.ConsistentHashRanker;
+import dev.berth.routing.ranking.LeastLatencyRanker;
+import dev.berth.routing.ranking.LeastRequestsRanker;
+import dev.berth.routing.ranking.PowerOfTwoRanker;
+import dev.berth.routing.ranking.RoundRobinRanker;
+import dev.berth.routing.ranking.Tiers;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Which ranker each deployment's router has here. One of the user's own is made on a thread of the
+ * application, and ranks once it is there; until then the one before it does. The code that it is
+ * of stays for as long as it ranks. Belongs to the control loop.
+ */
+public final class InstanceRankers {
+  private static final Logger LOG = LoggerFactory.getLogger(InstanceRankers.class);
+
+  /**
+   * What is wanted of a deployment.
+   *
+   * @param build that has the class, of one of the user's own; else empty
+   */
+  private record Wanted(Choice choice, String build) {
+    static final Wanted USUAL = new Wanted(Choice.USUAL, "");
+  }
+
+  private final HookThreads threads;
+  private final Loop control;
+  private final Builds builds;
+  private final LongSupplier nanoClock;
+  private final Map<DeploymentId, Wanted> wanted = new HashMap<>();
+  private final Map<DeploymentId, LoadedApplication> ranking = new HashMap<>(); // code in use
+
+  public InstanceRankers(HookThreads threads, Loop control, Builds builds, LongSupplier nanoClock) {
+    this.threads = threads;
+    this.control = control;
+    this.builds = builds;
+    this.nanoClock = nanoClock;
+  }
+
+  /** Gives a router the ranker that its deployment wants, if it has another one. */
+  void choose(DeploymentRouter router, DeploymentTarget target) {
+    Choice choice =
+        RouterOptions.choice(target.settings().find(DeploymentConfig.REQUEST_ROUTER_CONFIG));
+    boolean own = choice.className() != null;
+    Wanted next = new Wanted(choice, own ? target.build() : "");
+    if (next.equals(wanted.getOrDefault(target.id(), Wanted.USUAL))) {
+      return;
+    }
+    wanted.put(target.id(), next);
+    if (own) {
+      make(router, next);
+    } else {
+      router.ranker().set(made(choice));
+      use(target.id(), null);
+    }
+  }
+
+  /** Its router is gone. */
+  void forget(DeploymentId id) {
+    wanted.remove(id);
+    use(id, null);
+  }
+
+  /** A ranker of that code ranks from now on, in place of the one before. */
+  private void use(DeploymentId id, @Nullable LoadedApplication code) {
+    LoadedApplication before = code == null ? ranking.remove(id) : ranking.put(id, code);
+    if (before != null) {
+      builds.release(before);
+    }
+  }
+
+  private ReplicaRanker made(Choice choice) {
+    Tiers tiers =
+        new Tiers(
+            choice.isOn("prefer_local_loop"),
+            choice.isOn("prefer_local_node"),
+            choice.isOn("prefer_local_zone"));
+    return switch (choice.ranker()) {
+      case POWER_OF_TWO -> new PowerOfTwoRanker(tiers);
+      case LEAST_REQUESTS -> new LeastRequestsRanker(tiers, (int) choice.number("choices", 16));
+      case ROUND_ROBIN -> new RoundRobinRanker();
+      case CONSISTENT_HASH ->
+          new ConsistentHashRanker(
+              (int) choice.number("virtual_nodes", 100),
+              (int) choice.number("fallback_replicas", 2),
+              choice.number("load_factor", 0));
+      case LEAST_LATENCY ->
+          new LeastLatencyRanker(
+              tiers,
+              (long) (choice.number("decay_s", 10) * 1e9),
+              (long) (choice.number("default_rtt_s", 0.001) * 1e9),
+              nanoClock);
+    };
+  }
+
+  // --- one of the user's own ---
+
+  private void make(DeploymentRouter router, Wanted next) {
+    DeploymentId id = router.deployment();
+    LoadedApplication code = builds.acquire(id.application(), next.build);
+    if (code == null) {
+      wanted.put(id, new Wanted(next.choice, "")); // another build is, and told of soon
+      return;
+    }
+    try {
+      threads.run(
+          id.application(),
+          HookThreads.Kind.POLICY,
+          () -> {
+            try {
+              ReplicaRanker made = RankerClasses.make(next.choice, code);
+              control.execute(() -> made(router, next, code, made, null));
+            } catch (Throwable failed) { // user code
+              control.execute(() -> made(router, next, code, null, failed));
+            }
+          });
+    } catch (RejectedExecutionException noThread) {
+      made(router, next, code, null, noThread);
+    }
+  }
+
+  private void made(
+      DeploymentRouter router,
+      Wanted next,
+      LoadedApplication code,
+      @Nullable ReplicaRanker ranker,
+      @Nullable Throwable why) {
+    DeploymentId id = router.deployment();
+    if (!next.equals(wanted.get(id))) {
+      builds.release(code); // meanwhile another one is
+      return;
+    }
+    String name = String.valueOf(next.choice.className());
+    if (ranker == null) {
+      Throwable shown = why == null ? null : UserFailure.legible(why);
+      LOG.warn("{}: ranker {} cannot be made; power of two choices ranks", id, name, shown);
+      router.ranker().set(new PowerOfTwoRanker());
+    } else {
+      String failing =
+          "{}: ranker {} fails; power of two choices decides in its place"
+              + " (berth_ranker_failures counts)";
+      router
+          .ranker()
+          .setOwn(ranker, thrown -> LOG.warn(failing, id, name, UserFailure.legible(thrown)));
+    }
+    use(id, code);
+  }
+}

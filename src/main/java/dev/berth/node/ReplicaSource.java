@@ -1,0 +1,48 @@
+package dev.berth.node;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.metrics.HandleMetricSource;
+import dev.berth.protocol.ReplicaStats;
+import dev.berth.replica.AutoscalingStats;
+import dev.berth.replica.Replica;
+import dev.berth.routing.DeploymentRouter;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a replica's ledger holds, whichever instance's handles sent it, and what its handlers tell.
+ *
+ * @param router of its deployment, which knows whether that autoscales
+ */
+public record ReplicaSource(Replica replica, DeploymentRouter router)
+    implements HandleMetricSource {
+  @Override
+  public DeploymentId deployment() {
+    return replica.deployment();
+  }
+
+  @Override
+  public boolean autoscales() {
+    return router.autoscales();
+  }
+
+  @Override
+  public int running() {
+    return replica.slots().running();
+  }
+
+  @Override
+  public int reserved() {
+    return replica.slots().reserved();
+  }
+
+  @Override
+  public void sampled() {
+    replica.sampleStats();
+  }
+
+  @Override
+  public @Nullable ReplicaStats stats() {
+    AutoscalingStats told = replica.stats();
+    return told == null ? null : told.take();
+  }
+}

@@ -1,0 +1,148 @@
+package dev.berth.node.traffic;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.keys.Settings;
+import dev.berth.controller.ControllerAction.RouteTo;
+import dev.berth.ingress.IngressRoute;
+import dev.berth.ingress.RouteTable;
+import dev.berth.protocol.port.Loop;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which application answers where on this instance. Changes that come together, as at a start, make
+ * one new table. Belongs to the control loop.
+ */
+public final class Routes {
+
+  private record Routed(
+      String prefix, DeploymentId ingress, @Nullable Settings traffic, IngressRoute leadsTo) {}
+
+  /** Makes what a route leads to, as the deployments are configured now. */
+  @FunctionalInterface
+  public interface Maker {
+    /**
+     * @param traffic where others than the ingress answer too; null where it alone does
+     */
+    IngressRoute make(DeploymentId ingress, @Nullable Settings traffic);
+  }
+
+  private final Consumer<RouteTable<IngressRoute>> ingress;
+  private final String rootPath;
+  private final Loop control;
+  private final Maker made;
+  private final Endpoints endpoints;
+  private final Map<String, Routed> byApplication = new ConcurrentHashMap<>(); // those with HTTP
+  private boolean changed;
+
+  /**
+   * @param ingress takes each new table
+   * @param control the control loop
+   */
+  public Routes(
+      Consumer<RouteTable<IngressRoute>> ingress,
+      String rootPath,
+      Loop control,
+      Maker made,
+      Endpoints endpoints) {
+    this.endpoints = endpoints;
+    this.ingress = ingress;
+    this.rootPath = rootPath;
+    this.control = control;
+    this.made = made;
+    if (!endpoints.isEmpty()) {
+      change();
+    }
+  }
+
+  public void route(RouteTo command) {
+    assert control.isHere();
+    String prefix = command.prefix();
+    if (prefix == null) {
+      unroute(command.application());
+    } else {
+      put(command.application(), prefix, command.ingress(), command.traffic());
+    }
+  }
+
+  private void put(String application, String prefix, DeploymentId to, @Nullable Settings traffic) {
+    Routed next = new Routed(prefix, to, traffic, made.make(to, traffic));
+    if (!next.equals(byApplication.put(application, next))) {
+      change();
+    }
+  }
+
+  /** Routes to it are as it is configured now. */
+  public void configured(DeploymentId deployment) {
+    assert control.isHere();
+    if (endpoints.name(deployment)) {
+      change();
+    }
+    Routed route = byApplication.get(deployment.application());
+    if (route != null && (route.traffic != null || route.ingress.equals(deployment))) {
+      put(deployment.application(), route.prefix, route.ingress, route.traffic);
+    }
+  }
+
+  /** A deployment is gone: endpoints lead to what is left. */
+  public void forgotten(DeploymentId deployment) {
+    assert control.isHere();
+    if (endpoints.name(deployment)) {
+      change();
+    }
+  }
+
+  /** An endpoint has other weights, by {@code application#deployment}. */
+  public void split(String endpoint, Map<String, Double> weights) {
+    assert control.isHere();
+    endpoints.split(endpoint, weights);
+    change();
+  }
+
+  public void unroute(String application) {
+    assert control.isHere();
+    if (byApplication.remove(application) != null) {
+      change();
+    }
+  }
+
+  private void change() {
+    if (!changed) {
+      changed = true;
+      control.execute(this::flush);
+    }
+  }
+
+  /** Makes what was changed take effect at once. */
+  public void flush() {
+    assert control.isHere();
+    if (changed) {
+      changed = false;
+      ingress.accept(RouteTable.of(rootPath, leadsTo()));
+    }
+  }
+
+  /** What each route leads to, by its prefix. */
+  public Map<String, IngressRoute> leadsTo() {
+    assert control.isHere();
+    Map<String, IngressRoute> routes = new HashMap<>();
+    byApplication.values().forEach(route -> routes.put(route.prefix, route.leadsTo));
+    routes.putAll(endpoints.routes());
+    return routes;
+  }
+
+  /** Where applications answer, in the order of their paths. Any thread. */
+  public List<String> prefixes() {
+    return byApplication.values().stream().map(Routed::prefix).sorted().toList();
+  }
+
+  /** Where an application answers; empty when it does not. Any thread. */
+  public String prefixOf(String application) {
+    Routed route = byApplication.get(application);
+    return route == null ? "" : route.prefix;
+  }
+}

@@ -1,0 +1,124 @@
+package dev.berth.routing.ranking;
+
+import dev.berth.api.spi.ReplicaRanker;
+import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A ranker of the user's own, which may throw anything and answer nonsense: the decision is then
+ * made by the usual one, and told. It gets copies of what the router reads.
+ */
+public final class GuardedRanker implements ReplicaRanker {
+  private final ReplicaRanker own;
+  private final ReplicaRanker usual;
+  private final Consumer<Throwable> failed;
+
+  /**
+   * @param usual ranks in its place
+   * @param failed told of each failure; any thread, any number
+   */
+  public GuardedRanker(ReplicaRanker own, ReplicaRanker usual, Consumer<Throwable> failed) {
+    this.own = own;
+    this.usual = usual;
+    this.failed = failed;
+  }
+
+  @Override
+  public void rank(Candidates candidates, Asker asker, RandomGenerator random, Ranking ranking) {
+    int size = candidates.size();
+    if (size == 0) {
+      return; // an easy case to forget
+    }
+    try {
+      own.rank(new Shown(candidates), asker, random, ranking);
+      for (int place = 0; place < ranking.size(); place++) {
+        Objects.checkIndex(ranking.get(place), size);
+      }
+    } catch (Throwable thrown) { // user code
+      failed.accept(thrown);
+      ranking.clear();
+      usual.rank(candidates, asker, random, ranking);
+    }
+  }
+
+  @Override
+  public ReplicaRanker over(Candidates replicas) {
+    return asked(
+        () ->
+            new GuardedRanker(
+                Objects.requireNonNull(own.over(new Shown(replicas)), "over"), usual, failed),
+        usual);
+  }
+
+  @Override
+  public @Nullable Listener joined(String replicaId) {
+    Listener made = asked(() -> own.joined(replicaId), null);
+    return made == null ? null : new Guarded(made, failed);
+  }
+
+  @Override
+  public String name() {
+    return asked(() -> Objects.requireNonNull(own.name(), "name"), own.getClass().getName());
+  }
+
+  @Override
+  public double score(Candidates candidates, int index) {
+    return asked(() -> own.score(new Shown(candidates), index), Double.NaN);
+  }
+
+  private <T extends @Nullable Object> T asked(Supplier<T> of, T otherwise) {
+    try {
+      return of.get();
+    } catch (Throwable thrown) { // user code
+      failed.accept(thrown);
+      return otherwise;
+    }
+  }
+
+  private record Guarded(Listener to, Consumer<Throwable> failed) implements Listener {
+    @Override
+    public void answered(long tookNanos, long nowNanos) {
+      try {
+        to.answered(tookNanos, nowNanos);
+      } catch (Throwable thrown) { // user code
+        failed.accept(thrown);
+      }
+    }
+  }
+
+  /** What may be read without harm. */
+  private record Shown(Candidates of) implements Candidates {
+    @Override
+    public int size() {
+      return of.size();
+    }
+
+    @Override
+    public String replicaId(int index) {
+      return of.replicaId(index);
+    }
+
+    @Override
+    public @Nullable Listener listener(int index) {
+      return of.listener(index) instanceof Guarded guarded ? guarded.to : null;
+    }
+
+    @Override
+    public int ongoing(int index) {
+      return of.ongoing(index);
+    }
+
+    @Override
+    public int maxOngoing(int index) {
+      return of.maxOngoing(index);
+    }
+
+    @Override
+    public int[] within(Tier tier) {
+      return of.within(tier).clone();
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package dev.berth.routing.ranking;
+
+import dev.berth.api.spi.ReplicaRanker;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Of two replicas drawn at random the one with the lower latency times requests, nearest tier
+ * first. The latency is a moving average that follows a rise at once and a fall slowly, and falls
+ * by itself with time, so that one which was slow is tried again. It is that of the first byte: the
+ * head of a response.
+ *
+ * <p>Source: Finagle's and Linkerd's peak EWMA, with their decay of 10 s and Linkerd's 1 ms for a
+ * replica that has not answered yet.
+ */
+public final class LeastLatencyRanker extends TieredRanker {
+  private final double decayNanos;
+  private final double firstNanos;
+  private final LongSupplier nanoClock;
+  private @Nullable Latency[] latencies = {}; // by index; set before it ranks
+
+  /**
+   * @param decayNanos after which an observation counts for a third (1/e); default 10 s
+   * @param firstNanos latency of one that has not answered yet; default 1 ms
+   */
+  public LeastLatencyRanker(
+      Tiers tiers, double decayNanos, double firstNanos, LongSupplier nanoClock) {
+    super(tiers);
+    this.decayNanos = decayNanos;
+    this.firstNanos = firstNanos;
+    this.nanoClock = nanoClock;
+  }
+
+  @Override
+  public Listener joined(String replicaId) {
+    return new Latency(nanoClock.getAsLong());
+  }
+
+  @Override
+  public ReplicaRanker over(Candidates replicas) {
+    LeastLatencyRanker over = new LeastLatencyRanker(tiers, decayNanos, firstNanos, nanoClock);
+    over.latencies = new Latency[replicas.size()];
+    for (int index = 0; index < over.latencies.length; index++) {
+      over.latencies[index] = (Latency) replicas.listener(index);
+    }
+    return over;
+  }
+
+  @Override
+  public String name() {
+    return "least_latency";
+  }
+
+  /**
+   * Of one replica. Two answers at the same moment may count as one: it is an estimate, and not
+   * worth a lock.
+   */
+  private final class Latency implements Listener {
+    private volatile long atNanos;
+    private volatile double nanos = firstNanos;
+
+    Latency(long nowNanos) {
+      this.atNanos = nowNanos;
+    }
+
+    @Override
+    public void answered(long tookNanos, long nowNanos) {
+      double before = nanos;
+      double weight = Math.exp(-Math.max(0, nowNanos - atNanos) / decayNanos);
+      nanos = tookNanos > before ? tookNanos : before * weight + tookNanos * (1 - weight);
+      atNanos = nowNanos;
+    }
+
+    double at(long nowNanos) {
+      return nanos * Math.exp(-Math.max(0, nowNanos - atNanos) / decayNanos);
+    }
+  }
+
+  @Override
+  void choose(Candidates candidates, int[] tier, int near, RandomGenerator random, Ranking into) {
+    int size = tier.length;
+    long now = nanoClock.getAsLong();
+    int first = random.nextInt(size);
+    int a = tier[first];
+    int b = tier[second(size, first, random)];
+    double costA = cost(candidates, a, now);
+    double costB = cost(candidates, b, now);
+    boolean nearFirst = near >= 0 && cost(candidates, near, now) <= Math.min(costA, costB);
+    add(into, near, nearFirst, costB < costA ? b : a, costB < costA ? a : b);
+  }
+
+  /** Nanoseconds that its requests and one more would take; a full one comes last. */
+  private double cost(Candidates candidates, int index, long now) {
+    Latency latency = latencies[index];
+    int ongoing = candidates.ongoing(index);
+    double cost = (latency == null ? firstNanos : latency.at(now)) * (ongoing + 1);
+    return ongoing < candidates.maxOngoing(index) ? cost : cost + Long.MAX_VALUE;
+  }
+
+  @Override
+  public double score(Candidates candidates, int index) {
+    return cost(candidates, index, nanoClock.getAsLong());
+  }
+}

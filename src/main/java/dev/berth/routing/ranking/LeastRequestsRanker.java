@@ -1,0 +1,53 @@
+package dev.berth.routing.ranking;
+
+import java.util.random.RandomGenerator;
+
+/**
+ * The fewest requests of so many replicas, beginning at a random one so that equals take turns;
+ * exact where a tier has no more than that, and as dear as that however many there are.
+ *
+ * <p>Source: Envoy's least-request balancer and its choice_count; Ray Serve's CapacityQueueRouter,
+ * which asks one queue of all for the least loaded.
+ */
+public final class LeastRequestsRanker extends TieredRanker {
+  private final int choices;
+
+  /**
+   * @param choices replicas that are looked at, of each tier; default 16
+   */
+  public LeastRequestsRanker(Tiers tiers, int choices) {
+    super(tiers);
+    this.choices = choices;
+  }
+
+  @Override
+  void choose(Candidates candidates, int[] tier, int near, RandomGenerator random, Ranking into) {
+    int size = tier.length;
+    boolean all = size <= choices;
+    int at = random.nextInt(size);
+    int best = -1;
+    int next = -1; // the second best
+    int bestBusy = Integer.MAX_VALUE;
+    int nextBusy = Integer.MAX_VALUE;
+    for (int i = all ? size : choices; i > 0; i--) {
+      int busy = busy(candidates, tier[at]);
+      if (busy < bestBusy) {
+        next = best;
+        nextBusy = bestBusy;
+        best = tier[at];
+        bestBusy = busy;
+      } else if (busy < nextBusy && tier[at] != best) {
+        next = tier[at];
+        nextBusy = busy;
+      }
+      at = !all ? random.nextInt(size) : at + 1 == size ? 0 : at + 1;
+    }
+    boolean nearFirst = near >= 0 && busy(candidates, near) <= bestBusy;
+    add(into, near, nearFirst, best, next < 0 ? best : next);
+  }
+
+  @Override
+  public String name() {
+    return "least_requests";
+  }
+}

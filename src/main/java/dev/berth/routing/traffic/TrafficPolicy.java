@@ -1,0 +1,186 @@
+package dev.berth.routing.traffic;
+
+import static java.util.Objects.requireNonNull;
+
+import com.google.re2j.Pattern;
+import dev.berth.api.DeploymentId;
+import dev.berth.config.TrafficOptions;
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Settings;
+import dev.berth.routing.ranking.KeyHash;
+import dev.berth.routing.traffic.RequestHead.Part;
+import dev.berth.routing.traffic.RequestHead.Place;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How one route chooses among its deployments: the first match that takes a request, else the split
+ * by its key, else by chance. Immutable; a change is another one, and who was chosen for stays.
+ *
+ * @param sides the deployments that are chosen among, those of the split first
+ * @param weights of the sides, in their order; 0 for what only a match reaches
+ * @param matches in their order
+ * @param key where a request's key stands
+ * @param shadows who gets copies
+ * @param split by the weights
+ */
+public record TrafficPolicy(
+    List<DeploymentId> sides,
+    List<Double> weights,
+    List<Match> matches,
+    Place key,
+    List<Shadow> shadows,
+    Split split) {
+
+  /** Where a request's key is when nothing is said. */
+  public static final String KEY_HEADER = "X-Serve-Shard-Key";
+
+  /** Keys are cut to this many characters. */
+  public static final int MAX_KEY_CHARS = 1_024;
+
+  private static final Map<Part, Key<String>> NAMED =
+      Map.of(
+          Part.HEADER, TrafficOptions.HEADER,
+          Part.COOKIE, TrafficOptions.COOKIE,
+          Part.QUERY, TrafficOptions.QUERY);
+
+  private static final int BY_SPLIT = -1;
+  private static final int BY_RESERVATION = -2;
+
+  /**
+   * What was chosen, and why.
+   *
+   * @param side by its place among the sides
+   * @param match that took it, by its place; -1 when the split decided, -2 a slot that it holds
+   * @param key of the request; null when it has none
+   * @param drawn in [0, 1); NaN when a match or the key decided
+   */
+  public record Choice(int side, int match, @Nullable String key, double drawn) {}
+
+  /**
+   * As {@link TrafficOptions} say it.
+   *
+   * @param route what holds for one route
+   * @param application whose deployments those are of which no application is said
+   * @param otherwise who answers when nothing is said of traffic; null where that does not happen
+   */
+  public static TrafficPolicy of(
+      Settings route, String application, @Nullable DeploymentId otherwise) {
+    List<DeploymentId> sides = new ArrayList<>();
+    List<Double> weights = new ArrayList<>();
+    for (Settings side : route.get(TrafficOptions.TRAFFIC)) {
+      sides.add(TrafficOptions.id(side, application));
+      weights.add(side.get(TrafficOptions.WEIGHT));
+    }
+    if (sides.isEmpty()) {
+      sides.add(requireNonNull(otherwise));
+      weights.add(1.0);
+    }
+    List<Match> matches = new ArrayList<>();
+    for (Settings match : route.get(TrafficOptions.MATCH)) {
+      DeploymentId to = TrafficOptions.id(match, application);
+      if (!sides.contains(to)) {
+        sides.add(to);
+        weights.add(0.0);
+      }
+      matches.add(match(match, sides.indexOf(to)));
+    }
+    List<Shadow> shadows =
+        route.get(TrafficOptions.SHADOW).stream().map(each -> shadow(each, application)).toList();
+    return new TrafficPolicy(
+        List.copyOf(sides),
+        List.copyOf(weights),
+        List.copyOf(matches),
+        keyPlace(route.get(TrafficOptions.SHARD_KEY)),
+        shadows,
+        new Split(sides.stream().map(DeploymentId::toString).toList(), weights));
+  }
+
+  private static Match match(Settings said, int side) {
+    Place place = place(said, new Place(Part.METHOD, ""));
+    boolean method = place.part() == Part.METHOD;
+    String exact = said.find(method ? TrafficOptions.METHOD : TrafficOptions.EXACT);
+    String prefix = said.find(TrafficOptions.PREFIX);
+    String regex = said.find(TrafficOptions.REGEX);
+    if (exact != null) {
+      return new Match(place, "exact " + exact, exact::equals, side);
+    } else if (prefix != null) {
+      return new Match(place, "prefix " + prefix, given -> given.startsWith(prefix), side);
+    }
+    return regex != null
+        ? new Match(place, "regex " + regex, Pattern.compile(regex)::matches, side)
+        : new Match(place, "present", given -> true, side);
+  }
+
+  private static Place keyPlace(Settings said) {
+    Integer segment = said.find(TrafficOptions.KEY_PATH);
+    return place(
+        said,
+        segment == null
+            ? new Place(Part.HEADER, KEY_HEADER)
+            : new Place(Part.PATH, segment.toString()));
+  }
+
+  private static Place place(Settings said, Place otherwise) {
+    return NAMED.entrySet().stream()
+        .filter(each -> said.find(each.getValue()) != null)
+        .map(each -> new Place(each.getKey(), said.get(each.getValue())))
+        .findFirst()
+        .orElse(otherwise);
+  }
+
+  private static Shadow shadow(Settings said, String application) {
+    return new Shadow(
+        TrafficOptions.id(said, application),
+        said.get(TrafficOptions.FRACTION),
+        said.get(TrafficOptions.COMPARE),
+        said.get(TrafficOptions.MAX_BODY_BYTES));
+  }
+
+  /** Chooses for a request; the same key, without a match, always alike. */
+  public Choice choose(RequestHead head, RandomGenerator random) {
+    String key = keyOf(head);
+    for (int i = 0; i < matches.size(); i++) {
+      if (matches.get(i).takes(head)) {
+        return new Choice(matches.get(i).side(), i, key, Double.NaN);
+      }
+    }
+    if (key != null) {
+      return new Choice(split.of(KeyHash.of(key)), BY_SPLIT, key, Double.NaN);
+    }
+    double drawn = random.nextDouble();
+    return new Choice(split.at(drawn), BY_SPLIT, null, drawn);
+  }
+
+  /** Chooses for a request that holds a slot; null when that is none of a side. */
+  public @Nullable Choice held(RequestHead head, DeploymentId by) {
+    int side = sides.indexOf(by);
+    return side < 0 ? null : new Choice(side, BY_RESERVATION, keyOf(head), Double.NaN);
+  }
+
+  /** The key of a request, cut to {@link #MAX_KEY_CHARS}; null when it has none. */
+  public @Nullable String keyOf(RequestHead head) {
+    String found = key.of(head);
+    if (found == null || found.isEmpty()) {
+      return null;
+    }
+    return found.length() <= MAX_KEY_CHARS ? found : found.substring(0, MAX_KEY_CHARS);
+  }
+
+  /** A choice in a line, with its reason; a key is not shown. */
+  public String why(Choice choice) {
+    String to = sides.get(choice.side()).toString();
+    if (choice.match() >= 0) {
+      Match match = matches.get(choice.match());
+      return to + ": match " + choice.match() + ", " + match.place() + ", " + match.value();
+    }
+    if (choice.match() == BY_RESERVATION) {
+      return to + ": its reservation";
+    }
+    String by = choice.key() != null ? "key of " + key : "drawn %.6f".formatted(choice.drawn());
+    return to + ": " + by + " among " + weights;
+  }
+}
