@@ -18,10 +18,9 @@ case "${1:-}" in
     build_jar
     rm -rf "$work/autoscale"
     mkdir -p "$work/autoscale"
-    loops=src/test/java/dev/berth/controller/autoscaling
+    traces=src/test/java/dev/berth/controller/autoscaling
     javac --release 17 -proc:none -Xlint:all,-classfile,-processing,-serial -cp target/berth.jar \
-      -d "$work/autoscale" load-tests/autoscale/Compared.java \
-      "$loops"/{BerthScaler,KnativeScaler,RayScaler,Rules,Scaler,ScalingWorld,Trace}.java
+      -d "$work/autoscale" load-tests/autoscale/*.java "$traces"/{Rules,Trace}.java
     java -cp "$work/autoscale:target/berth.jar" dev.berth.controller.autoscaling.Compared \
       "$to/autoscale.json" "${seeds[@]}"
     ;;

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * Three ways to follow a load on the same traces: ours, Ray Serve's loop and Knative's, by the
- * reference loops of the tests.
+ * Three ways to follow a load on the same traces: ours, Ray Serve's loop and Knative's, written
+ * from what they do.
  *
  * <p>Usage: {@code Compared FILE SEED...}, of which the second half was chosen when the rules were
  * fixed.

@@ -12,7 +12,7 @@ import java.util.stream.Stream;
  * @param deployment whose handlers {@code spread} is about
  * @param spread single or event_loops
  * @param besides lines of other applications
- * @param messages what carries them between the loops; "" leaves it to the jar, which may not know
+ * @param own lines of {@code berth}; "" leaves them to the jar, which may not know them
  * @param certificate a PEM file with {@code key.pem} beside it, for TLS
  */
 record Configuration(
@@ -23,7 +23,7 @@ record Configuration(
     String deployment,
     String spread,
     String besides,
-    String messages,
+    String own,
     Optional<Path> certificate) {
   /** One request of it runs and one waits; each other one is refused. */
   private static final String BUSY =
@@ -52,18 +52,18 @@ record Configuration(
         otherDeployment,
         spread,
         besides,
-        messages,
+        own,
         certificate);
   }
 
   /** The same at {@code /ok}, with a deployment at {@code /busy} whose queue can be filled. */
   Configuration besideBusy() {
     return new Configuration(
-        loops, "/ok", builder, arguments, deployment, spread, BUSY, messages, certificate);
+        loops, "/ok", builder, arguments, deployment, spread, BUSY, own, certificate);
   }
 
-  /** The same with its messages over the event bus of Vert.x. */
-  Configuration overTheEventBus() {
+  /** The same with this line of {@code berth} too. */
+  Configuration with(String line) {
     return new Configuration(
         loops,
         route,
@@ -72,13 +72,13 @@ record Configuration(
         deployment,
         spread,
         besides,
-        "  messages: event_bus\n",
+        "  " + line + "\n",
         certificate);
   }
 
   Configuration tls(Path pem) {
     return new Configuration(
-        loops, route, builder, arguments, deployment, spread, besides, messages, Optional.of(pem));
+        loops, route, builder, arguments, deployment, spread, besides, own, Optional.of(pem));
   }
 
   /** It is written to the folder that handlers.jar is in. */
@@ -106,7 +106,7 @@ record Configuration(
             besides + "berth:",
             "  event_loops: " + loops,
             "  admin: {host: 127.0.0.1, port: 0}",
-            messages)
+            own)
         .collect(Collectors.joining("\n"));
   }
 }

@@ -7,7 +7,8 @@ import java.util.Optional;
 final class Groups {
   /** What a quick run does not do. */
   static final String LEFT_OUT =
-      "TLS; calls without HTTP; c=1 of choose + dispatch; vertx-web; messages over the event bus";
+      "TLS; calls without HTTP; c=1 of choose + dispatch; vertx-web; messages over the event bus;"
+          + " Vert.x's own meters";
 
   /** Marks the ids of rows of the jar that is compared with, and of its second server. */
   private static final String BEFORE = "before-";
@@ -32,7 +33,8 @@ final class Groups {
   List<Group> ofThisJar() {
     List<Group> all = new ArrayList<>(besideRaw());
     if (!quick) {
-      all.add(messages()); // not of a jar before, which may not know the key
+      all.add(messages()); // not of a jar before, which may not know the keys
+      all.add(vertxMetrics());
     }
     return all;
   }
@@ -176,7 +178,7 @@ final class Groups {
         List.of(
             berth("berth", direct),
             berth("berth again", direct),
-            berth("event-bus", direct.overTheEventBus())),
+            berth("event-bus", direct.with("messages: event_bus"))),
         List.of(
             List.of(
                 row,
@@ -184,6 +186,30 @@ final class Groups {
                     .against("messages-direct", "messages-direct-again"),
                 row.of("messages-direct-again", "Berth no-op again (A/A)", "berth again")
                     .against("messages-direct"))),
+        "");
+  }
+
+  private Group vertxMetrics() {
+    Configuration off = Configuration.noOp(1, "single");
+    Row row =
+        Row.of("vertx-metrics-off", "Berth no-op, nothing of Vert.x counted", "berth", ROOT, 64);
+    return new Group(
+        "vertx-metrics",
+        "a no-op with Vert.x's own meters",
+        "request",
+        List.of(
+            berth("berth", off),
+            berth("berth again", off),
+            berth(
+                "vertx",
+                off.with("metrics: {vertx: [http_server, http_client, net, event_bus, pools]}"))),
+        List.of(
+            List.of(
+                row,
+                row.of("vertx-metrics-on", "the same, with all of berth.metrics.vertx", "vertx")
+                    .against("vertx-metrics-off", "vertx-metrics-off-again"),
+                row.of("vertx-metrics-off-again", "Berth no-op again (A/A)", "berth again")
+                    .against("vertx-metrics-off"))),
         "");
   }
 

@@ -15,12 +15,23 @@ import java.util.Objects;
 final class DigitsHandler extends OnnxHandler {
   private static final String RESOURCE = "digits.onnx"; // written by training/train_digits.py
 
-  private DigitsHandler(OnnxModel model) {
+  private final String replica;
+
+  private DigitsHandler(OnnxModel model, String replica) {
     super(model);
+    this.replica = replica;
   }
 
+  /** One that does not say which replica answers. */
   static DigitsHandler load() throws IOException, OrtException {
-    return new DigitsHandler(OnnxModel.load(digits(), 1));
+    return load("");
+  }
+
+  /**
+   * @param replica named in each answer, unless empty
+   */
+  static DigitsHandler load(String replica) throws IOException, OrtException {
+    return new DigitsHandler(OnnxModel.load(digits(), 1), replica);
   }
 
   /** The bytes of the model, which lies beside this class in its jar. */
@@ -48,6 +59,7 @@ final class DigitsHandler extends OnnxHandler {
   @Override
   Response write(Map<String, Tensor> outputs) {
     float[] probabilities = outputs.get("probabilities").floats();
-    return Response.json(200, Classification.of(probabilities).toJson());
+    Response answer = Response.json(200, Classification.of(probabilities).toJson());
+    return replica.isEmpty() ? answer : answer.withHeader(ClassifyHandler.REPLICA_HEADER, replica);
   }
 }

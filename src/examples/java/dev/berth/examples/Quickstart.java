@@ -2,6 +2,8 @@ package dev.berth.examples;
 
 import dev.berth.api.Application;
 import dev.berth.api.Deployment;
+import java.util.List;
+import java.util.Map;
 
 /** The applications of {@code conf/quickstart.yaml}, by their {@code import_path}. */
 public final class Quickstart {
@@ -19,6 +21,24 @@ public final class Quickstart {
         Deployment.of("digits", replica -> DigitsHandler.load())
             .withNumReplicas(2)
             .withMaxOngoingRequests(4));
+  }
+
+  /**
+   * {@code dev.berth.examples.Quickstart:versions}: the model alone, in several versions, which
+   * {@code berth.traffic} splits the requests among. Each answers with its replica in a header.
+   *
+   * @param args {@code names} of the versions, the first being the ingress; v1 and v2
+   */
+  public static Application versions(Map<String, Object> args) {
+    List<Deployment> all =
+        ((List<?>) args.getOrDefault("names", List.of("v1", "v2")))
+            .stream().map(name -> version(name.toString())).toList();
+    return Application.of(all.get(0), all.subList(1, all.size()).toArray(Deployment[]::new));
+  }
+
+  private static Deployment version(String name) {
+    return Deployment.of(name, replica -> DigitsHandler.load(replica.replicaId()))
+        .withMaxOngoingRequests(4);
   }
 
   /** {@code dev.berth.examples.Quickstart:echo}: answers with the body it was sent. */

@@ -52,6 +52,11 @@ public class DecisionBenchmark {
 
   @Setup
   public void setUp() {
+    router = router(replicas);
+  }
+
+  /** Of so many replicas, each with up to 50 of 100 slots in use. */
+  static DeploymentRouter router(int replicas) {
     List<SlotLedger> ledgers = new ArrayList<>();
     List<RoutingSnapshot.Route> routes = new ArrayList<>();
     SplittableRandom load = new SplittableRandom(1);
@@ -68,9 +73,10 @@ public class DecisionBenchmark {
             .loop(Runnable::run, () -> true)
             .loop(Runnable::run, () -> true)
             .routers(directory(ledgers));
-    router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
+    DeploymentRouter router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
     routers.update(
         new RoutingSnapshot(DEPLOYMENT, new RoutingSnapshot.Version(1, 1), true, routes));
+    return router;
   }
 
   private static ReplicaInfo info(int ordinal) {
@@ -98,13 +104,13 @@ public class DecisionBenchmark {
   @Benchmark
   public int rank() {
     ranking.clear();
-    ranker.rank(router.replicas.seenFrom(0), random, ranking);
+    ranker.rank(router.replicas.seenFrom(0), decision, random, ranking);
     return ranking.get(0);
   }
 
   @Benchmark
   public boolean decide() {
-    router.pick.rank(router.replicas, 0, ranking, random);
+    Pick.rank(router.replicas, decision, ranking, random);
     Grant grant = Pick.from(router.replicas, ranking, decision, Grant.RUN, random);
     grant.giveBack();
     return grant.lease() == null;

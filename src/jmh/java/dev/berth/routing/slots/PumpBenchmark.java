@@ -67,7 +67,7 @@ public class PumpBenchmark {
     queue.tryAdmit(-1);
     Waiter waiter = queue.join(owner, queue.nextSequence());
     queue.arrange();
-    return queue.cancel(waiter);
+    return queue.leave(waiter);
   }
 
   private static final class Owner extends Asking {
