@@ -94,8 +94,13 @@ final class IngressRig implements AutoCloseable {
 
   /** At {@code /}, with so little room for requests under way. */
   static IngressRig narrow(long requestBytesTotal) throws Exception {
+    return narrow(requestBytesTotal, SHORT);
+  }
+
+  /** And with this for every time that a client may stand still. */
+  static IngressRig narrow(long requestBytesTotal, Duration idle) throws Exception {
     return new IngressRig(
-            limits(100, LOCAL, SHORT).with(LimitOptions.REQUEST_BYTES_TOTAL, requestBytesTotal))
+            limits(100, LOCAL, idle).with(LimitOptions.REQUEST_BYTES_TOTAL, requestBytesTotal))
         .route("/");
   }
 

@@ -24,6 +24,9 @@ import org.junit.jupiter.api.Test;
 class RequestRoomIT {
   private static final int SMALL = RequestRoom.REQUEST_BYTES + RequestRoom.HEADER_BYTES; // Host
 
+  /** A client on a busy machine is slow, and not for that cut. */
+  private static final Duration PATIENT = Duration.ofSeconds(20);
+
   private static final String LARGE = "berth_http_large_answer_bytes";
   private static final String LARGE_WAITING = "berth_http_large_answer_bytes_waiting";
 
@@ -277,7 +280,7 @@ class RequestRoomIT {
 
   @Test
   void whoReadsGetsAllAnswersThatItAskedForAtOnce() throws Exception {
-    rig = IngressRig.narrow(8 * SMALL);
+    rig = IngressRig.narrow(8 * SMALL, PATIENT);
     int size = 8 << 20;
     rig.upstream.behave(call -> call.respond(200, Headers.empty(), Buffer.buffer(new byte[size])));
     RawClient raw = rig.raw();
@@ -291,7 +294,7 @@ class RequestRoomIT {
 
   @Test
   void aBodyBehindAnUnreadAnswerIsRefused() throws Exception {
-    rig = IngressRig.narrow(8 * SMALL);
+    rig = IngressRig.narrow(8 * SMALL, PATIENT);
     int size = 16 << 20;
     try (RawClient raw = new RawClient(rig.port()).get("/")) {
       rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[size]));
