@@ -10,6 +10,8 @@ import dev.berth.routing.CallOwner;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.explain.RequestRecorder;
+import dev.berth.routing.ranking.KeyHash;
+import dev.berth.routing.traffic.TrafficPolicy;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
@@ -32,6 +34,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   private static final CharSequence SESSION_ID = HttpHeaders.createOptimized("x-session-id");
   private static final CharSequence CALL_METHOD =
       HttpHeaders.createOptimized("x-serve-call-method");
+  private static final CharSequence KEY = HttpHeaders.createOptimized(TrafficPolicy.KEY_HEADER);
   private static final CharSequence REQUEST_TIMEOUT =
       HttpHeaders.createOptimized("x-request-timeout-seconds");
   private static final CharSequence DISCONNECT_DISABLED =
@@ -278,6 +281,13 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     }
     String sessionId = http.headers().get(SESSION_ID);
     return sessionId == null ? "" : sessionId;
+  }
+
+  /** A key says who it is for, also where there is nothing to split. */
+  @Override
+  public long routingKey() {
+    String key = split == null ? http.headers().get(KEY) : split.key();
+    return KeyHash.of(key == null ? sessionId() : key);
   }
 
   @Override

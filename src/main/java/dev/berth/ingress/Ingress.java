@@ -109,7 +109,7 @@ public final class Ingress {
             meters.addGauge("berth_http_large_answer_bytes_limit", answerRoom.bytes::most),
             meters.addGauge(
                 "berth_http_requests_parked",
-                () -> loops.values().stream().mapToInt(IngressLoop::parked).sum()),
+                () -> loops.values().stream().mapToInt(loop -> loop.parked.size()).sum()),
             meters.addCounter("berth_http_requests_refused", refusedRequests::sum),
             meters.addCounter("berth_http_connections_refused", refusedConnections::sum),
             meters.addCounter("berth_http_heads_timed_out", lateHeads::sum),

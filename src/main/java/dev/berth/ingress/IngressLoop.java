@@ -76,8 +76,8 @@ final class IngressLoop {
   private final Map<HttpConnection, Connection> connections = new IdentityHashMap<>();
   private final Set<HeadWatch> unopened = new HashSet<>();
   private final BoundRoutes routes;
-  private final ParkedRequests<Exchange> parked = new ParkedRequests<>();
-  private volatile int parkedCount; // of those, for other threads
+  final ParkedRequests<Exchange> parked;
+  private RouteTable<IngressRoute> routed = RouteTable.empty(); // what requests went by last
   private long coarseNanos;
 
   /** What an exchange is held to, in the units it counts in. */
@@ -126,6 +126,7 @@ final class IngressLoop {
     this.requestIds = new RequestIds(ingress.incarnation + index);
     this.room = ingress.requestRoom.newShare();
     this.answers = ingress.answerRoom.new Queue<>();
+    this.parked = new ParkedRequests<>(router.bounds());
     this.traffics = new SplittableRandom(ingress.incarnation * 31 + index);
     Settings settings = ingress.settings;
     this.explains =
@@ -205,6 +206,7 @@ final class IngressLoop {
 
   /** Tells the clients that no request may follow, where that needs no answer. */
   void drain() {
+    parked.takeIf(all -> true).forEach(IngressLoop::leadNowhere);
     connections.values().forEach(Connection::drain);
   }
 
@@ -225,9 +227,8 @@ final class IngressLoop {
     if (!unopened.isEmpty()) {
       List.copyOf(unopened).forEach(watch -> watch.sweep(now));
     }
-    if (parked.size() > 0) {
-      sweepParked(now);
-    }
+    parked.takeIf(Exchange::isOver);
+    parked.overdue(now).forEach(IngressLoop::leadNowhere);
     makeRoom(now);
     answers.look(now, Exchange::roomFound);
   }
@@ -290,10 +291,11 @@ final class IngressLoop {
       builtIn(request, connection, path.substring(rootPath.length()));
       return;
     }
-    BoundRoute route = routes.match(ingress.routes(), path);
+    unpark(); // who came before goes before
+    BoundRoute route = routes.match(routed, path);
     if (route == null) {
       begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
-    } else if (route.parkNanos() > 0) {
+    } else if (leadsNowhere(route)) {
       park(request, connection, route);
     } else {
       SplitRequest split = split(route, request);
@@ -313,32 +315,36 @@ final class IngressLoop {
   // --- requests of a route that leads nowhere yet ---
 
   private void park(HttpServerRequest request, Connection connection, BoundRoute route) {
-    if (!router.bounds().tryQueue(0)) {
-      begin(request, connection, unrouted).answer(ErrorResponses.TOO_MANY_PARKED);
-      return;
-    }
     Exchange exchange = begin(request, connection, route);
-    request.pause();
-    parked.add(exchange, exchange.startedNanos + route.parkNanos());
-    parkedCount = parked.size();
+    if (ingress.draining()) {
+      exchange.answer(ErrorResponses.LEADS_NOWHERE);
+    } else if (parked.tryAdd(exchange, exchange.startedNanos + route.parkNanos())) {
+      request.pause();
+    } else {
+      exchange.answer(ErrorResponses.TOO_MANY_PARKED);
+    }
   }
 
-  /** The routes are others: who waits for one of them goes on, in the order in which it came. */
+  /** If the routes are others: who waits for one of them goes on, in the order in which it came. */
   void unpark() {
     assert router.isHere();
-    for (Exchange each : parked.takeAll()) {
-      BoundRoute route = routes.match(ingress.routes(), each.http.path());
-      if (!each.isOver() && route != null && route.parkNanos() > 0) {
-        parked.add(each, each.startedNanos + route.parkNanos());
-      } else {
-        unparked(each, route);
-      }
+    RouteTable<IngressRoute> now = ingress.routes();
+    if (routed != now) {
+      routed = now;
+      parked.takeIf(each -> !leadsNowhere(bound(each))).forEach(this::unparked);
     }
-    parkedCount = parked.size();
   }
 
-  private void unparked(Exchange exchange, @Nullable BoundRoute route) {
-    router.bounds().unqueue(0);
+  private @Nullable BoundRoute bound(Exchange exchange) {
+    return routes.match(routed, exchange.http.path());
+  }
+
+  private static boolean leadsNowhere(@Nullable BoundRoute route) {
+    return route != null && route.parkNanos() > 0;
+  }
+
+  private void unparked(Exchange exchange) {
+    BoundRoute route = bound(exchange);
     if (exchange.isOver()) {
       return;
     }
@@ -352,20 +358,12 @@ final class IngressLoop {
     exchange.http.resume();
   }
 
-  private void sweepParked(long now) {
-    for (Exchange late : parked.overdue(now, Exchange::isOver)) {
-      router.bounds().unqueue(0);
-      if (!late.isOver()) {
-        late.answer(ErrorResponses.LEADS_NOWHERE);
-        late.http.resume();
-      }
+  /** Nobody waits any longer for what it waits for. */
+  private static void leadNowhere(Exchange parked) {
+    if (!parked.isOver()) {
+      parked.answer(ErrorResponses.LEADS_NOWHERE);
+      parked.http.resume();
     }
-    parkedCount = parked.size();
-  }
-
-  /** Requests that wait for their route to lead somewhere. Any thread. */
-  int parked() {
-    return parkedCount;
   }
 
   /** HTTP/2 names the host in a field of its own; a handler finds it where HTTP/1 has it. */

@@ -53,9 +53,9 @@ public interface CallOwner {
     return null;
   }
 
-  /** Whether it may wait where no slot is free at once; else it is refused. */
-  default boolean waits() {
-    return true;
+  /** Whether it only takes a slot beside another that stays free, and never waits for one. */
+  default boolean isSpare() {
+    return false;
   }
 
   // --- told ---

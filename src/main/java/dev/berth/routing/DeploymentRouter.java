@@ -235,9 +235,9 @@ public final class DeploymentRouter implements HandleMetricSource {
     return Arrays.stream(replicas.all).anyMatch(RoutedReplica::routable);
   }
 
-  /** Whether nobody waits and one slot more is free than the one that is asked for, as of now. */
-  public boolean hasSpareSlot() {
-    return !queue.hasTakers() && replicas.hasFree(2);
+  /** Whether nobody waits and so many slots are free, as of now. */
+  public boolean hasFree(int slots) {
+    return !queue.hasTakers() && replicas.hasFree(slots);
   }
 
   /**

@@ -90,7 +90,7 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   boolean waits() {
-    return owner.waits();
+    return !owner.isSpare();
   }
 
   @Override
@@ -100,6 +100,11 @@ public final class RoutedCall extends SlotRequest {
       return false; // this loop was blocked for longer than the hold
     }
     RoutedReplica to = java.util.Objects.requireNonNull(granted.replica());
+    if (owner.isSpare() && !router.hasFree(1)) { // others took at the same time
+      granted.giveBack();
+      router.pumpIfWaiting();
+      return false;
+    }
     RemoteReplica.Offer offer = granted.offer();
     if (to.here()) {
       goOn(to, Admission.Held.HELD);

@@ -16,6 +16,7 @@ import dev.berth.protocol.port.Reservations.Caller;
 import dev.berth.protocol.port.Reservations.Wish;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterSettings;
+import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.reserve.ReservationLimits;
 import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.routing.traffic.TrafficPolicy;
@@ -251,6 +252,37 @@ class SplitIT {
     assertThat(order).containsExactly("/0", "/1", "/2", "/3", "/4");
     parked(0);
     assertThat(rig.upstream.loop().bounds().queued()).isZero();
+  }
+
+  @Test
+  void whoWaitsIsToldAtADrainAndWhoComesLaterAtOnce() throws Exception {
+    nowhere(TimeUnit.SECONDS.toNanos(30));
+    var waits = rig.send(rig.request("/"));
+    parked(1);
+    rig.ingress.drain();
+    assertThat(waits.get(10, TimeUnit.SECONDS).statusCode()).isEqualTo(503);
+    assertThat(rig.get("/later").statusCode()).isEqualTo(503);
+    parked(0);
+    assertThat(rig.upstream.loop().bounds().queued()).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"X-Session-ID: k", "X-Serve-Shard-Key: k\r\nX-Session-ID: other"})
+  void aKeyIsHashedWhereThereIsNothingToSplit(String header) throws Exception {
+    DeploymentRouter router = router("a", 2);
+    List<Long> keys = new ArrayList<>();
+    router
+        .ranker()
+        .set(
+            (candidates, asker, random, order) -> {
+              keys.add(asker.key());
+              order.add(0);
+            });
+    rig.ingress.update(RouteTable.of("", Map.of("/", side(router))));
+    RawClient raw = rig.raw();
+    raw.send("GET / HTTP/1.1\r\nHost: x\r\n" + header + "\r\n\r\n");
+    assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
+    assertThat(keys).containsOnly(KeyHash.of("k"));
   }
 
   @Test

@@ -2,6 +2,7 @@ package dev.berth.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Pending;
 import dev.berth.api.Request;
@@ -309,6 +310,31 @@ class SlotQueueTest {
     world.run();
     assertThat(paths(replica)).containsExactly("/0");
     assertThat(replica.ledger.ongoing()).isOne();
+  }
+
+  @Test
+  void whoTakesOnlySpareSlotsLeavesTheLastOneAndDoesNotWait() {
+    RoutingWorld.Replica replica = world.published(world.local("near", 2));
+    FakeCaller first = spare();
+    assertThat(replica.ledger.ongoing()).isOne();
+    FakeCaller second = spare(); // looked while two were free, say
+    assertThat(second.failure).isInstanceOf(BerthException.BackPressure.class);
+    assertThat(first.failure).isNull();
+    assertThat(replica.ledger.ongoing()).as("it gave the last back").isOne();
+    assertThat(world.router.queued()).isZero();
+  }
+
+  private FakeCaller spare() {
+    FakeCaller caller =
+        new FakeCaller() {
+          @Override
+          public boolean isSpare() {
+            return true;
+          }
+        };
+    world.router.call(world.routers.loop(0), Request.get("/"), caller, 0);
+    world.run();
+    return caller;
   }
 
   @Test

@@ -52,7 +52,7 @@ final class TrafficUsers {
     final SimulatedInstance at;
     final int loop;
     final RouterLoop router;
-    final ParkedRequests<User> parked = new ParkedRequests<>();
+    final ParkedRequests<User> parked;
     private final SplittableRandom draws;
     private final SplittableRandom copyDraws; // of their own: users' draws stay as they are
     private final HttpMeters meters;
@@ -62,6 +62,7 @@ final class TrafficUsers {
       this.at = at;
       this.loop = loop;
       this.router = at.routers.loop(loop);
+      this.parked = new ParkedRequests<>(router.bounds());
       this.draws = random.split();
       this.copyDraws = random.split();
       this.meters = meters.addIngressLoop();
@@ -71,24 +72,18 @@ final class TrafficUsers {
       IngressRoute route = simulation.route(at);
       if (route.parkNanos() == 0) {
         go(user, route);
-      } else if (!router.bounds().tryQueue(0)) {
-        throw world.fail(user + ": no place to be parked");
-      } else {
-        user.parkedUntil = router.now() + route.parkNanos();
-        parked.add(user, user.parkedUntil);
-        simulation.met(TrafficSimulation.Met.PARKED);
+        return;
       }
+      user.parkedUntil = router.now() + route.parkNanos();
+      if (!parked.tryAdd(user, user.parkedUntil)) {
+        throw world.fail(user + ": no place to be parked");
+      }
+      simulation.met(TrafficSimulation.Met.PARKED);
     }
 
     void unpark() {
       IngressRoute route = simulation.route(at);
-      List<User> left = inOrder(parked.takeAll());
-      for (User each : left) {
-        if (!each.answered && route.parkNanos() > 0) {
-          parked.add(each, each.parkedUntil);
-          continue;
-        }
-        router.bounds().unqueue(0);
+      for (User each : inOrder(parked.takeIf(all -> route.parkNanos() == 0))) {
         if (!each.answered) {
           simulation.met(TrafficSimulation.Met.WENT_ON);
           go(each, route);
@@ -112,12 +107,10 @@ final class TrafficUsers {
           each.answer("timed out");
         }
       }
-      for (User late : inOrder(parked.overdue(now, user -> user.answered))) {
-        router.bounds().unqueue(0);
-        if (!late.answered) {
-          simulation.met(TrafficSimulation.Met.LEADS_NOWHERE);
-          late.answer("leads nowhere");
-        }
+      parked.takeIf(user -> user.answered);
+      for (User late : inOrder(parked.overdue(now))) {
+        simulation.met(TrafficSimulation.Met.LEADS_NOWHERE);
+        late.answer("leads nowhere");
       }
       for (User each : active) {
         boolean overdue = each.parkedHere(this) && now - each.parkedUntil >= 0;

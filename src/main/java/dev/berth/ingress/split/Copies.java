@@ -39,12 +39,12 @@ public final class Copies {
         continue;
       }
       Event becomes = each.becomes(request);
-      each.meters().count(becomes);
       if (becomes == Event.COPIED) {
         ShadowCall copy = new ShadowCall(of, each, loop, nowNanos);
         made.add(copy);
-        copy.begin(request);
+        becomes = copy.begin(request);
       }
+      each.meters().count(becomes);
       RequestRecorder recorder = of.explaining();
       if (recorder != null) {
         recorder.split("shadow " + each.shadow().to() + ": " + becomes);

@@ -7,6 +7,8 @@ import dev.berth.metrics.ShadowMeters.Event;
 import dev.berth.routing.CallOwner;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterLoop;
+import dev.berth.routing.traffic.Shadow;
+import io.vertx.core.buffer.Buffer;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -30,9 +32,13 @@ final class ShadowCall implements CallOwner {
   private final ShadowTarget to;
   private final RouterLoop loop;
   private final long startedNanos;
+  private Event begun = Event.COPIED;
   private @Nullable RoutedCall call;
-  private @Nullable Response own;
-  private @Nullable Response users;
+  private @Nullable Got own;
+  private @Nullable Got users;
+
+  /** What of an answer is compared; of a body nothing that is not, so that it is not kept. */
+  private record Got(int status, @Nullable Buffer body) {}
 
   /**
    * @param of who made the request that is copied
@@ -44,14 +50,15 @@ final class ShadowCall implements CallOwner {
     this.startedNanos = startedNanos;
   }
 
-  /** It takes a slot, or does not run. */
-  void begin(Request request) {
+  /** It takes a slot or does not run: which of the two is known at once. */
+  Event begin(Request request) {
     try {
       call = to.to().call(loop, request.withHeader(HEADER, "true"), this, startedNanos);
+      return begun;
     } catch (RuntimeException broken) { // it must not fail its request
       LOG.error(
           "request {} could not be copied to {}", of.requestId(), to.to().deployment(), broken);
-      to.meters().count(Event.FAILED);
+      return Event.FAILED;
     }
   }
 
@@ -91,8 +98,8 @@ final class ShadowCall implements CallOwner {
   }
 
   @Override
-  public boolean waits() {
-    return false;
+  public boolean isSpare() {
+    return true;
   }
 
   // --- told ---
@@ -102,44 +109,54 @@ final class ShadowCall implements CallOwner {
     if (response.body() instanceof Response.Body.Received received) {
       received.stream()
           .exceptionHandler(cut -> to.meters().count(Event.FAILED))
-          .endHandler(end -> answered(response))
+          .endHandler(end -> answered(got(response)))
           .handler(piece -> {})
           .resume();
     } else {
-      answered(response);
+      answered(got(response));
     }
   }
 
-  private void answered(Response response) {
+  private Got got(Response response) {
+    Shadow shadow = to.shadow();
+    Buffer body = response.body() instanceof Response.Body.Whole whole ? whole.bytes() : null;
+    boolean compared = shadow.compares() && body != null && body.length() <= shadow.maxBodyBytes();
+    return new Got(response.status(), compared ? body : null);
+  }
+
+  private void answered(Got got) {
     to.meters().answered(loop.now() - startedNanos);
-    own = response;
+    own = got;
     compare();
   }
 
   @Override
   public void onFailure(BerthException failure) {
-    to.meters().count(Event.FAILED);
+    if (call != null) {
+      to.meters().count(Event.FAILED);
+    } else { // others took what was spare
+      begun =
+          failure.kind() == BerthException.Kind.BACK_PRESSURE ? Event.SKIPPED_BUSY : Event.FAILED;
+    }
   }
 
   /** What the client gets, or its head. */
   void userGot(Response response) {
     to.meters().userAnswered(loop.now() - startedNanos);
-    users = response;
+    users = got(response);
     compare();
   }
 
   private void compare() {
-    Response one = own;
-    Response other = users;
+    Got one = own;
+    Got other = users;
     if (one == null || other == null) {
       return;
     }
     boolean same = one.status() == other.status();
     to.meters().count(same ? Event.STATUS_SAME : Event.STATUS_OTHER);
-    if (to.shadow().compares()
-        && one.body() instanceof Response.Body.Whole body
-        && other.body() instanceof Response.Body.Whole wanted) {
-      boolean alike = body.bytes().equals(wanted.bytes());
+    if (one.body() != null && other.body() != null) {
+      boolean alike = one.body().equals(other.body());
       to.meters().count(alike ? Event.BODY_SAME : Event.BODY_OTHER);
     }
   }

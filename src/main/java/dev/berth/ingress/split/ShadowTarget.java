@@ -15,6 +15,6 @@ public record ShadowTarget(Shadow shadow, DeploymentRouter to, ShadowMeters mete
         || whole.bytes().length() > shadow.maxBodyBytes()) {
       return Event.SKIPPED_BODY;
     }
-    return to.hasSpareSlot() ? Event.COPIED : Event.SKIPPED_BUSY;
+    return to.hasFree(2) ? Event.COPIED : Event.SKIPPED_BUSY;
   }
 }

@@ -45,14 +45,7 @@ public interface RequestHead {
 
   /** Of {@code /a/b} the first is {@code a}; null where there are fewer. */
   static @Nullable String segment(String path, int number) {
-    int from = 0;
-    for (int i = 0; i < number && from >= 0; i++) {
-      from = path.indexOf('/', from) + 1;
-      if (from == 0) {
-        return null;
-      }
-    }
-    int end = path.indexOf('/', from);
-    return path.substring(from, end < 0 ? path.length() : end);
+    String[] segments = path.split("/", number + 2);
+    return number < segments.length ? segments[number] : null;
   }
 }

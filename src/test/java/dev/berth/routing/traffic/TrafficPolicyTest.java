@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.Yaml;
+import dev.berth.routing.slots.InstanceBounds;
 import dev.berth.routing.traffic.RequestHead.Part;
 import dev.berth.routing.traffic.RequestHead.Place;
 import dev.berth.routing.traffic.TrafficPolicy.Choice;
@@ -152,12 +153,17 @@ class TrafficPolicyTest {
 
   @Test
   void whatParkedLeavesInItsOrderAndInItsTime() {
-    ParkedRequests<String> parked = new ParkedRequests<>();
-    List.of("a", "b", "c", "d").forEach(each -> parked.add(each, each.equals("b") ? 5 : 10));
-    assertThat(parked.overdue(4, "c"::equals)).containsExactly("c");
-    assertThat(parked.overdue(4, "c"::equals)).isEmpty();
-    assertThat(parked.overdue(5, left -> false)).containsExactly("b");
-    assertThat(parked.takeAll()).containsExactly("a", "d");
+    InstanceBounds bounds = new InstanceBounds(4, 0, 0);
+    ParkedRequests<String> parked = new ParkedRequests<>(bounds);
+    for (String each : List.of("a", "b", "c", "d")) {
+      assertThat(parked.tryAdd(each, each.equals("b") ? 5 : 10)).isTrue();
+    }
+    assertThat(parked.tryAdd("one too many", 10)).isFalse();
+    assertThat(parked.takeIf("c"::equals)).containsExactly("c");
+    assertThat(parked.overdue(4)).isEmpty();
+    assertThat(parked.overdue(5)).containsExactly("b");
+    assertThat(parked.takeIf(all -> true)).containsExactly("a", "d");
     assertThat(parked.size()).isZero();
+    assertThat(bounds.queued()).isZero();
   }
 }
