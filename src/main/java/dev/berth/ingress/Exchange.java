@@ -72,7 +72,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
 
   /** It was parked, and its route leads somewhere now. */
   final void lead(BoundRoute to, @Nullable SplitRequest by) {
-    route = to;
+    route = by == null ? to : by.side();
     splitBy(by);
   }
 
@@ -388,7 +388,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     } else if (is(ExchangeState.READING)
         && timeoutNanos >= 0
         && now - startedNanos >= timeoutNanos) { // no call is there that would see to it
-      onFailure(new BerthException.Timeout("its body was not whole in time"));
+      String waited = reading == null ? "its route led nowhere" : "its body was not whole";
+      onFailure(new BerthException.Timeout(waited + " in time"));
     } else if (reading != null
         && reading.awaitsClient()
         && now - reading.progressNanos() >= loop.limits.bodyIdleNanos()

@@ -347,12 +347,10 @@ final class IngressLoop {
     BoundRoute route = bound(exchange);
     if (exchange.isOver()) {
       return;
-    }
-    if (route == null) {
+    } else if (route == null) {
       exchange.answer(ErrorResponses.notFound(exchange.http.path()));
     } else {
-      SplitRequest split = split(route, exchange.http);
-      exchange.lead(split == null ? route : split.side(), split);
+      exchange.lead(route, split(route, exchange.http));
       exchange.startIfRoom();
     }
     exchange.http.resume();
@@ -405,10 +403,8 @@ final class IngressLoop {
       String reason = ingress.unhealthyReason();
       if (reason == null) {
         JsonObject routes = new JsonObject();
-        ingress
-            .routes()
-            .routes()
-            .forEach((prefix, route) -> routes.put(prefix, route.application()));
+        Map<String, IngressRoute> all = ingress.routes().routes();
+        all.forEach((prefix, route) -> routes.put(prefix, route.application()));
         exchange.answer(200, ErrorResponses.JSON, routes.toBuffer());
       } else {
         exchange.answer(ErrorResponses.unhealthy(reason));

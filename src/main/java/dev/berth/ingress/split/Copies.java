@@ -38,16 +38,15 @@ public final class Copies {
       if (each.shadow().fraction() < 1 && random.nextDouble() >= each.shadow().fraction()) {
         continue;
       }
-      Event becomes = each.becomes(request);
-      if (becomes == Event.COPIED) {
-        ShadowCall copy = new ShadowCall(of, each, loop, nowNanos);
+      ShadowCall copy = new ShadowCall(of, each, loop, nowNanos);
+      Event became = copy.begin(request);
+      if (became == Event.COPIED) {
         made.add(copy);
-        becomes = copy.begin(request);
       }
-      each.meters().count(becomes);
+      each.meters().count(became);
       RequestRecorder recorder = of.explaining();
       if (recorder != null) {
-        recorder.split("shadow " + each.shadow().to() + ": " + becomes);
+        recorder.split("shadow " + each.shadow().to() + ": " + became);
       }
     }
   }

@@ -50,8 +50,15 @@ final class ShadowCall implements CallOwner {
     this.startedNanos = startedNanos;
   }
 
-  /** It takes a slot or does not run: which of the two is known at once. */
+  /** It takes a slot or does not run: which of the two, and why, is known at once. */
   Event begin(Request request) {
+    if (!(request.body() instanceof Request.Body.Whole whole)
+        || whole.bytes().length() > to.shadow().maxBodyBytes()) {
+      return Event.SKIPPED_BODY;
+    }
+    if (!to.to().hasFree(2)) { // cheaper than to be refused
+      return Event.SKIPPED_BUSY;
+    }
     try {
       call = to.to().call(loop, request.withHeader(HEADER, "true"), this, startedNanos);
       return begun;
