@@ -51,8 +51,7 @@ final class HashRing {
             .flatMapToLong(
                 each ->
                     LongStream.range(0, pointsEach)
-                        .map(number -> KeyHash.of(each.getKey() + ":" + number))
-                        .map(hash -> point(hash, each.getValue())));
+                        .map(i -> point(KeyHash.of(each.getKey() + ":" + i), each.getValue())));
     return new HashRing(next, LongStream.concat(left, joined).sorted().toArray());
   }
 

@@ -1,9 +1,7 @@
 package dev.berth.routing.ranking;
 
-import dev.berth.api.spi.ReplicaRanker;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Of two replicas drawn at random the one with the lower latency times requests, nearest tier
@@ -18,7 +16,6 @@ public final class LeastLatencyRanker extends TieredRanker {
   private final double decayNanos;
   private final double firstNanos;
   private final LongSupplier nanoClock;
-  private @Nullable Latency[] latencies = {}; // by index; set before it ranks
 
   /**
    * @param decayNanos after which an observation counts for a third (1/e); default 10 s
@@ -26,7 +23,7 @@ public final class LeastLatencyRanker extends TieredRanker {
    */
   public LeastLatencyRanker(
       Tiers tiers, double decayNanos, double firstNanos, LongSupplier nanoClock) {
-    super(tiers);
+    super("least_latency", tiers);
     this.decayNanos = decayNanos;
     this.firstNanos = firstNanos;
     this.nanoClock = nanoClock;
@@ -35,21 +32,6 @@ public final class LeastLatencyRanker extends TieredRanker {
   @Override
   public Listener joined(String replicaId) {
     return new Latency(nanoClock.getAsLong());
-  }
-
-  @Override
-  public ReplicaRanker over(Candidates replicas) {
-    LeastLatencyRanker over = new LeastLatencyRanker(tiers, decayNanos, firstNanos, nanoClock);
-    over.latencies = new Latency[replicas.size()];
-    for (int index = 0; index < over.latencies.length; index++) {
-      over.latencies[index] = (Latency) replicas.listener(index);
-    }
-    return over;
-  }
-
-  @Override
-  public String name() {
-    return "least_latency";
   }
 
   /**
@@ -92,9 +74,10 @@ public final class LeastLatencyRanker extends TieredRanker {
 
   /** Nanoseconds that its requests and one more would take; a full one comes last. */
   private double cost(Candidates candidates, int index, long now) {
-    Latency latency = latencies[index];
+    Listener told = candidates.listener(index); // another ranker's, for as long as they change
+    double latency = told instanceof Latency known ? known.at(now) : firstNanos;
     int ongoing = candidates.ongoing(index);
-    double cost = (latency == null ? firstNanos : latency.at(now)) * (ongoing + 1);
+    double cost = latency * (ongoing + 1);
     return ongoing < candidates.maxOngoing(index) ? cost : cost + Long.MAX_VALUE;
   }
 

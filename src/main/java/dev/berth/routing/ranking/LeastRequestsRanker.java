@@ -16,7 +16,7 @@ public final class LeastRequestsRanker extends TieredRanker {
    * @param choices replicas that are looked at, of each tier; default 16
    */
   public LeastRequestsRanker(Tiers tiers, int choices) {
-    super(tiers);
+    super("least_requests", tiers);
     this.choices = choices;
   }
 
@@ -44,10 +44,5 @@ public final class LeastRequestsRanker extends TieredRanker {
     }
     boolean nearFirst = near >= 0 && busy(candidates, near) <= bestBusy;
     add(into, near, nearFirst, best, next < 0 ? best : next);
-  }
-
-  @Override
-  public String name() {
-    return "least_requests";
   }
 }

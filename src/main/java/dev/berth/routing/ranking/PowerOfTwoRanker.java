@@ -18,7 +18,7 @@ public final class PowerOfTwoRanker extends TieredRanker {
   }
 
   public PowerOfTwoRanker(Tiers tiers) {
-    super(tiers);
+    super("power_of_two_choices", tiers);
   }
 
   @Override
@@ -31,10 +31,5 @@ public final class PowerOfTwoRanker extends TieredRanker {
     int busyB = busy(candidates, b);
     boolean nearFirst = near >= 0 && busy(candidates, near) <= Math.min(busyA, busyB);
     add(into, near, nearFirst, busyB < busyA ? b : a, busyB < busyA ? a : b);
-  }
-
-  @Override
-  public String name() {
-    return "power_of_two_choices";
   }
 }

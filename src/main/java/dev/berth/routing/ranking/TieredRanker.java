@@ -12,10 +12,12 @@ import java.util.stream.Stream;
 abstract class TieredRanker implements ReplicaRanker {
   private static final int NONE = -1;
 
-  final Tiers tiers;
+  private final String name;
+  private final Tiers tiers;
   private final Tier[] order; // one after the other
 
-  TieredRanker(Tiers tiers) {
+  TieredRanker(String name, Tiers tiers) {
+    this.name = name;
     this.tiers = tiers;
     this.order =
         Stream.of(Tier.SAME_NODE, Tier.SAME_ZONE, Tier.ANY)
@@ -82,6 +84,11 @@ abstract class TieredRanker implements ReplicaRanker {
   static int busy(Candidates candidates, int index) {
     int ongoing = candidates.ongoing(index);
     return ongoing < candidates.maxOngoing(index) ? ongoing : ongoing + (1 << 20);
+  }
+
+  @Override
+  public final String name() {
+    return name;
   }
 
   @Override
