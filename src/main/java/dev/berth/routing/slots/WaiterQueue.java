@@ -48,8 +48,7 @@ public final class WaiterQueue {
   private final LongAdder handOffs = new LongAdder();
 
   // The runner's own.
-  private @Nullable Waiter oldest;
-  private @Nullable Waiter youngest;
+  private final Waiter ends = Waiter.ends(); // before the oldest, and behind the youngest
   private boolean nothingFree; // for whoever is linked, unless a slot is unseen
 
   private volatile boolean unseen; // a slot may be free that no round has looked for
@@ -193,15 +192,15 @@ public final class WaiterQueue {
 
   private void grantAll() {
     boolean exhausted = false; // nothing for one that takes any replica, so nothing for anyone
-    Waiter waiter = oldest;
-    while (waiter != null && !exhausted) {
+    Waiter waiter = ends.after;
+    while (waiter != ends && !exhausted) {
       Waiter next = waiter.after;
       if (!waiter.waiting()) {
-        unlink(waiter);
+        waiter.unlink();
       } else if (!waiter.owner.paused()) {
         Grant grant = source.grantFor(waiter.owner);
         if (grant != null) {
-          unlink(waiter);
+          waiter.unlink();
           hand(waiter, grant);
         } else {
           exhausted = !waiter.owner.picky(); // a picky one blocks nobody behind it
@@ -246,19 +245,16 @@ public final class WaiterQueue {
 
   private boolean handOffToOldest(RoutedReplica replica) {
     absorb();
-    Waiter waiter = oldest;
-    while (waiter != null && !takes(waiter, replica)) {
+    Waiter waiter = ends.after;
+    while (waiter != ends && !takes(waiter, replica)) {
       waiter = waiter.after;
     }
-    if (waiter == null) {
-      return false;
-    }
-    Grant grant = Pick.passOn(replica, waiter.owner);
+    Grant grant = waiter == ends ? null : Pick.passOn(replica, waiter.owner);
     if (grant == null) {
       return false;
     }
     handOffs.increment();
-    unlink(waiter);
+    waiter.unlink();
     hand(waiter, grant);
     return true;
   }
@@ -270,7 +266,7 @@ public final class WaiterQueue {
   /** Lets go of who left, and takes in who arrived, in order. */
   private void absorb() {
     for (Waiter waiter = departures.poll(); waiter != null; waiter = departures.poll()) {
-      unlink(waiter);
+      waiter.unlink();
     }
     for (Waiter waiter = arrivals.poll(); waiter != null; waiter = arrivals.poll()) {
       if (waiter.waiting()) {
@@ -283,51 +279,19 @@ public final class WaiterQueue {
 
   /** Whether one of those who are linked has been among the takers up to now. */
   private boolean someoneElseWaits() {
-    Waiter waiter = oldest;
-    while (waiter != null && (!waiter.waiting() || waiter.owner.paused())) {
+    Waiter waiter = ends.after;
+    while (waiter != ends && (!waiter.waiting() || waiter.owner.paused())) {
       waiter = waiter.after;
     }
-    return waiter != null;
+    return waiter != ends;
   }
 
   /** Nearly always at the end; one that waits again goes back to its place. */
   private void link(Waiter waiter) {
-    Waiter ahead = youngest;
-    while (ahead != null && ahead.sequence > waiter.sequence) {
+    Waiter ahead = ends.before;
+    while (ahead != ends && ahead.sequence > waiter.sequence) {
       ahead = ahead.before;
     }
-    Waiter behind = ahead == null ? oldest : ahead.after;
-    waiter.before = ahead;
-    waiter.after = behind;
-    if (ahead == null) {
-      oldest = waiter;
-    } else {
-      ahead.after = waiter;
-    }
-    if (behind == null) {
-      youngest = waiter;
-    } else {
-      behind.before = waiter;
-    }
-    waiter.linked = true;
-  }
-
-  private void unlink(Waiter waiter) {
-    if (!waiter.linked) {
-      return;
-    }
-    if (waiter.before == null) {
-      oldest = waiter.after;
-    } else {
-      waiter.before.after = waiter.after;
-    }
-    if (waiter.after == null) {
-      youngest = waiter.before;
-    } else {
-      waiter.after.before = waiter.before;
-    }
-    waiter.before = null;
-    waiter.after = null;
-    waiter.linked = false;
+    waiter.link(ahead);
   }
 }

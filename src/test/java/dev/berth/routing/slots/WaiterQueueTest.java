@@ -51,6 +51,6 @@ class WaiterQueueTest {
     Waiter served = queue.join(waiter, queue.nextSequence());
     queue.pump();
     assertThat(grants).hasSize(1);
-    assertThat(served.linked).isFalse();
+    assertThat(served.after).isSameAs(served);
   }
 }
