@@ -34,13 +34,13 @@ final class IdempotencyKeys<A> {
   }
 
   /** What was asked for under the key; null when nothing is remembered. */
-  @Nullable Remembered<A> find(String caller, String key, long now) {
+  synchronized @Nullable Remembered<A> find(String caller, String key, long now) {
     Map<String, Remembered<A>> keys = callers.get(caller);
     Remembered<A> known = keys == null ? null : keys.get(key);
     return known == null || known.untilNanos - now <= 0 ? null : known;
   }
 
-  void put(String caller, String key, Object wish, A asked, long now) {
+  synchronized void put(String caller, String key, Object wish, A asked, long now) {
     LinkedHashMap<String, Remembered<A>> keys =
         callers.computeIfAbsent(caller, name -> new LinkedHashMap<>());
     if (keys.remove(key) != null) {
@@ -69,7 +69,7 @@ final class IdempotencyKeys<A> {
   }
 
   /** Forgets a key whose wish came to nothing: the next attempt asks anew. */
-  void remove(String caller, String key, A asked) {
+  synchronized void remove(String caller, String key, A asked) {
     Map<String, Remembered<A>> keys = callers.get(caller);
     Remembered<A> known = keys == null ? null : keys.get(key);
     if (keys != null && known != null && known.asked == asked) {
@@ -82,7 +82,7 @@ final class IdempotencyKeys<A> {
   }
 
   /** Forgets what is over its time. */
-  void sweep(long now) {
+  synchronized void sweep(long now) {
     callers
         .values()
         .removeIf(
@@ -98,12 +98,12 @@ final class IdempotencyKeys<A> {
             });
   }
 
-  int size() {
+  synchronized int size() {
     return size;
   }
 
   /** Keys forgotten before their time. */
-  long forgotten() {
+  synchronized long forgotten() {
     return forgotten;
   }
 }

@@ -41,8 +41,8 @@ final class ReservationAsk implements LegsObserver {
   private final Promise<List<TokenEntry>> answer = Promise.promise();
   private int waiting = 1;
   private boolean settled;
-  private boolean unwanted; // before it was settled
-  private @Nullable Runnable cancel;
+  private volatile boolean unwanted; // before it was settled
+  private volatile Runnable cancel = () -> {}; // once it has started
   private List<TokenEntry> entries = List.of();
 
   /**
@@ -83,20 +83,14 @@ final class ReservationAsk implements LegsObserver {
    * @param waits whether to wait where no slot is free
    */
   void start(RouterLoop loop, long deadlineNanos, boolean waits) {
-    Runnable ends = RoutedLegs.start(loop, legs, deadlineNanos, waits, this);
-    boolean late;
-    synchronized (this) {
-      cancel = ends;
-      late = unwanted;
-    }
-    if (late) {
-      ends.run();
+    cancel = RoutedLegs.start(loop, legs, deadlineNanos, waits, this);
+    if (unwanted) { // since before it could be cancelled
+      cancel.run();
     }
   }
 
   /** One of those who wait has gone, before the answer or without receiving it. */
   void leave() {
-    Runnable ends = null;
     List<TokenEntry> left = List.of();
     synchronized (this) {
       if (--waiting > 0) {
@@ -104,13 +98,12 @@ final class ReservationAsk implements LegsObserver {
       }
       if (!settled) {
         unwanted = true;
-        ends = cancel;
       } else if (key == null) {
         left = entries;
       }
     }
-    if (ends != null) {
-      ends.run();
+    if (unwanted) {
+      cancel.run();
     }
     left.forEach(table::giveBack);
   }
@@ -118,14 +111,8 @@ final class ReservationAsk implements LegsObserver {
   /** The slots are held. */
   @Override
   public void onSelections(List<ReplicaSelection> selections) {
-    boolean keep;
-    boolean first;
-    synchronized (this) {
-      first = !settled;
-      settled = true;
-      keep = first && !unwanted;
-    }
-    if (!keep) {
+    boolean first = settle();
+    if (!first || unwanted) {
       selections.forEach(ReplicaSelection::close);
       if (first) {
         over(abandoned());
@@ -164,20 +151,21 @@ final class ReservationAsk implements LegsObserver {
   }
 
   private void failed(ReservationException failure) {
-    synchronized (this) {
-      if (settled) {
-        return;
-      }
-      settled = true;
+    if (settle()) {
+      over(failure);
     }
-    over(failure);
+  }
+
+  /** It has come to something; false when it had before. From then on it stays wanted or not. */
+  private synchronized boolean settle() {
+    boolean first = !settled;
+    settled = true;
+    return first;
   }
 
   /** Before its permits were taken. */
   void refused(ReservationException failure) {
-    synchronized (this) {
-      settled = true;
-    }
+    settle();
     answer.fail(failure);
   }
 
@@ -193,14 +181,8 @@ final class ReservationAsk implements LegsObserver {
 
   /** Ends it, wherever it stands; what its way may still find is given back then. */
   void giveUp(ReservationException why) {
-    Runnable ends;
-    synchronized (this) {
-      ends = cancel;
-    }
     failed(why);
-    if (ends != null) {
-      ends.run();
-    }
+    cancel.run();
   }
 
   private void over(ReservationException failure) {

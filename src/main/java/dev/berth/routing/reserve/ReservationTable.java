@@ -22,8 +22,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -189,26 +189,19 @@ public final class ReservationTable implements Reservations {
         ask.answer()
             .map(shown)
             .onFailure(why -> counters.refused(((ReservationException) why).problem()));
-    AtomicBoolean gone = new AtomicBoolean();
-    return new Told<>(
-        told,
-        () -> {
-          if (gone.compareAndSet(false, true)) {
-            ask.leave();
-          }
-        });
+    return new Told<>(told, new AtomicReference<>(ask::leave));
   }
 
   private <T> Asked<T> refusedAtOnce(ReservationException why) {
     counters.refused(why.problem());
-    return new Told<>(Future.failedFuture(why), () -> {});
+    return new Told<>(Future.failedFuture(why), new AtomicReference<>(() -> {}));
   }
 
   /** What an asker waits for, and what it means that it goes. */
-  private record Told<T>(Future<T> answer, Runnable gone) implements Asked<T> {
+  private record Told<T>(Future<T> answer, AtomicReference<Runnable> leave) implements Asked<T> {
     @Override
     public void abandon() {
-      gone.run();
+      leave.getAndSet(() -> {}).run(); // once
     }
   }
 
@@ -285,9 +278,7 @@ public final class ReservationTable implements Reservations {
 
   private void forgetKey(ReservationAsk ask) {
     if (ask.key != null) {
-      synchronized (keys) {
-        keys.remove(ask.caller, ask.key, ask);
-      }
+      keys.remove(ask.caller, ask.key, ask);
     }
   }
 
@@ -430,9 +421,7 @@ public final class ReservationTable implements Reservations {
         oldest = ended.peek()) {
       forget(oldest);
     }
-    synchronized (keys) {
-      keys.sweep(now);
-    }
+    keys.sweep(now);
   }
 
   /**
@@ -484,15 +473,11 @@ public final class ReservationTable implements Reservations {
   }
 
   public int keys() {
-    synchronized (keys) {
-      return keys.size();
-    }
+    return keys.size();
   }
 
   /** Keys forgotten before their time, since a bound was reached. */
   public long keysForgotten() {
-    synchronized (keys) {
-      return keys.forgotten();
-    }
+    return keys.forgotten();
   }
 }
