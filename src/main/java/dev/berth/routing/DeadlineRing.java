@@ -24,7 +24,7 @@ public final class DeadlineRing {
   }
 
   /** Schedules an entry, or moves it when it is scheduled. */
-  void schedule(RingEntry entry, long deadlineNanos) {
+  public void schedule(RingEntry entry, long deadlineNanos) {
     cancel(entry);
     entry.deadlineNanos = deadlineNanos;
     long due =
@@ -42,7 +42,7 @@ public final class DeadlineRing {
   }
 
   /** Takes an entry out; nothing when it is not in. */
-  void cancel(RingEntry entry) {
+  public void cancel(RingEntry entry) {
     if (entry.bucket < 0) {
       return;
     }

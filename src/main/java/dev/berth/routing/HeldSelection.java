@@ -298,19 +298,20 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     }
     router.counters.undispatched.increment();
     Promise<Void> closed = Promise.promise();
-    if (lease != null && recorder == null) {
+    boolean atOnce = lease != null && recorder == null;
+    if (atOnce) {
       release(closed);
-      loop.run(() -> loop.ring().cancel(this));
-    } else {
-      loop.run(
-          () -> {
-            loop.ring().cancel(this);
-            release(closed);
-            if (recorder != null) {
-              recorder.closed();
-            }
-          });
     }
+    loop.run(
+        () -> {
+          loop.ring().cancel(this);
+          if (!atOnce) {
+            release(closed);
+          }
+          if (recorder != null) {
+            recorder.closed();
+          }
+        });
     return closed.future();
   }
 

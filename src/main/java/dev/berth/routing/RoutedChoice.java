@@ -77,7 +77,9 @@ public final class RoutedChoice extends SlotRequest {
     SlotLease lease = granted.lease();
     if (lease == null) {
       takePlace();
-      reserve(to, granted.offer());
+      offer = granted.offer();
+      attempt = offer == null ? loop.nextAttempt() : offer.attempt();
+      send(to);
       return true;
     }
     if (waited && !lease.renew(ttlNanos)) {
@@ -102,12 +104,6 @@ public final class RoutedChoice extends SlotRequest {
     return !waits && asked++ < MOST_ASKED;
   }
 
-  private void reserve(RoutedReplica to, RemoteReplica.@Nullable Offer held) {
-    offer = held;
-    attempt = held == null ? loop.nextAttempt() : held.attempt();
-    send(to);
-  }
-
   @Override
   BusMessage message(RoutedReplica to, long id) {
     AttemptId named = java.util.Objects.requireNonNull(attempt);
@@ -126,19 +122,13 @@ public final class RoutedChoice extends SlotRequest {
   @Override
   public boolean answered(BusMessage.Answer answer) {
     if (answer instanceof BusMessage.SlotReserved reserved) {
-      reserved(reserved.token(), reserved.ttlMs(), reserved.load());
+      RoutedReplica from = java.util.Objects.requireNonNull(replica);
+      leaveTable();
+      from.reported(reserved.load()); // still counted as ours: the selection gives it back
+      select(from, null, reserved.token(), attempt, reserved.ttlMs() * 1_000_000);
       return true;
     }
     return super.answered(answer);
-  }
-
-  /** The replica holds a slot for us. */
-  private void reserved(SlotToken token, long grantedTtlMs, long load) {
-    RoutedReplica from = java.util.Objects.requireNonNull(replica);
-    AttemptId named = java.util.Objects.requireNonNull(attempt);
-    leaveTable();
-    from.reported(load); // still counted as ours: the selection gives it back
-    select(from, null, token, named, grantedTtlMs * 1_000_000);
   }
 
   private void select(

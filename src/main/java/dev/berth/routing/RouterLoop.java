@@ -104,7 +104,7 @@ public final class RouterLoop {
   }
 
   /** What waits for its time. */
-  DeadlineRing ring() {
+  public DeadlineRing ring() {
     assert isHere();
     return ring;
   }
@@ -144,15 +144,6 @@ public final class RouterLoop {
   /** Whether it takes no tasks now. Any thread. */
   public boolean isBlocked() {
     return routers.blocked.contains(index());
-  }
-
-  /** Tells an entry when its time has come; one that has a time already gets this one. */
-  public void schedule(RingEntry entry, long deadlineNanos) {
-    ring().schedule(entry, deadlineNanos);
-  }
-
-  public void cancel(RingEntry entry) {
-    ring().cancel(entry);
   }
 
   /** Whether nothing more may wait for an answer. */

@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
+import dev.berth.api.RequestContext;
 import dev.berth.api.Selections;
 import dev.berth.routing.Leg;
 import dev.berth.routing.RouterLoop;
@@ -27,34 +28,31 @@ import org.jspecify.annotations.Nullable;
 final class StartedLegs<T> implements LegsObserver, Pending<T> {
   private final Promise<T> chosen = Promise.promise();
   private final RouterLoop loop;
-  private final List<Leg> legs;
-  private final long deadlineNanos;
-  private final boolean waits;
+  private final @Nullable RequestContext within;
   private final Function<List<ReplicaSelection>, T> shown;
   private volatile boolean cancelled;
-  private @Nullable Runnable ends; // the loop's
+  private volatile Runnable ends = () -> {}; // once it has started
 
   private StartedLegs(
-      RouterLoop loop,
-      List<Leg> legs,
-      long deadlineNanos,
-      boolean waits,
-      Function<List<ReplicaSelection>, T> shown) {
+      RouterLoop loop, @Nullable RequestContext within, Function<List<ReplicaSelection>, T> shown) {
     this.loop = loop;
-    this.legs = legs;
-    this.deadlineNanos = deadlineNanos;
-    this.waits = waits;
+    this.within = within;
     this.shown = shown;
   }
 
   /** Starts one slot on a loop. */
   static StartedLegs<ReplicaSelection> start(RouterLoop loop, Leg leg) {
-    return start(
-        new StartedLegs<>(loop, List.of(leg), leg.useDeadlineNanos(), true, held -> held.get(0)));
+    return start(loop, List.of(leg), leg.useDeadlineNanos(), true, held -> held.get(0));
   }
 
-  private static <T> StartedLegs<T> start(StartedLegs<T> started) {
-    started.loop.run(started::begin);
+  private static <T> StartedLegs<T> start(
+      RouterLoop loop,
+      List<Leg> legs,
+      long deadlineNanos,
+      boolean waits,
+      Function<List<ReplicaSelection>, T> shown) {
+    StartedLegs<T> started = new StartedLegs<>(loop, legs.get(0).parent(), shown);
+    started.ends = RoutedLegs.start(loop, legs, deadlineNanos, waits, started);
     return started;
   }
 
@@ -77,15 +75,7 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
     }
     long deadline = left == Long.MAX_VALUE ? SlotRequest.NO_DEADLINE : now + left;
     boolean waits = wait.isEmpty() || !wait.get().isZero();
-    return start(new StartedLegs<>(loop, legs, deadline, waits, Selections::new));
-  }
-
-  private void begin() {
-    if (cancelled) {
-      onFailure(SlotRequest.cancelled(), NO_LEG);
-      return;
-    }
-    ends = RoutedLegs.start(loop, legs, deadlineNanos, waits, this);
+    return start(loop, legs, deadline, waits, Selections::new);
   }
 
   @Override
@@ -96,12 +86,7 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
   @Override
   public void cancel() {
     cancelled = true;
-    loop.run(
-        () -> {
-          if (ends != null) {
-            ends.run();
-          }
-        });
+    ends.run();
   }
 
   @Override
@@ -113,13 +98,13 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
       }
       onFailure(failure, NO_LEG);
     } else {
-      loop.worksFor(legs.get(0).parent());
+      loop.worksFor(within);
       chosen.complete(shown.apply(selections));
     }
   }
 
   @Override
   public void onFailure(BerthException failure, int leg) {
-    loop.post(legs.get(0).parent(), () -> chosen.fail(failure));
+    loop.post(within, () -> chosen.fail(failure));
   }
 }

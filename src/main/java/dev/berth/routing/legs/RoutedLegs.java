@@ -204,8 +204,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     for (int place : order.groups[group]) {
       Leg leg = order.legs.get(place);
       RoutedChoice choice =
-          new RoutedChoice(
-              leg, loop, deadlineNanos, LegOrder.ttlNanos(leg), waits, new Answer(place, at));
+          new RoutedChoice(leg, loop, deadlineNanos, LegOrder.ttlNanos(leg), waits, answer(place));
       choices[place] = choice;
       choice.start();
       if (at != round) {
@@ -216,38 +215,33 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     return at == round && missing == 0;
   }
 
-  /** Of one choose. */
-  private final class Answer implements SelectionObserver {
-    private final int place;
-    private final int asked;
-
-    Answer(int place, int asked) {
-      this.place = place;
-      this.asked = asked;
-    }
-
-    @Override
-    public void onSelection(ReplicaSelection selection) {
-      if (asked != round) {
-        selection.close(); // all were given up while it came
-        return;
+  /** Takes what the choose for a place comes to. */
+  private SelectionObserver answer(int place) {
+    int asked = round;
+    return new SelectionObserver() {
+      @Override
+      public void onSelection(ReplicaSelection selection) {
+        if (asked != round) {
+          selection.close(); // all were given up while it came
+          return;
+        }
+        held.put(place, (HeldSelection) selection);
+        choices[place] = null;
+        missing--;
+        if (missing == 0 && !asking) {
+          leaveGate();
+          group++;
+          collect();
+        }
       }
-      held.put(place, (HeldSelection) selection);
-      choices[place] = null;
-      missing--;
-      if (missing == 0 && !asking) {
-        leaveGate();
-        group++;
-        collect();
-      }
-    }
 
-    @Override
-    public void onFailure(BerthException failure) {
-      if (asked == round) {
-        end(failure, place);
+      @Override
+      public void onFailure(BerthException failure) {
+        if (asked == round) {
+          end(failure, place);
+        }
       }
-    }
+    };
   }
 
   // --- the gate ---
@@ -314,7 +308,8 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   // --- waiting ---
 
   private void schedule() {
-    loop.schedule(this, renewAtNanos - waitDeadlineNanos < 0 ? renewAtNanos : waitDeadlineNanos);
+    loop.ring()
+        .schedule(this, renewAtNanos - waitDeadlineNanos < 0 ? renewAtNanos : waitDeadlineNanos);
   }
 
   @Override
@@ -354,7 +349,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   void confirmed() {
     over = true;
     round++;
-    loop.cancel(this);
+    loop.ring().cancel(this);
     leaveParents();
     observer.onSelections(held.handOver());
   }
@@ -401,7 +396,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   /** Over, with a failure: the first. Settles everything, then tells. */
   private void end(BerthException failure, int place) {
     over = true;
-    loop.cancel(this);
+    loop.ring().cancel(this);
     giveUp(failure);
     leaveParents();
     observer.onFailure(failure, place);

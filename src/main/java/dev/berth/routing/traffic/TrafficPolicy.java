@@ -10,7 +10,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.traffic.RequestHead.Part;
 import dev.berth.routing.traffic.RequestHead.Place;
-import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.random.RandomGenerator;
@@ -69,34 +69,30 @@ public record TrafficPolicy(
    */
   public static TrafficPolicy of(
       Settings route, String application, @Nullable DeploymentId otherwise) {
-    List<DeploymentId> sides = new ArrayList<>();
-    List<Double> weights = new ArrayList<>();
+    Map<DeploymentId, Double> weights = new LinkedHashMap<>();
     for (Settings side : route.get(TrafficOptions.TRAFFIC)) {
-      sides.add(TrafficOptions.id(side, application));
-      weights.add(side.get(TrafficOptions.WEIGHT));
+      weights.put(TrafficOptions.id(side, application), side.get(TrafficOptions.WEIGHT));
     }
-    if (sides.isEmpty()) {
-      sides.add(requireNonNull(otherwise));
-      weights.add(1.0);
+    if (weights.isEmpty()) {
+      weights.put(requireNonNull(otherwise), 1.0);
     }
-    List<Match> matches = new ArrayList<>();
-    for (Settings match : route.get(TrafficOptions.MATCH)) {
-      DeploymentId to = TrafficOptions.id(match, application);
-      if (!sides.contains(to)) {
-        sides.add(to);
-        weights.add(0.0);
-      }
-      matches.add(match(match, sides.indexOf(to)));
-    }
+    List<Settings> said = route.get(TrafficOptions.MATCH);
+    said.forEach(match -> weights.putIfAbsent(TrafficOptions.id(match, application), 0.0));
+    List<DeploymentId> sides = List.copyOf(weights.keySet());
+    List<Match> matches =
+        said.stream()
+            .map(each -> match(each, sides.indexOf(TrafficOptions.id(each, application))))
+            .toList();
     List<Shadow> shadows =
         route.get(TrafficOptions.SHADOW).stream().map(each -> shadow(each, application)).toList();
     return new TrafficPolicy(
-        List.copyOf(sides),
-        List.copyOf(weights),
-        List.copyOf(matches),
+        sides,
+        List.copyOf(weights.values()),
+        matches,
         keyPlace(route.get(TrafficOptions.SHARD_KEY)),
         shadows,
-        new Split(sides.stream().map(DeploymentId::toString).toList(), weights));
+        new Split(
+            sides.stream().map(DeploymentId::toString).toList(), List.copyOf(weights.values())));
   }
 
   private static Match match(Settings said, int side) {
