@@ -2,6 +2,8 @@ package dev.berth.fakes;
 
 import dev.berth.api.spi.ReplicaRanker;
 import java.util.Arrays;
+import java.util.List;
+import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -64,6 +66,19 @@ public final class FakeCandidates implements ReplicaRanker.Candidates {
       listeners[i] = ranker.joined(ids[i]);
     }
     return ranker.over(this);
+  }
+
+  /** Whom a ranker of these ranks for a key, the best first. */
+  public List<Integer> ranked(ReplicaRanker over, long key, RandomGenerator random) {
+    ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
+    over.rank(this, () -> key, random, ranking);
+    return IntStream.range(0, ranking.size()).mapToObj(ranking::get).toList();
+  }
+
+  /** The best of them for who has no key; -1 where none is ranked. */
+  public int first(ReplicaRanker over, RandomGenerator random) {
+    List<Integer> ranked = ranked(over, ReplicaRanker.Asker.NO_KEY, random);
+    return ranked.isEmpty() ? -1 : ranked.get(0);
   }
 
   @Override

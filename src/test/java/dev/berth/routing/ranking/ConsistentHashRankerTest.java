@@ -5,11 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.api.spi.ReplicaRanker.Asker;
 import dev.berth.fakes.FakeCandidates;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Random;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.IntToLongFunction;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,14 +25,9 @@ class ConsistentHashRankerTest {
   private static final int POINTS = 100;
 
   private final SplittableRandom random = new SplittableRandom(5);
-  private final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
 
   private List<String> ranked(ReplicaRanker over, FakeCandidates replicas, long key) {
-    ranking.clear();
-    over.rank(replicas, () -> key, random, ranking);
-    return IntStream.range(0, ranking.size())
-        .mapToObj(place -> replicas.replicaId(ranking.get(place)))
-        .toList();
+    return replicas.ranked(over, key, random).stream().map(replicas::replicaId).toList();
   }
 
   private static ReplicaRanker hash(int fallbacks) {
@@ -57,11 +56,9 @@ class ConsistentHashRankerTest {
     HashRing ring = HashRing.EMPTY.over(new FakeCandidates(7), POINTS);
     assertThat(ring.size()).isEqualTo(7 * POINTS);
     assertThat(ring.points).isSorted();
-    for (int index = 0; index < 7; index++) {
-      int each = index;
-      assertThat(IntStream.range(0, ring.size()).filter(place -> ring.ownerAt(place) == each))
-          .hasSize(POINTS);
-    }
+    int[] owned = new int[7];
+    IntStream.range(0, ring.size()).forEach(place -> owned[ring.ownerAt(place)]++);
+    assertThat(owned).containsOnly(POINTS);
   }
 
   @Test
@@ -124,8 +121,7 @@ class ConsistentHashRankerTest {
     ReplicaRanker over = five.rankedBy(hash(2));
     int[] keys = new int[5];
     for (int i = 0; i < 2_000; i++) {
-      ranked(over, five, session(i));
-      keys[ranking.get(0)]++;
+      keys[five.ranked(over, session(i), random).get(0)]++;
     }
     assertThat(Arrays.stream(keys)).allMatch(each -> each >= 200 && each <= 800);
   }
@@ -168,19 +164,13 @@ class ConsistentHashRankerTest {
   /** A point that stays of one that left, or goes with it of another, would show here. */
   @Test
   void aRingThatWasChangedIsTheOneThatIsMadeAtOnce() {
+    List<String> all = IntStream.range(0, 12).mapToObj(i -> "replica-" + i).toList();
     HashRing ring = HashRing.EMPTY;
     for (int step = 0; step < 60; step++) {
-      String[] now =
-          IntStream.range(0, 12)
-              .filter(i -> random.nextInt(3) > 0)
-              .mapToObj(i -> "replica-" + i)
-              .toArray(String[]::new);
-      for (int i = now.length - 1; i > 0; i--) {
-        int j = random.nextInt(i + 1);
-        String other = now[j];
-        now[j] = now[i];
-        now[i] = other;
-      }
+      List<String> those = new ArrayList<>(all);
+      those.removeIf(each -> random.nextInt(3) == 0);
+      Collections.shuffle(those, new Random(step));
+      String[] now = those.toArray(String[]::new);
       ring = ring.over(new FakeCandidates(now), 20);
       HashRing anew = HashRing.EMPTY.over(new FakeCandidates(now), 20);
       assertThat(ring.points).isEqualTo(anew.points);
@@ -188,12 +178,11 @@ class ConsistentHashRankerTest {
   }
 
   /** Of requests that all stay, each goes to the first that is ranked. */
-  private FakeCandidates filled(int size, int requests, java.util.function.IntToLongFunction key) {
+  private FakeCandidates filled(int size, int requests, IntToLongFunction key) {
     FakeCandidates replicas = new FakeCandidates(size);
     ReplicaRanker over = replicas.rankedBy(new ConsistentHashRanker(POINTS, 2, 1.25));
     for (int i = 0; i < requests; i++) {
-      ranked(over, replicas, key.applyAsLong(i));
-      replicas.loads[ranking.get(0)]++;
+      replicas.loads[replicas.ranked(over, key.applyAsLong(i), random).get(0)]++;
       int most = Arrays.stream(replicas.loads).max().orElseThrow();
       assertThat(most).isLessThanOrEqualTo((int) Math.ceil(1.25 * (i + 1) / size));
     }

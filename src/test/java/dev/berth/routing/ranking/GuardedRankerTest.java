@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -16,14 +17,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class GuardedRankerTest {
   private final List<Throwable> failures = new ArrayList<>();
   private final FakeCandidates replicas = FakeCandidates.of(10, 3, 1, 2);
-  private final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
 
   private int first(ReplicaRanker own) {
     ReplicaRanker guarded = new GuardedRanker(own, new PowerOfTwoRanker(), failures::add);
-    ReplicaRanker over = replicas.rankedBy(guarded);
-    ranking.clear();
-    over.rank(replicas, () -> 0, new SplittableRandom(1), ranking);
-    return ranking.get(0);
+    return replicas.first(replicas.rankedBy(guarded), new SplittableRandom(1));
   }
 
   private static <T extends Throwable> void sneak(Throwable thrown) throws T {
@@ -50,7 +47,7 @@ class GuardedRankerTest {
                   into.add(0);
                   GuardedRankerTest.<RuntimeException>sneak(thrown);
                 }))
-        .as("power of two's: %s", ranking)
+        .as("power of two's")
         .isBetween(1, 2);
     assertThat(failures).containsExactly(thrown);
   }
@@ -64,14 +61,12 @@ class GuardedRankerTest {
 
   @Test
   void itIsNotAskedWhileThereIsNoReplica() {
-    FakeCandidates none = new FakeCandidates();
-    none.rankedBy(
-            new GuardedRanker(
-                (candidates, asker, random, into) -> into.add(random.nextInt(candidates.size())),
-                new PowerOfTwoRanker(),
-                failures::add))
-        .rank(none, () -> 0, new SplittableRandom(1), ranking);
-    assertThat(ranking.size()).isZero();
+    ReplicaRanker guarded =
+        new GuardedRanker(
+            (candidates, asker, random, into) -> into.add(random.nextInt(candidates.size())),
+            new PowerOfTwoRanker(),
+            failures::add);
+    assertThat(new FakeCandidates().first(guarded, new SplittableRandom(1))).isNegative();
     assertThat(failures).isEmpty();
   }
 
@@ -97,8 +92,7 @@ class GuardedRankerTest {
     ReplicaRanker none =
         new ReplicaRanker() {
           @Override
-          public void rank(
-              Candidates all, Asker asker, java.util.random.RandomGenerator random, Ranking into) {
+          public void rank(Candidates all, Asker asker, RandomGenerator random, Ranking into) {
             into.add(0);
           }
 
@@ -140,8 +134,7 @@ class GuardedRankerTest {
     first(
         new ReplicaRanker() {
           @Override
-          public void rank(
-              Candidates all, Asker asker, java.util.random.RandomGenerator random, Ranking into) {
+          public void rank(Candidates all, Asker asker, RandomGenerator random, Ranking into) {
             into.add(1);
           }
 

@@ -15,37 +15,31 @@ import org.junit.jupiter.api.Test;
 /** The fewest requests, and the lowest latency. */
 class LeastRankersTest {
   private final SplittableRandom random = new SplittableRandom(7);
-  private final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
   private final ManualClock clock = new ManualClock();
-
-  private int first(ReplicaRanker over, FakeCandidates replicas) {
-    ranking.clear();
-    over.rank(replicas, () -> 0, random, ranking);
-    return ranking.size() == 0 ? -1 : ranking.get(0);
-  }
 
   // --- requests ---
 
+  private final ReplicaRanker ranker = new LeastRequestsRanker(Tiers.ALL, 16);
+
   @Test
   void ofFewTheLeastBusyIsFirstAndTheNextFollows() {
-    ReplicaRanker ranker = new LeastRequestsRanker(Tiers.ALL, 16);
     FakeCandidates replicas = FakeCandidates.of(10, 5, 3, 1, 2, 4);
     for (int i = 0; i < 100; i++) {
-      assertThat(first(ranker, replicas)).isEqualTo(2);
-      assertThat(ranking.get(1)).isEqualTo(3);
+      assertThat(replicas.ranked(ranker, 0, random)).startsWith(2, 3);
     }
-    assertThat(first(ranker, FakeCandidates.of(5, 5, 5, 4))).as("full ones last").isEqualTo(2);
-    assertThat(first(ranker, new FakeCandidates())).isEqualTo(-1);
-    assertThat(first(ranker, new FakeCandidates(1))).isZero();
+    assertThat(FakeCandidates.of(5, 5, 5, 4).first(ranker, random))
+        .as("full ones last")
+        .isEqualTo(2);
+    assertThat(new FakeCandidates().first(ranker, random)).isEqualTo(-1);
+    assertThat(new FakeCandidates(1).first(ranker, random)).isZero();
   }
 
   /** Ray Serve's test_least_loaded_distribution: nobody has two more than another. */
   @Test
   void requestsThatStayAreSharedEqually() {
-    ReplicaRanker ranker = new LeastRequestsRanker(Tiers.ALL, 16);
     FakeCandidates replicas = new FakeCandidates(9);
     for (int i = 0; i < 900; i++) {
-      replicas.loads[first(ranker, replicas)]++;
+      replicas.loads[replicas.first(ranker, random)]++;
       int least = Arrays.stream(replicas.loads).min().orElseThrow();
       assertThat(Arrays.stream(replicas.loads).max().orElseThrow()).isLessThan(least + 2);
     }
@@ -53,25 +47,23 @@ class LeastRankersTest {
 
   @Test
   void equalsTakeTurns() {
-    ReplicaRanker ranker = new LeastRequestsRanker(Tiers.ALL, 16);
     FakeCandidates replicas = new FakeCandidates(4);
     int[] firsts = new int[4];
     for (int i = 0; i < 4_000; i++) {
-      firsts[first(ranker, replicas)]++;
+      firsts[replicas.first(ranker, random)]++;
     }
     assertThat(Arrays.stream(firsts)).allMatch(each -> each >= 800 && each <= 1_200);
   }
 
   @Test
   void ofManyOneThatIsAmongTheLeastBusyIsFirst() {
-    ReplicaRanker ranker = new LeastRequestsRanker(Tiers.ALL, 16);
     FakeCandidates replicas = new FakeCandidates(1_000);
     for (int i = 0; i < 1_000; i++) {
       replicas.loads[i] = i;
     }
     double sum = 0;
     for (int i = 0; i < 2_000; i++) {
-      sum += first(ranker, replicas);
+      sum += replicas.first(ranker, random);
     }
     assertThat(sum / 2_000).isCloseTo(1_000.0 / 17, Offset.offset(6.0)); // of 16 drawn
   }
@@ -81,9 +73,9 @@ class LeastRankersTest {
     FakeCandidates replicas = FakeCandidates.of(10, 5, 4, 0);
     replicas.node = replicas.zone = new int[] {0, 1};
     replicas.loop = new int[] {1};
-    assertThat(first(new LeastRequestsRanker(Tiers.ALL, 16), replicas)).isEqualTo(1);
+    assertThat(replicas.first(ranker, random)).isEqualTo(1);
     Tiers none = new Tiers(false, false, false);
-    assertThat(first(new LeastRequestsRanker(none, 16), replicas)).isEqualTo(2);
+    assertThat(replicas.first(new LeastRequestsRanker(none, 16), random)).isEqualTo(2);
   }
 
   // --- latency ---
@@ -93,8 +85,8 @@ class LeastRankersTest {
         Tiers.ALL, Duration.ofSeconds(10).toNanos(), Duration.ofMillis(1).toNanos(), clock);
   }
 
-  private void answered(FakeCandidates replicas, int index, Duration took) {
-    replicas.listener(index).answered(took.toNanos(), clock.getAsLong());
+  private void answered(FakeCandidates replicas, int index, int tookMillis) {
+    replicas.listener(index).answered(tookMillis * 1_000_000L, clock.getAsLong());
   }
 
   private double millis(ReplicaRanker over, FakeCandidates replicas, int index) {
@@ -106,13 +98,13 @@ class LeastRankersTest {
     FakeCandidates two = new FakeCandidates(2);
     ReplicaRanker over = two.rankedBy(latency());
     assertThat(millis(over, two, 0)).as("of one that never answered").isEqualTo(1);
-    answered(two, 0, Duration.ofMillis(80));
+    answered(two, 0, 80);
     assertThat(millis(over, two, 0)).isEqualTo(80);
-    answered(two, 0, Duration.ofMillis(1));
+    answered(two, 0, 1);
     assertThat(millis(over, two, 0)).as("at the same moment").isEqualTo(80);
     clock.advance(Duration.ofSeconds(10));
     assertThat(millis(over, two, 0)).as("by time alone").isCloseTo(29.43, Offset.offset(0.01));
-    answered(two, 0, Duration.ofMillis(10));
+    answered(two, 0, 10);
     assertThat(millis(over, two, 0)).isCloseTo(29.43 + 6.32, Offset.offset(0.01));
     two.loads[0] = 3;
     assertThat(millis(over, two, 0)).as("times requests").isCloseTo(4 * 35.75, Offset.offset(0.05));
@@ -123,7 +115,7 @@ class LeastRankersTest {
     ReplicaRanker root = latency();
     FakeCandidates three = new FakeCandidates(3);
     three.rankedBy(root);
-    answered(three, 2, Duration.ofMillis(80));
+    answered(three, 2, 80);
     FakeCandidates less = three.without("r0");
     assertThat(millis(root.over(less), less, 1)).isEqualTo(80);
     assertThat(millis(root.over(less), less, 0)).isEqualTo(1);
@@ -155,7 +147,7 @@ class LeastRankersTest {
         }
       }
       clock.advance(Duration.ofNanos(next - clock.getAsLong()));
-      int server = first(over, servers);
+      int server = servers.first(over, random);
       servers.loads[server]++;
       shares[server]++;
       double mean = server == 0 ? 100e6 : 10e6;

@@ -4,60 +4,76 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.fakes.FakeCandidates;
-import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class PowerOfTwoRankerTest {
   private final SplittableRandom random = new SplittableRandom(3);
-  private final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
 
-  private static int[] of(int... indices) {
-    return indices;
+  private static int[] ints(String text) {
+    return Stream.of(text.split(" "))
+        .filter(each -> !each.isEmpty())
+        .mapToInt(Integer::parseInt)
+        .toArray();
   }
 
-  private static FakeCandidates replicas(int[] loads, int max, int[] loop, int[] node, int[] zone) {
-    FakeCandidates made = FakeCandidates.of(max, loads);
-    made.loop = loop;
-    made.node = node;
-    made.zone = zone;
+  private static FakeCandidates replicas(
+      String loads, int max, String loop, String node, String zone) {
+    FakeCandidates made = FakeCandidates.of(max, ints(loads));
+    made.loop = ints(loop);
+    made.node = ints(node);
+    made.zone = ints(zone);
     return made;
   }
 
-  private int first(FakeCandidates replicas) {
-    return first(new PowerOfTwoRanker(), replicas);
+  /** Of so many decisions these are the first, each in at least a quarter of its share. */
+  private void assertFirsts(Tiers tiers, FakeCandidates replicas, String expected) {
+    int[] firsts =
+        IntStream.generate(() -> replicas.first(new PowerOfTwoRanker(tiers), random))
+            .limit(300)
+            .toArray();
+    assertThat(firsts).containsOnly(ints(expected));
+    for (int each : ints(expected)) {
+      assertThat(IntStream.of(firsts).filter(first -> first == each).count())
+          .isGreaterThan(75 / ints(expected).length);
+    }
   }
 
-  private int first(ReplicaRanker ranker, FakeCandidates replicas) {
-    ranking.clear();
-    ranker.rank(replicas, () -> ReplicaRanker.Asker.NO_KEY, random, ranking);
-    return ranking.size() == 0 ? -1 : ranking.get(0);
+  @ParameterizedTest(name = "{6}")
+  @CsvSource({
+    "'', 5, '', '', '', -1, no replica",
+    "9, 10, '', '', '', 0, the only one",
+    "3 2, 10, '', '', '', 1, the less busy of two",
+    "5 4, 5, '', '', '', 1, a full one last",
+    "2 2 2, 9, 1, 0 1 2, 0 1 2, 1, the caller's loop when it is no busier",
+    "1 2 1, 9, 1, 0 1 2, 0 1 2, 0 2, and else not",
+    "2 2 2, 9, 1 2, 0 1 2, 0 1 2, 1 2, one of several on the caller's loop",
+    "8 8 4 4 0 0, 10, '', 0 1, 0 1 2 3, 0 1, the instance before all others",
+    "8 8 0 0 0 0, 10, '', 1, 0 1, 1, also where it is one alone"
+  })
+  void theFirstIsOfTheNearestAndThereTheLessBusy(
+      String loads, int max, String loop, String node, String zone, String firsts, String what) {
+    assertFirsts(Tiers.ALL, replicas(loads, max, loop, node, zone), firsts);
   }
 
   @Test
-  void ofNoReplicaNoneIsRanked() {
-    assertThat(first(replicas(of(), 5, of(), of(), of()))).isEqualTo(-1);
-  }
-
-  @Test
-  void theOnlyReplicaIsRanked() {
-    assertThat(first(replicas(of(9), 10, of(), of(), of()))).isZero();
-  }
-
-  @Test
-  void ofTwoTheLessBusyIsFirstAndAFullOneLast() {
+  void theNextTierFollowsTheNearest() {
+    FakeCandidates replicas = replicas("8 8 0 0 0 0", 10, "", "1", "0 1");
     for (int i = 0; i < 50; i++) {
-      assertThat(first(replicas(of(3, 2), 10, of(), of(), of()))).isOne();
-      assertThat(first(replicas(of(5, 4), 5, of(), of(), of()))).isOne();
+      assertThat(replicas.ranked(new PowerOfTwoRanker(), 0, random)).startsWith(1, 0);
     }
   }
 
   @Test
   void eachPairIsEquallyLikely() {
+    FakeCandidates replicas = FakeCandidates.of(10, 0, 1, 2, 3);
     int[] wins = new int[4];
     for (int i = 0; i < 60_000; i++) {
-      wins[first(replicas(of(0, 1, 2, 3), 10, of(), of(), of()))]++;
+      wins[replicas.first(new PowerOfTwoRanker(), random)]++;
     }
     // Of 6 pairs the idlest is in 3, the next wins 2, the next 1, the busiest none.
     assertThat(wins[0]).isBetween(29_000, 31_000);
@@ -66,59 +82,23 @@ class PowerOfTwoRankerTest {
     assertThat(wins[3]).isZero();
   }
 
-  @Test
-  void theCallersLoopIsFirstWhenNoBusierAndElseNot() {
-    for (int i = 0; i < 50; i++) {
-      assertThat(first(replicas(of(2, 2, 2), 9, of(1), of(0, 1, 2), of(0, 1, 2)))).isOne();
-      assertThat(first(replicas(of(1, 2, 1), 9, of(1), of(0, 1, 2), of(0, 1, 2)))).isNotEqualTo(1);
-    }
-  }
-
-  @Test
-  void ofSeveralOfTheCallersLoopOneIsDrawn() {
-    int[] firsts = new int[3];
-    for (int i = 0; i < 300; i++) {
-      firsts[first(replicas(of(2, 2, 2), 9, of(1, 2), of(0, 1, 2), of(0, 1, 2)))]++;
-    }
-    assertThat(firsts).satisfies(each -> assertThat(each[1]).isBetween(100, 200));
-    assertThat(firsts[0]).isZero();
-  }
-
-  @Test
-  void nearerTiersComeFirst() {
-    FakeCandidates replicas = replicas(of(8, 8, 4, 4, 0, 0), 10, of(), of(0, 1), of(0, 1, 2, 3));
-    for (int i = 0; i < 50; i++) {
-      assertThat(first(replicas)).isIn(0, 1);
-      first(replicas(of(8, 8, 0, 0, 0, 0), 10, of(), of(1), of(0, 1)));
-      assertThat(List.of(ranking.get(0), ranking.get(1))).containsExactly(1, 0);
-    }
-  }
-
-  @Test
-  void aTierThatIsOffComesBeforeNoOther() {
-    FakeCandidates replicas = replicas(of(8, 7, 1, 9), 10, of(0), of(0, 1), of(0, 1, 2));
-    for (int i = 0; i < 50; i++) {
-      assertThat(first(new PowerOfTwoRanker(new Tiers(false, false, true)), replicas))
-          .as("the zone alone")
-          .isIn(1, 2);
-      assertThat(first(new PowerOfTwoRanker(new Tiers(false, true, false)), replicas))
-          .as("the instance alone")
-          .isOne();
-      assertThat(first(new PowerOfTwoRanker(new Tiers(true, false, false)), replicas))
-          .as("the loop's own, when it is no busier")
-          .isLessThan(3);
-    }
-    replicas.loads[0] = 0;
-    for (int i = 0; i < 50; i++) {
-      assertThat(first(new PowerOfTwoRanker(new Tiers(true, false, false)), replicas)).isZero();
-    }
+  @ParameterizedTest
+  @CsvSource({
+    "8, false, false, true, 1 2",
+    "8, false, true, false, 1",
+    "8, true, false, false, 0 1 2",
+    "0, true, false, false, 0"
+  })
+  void aTierThatIsOffComesBeforeNoOther(
+      int load, boolean loop, boolean node, boolean zone, String firsts) {
+    FakeCandidates replicas = replicas(load + " 7 1 9", 10, "0", "0 1", "0 1 2");
+    assertFirsts(new Tiers(loop, node, zone), replicas, firsts);
   }
 
   @Test
   void aRankingHoldsEachIndexOnceAndNoMoreThanItsCapacity() {
-    for (int i = 0; i < 20; i++) {
-      ranking.add(i % 12);
-    }
+    ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
+    IntStream.range(0, 20).forEach(i -> ranking.add(i % 12));
     assertThat(ranking.size()).isEqualTo(ReplicaRanker.Ranking.CAPACITY);
     assertThat(IntStream.range(0, ranking.size()).map(ranking::get).distinct().count())
         .isEqualTo(ranking.size());

@@ -15,15 +15,13 @@ import org.junit.jupiter.api.Test;
 
 class RoundRobinRankerTest {
   private final SplittableRandom random = new SplittableRandom(11);
-  private final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
   private final ReplicaRanker root = new RoundRobinRanker();
 
   /** The one whose turn it is; "" when all are full. */
   private String next(ReplicaRanker over, FakeCandidates replicas) {
-    ranking.clear();
-    over.rank(replicas, () -> 0, random, ranking);
-    assertThat(ranking.size()).isLessThanOrEqualTo(Math.min(3, replicas.size()));
-    return ranking.size() == 0 ? "" : replicas.replicaId(ranking.get(0));
+    List<Integer> ranked = replicas.ranked(over, 0, random);
+    assertThat(ranked).hasSizeLessThanOrEqualTo(Math.min(3, replicas.size()));
+    return ranked.isEmpty() ? "" : replicas.replicaId(ranked.get(0));
   }
 
   private List<String> next(ReplicaRanker over, FakeCandidates replicas, int times) {
