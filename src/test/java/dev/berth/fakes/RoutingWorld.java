@@ -239,6 +239,12 @@ public final class RoutingWorld implements ReplicaDirectory {
     }
   }
 
+  /** Does something, and all that comes of it. */
+  public void run(Runnable first) {
+    first.run();
+    run();
+  }
+
   /** What was asked for, and all that comes of it has been done. */
   public <T> T settled(T asked) {
     run();
@@ -514,7 +520,7 @@ public final class RoutingWorld implements ReplicaDirectory {
       return call.explained() ? handlerTime : null;
     }
 
-    /** Ends its oldest request with a failure of user code. */
+    /** Ends its oldest request with a failure of user code, and runs what comes of it. */
     public void fail(String message) {
       BusMessage.CallRequest call = running.get(0);
       complete(call);
@@ -528,6 +534,7 @@ public final class RoutingWorld implements ReplicaDirectory {
               -1,
               load(),
               time(call)));
+      run();
     }
 
     private void complete(BusMessage.CallRequest call) {

@@ -150,8 +150,7 @@ class BlockedLoopTest {
     }
     world.run();
     assertThat(world.router.queued()).isEqualTo(3);
-    heal();
-    world.run();
+    world.run(this::heal);
     assertThat(stuck.running).hasSize(2);
     assertThat(world.router.queued()).isOne();
     assertThat(world.router.version().counter()).as("no snapshot was needed").isOne();
@@ -173,8 +172,7 @@ class BlockedLoopTest {
     Future<ReplicaSelection> chosen = world.settled(world.handle(BLOCKED).choose());
     assertThat(chosen.result().replicaId()).isEqualTo("stuck");
     block();
-    chosen.result().dispatch(Request.get("/"));
-    world.run();
+    world.settled(chosen.result().dispatch(Request.get("/")));
     assertThat(stuck.running).hasSize(1);
   }
 
@@ -222,17 +220,13 @@ class BlockedLoopTest {
         new RoutingWorld(2, RoutingProbe.withMaxQueued(RouterSettings.DEFAULTS, 1));
     RoutingWorld.Replica only = small.published(small.local("only", 1, 0, true));
     small.handle(0).call(Request.get("/"));
-    small.handle(1).call(Request.get("/"));
-    small.run();
+    small.settled(small.handle(1).call(Request.get("/")));
     small.routers.loopBlocked(1, true);
-    only.respond();
-    small.run();
-    Future<Response> newcomer = small.handle(0).call(Request.get("/"));
-    small.run();
+    small.run(only::respond);
+    Future<Response> newcomer = small.settled(small.handle(0).call(Request.get("/")));
     assertThat(newcomer.failed()).isFalse();
     assertThat(only.running).hasSize(1);
-    only.respond();
-    small.run();
+    small.run(only::respond);
     assertThat(newcomer.succeeded()).isTrue();
     small.routers.loopBlocked(1, false);
     small.run();
@@ -250,8 +244,7 @@ class BlockedLoopTest {
     well.finish();
     world.settled(call(BLOCKED));
     assertThat(world.router.queued()).isEqualTo(2);
-    heal();
-    world.run();
+    world.run(this::heal);
     assertThat(world.router.queued()).isZero();
     assertThat(well.running).extracting(each -> each.callId()).isSorted();
   }
@@ -288,8 +281,7 @@ class BlockedLoopTest {
     SlotLease one = well.ledger.hold(Duration.ofSeconds(60).toNanos());
     well.ledger.hold(Duration.ofSeconds(60).toNanos());
     Future<ReplicaSelection> chosen =
-        world.handle(BLOCKED).withReservationTtl(Duration.ofSeconds(40)).choose();
-    world.run();
+        world.settled(world.handle(BLOCKED).withReservationTtl(Duration.ofSeconds(40)).choose());
     one.release();
     assertThat(world.router.queued()).isZero();
     return chosen;

@@ -110,8 +110,7 @@ class CallWithinRequestTest {
     Future<ReplicaSelection> choosing = world.settled(handle.choose());
     assertThat(world.router.queued()).isEqualTo(2);
 
-    parent.cancel();
-    world.run();
+    world.run(parent::cancel);
 
     assertThat(running.cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(waiting.cause()).isInstanceOf(BerthException.Cancelled.class);
@@ -125,8 +124,7 @@ class CallWithinRequestTest {
     Future<ReplicaSelection> chosen = world.settled(handle.choose());
     assertThat(replica.ledger.ongoing()).isEqualTo(1);
 
-    parent.cancel();
-    world.run();
+    world.run(parent::cancel);
 
     world.assertAtRest(replica);
     Future<Response> dispatched = chosen.result().dispatch(Request.get("/"));
@@ -137,8 +135,7 @@ class CallWithinRequestTest {
   void cancellingTheParentCancelsADispatch() {
     Future<ReplicaSelection> chosen = world.settled(handle.choose());
     Future<Response> dispatched = world.settled(chosen.result().dispatch(Request.get("/")));
-    parent.cancel();
-    world.run();
+    world.run(parent::cancel);
     assertThat(dispatched.cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(replica.ledger.ongoing()).isZero();
   }
@@ -173,11 +170,9 @@ class CallWithinRequestTest {
     assertThat(parent.children()).isZero();
 
     Future<ReplicaSelection> used = world.settled(handle.choose());
-    used.result().dispatch(Request.get("/"));
-    world.run();
+    world.settled(used.result().dispatch(Request.get("/")));
     assertThat(parent.children()).as("the dispatch, in place of the selection").isEqualTo(1);
     replica.fail("no");
-    world.run();
     assertThat(parent.children()).isZero();
   }
 
@@ -193,8 +188,7 @@ class CallWithinRequestTest {
   void whatASelectionIsForIsFixedWhenItIsChosen() {
     CallOptions count = CallOptions.defaults().withMethodName("count").withSessionId("s-3");
     Future<ReplicaSelection> chosen = world.settled(world.handle().options(count).choose());
-    chosen.result().dispatch(Request.get("/"));
-    world.run();
+    world.settled(chosen.result().dispatch(Request.get("/")));
     assertThat(sent().methodName()).isEqualTo("count");
     assertThat(sent().sessionId()).isEqualTo("s-3");
   }
@@ -204,8 +198,7 @@ class CallWithinRequestTest {
     world.handle().call(Request.get("/"));
     Pending<ReplicaSelection> choice = world.settled(world.handle().startChoose());
     replica.respond(); // hands the slot over; the task that takes it has not run
-    choice.cancel();
-    world.run();
+    world.run(choice::cancel);
     assertThat(choice.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(replica.ledger.ongoing()).isZero();
   }
@@ -213,8 +206,7 @@ class CallWithinRequestTest {
   @Test
   void cancellingAChooseThatHasItsSelectionDoesNothing() {
     Pending<ReplicaSelection> choice = world.settled(world.handle().startChoose());
-    choice.cancel();
-    world.run();
+    world.run(choice::cancel);
     assertThat(choice.future().result().leaseRemaining()).isPositive();
     assertThat(replica.ledger.ongoing()).isEqualTo(1);
   }

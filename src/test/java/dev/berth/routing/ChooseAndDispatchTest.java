@@ -223,8 +223,7 @@ class ChooseAndDispatchTest {
     void closingAfterDispatchAndClosingTwiceDoNothing() {
       ReplicaSelection selection = choose();
       Future<Response> response = selection.dispatch(REQUEST);
-      assertThat(selection.close().succeeded()).isTrue();
-      world.run();
+      assertThat(world.settled(selection.close()).succeeded()).isTrue();
       assertThat(replica.ledger.running()).isOne();
       replica.finish();
       assertThat(selection.close().succeeded()).isTrue();
@@ -486,8 +485,7 @@ class ChooseAndDispatchTest {
     void aDispatchCancelledBeforeItsTokenWasConsumedReleasesTheLease() {
       ReplicaSelection selection = choose();
       Pending<Response> call = selection.start(REQUEST);
-      call.cancel();
-      world.run();
+      world.run(call::cancel);
       assertThat(call.future().cause()).isInstanceOf(BerthException.Cancelled.class);
       assertThat(world.sent(ReleaseSlot.class)).hasSize(1);
     }
@@ -510,8 +508,7 @@ class ChooseAndDispatchTest {
       Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
       assertThat(chosen.isComplete()).isFalse();
       replica.ledger.complete();
-      replica.offer(0, 1, Duration.ofMillis(250));
-      world.run();
+      world.settled(replica.offer(0, 1, Duration.ofMillis(250)));
       assertThat(chosen.result().leaseRemaining()).isGreaterThan(Duration.ofSeconds(9));
       world.settled(chosen.result().close());
     }
@@ -525,7 +522,6 @@ class ChooseAndDispatchTest {
     Pending<Response> call = handle.start(REQUEST);
     world.pass(Duration.ofMillis(100));
     assertThat(call.future().isComplete()).isFalse();
-    call.cancel();
-    world.run();
+    world.run(call::cancel);
   }
 }

@@ -61,8 +61,8 @@ class DeadlineTest {
   void aSlotGrantedAfterTheDeadlineGoesBackAndTheRequestIsNotSent() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     world.handle().call(REQUEST);
-    Future<Response> late = world.handle().withTimeout(Duration.ofMillis(100)).call(REQUEST);
-    world.run();
+    Future<Response> late =
+        world.settled(world.handle().withTimeout(Duration.ofMillis(100)).call(REQUEST));
     world.clock.advance(Duration.ofMillis(101)); // no tick has looked at the deadline yet
 
     replica.finish();
@@ -77,8 +77,8 @@ class DeadlineTest {
   void aRequestRefusedAfterItsDeadlineDoesNotWaitAgain() {
     RoutingWorld.Replica replica = world.published(world.remote("r1", 1));
     replica.silent = true;
-    Future<Response> late = world.handle().withTimeout(Duration.ofMillis(100)).call(REQUEST);
-    world.run();
+    Future<Response> late =
+        world.settled(world.handle().withTimeout(Duration.ofMillis(100)).call(REQUEST));
     BusMessage.CallRequest sent = world.sent(BusMessage.CallRequest.class).get(0);
     world.clock.advance(Duration.ofMillis(101));
 

@@ -51,8 +51,7 @@ class DeploymentRouterTest {
   void aRequestGoesToAReplicaAndItsAnswerComesBack() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     FakeCaller caller = new FakeCaller();
-    world.router.call(world.routers.loop(0), REQUEST, caller, 0);
-    world.run();
+    world.settled(world.router.call(world.routers.loop(0), REQUEST, caller, 0));
     assertThat(world.sent(BusMessage.CallRequest.class).get(0).admission())
         .isEqualTo(Admission.Held.HELD);
     assertThat(caller.told).containsExactly("routed r1");
@@ -195,8 +194,7 @@ class DeploymentRouterTest {
     calls(1);
     Pending<Response> queued = world.handle().start(REQUEST);
     Pending<Response> next = world.settled(world.handle().start(REQUEST));
-    queued.cancel();
-    world.run();
+    world.run(queued::cancel);
     assertThat(queued.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(world.router.queued()).isOne();
     replica.finish();
@@ -213,8 +211,7 @@ class DeploymentRouterTest {
     Pending<Response> first = world.handle().start(REQUEST);
     Pending<Response> second = world.settled(world.handle().start(REQUEST));
     replica.respond(); // the slot is handed to first, whose task has not run yet
-    first.cancel();
-    world.run();
+    world.run(first::cancel);
     assertThat(first.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(replica.running).hasSize(1);
     replica.finish();
@@ -227,8 +224,7 @@ class DeploymentRouterTest {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     FakeCaller caller = new FakeCaller();
     RoutedCall call = world.settled(world.router.call(world.routers.loop(0), REQUEST, caller, 0));
-    call.cancel();
-    world.run();
+    world.run(call::cancel);
     assertThat(caller.failure).isInstanceOf(BerthException.Cancelled.class);
     assertThat(replica.cancelled).singleElement().matches(cancel -> !cancel.timedOut());
     assertThat(caller.told).containsExactly("routed r1", "failure CANCELLED");
@@ -240,8 +236,7 @@ class DeploymentRouterTest {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     Pending<Response> call = world.settled(world.handle().start(REQUEST));
     replica.finish();
-    call.cancel();
-    world.run();
+    world.run(call::cancel);
     assertThat(call.future().succeeded()).isTrue();
     assertThat(replica.cancelled).isEmpty();
     world.assertAtRest(replica);
@@ -252,7 +247,6 @@ class DeploymentRouterTest {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     Future<Response> response = world.settled(call());
     replica.fail("it broke");
-    world.run();
     assertThat(response.cause())
         .isInstanceOf(BerthException.HandlerFailed.class)
         .hasMessage("it broke");
@@ -278,8 +272,8 @@ class DeploymentRouterTest {
   @Test
   void aDeadlineEndsARunningCallAndTellsTheReplica() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    Future<Response> response = world.handle().withTimeout(Duration.ofMillis(200)).call(REQUEST);
-    world.run();
+    Future<Response> response =
+        world.settled(world.handle().withTimeout(Duration.ofMillis(200)).call(REQUEST));
     world.pass(Duration.ofMillis(175));
     assertThat(response.isComplete()).isFalse();
     world.pass(Duration.ofMillis(50));

@@ -62,8 +62,7 @@ class ExplainedCallTest {
   @ValueSource(strings = {"here", "there"})
   void aChildIsExplainedUnderItsParentsId(String where) {
     RoutingWorld.Replica replica = replica(where);
-    handle.withRequestId("own").call(Request.get("/child"));
-    world.run();
+    world.settled(handle.withRequestId("own").call(Request.get("/child")));
     world.clock.advanceNanos(5 * MS);
     world.handlerTime = new HandlerTime(0, 4 * MS, RequestFailure.NONE);
     replica.finish();
@@ -85,8 +84,7 @@ class ExplainedCallTest {
   @Test
   void aMethodIsNamedByItsName() {
     RoutingWorld.Replica replica = replica("here");
-    handle.method("count").call(Request.get("/"));
-    world.run();
+    world.settled(handle.method("count").call(Request.get("/")));
     replica.finish();
     assertThat(only().request()).isEqualTo("count");
   }
@@ -95,10 +93,8 @@ class ExplainedCallTest {
   void aChildThatFailsOrIsCancelledIsExplainedOnce() {
     RoutingWorld.Replica replica = replica("here");
     handle.call(Request.get("/fails"));
-    handle.call(Request.get("/waits"));
-    world.run();
+    world.settled(handle.call(Request.get("/waits")));
     replica.fail("no");
-    world.run();
     assertThat(only().outcome()).isEqualTo("handler_failed");
     assertThat(only().failure())
         .isEqualTo(
@@ -107,8 +103,7 @@ class ExplainedCallTest {
                 BerthException.HandlerFailed.class.getName(),
                 "no"));
 
-    parent.cancel();
-    world.run();
+    world.run(parent::cancel);
     assertThat(world.explained)
         .extracting(RequestExplanation::outcome)
         .containsExactly("handler_failed", "cancelled");
@@ -119,11 +114,9 @@ class ExplainedCallTest {
   void whatItsHandlerFailedWithIsKeptAndItsParentIsTold() {
     RequestFailure why = new RequestFailure("shop#cart", "java.lang.Error", "sold out");
     RoutingWorld.Replica replica = replica("there");
-    Future<Response> response = handle.call(Request.get("/fails"));
-    world.run();
+    Future<Response> response = world.settled(handle.call(Request.get("/fails")));
     world.handlerTime = new HandlerTime(0, MS, why);
     replica.fail("told");
-    world.run();
     assertThat(only().failure()).isEqualTo(why);
     assertThat(parent.failedCalls).containsExactly(why);
     assertThat(response.cause()).hasMessage("told");
@@ -151,8 +144,7 @@ class ExplainedCallTest {
     RoutingWorld.Replica replica = replica(where);
     ReplicaSelection selection = choose();
     world.clock.advanceNanos(7 * MS);
-    selection.renew();
-    world.run();
+    world.settled(selection.renew());
     Future<Response> response = world.settled(selection.dispatch(Request.get("/dispatched")));
     world.clock.advanceNanos(3 * MS);
     world.handlerTime = new HandlerTime(0, 3 * MS, RequestFailure.NONE);
@@ -204,8 +196,7 @@ class ExplainedCallTest {
   @Test
   void aChooseThatFailsEndsItsRecord() {
     world.publish(false);
-    handle.choose();
-    world.run();
+    world.settled(handle.choose());
     assertThat(only().outcome()).isEqualTo("deployment_unavailable");
     assertThat(only().request()).isEmpty();
   }
@@ -217,8 +208,7 @@ class ExplainedCallTest {
     world.clock.advanceNanos(Duration.ofSeconds(10).toNanos() - 1);
     Future<Response> response = selection.dispatch(Request.get("/late"));
     world.clock.advanceNanos(2);
-    replica.ledger.sweep();
-    world.run();
+    world.run(replica.ledger::sweep);
     assertThat(response.failed()).isTrue();
     assertThat(only().outcome()).isEqualTo("reservation_expired");
     assertThat(only().steps())
@@ -233,8 +223,7 @@ class ExplainedCallTest {
   void everyAnswerOfABroadcastIsExplained() {
     RoutingWorld.Replica a = world.local("a", 1);
     RoutingWorld.Replica b = world.published(world.remote("b", 1));
-    handle.broadcast(Request.get("/all"));
-    world.run();
+    world.settled(handle.broadcast(Request.get("/all")));
     a.respond();
     b.finish();
     assertThat(world.explained)
@@ -246,8 +235,7 @@ class ExplainedCallTest {
   void callsOfARequestThatIsNotExplainedAreNot() {
     RoutingWorld.Replica replica = replica("here");
     parent.explainedCalls = 0;
-    choose().close();
-    world.run();
+    world.settled(choose().close());
     world.settled(handle.call(Request.get("/")));
     replica.finish();
     assertThat(world.explained).isEmpty();

@@ -249,7 +249,6 @@ class ExplainedRequestTest {
     pass(3 * MS);
     world.handlerTime = new HandlerTime(0, 2 * MS, RequestFailure.NONE);
     replica.fail("no");
-    world.run();
 
     RequestExplanation record = only();
     assertThat(record.outcome()).isEqualTo("handler_failed");
@@ -296,8 +295,7 @@ class ExplainedRequestTest {
     pass(MS);
     client.recorder.outcome("client_gone");
     client.recorder.end(499);
-    client.call.cancel();
-    world.run();
+    world.run(client.call::cancel);
 
     RequestExplanation record = only();
     assertThat(record.status()).isEqualTo(499);

@@ -40,8 +40,7 @@ class OffersTest {
   @Test
   void anOfferThatWasOvertakenByANewerOneIsUsedToo() {
     replica.offer(1, 8, TTL);
-    replica.offer(0, 7, TTL);
-    world.run();
+    world.settled(replica.offer(0, 7, TTL));
 
     assertThat(replica.running).hasSize(2);
     replica.respond();
@@ -52,8 +51,7 @@ class OffersTest {
 
   @Test
   void anOfferThatComesTwiceIsUsedOnce() {
-    replica.offer(1, 8, TTL);
-    world.run();
+    world.settled(replica.offer(1, 8, TTL));
     again(new AttemptId(replica.info.address().epoch(), -1, 8));
     assertThat(world.sent(BusMessage.CallRequest.class))
         .filteredOn(call -> call.admission() instanceof Admission.Token)
@@ -64,8 +62,7 @@ class OffersTest {
   @Test
   void anOfferThatComesAgainWhenNoOneWaitsIsNotDeclined() {
     AttemptId first = replica.offer(1, 8, TTL);
-    replica.offer(0, 7, TTL);
-    world.run();
+    world.settled(replica.offer(0, 7, TTL));
     assertThat(world.router.queued()).isZero();
     again(first);
     assertThat(world.sent(BusMessage.ReleaseSlot.class)).isEmpty();

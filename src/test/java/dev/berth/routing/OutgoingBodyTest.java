@@ -44,8 +44,7 @@ class OutgoingBodyTest {
   }
 
   private void endOfSource() {
-    source.end();
-    world.run();
+    world.run(source::end);
   }
 
   private void start(Request what) {
@@ -88,8 +87,7 @@ class OutgoingBodyTest {
 
     credit(1_000);
     assertThat(source.isFlowing()).isTrue();
-    call.cancel();
-    world.run();
+    world.run(call::cancel);
   }
 
   @Test
@@ -161,8 +159,7 @@ class OutgoingBodyTest {
     source.give("abcdef");
     world.run();
     assertThat(sentText()).isEqualTo("abc");
-    call.cancel();
-    world.run();
+    world.run(call::cancel);
   }
 
   @Test
@@ -197,8 +194,7 @@ class OutgoingBodyTest {
     assertThat(world.routers.bounds().queuedBytes()).isEqualTo("first".length());
 
     replica.ledger.complete();
-    replica.offer(0, 1, Duration.ofSeconds(1));
-    world.run();
+    world.settled(replica.offer(0, 1, Duration.ofSeconds(1)));
     request = replica.running.get(0);
     assertThat(request.request().bytes()).hasToString("first");
     credit(100);
@@ -259,8 +255,7 @@ class OutgoingBodyTest {
     start();
     credit(100);
     assertThat(source.isFlowing()).isTrue();
-    call.cancel();
-    world.run();
+    world.run(call::cancel);
     assertThat(response.cause()).isInstanceOf(BerthException.Cancelled.class);
   }
 

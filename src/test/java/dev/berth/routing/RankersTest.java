@@ -105,7 +105,6 @@ class RankersTest {
     Future<Response> waits = call("s1");
     assertThat(world.router.queued()).isOne();
     three.get(2).finish();
-    world.run();
     assertThat(world.router.queued()).isZero();
     assertThat(three.get(2).running).hasSize(1);
     assertThat(waits.isComplete()).isFalse();
@@ -119,7 +118,6 @@ class RankersTest {
     call("s1");
     RoutingWorld.Replica own = busiest(five);
     own.finish();
-    world.run();
     world.remove(own);
     world.publish();
     call("s1");
@@ -138,8 +136,7 @@ class RankersTest {
     hash(0);
     IntStream.range(0, 5).forEach(i -> world.handle().call(Request.get("/" + i)));
     world.run();
-    world.handle().withSessionId("s1").call(Request.get("/waits"));
-    world.run();
+    world.settled(world.handle().withSessionId("s1").call(Request.get("/waits")));
     assertThat(world.router.queued()).isOne();
     List<Long> keys = new ArrayList<>();
     world
@@ -186,11 +183,9 @@ class RankersTest {
     call("");
     world.clock.advance(Duration.ofMillis(30));
     two.get(0).finish();
-    world.run();
     assertThat(took).containsExactly(Duration.ofMillis(30).toNanos());
 
-    world.handle().withTimeout(Duration.ofMillis(50)).call(Request.get("/slow"));
-    world.run();
+    world.settled(world.handle().withTimeout(Duration.ofMillis(50)).call(Request.get("/slow")));
     world.pass(Duration.ofMillis(100));
     assertThat(took).as("a caller that gave up").hasSize(2);
     assertThat(took.get(1)).isGreaterThanOrEqualTo(Duration.ofMillis(50).toNanos());

@@ -41,8 +41,7 @@ class RouterMetricsTest {
   }
 
   private void dispatch(ReplicaSelection selection) {
-    selection.dispatch(REQUEST);
-    world.run();
+    world.settled(selection.dispatch(REQUEST));
     near.finish();
   }
 
@@ -54,8 +53,7 @@ class RouterMetricsTest {
 
   @Test
   void withoutADispatchThereIsNoGap() {
-    choose().close();
-    world.run();
+    world.settled(choose().close());
     choose(); // and one that runs out
     world.pass(Duration.ofSeconds(11));
     world.settled(world.handle().call(REQUEST));
@@ -89,8 +87,7 @@ class RouterMetricsTest {
   void aDispatchThatFailsHasItsGapAllTheSame() {
     ReplicaSelection selection = choose();
     near.unreachable = true;
-    selection.dispatch(REQUEST);
-    world.run();
+    world.settled(selection.dispatch(REQUEST));
     assertThat(lines()).contains("gap_ms_count 1");
     assertThat(world.router.counters().releasedWithoutDispatch()).isZero();
   }
@@ -112,8 +109,7 @@ class RouterMetricsTest {
     world.handle().call(REQUEST);
     var waiting = world.handle().start(REQUEST);
     world.pass(Duration.ofMillis(40));
-    waiting.cancel();
-    world.run();
+    world.run(waiting::cancel);
     assertThat(lines()).contains("wait_ms_count 1");
   }
 
@@ -133,8 +129,7 @@ class RouterMetricsTest {
     world.settled(world.handle().call(REQUEST));
     near.finish();
     dispatch(choose());
-    choose().close();
-    world.run();
+    world.settled(choose().close());
     assertThat(world.router.counters().handleRequests()).isEqualTo(2);
     assertThat(world.router.counters().requests()).isEqualTo(3);
   }
@@ -180,8 +175,8 @@ class RouterMetricsTest {
     Runnable look =
         () -> noteChange(gauges, world.router.queued(), world.router.counters().reserved());
     far.whenSent = message -> look.run();
-    Future<ReplicaSelection> chosen = world.handle().choose().onSuccess(selection -> look.run());
-    world.run();
+    Future<ReplicaSelection> chosen =
+        world.settled(world.handle().choose().onSuccess(selection -> look.run()));
     look.run();
     far.ledger.complete();
     world.pass(Duration.ofSeconds(1));

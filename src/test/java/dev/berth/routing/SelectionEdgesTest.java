@@ -285,8 +285,8 @@ class SelectionEdgesTest {
   void aReserveWhoseAnswerIsLostIsReleasedByItsNameWhenItsCallerGivesUp() {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     replica.answersLost = true;
-    Future<ReplicaSelection> chosen = world.handle().withTimeout(Duration.ofSeconds(1)).choose();
-    world.run();
+    Future<ReplicaSelection> chosen =
+        world.settled(world.handle().withTimeout(Duration.ofSeconds(1)).choose());
     assertThat(replica.ledger.reserved()).as("a slot that nobody knows of").isOne();
     world.pass(Duration.ofMillis(1_050));
     assertThat(chosen.cause()).isInstanceOf(BerthException.Timeout.class);
@@ -342,8 +342,8 @@ class SelectionEdgesTest {
   void aDispatchWhoseTimeIsOverBeforeItsLoopTurnsReleasesItsSlotAtOnce(boolean here) {
     RoutingWorld.Replica replica = here ? world.local("r", 1) : world.remote("r", 1);
     world.publish();
-    Future<ReplicaSelection> chosen = world.handle().withTimeout(Duration.ofSeconds(1)).choose();
-    world.run();
+    Future<ReplicaSelection> chosen =
+        world.settled(world.handle().withTimeout(Duration.ofSeconds(1)).choose());
     world.offLoop = true;
     Future<Response> response = chosen.result().dispatch(REQUEST);
     world.clock.advance(Duration.ofSeconds(1));

@@ -114,15 +114,14 @@ class SelectionThreadsTest {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     FakeParent parent = new FakeParent();
     Promise<Object> work = Promise.promise();
-    Future<Object> used = world.handle().within(parent).withSelection(held -> work.future());
-    world.run();
+    Future<Object> used =
+        world.settled(world.handle().within(parent).withSelection(held -> work.future()));
     assertThat(replica.ledger.reserved()).isOne();
     RuntimeException mine = new RuntimeException("dispatch failed");
 
     work.fail(mine);
     assertThat(used.isComplete()).as("its release is on its way").isFalse();
-    parent.cancel();
-    world.run();
+    world.run(parent::cancel);
 
     assertThat(used.cause()).isSameAs(mine);
     assertThat(mine.getSuppressed()).isEmpty();

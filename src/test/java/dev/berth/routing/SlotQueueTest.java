@@ -306,8 +306,7 @@ class SlotQueueTest {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1).filled());
     calls(0, 2);
     replica.ledger.complete();
-    replica.offer(0, 1, Duration.ofMillis(250));
-    world.run();
+    world.settled(replica.offer(0, 1, Duration.ofMillis(250)));
     assertThat(paths(replica)).containsExactly("/0");
     assertThat(replica.ledger.ongoing()).isOne();
   }
@@ -341,8 +340,7 @@ class SlotQueueTest {
   void anOfferThatIsRefusedAfterAllIsNoRequestOfItsReplica() {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1).filled());
     FakeCaller caller = new FakeCaller();
-    world.router.call(world.routers.loop(0), Request.get("/"), caller, 0);
-    world.run();
+    world.settled(world.router.call(world.routers.loop(0), Request.get("/"), caller, 0));
     replica.ledger.complete();
     replica.ledger.release(replica.offer(0, 1, Duration.ofMillis(250))); // gone when it is used
     RoutingWorld.Replica other = world.published(world.local("near", 1).filled());
@@ -365,8 +363,7 @@ class SlotQueueTest {
   @Test
   void anOfferThatNoOneNeedsIsGivenBackAtOnce() {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1));
-    replica.offer(0, 1, Duration.ofMillis(250));
-    world.run();
+    world.settled(replica.offer(0, 1, Duration.ofMillis(250)));
     assertThat(replica.ledger.ongoing()).isZero();
     assertThat(SlotsProbe.own(RoutingProbe.remoteReplicas(world.router).get(0))).isZero();
   }

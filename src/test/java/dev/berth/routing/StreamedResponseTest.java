@@ -34,11 +34,9 @@ class StreamedResponseTest {
   @BeforeEach
   void theHeadHasCome() {
     world.publish();
-    world.router.call(world.routers.loop(0), Request.get("/"), caller, 0);
-    world.run();
+    world.settled(world.router.call(world.routers.loop(0), Request.get("/"), caller, 0));
     request = replica.running.get(0);
-    replica.beginStream();
-    world.run();
+    world.run(replica::beginStream);
     body = (Response.Body.Received) Objects.requireNonNull(caller.response).body();
     body.stream()
         .handler(piece -> received.add(piece.toString()))

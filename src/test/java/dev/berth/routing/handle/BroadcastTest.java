@@ -69,8 +69,7 @@ class BroadcastTest {
     assertThat(other.succeeded()).isTrue();
     assertThat(all.isComplete()).isFalse();
 
-    full.ledger.complete();
-    world.run();
+    world.run(full.ledger::complete);
     assertThat(full.running).hasSize(1);
     full.finish();
     assertThat(answered(all)).containsExactly("free", "full");
@@ -135,10 +134,9 @@ class BroadcastTest {
     RoutingWorld.Replica full = busy("full");
     world.publish();
     FakeParent parent = new FakeParent();
-    Future<List<BroadcastAnswer>> all = world.handle().within(parent).broadcast(Request.get("/"));
-    world.run();
-    parent.cancel();
-    world.run();
+    Future<List<BroadcastAnswer>> all =
+        world.settled(world.handle().within(parent).broadcast(Request.get("/")));
+    world.run(parent::cancel);
     assertThat(answered(all)).containsExactly("full!", "running!");
     assertThat(failure(all, "full")).isInstanceOf(BerthException.Cancelled.class);
     assertThat(running.ledger.ongoing()).isZero();

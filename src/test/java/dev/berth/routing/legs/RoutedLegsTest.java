@@ -98,8 +98,7 @@ class RoutedLegsTest {
   }
 
   private void cancel(Pending<Selections> choice) {
-    choice.cancel();
-    world.run();
+    world.run(choice::cancel);
     assertFailed(choice.future(), BerthException.Cancelled.class);
   }
 
@@ -224,8 +223,8 @@ class RoutedLegsTest {
       replica(A, 1);
       FakeParent parent = new FakeParent();
       parent.remaining = Duration.ZERO;
-      Future<Selections> chosen = Selections.all(handle(A).within(parent), handle(A));
-      world.run();
+      Future<Selections> chosen =
+          world.settled(Selections.all(handle(A).within(parent), handle(A)));
       assertFailed(chosen, BerthException.Timeout.class);
       assertThat(replicas.get(0).ledger.view("r", 0).granted()).isZero();
       assertThat(parent.children()).isZero();
@@ -246,8 +245,8 @@ class RoutedLegsTest {
     @Test
     void handlesOfSeveralLoopsAreChosenOnTheLoopOfTheFirst() {
       replicas(A, B);
-      Future<Selections> chosen = Selections.all(world.handle(B, 1), world.handle(A, 0));
-      world.run();
+      Future<Selections> chosen =
+          world.settled(Selections.all(world.handle(B, 1), world.handle(A, 0)));
       assertThat(world.routers.loop(1).deadlines()).isEqualTo(2);
       assertThat(world.routers.loop(0).deadlines()).isZero();
       close(chosen);
@@ -369,8 +368,7 @@ class RoutedLegsTest {
       Future<Selections> third = all(A, A);
       assertFailed(all(A, A), BerthException.BackPressure.class);
       busy.close();
-      alsoBusy.close();
-      world.run();
+      world.settled(alsoBusy.close());
       close(collecting);
       close(second);
       close(third);
@@ -408,8 +406,8 @@ class RoutedLegsTest {
   @Nested
   class NotWaiting {
     private Future<Selections> now(DeploymentId... deployments) {
-      Future<Selections> chosen = Selections.all(Duration.ZERO, handles(deployments));
-      world.run();
+      Future<Selections> chosen =
+          world.settled(Selections.all(Duration.ZERO, handles(deployments)));
       return chosen;
     }
 
@@ -658,8 +656,8 @@ class RoutedLegsTest {
       RoutingWorld.Replica a = replica(A, 1);
       ReplicaSelection busy = busy(B);
       FakeParent parent = new FakeParent();
-      Future<Selections> chosen = Selections.all(handle(A).within(parent), handle(B));
-      world.run();
+      Future<Selections> chosen =
+          world.settled(Selections.all(handle(A).within(parent), handle(B)));
       assertThat(a.ledger.reserved()).isOne();
       parent.cancel();
       assertThat(a.ledger.reserved()).isZero();
@@ -676,8 +674,8 @@ class RoutedLegsTest {
     void aHolderOnABlockedLoopLosesTheGateAndBeginsAnew() {
       RoutingWorld.Replica a = replica(A, 2);
       ReplicaSelection busy = one(A);
-      Future<Selections> blocked = Selections.all(world.handle(A, 1), world.handle(A, 1));
-      world.run();
+      Future<Selections> blocked =
+          world.settled(Selections.all(world.handle(A, 1), world.handle(A, 1)));
       assertThat(a.ledger.reserved()).isEqualTo(2);
       world.routers.loopBlocked(1, true);
       Future<Selections> other = Selections.all(handles(A, A));

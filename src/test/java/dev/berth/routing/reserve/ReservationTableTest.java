@@ -354,8 +354,7 @@ class ReservationTableTest {
   void aCancelledUseFreesItsSlotWhenTheHandlerSettles() {
     FakeCaller answer = new FakeCaller();
     RoutedCall call = world.settled(use(reserve().token(), 1, answer));
-    call.cancel();
-    world.run();
+    world.run(call::cancel);
     assertThat(answer.failure).isInstanceOf(BerthException.Cancelled.class);
     assertAtRest(replica);
   }
@@ -398,8 +397,7 @@ class ReservationTableTest {
     Future<Reservation> waits = world.settled(ask(wish(1, 30), caller("c")));
     assertThat(world.router.queued()).isEqualTo(1);
 
-    table.drain();
-    world.run();
+    world.run(table::drain);
     assertThat(problem(waits)).isEqualTo(Problem.UNAVAILABLE);
     assertThat(world.router.queued()).isZero();
 
@@ -415,8 +413,7 @@ class ReservationTableTest {
     replica.ledger.setMaxOngoing(2);
     String token = reserve().token();
     table.drain();
-    table.releaseAll();
-    world.run();
+    world.run(table::releaseAll);
     refuses(token, Problem.RELEASED);
     assertThat(table.permitsTaken()).isZero();
     assertAtRest(replica);
@@ -474,8 +471,7 @@ class ReservationTableTest {
     Asked<Reservation> waiting = world.settled(table.reserve(wish(1, 30), caller("c")));
     assertThat(world.router.queued()).isEqualTo(1);
     waiting.abandon();
-    waiting.abandon();
-    world.run();
+    world.run(waiting::abandon);
     assertThat(world.router.queued()).isZero();
     assertThat(table.permitsTaken()).isEqualTo(1);
     assertThat(problem(waiting.answer())).isEqualTo(Problem.ABANDONED);
@@ -488,8 +484,7 @@ class ReservationTableTest {
     String first = reserve().token();
     Asked<Reservation> waiting = world.settled(table.reserve(wish(1, 30), caller("c")));
     table.release(RoutingWorld.DEPLOYMENT, first); // the grant is on its way
-    waiting.abandon();
-    world.run();
+    world.run(waiting::abandon);
     assertAtRest(replica);
     assertThat(table.held()).isZero();
   }

@@ -46,8 +46,8 @@ class ReservationsTogetherTest {
 
   private Future<List<Reservation>> ask(
       long waitSeconds, Caller caller, DeploymentId... deployments) {
-    Future<List<Reservation>> answer = start(waitSeconds, caller, deployments).answer();
-    world.run();
+    Future<List<Reservation>> answer =
+        world.settled(start(waitSeconds, caller, deployments).answer());
     return answer;
   }
 
@@ -147,8 +147,7 @@ class ReservationsTogetherTest {
     Future<List<Reservation>> busy = ask(0, CALLER, B);
     Asked<List<Reservation>> waiting = world.settled(start(30, CALLER, A, B));
     assertThat(a.ledger.reserved()).isOne();
-    waiting.abandon();
-    world.run();
+    world.run(waiting::abandon);
     assertThat(a.ledger.ongoing()).isZero();
     assertThat(waiting.answer().failed()).isTrue();
     release(busy);
@@ -157,8 +156,7 @@ class ReservationsTogetherTest {
   @Test
   void aCallerThatDoesNotReceiveItsAnswerHoldsNothing() {
     Asked<List<Reservation>> asked = world.settled(start(0, CALLER, A, B));
-    asked.abandon();
-    world.run();
+    world.run(asked::abandon);
     assertThat(a.ledger.ongoing() + b.ledger.ongoing()).isZero();
   }
 
