@@ -26,38 +26,16 @@ final class Invariants {
 
   private static final int NO_NEWCOMER = -1;
 
-  private final World world;
-  private final List<SimulatedInstance> instances;
-  private final SimulatedController controller;
-  private final Workload workload;
-  private final Executions executions;
-  private final Explained explained;
-  private final Coverage coverage;
-  private final boolean orderly;
+  private final Simulation on;
 
-  Invariants(
-      World world,
-      List<SimulatedInstance> instances,
-      SimulatedController controller,
-      Workload workload,
-      Executions executions,
-      Explained explained,
-      Coverage coverage,
-      boolean orderly) {
-    this.orderly = orderly;
-    this.world = world;
-    this.instances = instances;
-    this.controller = controller;
-    this.workload = workload;
-    this.executions = executions;
-    this.explained = explained;
-    this.coverage = coverage;
+  Invariants(Simulation on) {
+    this.on = on;
   }
 
   // --- after every event ---
 
   void check() {
-    List<SimulatedController.Incarnation> all = controller.incarnations;
+    List<SimulatedController.Incarnation> all = on.controller.incarnations;
     for (int i = all.size() - 1; i >= 0; i--) {
       SimulatedController.Incarnation incarnation = all.get(i);
       incarnation.replica.slots().audit();
@@ -70,7 +48,7 @@ final class Invariants {
         all.remove(i);
       }
     }
-    for (SimulatedInstance instance : instances) {
+    for (SimulatedInstance instance : on.instances) {
       checkWorkConserved(instance);
       checkVersion(instance);
     }
@@ -80,7 +58,7 @@ final class Invariants {
   private void checkVersion(SimulatedInstance instance) {
     RoutingSnapshot.Version version = instance.router.version();
     if (version.compareTo(instance.lastVersion) < 0) {
-      throw world.fail(instance.node + ": " + version + " after " + instance.lastVersion);
+      throw on.world.fail(instance.node + ": " + version + " after " + instance.lastVersion);
     }
     instance.lastVersion = version;
   }
@@ -95,16 +73,16 @@ final class Invariants {
     incarnation.grantedBefore = view.granted();
     if (overMax) {
       if (incarnation.ceiling != ongoing) {
-        coverage.seen(Transition.OVER_A_LOWERED_MAX);
+        on.coverage.seen(Transition.OVER_A_LOWERED_MAX);
       }
       // Above the max only after a lowering, and then it only falls.
       require(ongoing <= incarnation.ceiling, view, "ongoing rose above the max");
     }
     incarnation.ceiling = Math.max(ongoing, view.maxOngoing());
     require(view.audit() == LedgerView.Audit.CLEAN, view, "the audit does not add up");
-    int running = executions.running(view.replicaId());
+    int running = on.executions.running(view.replicaId());
     require(running <= view.running(), view, running + " in user code");
-    coverage.seen(Transition.ZOMBIE, Math.max(0, view.zombies() - incarnation.zombies));
+    on.coverage.seen(Transition.ZOMBIE, Math.max(0, view.zombies() - incarnation.zombies));
     incarnation.zombies = view.zombies();
   }
 
@@ -115,7 +93,7 @@ final class Invariants {
     if (!incarnation.stopped && incarnation.drainDueNanos != Long.MAX_VALUE) {
       long stalled = incarnation.loop().stalledNanos() - incarnation.stalledAtDrainNanos;
       require(
-          world.elapsedNanos() <= incarnation.drainDueNanos + DRAIN_SLACK_NANOS + stalled,
+          on.world.elapsedNanos() <= incarnation.drainDueNanos + DRAIN_SLACK_NANOS + stalled,
           view,
           "did not stop within its grace");
     }
@@ -126,14 +104,14 @@ final class Invariants {
     if (instance.takers(NO_NEWCOMER) == 0) {
       return;
     }
-    for (SimulatedController.Incarnation incarnation : controller.incarnations) {
+    for (SimulatedController.Incarnation incarnation : on.controller.incarnations) {
       SlotLedger slots = incarnation.replica.slots();
       if (incarnation.seat.instance == instance
           && !slots.draining()
           && slots.ongoing() < slots.maxOngoing()
           && !instance.avoids(Replicas.info(incarnation.replica))
-          && controller.isRoutableAt(instance, incarnation)) {
-        throw world.fail(
+          && on.controller.isRoutableAt(instance, incarnation)) {
+        throw on.world.fail(
             "%s: %s wait beside a free slot of %s"
                 .formatted(
                     instance.node, instance.router.queued(), incarnation.replica.replicaId()));
@@ -143,12 +121,12 @@ final class Invariants {
 
   /** Where no message is lost and nobody vanishes, every held slot is given back by someone. */
   private void checkExpired(LedgerView view) {
-    require(!orderly || view.expired() == 0, view, "a lease ran out that nobody had forgotten");
+    require(!on.orderly || view.expired() == 0, view, "a lease ran out that nobody had forgotten");
   }
 
   private void require(boolean holds, LedgerView view, String claim) {
     if (!holds) {
-      throw world.fail(claim + ": " + view);
+      throw on.world.fail(claim + ": " + view);
     }
   }
 
@@ -156,20 +134,21 @@ final class Invariants {
 
   /** A slot was handed to a waiter: none that came before it waits at the same router. */
   void granted(SimulatedInstance instance, Runnable granted) {
-    coverage.seen(Transition.GRANT_TO_WAITER);
+    on.coverage.seen(Transition.GRANT_TO_WAITER);
     long place = RoutingProbe.place(granted);
-    world.note("granted", instance.node + " " + place);
+    on.world.note("granted", instance.node + " " + place);
     ReplicaInfo replica = RoutingProbe.granted(granted);
     if (replica != null) { // else it is told that the deployment is not available
       took(instance, replica);
-      if (RoutingProbe.heldForNanos(granted, world.getAsLong()) > HAND_OVER_NANOS) {
-        throw world.fail("place " + place + " would keep its slot idle if its loop were blocked");
+      if (RoutingProbe.heldForNanos(granted, on.world.getAsLong()) > HAND_OVER_NANOS) {
+        throw on.world.fail(
+            "place " + place + " would keep its slot idle if its loop were blocked");
       }
       if (instance.isBlocked(RoutingProbe.loop(granted))) {
-        throw world.fail("place " + place + " got a slot on a blocked loop");
+        throw on.world.fail("place " + place + " got a slot on a blocked loop");
       }
     }
-    for (Op op : workload.ops) {
+    for (Op op : on.workload.ops) {
       Object request = op.call != null ? op.call : op.choice;
       if (op.at == instance
           && !op.over()
@@ -178,10 +157,10 @@ final class Invariants {
           && RoutingProbe.isWaiting(request)
           && RoutingProbe.place(request) < place) {
         if (instance.isBlocked(op.loopIndex)) {
-          coverage.seen(Transition.WAITER_PASSED_OVER);
+          on.coverage.seen(Transition.WAITER_PASSED_OVER);
           continue;
         }
-        throw world.fail(
+        throw on.world.fail(
             "place %s was served before %s in place %s"
                 .formatted(place, op, RoutingProbe.place(request)));
       }
@@ -191,20 +170,20 @@ final class Invariants {
   /** A slot of a replica was taken, now: one that need not be avoided. */
   void took(SimulatedInstance instance, ReplicaInfo replica) {
     if (instance.avoids(replica)) {
-      throw world.fail(
+      throw on.world.fail(
           "%s: took a slot of %s, on a blocked loop (expected: another's)"
               .formatted(instance.node, replica.replicaId()));
     }
     if (RoutingProbe.routable(instance.router).stream().anyMatch(instance::avoids)) {
-      coverage.seen(Transition.REPLICA_AVOIDED);
+      on.coverage.seen(Transition.REPLICA_AVOIDED);
     }
   }
 
   /** A request is cancelled at its replica: someone had a reason to. */
   void cancelled(Executions.Execution execution) {
-    Op op = workload.find(execution.requestId);
+    Op op = on.workload.find(execution.requestId);
     boolean replicaGoesOn = false;
-    for (SimulatedController.Incarnation incarnation : controller.incarnations) {
+    for (SimulatedController.Incarnation incarnation : on.controller.incarnations) {
       replicaGoesOn |=
           incarnation.replica.replicaId().equals(execution.replicaId)
               && incarnation.drainDueNanos == Long.MAX_VALUE
@@ -216,26 +195,26 @@ final class Invariants {
         && !op.cancelAsked
         && op.phase() == Phase.RESPOND
         // A lost piece of its body is a reason, and so is lost credit for one.
-        && (orderly || op.source == null && !op.longBody)
+        && (on.orderly || op.source == null && !op.longBody)
         // A handle tells its caller a task later: its router knows whether it is over.
         && (op.handleCall == null
             || RoutingProbe.waitsFor(op.at.routers.loop(op.loopIndex), op.requestId))
         && op.lateNanos() < 0
-        && world.elapsedNanos() - controller.partedNanos() > PARTED_NANOS) {
-      throw world.fail(op + ": cancelled at its replica, though it is wanted");
+        && on.world.elapsedNanos() - on.controller.partedNanos() > PARTED_NANOS) {
+      throw on.world.fail(op + ": cancelled at its replica, though it is wanted");
     }
   }
 
   /** A loop looked at its deadlines: none that passed a tick ago is open. */
   void ticked(SimulatedInstance instance, int loop) {
-    for (Op op : workload.active) {
+    for (Op op : on.workload.active) {
       Object request = op.call != null ? op.call : op.choice;
       if (op.at == instance
           && op.loopIndex == loop
           && request != null
           && !RoutingProbe.isDone(request)
           && op.lateNanos() > 2 * TICK_NANOS) {
-        throw world.fail(
+        throw on.world.fail(
             op + ": " + op.phase() + " " + op.lateNanos() / 1_000_000 + " ms after its deadline");
       }
     }
@@ -244,7 +223,7 @@ final class Invariants {
   // --- when all is over ---
 
   void checkAtEnd() {
-    for (SimulatedController.Incarnation incarnation : controller.incarnations) {
+    for (SimulatedController.Incarnation incarnation : on.controller.incarnations) {
       incarnation.replica.slots().audit();
       LedgerView view = incarnation.replica.view();
       checkExpired(view);
@@ -254,42 +233,42 @@ final class Invariants {
       require(incarnation.replica.slots().remembered() == 0, view, "attempts remembered for ever");
       count(incarnation, view);
     }
-    for (Op op : workload.ops) {
+    for (Op op : on.workload.ops) {
       if (op.lost()) {
         continue;
       }
       if (!op.vanished && !op.over()) {
-        throw world.fail(op + ": no answer at the end, in phase " + op.phase());
+        throw on.world.fail(op + ": no answer at the end, in phase " + op.phase());
       }
       op.checkAtEnd();
-      explained.checkAtEnd(op);
+      on.explained.checkAtEnd(op);
       if (op.over() && op.source != null && op.source.isFlowing()) {
-        throw world.fail(op + ": over, and its source still flows");
+        throw on.world.fail(op + ": over, and its source still flows");
       }
     }
-    instances.forEach(this::checkEmpty);
+    on.instances.forEach(this::checkEmpty);
   }
 
   private void checkEmpty(SimulatedInstance instance) {
     instance.checkEmpty();
     for (int index = 0; index < SimulatedInstance.LOOPS; index++) {
       RouterLoop loop = instance.routers.loop(index);
-      coverage.seen(Transition.LATE_ANSWER_DROPPED, loop.lateAnswers());
-      coverage.seen(Transition.DUPLICATE_ANSWER_DROPPED, loop.duplicates());
-      coverage.seen(
+      on.coverage.seen(Transition.LATE_ANSWER_DROPPED, loop.lateAnswers());
+      on.coverage.seen(Transition.DUPLICATE_ANSWER_DROPPED, loop.duplicates());
+      on.coverage.seen(
           Transition.DUPLICATE_REQUEST_DROPPED, instance.plane.replicas(index).duplicates());
     }
-    coverage.seen(Transition.HAND_OFF, instance.router.handOffs());
-    coverage.seen(Transition.RETRY_AFTER_REFUSAL, instance.router.counters().retries());
-    coverage.seen(Transition.SELECTION_EXPIRED, instance.router.counters().selectionsExpired());
+    on.coverage.seen(Transition.HAND_OFF, instance.router.handOffs());
+    on.coverage.seen(Transition.RETRY_AFTER_REFUSAL, instance.router.counters().retries());
+    on.coverage.seen(Transition.SELECTION_EXPIRED, instance.router.counters().selectionsExpired());
   }
 
   private void count(SimulatedController.Incarnation incarnation, LedgerView view) {
-    coverage.seen(Transition.GRANTED, view.granted());
-    coverage.seen(Transition.COMPLETED, view.completed());
-    coverage.seen(Transition.RELEASED, view.released());
-    coverage.seen(Transition.EXPIRED, view.expired());
-    coverage.seen(Transition.ATTEMPT_REPEATED, incarnation.replica.slots().duplicates());
-    coverage.seen(Transition.REPLICA_DEADLINE, incarnation.replica.timeouts());
+    on.coverage.seen(Transition.GRANTED, view.granted());
+    on.coverage.seen(Transition.COMPLETED, view.completed());
+    on.coverage.seen(Transition.RELEASED, view.released());
+    on.coverage.seen(Transition.EXPIRED, view.expired());
+    on.coverage.seen(Transition.ATTEMPT_REPEATED, incarnation.replica.slots().duplicates());
+    on.coverage.seen(Transition.REPLICA_DEADLINE, incarnation.replica.timeouts());
   }
 }

@@ -31,10 +31,7 @@ final class Op implements CallOwner {
 
   static final long NO_DEADLINE = Long.MAX_VALUE;
 
-  private final World world;
-  private final boolean orderly;
-  private final Coverage coverage;
-  private final Executions executions;
+  private final Simulation on;
   private final Reading reading;
 
   @Nullable SimulatedSource source; // of a body that streams
@@ -73,21 +70,15 @@ final class Op implements CallOwner {
   }
 
   Op(
-      World world,
-      Coverage coverage,
-      Executions executions,
+      Simulation on,
       String requestId,
       SimulatedInstance at,
       int loopIndex,
       long deadlineNanos,
-      Reading reading,
-      boolean orderly) {
-    this.orderly = orderly;
-    this.world = world;
-    this.coverage = coverage;
-    this.executions = executions;
+      Reading reading) {
+    this.on = on;
     this.requestId = requestId;
-    this.arrivedNanos = world.getAsLong();
+    this.arrivedNanos = on.world.getAsLong();
     this.at = at;
     this.loopIndex = loopIndex;
     this.loop = at.loops.get(loopIndex);
@@ -117,7 +108,7 @@ final class Op implements CallOwner {
   @Override
   public RequestRecorder explaining() {
     RequestRecorder made =
-        at.router.explained(at.routers.loop(loopIndex), requestId, "GET /", world.getAsLong());
+        at.router.explained(at.routers.loop(loopIndex), requestId, "GET /", on.world.getAsLong());
     recorder = made;
     return made;
   }
@@ -144,7 +135,7 @@ final class Op implements CallOwner {
     if (streaming) {
       return Phase.STREAM;
     }
-    if (executions.of(requestId) != null) {
+    if (on.executions.of(requestId) != null) {
       return Phase.RESPOND;
     }
     if (dispatched) {
@@ -166,7 +157,7 @@ final class Op implements CallOwner {
     if (chosen != null) {
       return chosen.replicaId();
     }
-    Execution execution = executions.of(requestId);
+    Execution execution = on.executions.of(requestId);
     if (execution != null) {
       return execution.replicaId;
     }
@@ -197,7 +188,7 @@ final class Op implements CallOwner {
 
   /** When it would have been by its deadline for long; the clock may overflow, so not by size. */
   long lateNanos() {
-    return hasDeadline() ? world.getAsLong() - deadlineNanos : Long.MIN_VALUE;
+    return hasDeadline() ? on.world.getAsLong() - deadlineNanos : Long.MIN_VALUE;
   }
 
   /** Reads no more of a stream; false when there is none. */
@@ -230,7 +221,7 @@ final class Op implements CallOwner {
   @Override
   public void onRouted(String replicaId) {
     if (!routedTo.isEmpty() || answered) {
-      throw world.fail(
+      throw on.world.fail(
           requestId + ": routed to " + replicaId + " (expected: once, and before its answer)");
     }
     routedTo = replicaId;
@@ -241,12 +232,12 @@ final class Op implements CallOwner {
   @Override
   public void onResponse(Response received, String replicaId) {
     answer("response");
-    coverage.seen(Transition.RESPONSE);
+    on.coverage.seen(Transition.RESPONSE);
     response = received;
     answeredBy = replicaId;
     // Of one that was killed with the request on its way it is not known, where that is done.
-    if (orderly ? !replicaId.equals(routedTo) : replicaId.isEmpty() != routedTo.isEmpty()) {
-      throw world.fail(requestId + ": answered by " + replicaId + ", routed to " + routedTo);
+    if (on.orderly ? !replicaId.equals(routedTo) : replicaId.isEmpty() != routedTo.isEmpty()) {
+      throw on.world.fail(requestId + ": answered by " + replicaId + ", routed to " + routedTo);
     }
     if (received.body() instanceof Response.Body.Whole whole) {
       over = true;
@@ -265,33 +256,33 @@ final class Op implements CallOwner {
     over = true;
     recorded();
     failure = failed;
-    coverage.seen(Transition.ofFailure(failed));
+    on.coverage.seen(Transition.ofFailure(failed));
     if (failed instanceof BerthException.Timeout && !vanished) {
-      coverage.fault(Fault.TIMEOUT, phaseBefore);
+      on.coverage.fault(Fault.TIMEOUT, phaseBefore);
     }
     cancelTook(failed);
-    world.note("failed", requestId + " " + failed.kind());
+    on.world.note("failed", requestId + " " + failed.kind());
     if (failed.kind() == BerthException.Kind.CANCELLED) {
-      world.after(CANCEL_ARRIVES_NANOS, "cancelled", this::checkCancelled);
+      on.world.after(CANCEL_ARRIVES_NANOS, "cancelled", this::checkCancelled);
     }
   }
 
   /** Where no message is lost, a cancel reaches what still runs. */
   private void checkCancelled() {
-    Execution execution = executions.of(requestId);
-    if (orderly && execution != null && !execution.settled && !execution.context.cancelled()) {
-      throw world.fail(requestId + ": cancelled, but it runs on and knows nothing");
+    Execution execution = on.executions.of(requestId);
+    if (on.orderly && execution != null && !execution.settled && !execution.context.cancelled()) {
+      throw on.world.fail(requestId + ": cancelled, but it runs on and knows nothing");
     }
   }
 
   /** A choose succeeded: for its caller that is the answer of the choose, and not yet the end. */
   void selected(ReplicaSelection chosen) {
     if (selection != null || over) {
-      throw world.fail(requestId + ": chosen twice, or after its end");
+      throw on.world.fail(requestId + ": chosen twice, or after its end");
     }
     selection = chosen;
-    coverage.seen(Transition.SELECTION);
-    world.note("selected", requestId + " at " + chosen.replicaId());
+    on.coverage.seen(Transition.SELECTION);
+    on.world.note("selected", requestId + " at " + chosen.replicaId());
   }
 
   /** The caller is done with its selection without a dispatch. */
@@ -310,7 +301,7 @@ final class Op implements CallOwner {
 
   private void cancelTook(BerthException end) {
     if (cancelledIn != null && end.kind() == BerthException.Kind.CANCELLED) {
-      coverage.fault(Fault.CANCEL, cancelledIn);
+      on.coverage.fault(Fault.CANCEL, cancelledIn);
     }
     cancelledIn = null;
   }
@@ -336,20 +327,20 @@ final class Op implements CallOwner {
   /** What its caller would have done now was not done, as there is none any more. */
   void leftUndone() {
     if (vanishedIn != null) {
-      coverage.fault(Fault.VANISH, vanishedIn);
+      on.coverage.fault(Fault.VANISH, vanishedIn);
       vanishedIn = null;
     }
   }
 
   private void answer(String how) {
     if (answered) {
-      throw world.fail(requestId + ": a second answer: " + how + " (expected: one)");
+      throw on.world.fail(requestId + ": a second answer: " + how + " (expected: one)");
     }
     answered = true;
     if (!hasDeadline()) {
-      coverage.seen(Transition.ANSWERED_WITHOUT_DEADLINE);
+      on.coverage.seen(Transition.ANSWERED_WITHOUT_DEADLINE);
     }
-    world.note("answered", requestId + " " + how);
+    on.world.note("answered", requestId + " " + how);
   }
 
   // --- reading a stream ---
@@ -391,7 +382,7 @@ final class Op implements CallOwner {
 
   private void took(Buffer piece) {
     if (over) {
-      throw world.fail(requestId + ": a piece after the end of its stream");
+      throw on.world.fail(requestId + ": a piece after the end of its stream");
     }
     bytesRead += piece.length();
     tail.append(piece);
@@ -402,29 +393,29 @@ final class Op implements CallOwner {
 
   private void streamEnded() {
     endStream();
-    coverage.seen(Transition.STREAM_COMPLETE);
+    on.coverage.seen(Transition.STREAM_COMPLETE);
     checkBody(tail.toString(), bytesRead);
   }
 
   private void streamCut(Throwable why) {
     endStream();
-    coverage.seen(Transition.STREAM_CUT);
+    on.coverage.seen(Transition.STREAM_CUT);
     if (!(why instanceof BerthException cut)) {
-      throw world.fail(requestId + ": its stream failed with a foreign kind", why);
+      throw on.world.fail(requestId + ": its stream failed with a foreign kind", why);
     }
     cancelTook(cut);
     if (cut instanceof BerthException.Timeout) {
-      coverage.fault(Fault.TIMEOUT, Phase.STREAM);
+      on.coverage.fault(Fault.TIMEOUT, Phase.STREAM);
     }
   }
 
   private void endStream() {
     if (over) {
-      throw world.fail(requestId + ": its stream ended twice");
+      throw on.world.fail(requestId + ": its stream ended twice");
     }
     over = true;
     recorded();
-    world.note("stream over", requestId);
+    on.world.note("stream over", requestId);
   }
 
   // --- what the answer says ---
@@ -432,30 +423,30 @@ final class Op implements CallOwner {
   /** A chosen replica runs the request or nobody does; and no one else gives its slot back. */
   private void checkChoice() {
     ReplicaSelection chosen = selection;
-    Execution execution = executions.of(requestId);
+    Execution execution = on.executions.of(requestId);
     if (chosen != null && execution != null && !execution.replicaId.equals(chosen.replicaId())) {
-      throw world.fail(
+      throw on.world.fail(
           requestId + ": chose " + chosen.replicaId() + ", but it ran on " + execution.replicaId);
     }
     BerthException told = failure;
     if (told instanceof BerthException.ReservationExpired
         && String.valueOf(told.getMessage()).endsWith(": RELEASED")) {
-      throw world.fail(requestId + ": its slot was released, but it held it");
+      throw on.world.fail(requestId + ": its slot was released, but it held it");
     }
   }
 
   private void checkBody(String text, long bytes) {
-    Execution execution = executions.of(requestId);
+    Execution execution = on.executions.of(requestId);
     if (execution == null) {
-      throw world.fail(requestId + ": answered, but it never ran");
+      throw on.world.fail(requestId + ": answered, but it never ran");
     }
     if (bytes != execution.bytesWritten || !text.endsWith("#end") || !text.contains(requestId)) {
-      throw world.fail(
+      throw on.world.fail(
           "%s: %s bytes (expected: the %s its handler wrote, its own id and the end)"
               .formatted(requestId, bytes, execution.bytesWritten));
     }
     if (!answeredBy.isEmpty() && !answeredBy.equals(execution.replicaId)) {
-      throw world.fail(
+      throw on.world.fail(
           requestId + ": answered by " + answeredBy + ", but it ran on " + execution.replicaId);
     }
   }
@@ -474,7 +465,7 @@ final class Op implements CallOwner {
   void checkAtEnd() {
     checkChoice();
     if (parent != null && over && !lost && parent.children() > 0) {
-      throw world.fail(requestId + ": over, but its parent would still cancel it");
+      throw on.world.fail(requestId + ": over, but its parent would still cancel it");
     }
     BerthException told = failure;
     if (told == null) {
@@ -491,8 +482,8 @@ final class Op implements CallOwner {
               true;
           case OUTCOME_UNKNOWN, CANCELLED, TIMEOUT, HANDLER_FAILED -> false;
         };
-    if (saidNotRun && executions.of(requestId) != null) {
-      throw world.fail(
+    if (saidNotRun && on.executions.of(requestId) != null) {
+      throw on.world.fail(
           requestId
               + ": failed with "
               + told.kind()
@@ -502,9 +493,9 @@ final class Op implements CallOwner {
     }
     boolean ownFault = source != null && source.failed(); // its body, and not its handler
     if (told.kind() == BerthException.Kind.HANDLER_FAILED
-        && executions.of(requestId) == null
+        && on.executions.of(requestId) == null
         && !ownFault) {
-      throw world.fail(requestId + ": its handler failed, but it never ran");
+      throw on.world.fail(requestId + ": its handler failed, but it never ran");
     }
   }
 

@@ -64,37 +64,21 @@ final class SimulatedController {
 
   final List<Seat> seats = new ArrayList<>();
   final List<Incarnation> incarnations = new ArrayList<>(); // not yet empty
-  private final World world;
+  private final Simulation on;
   private final SplittableRandom random;
-  private final List<SimulatedInstance> instances;
-  private final Executions executions;
-  private final Coverage coverage;
   private final Map<RoutingSnapshot.Version, RoutingSnapshot> published = new HashMap<>();
-  private final SimulatedBus bus;
-  private final boolean orderly;
   private long version;
   private long partedNanos = Long.MIN_VALUE / 2;
   private int starts;
   private boolean failedToDeploy;
   private boolean steady; // no more restarts are needed
 
-  SimulatedController(
-      World world,
-      List<SimulatedInstance> instances,
-      Executions executions,
-      SimulatedBus bus,
-      Coverage coverage,
-      boolean orderly) {
-    this.bus = bus;
-    this.orderly = orderly;
-    this.world = world;
-    this.random = world.randomness();
-    this.instances = instances;
-    this.executions = executions;
-    this.coverage = coverage;
-    seats.add(new Seat(0, instances.get(0), 0));
-    seats.add(new Seat(1, instances.get(0), 1));
-    seats.add(new Seat(2, instances.get(1), 0));
+  SimulatedController(Simulation on) {
+    this.on = on;
+    this.random = on.world.randomness();
+    seats.add(new Seat(0, on.instances.get(0), 0));
+    seats.add(new Seat(1, on.instances.get(0), 1));
+    seats.add(new Seat(2, on.instances.get(1), 0));
   }
 
   void start() {
@@ -111,7 +95,7 @@ final class SimulatedController {
   }
 
   private void republish() {
-    world.idle(
+    on.world.idle(
         REPUBLISH_NANOS,
         () -> {
           publish();
@@ -130,15 +114,13 @@ final class SimulatedController {
             SimulatedInstance.Settings.DEPLOYMENT,
             random.nextLong(),
             1 + random.nextInt(4),
-            context ->
-                new SimulatedHandler(
-                    world, id, loop, executions, coverage, world.randomness(), orderly));
+            context -> new SimulatedHandler(on, id, loop));
     seat.instance.start(
         seat.loop,
         spec,
         replica -> {
-          world.note("started", id);
-          coverage.seen(Transition.STARTED);
+          on.world.note("started", id);
+          on.coverage.seen(Transition.STARTED);
           Incarnation incarnation = new Incarnation(seat, replica);
           seat.current = incarnation;
           incarnations.add(incarnation);
@@ -150,7 +132,7 @@ final class SimulatedController {
     seat.current = null;
     publish();
     int planned = ++seat.place;
-    world.after(
+    on.world.after(
         1 + random.nextLong(millis(60)),
         "restart",
         () -> {
@@ -166,11 +148,11 @@ final class SimulatedController {
     if (draining == null || !draining.routable) {
       return false;
     }
-    long grace = millis(orderly ? 5_000 : random.nextBoolean() ? 50 : 1_500);
+    long grace = millis(on.orderly ? 5_000 : random.nextBoolean() ? 50 : 1_500);
     draining.routable = false;
-    draining.drainDueNanos = world.elapsedNanos() + grace;
+    draining.drainDueNanos = on.world.elapsedNanos() + grace;
     draining.stalledAtDrainNanos = draining.loop().stalledNanos();
-    world.note("draining", draining.replica.replicaId());
+    on.world.note("draining", draining.replica.replicaId());
     draining
         .replica
         .shutDown(Duration.ofNanos(grace))
@@ -178,8 +160,8 @@ final class SimulatedController {
             (none, failure) -> {
               draining.stopped = true;
               boolean inTime = draining.replica.slots().ongoing() == 0;
-              coverage.seen(inTime ? Transition.DRAINED_IN_TIME : Transition.DRAIN_CUT_SHORT);
-              world.note("stopped", draining.replica.replicaId());
+              on.coverage.seen(inTime ? Transition.DRAINED_IN_TIME : Transition.DRAIN_CUT_SHORT);
+              on.world.note("stopped", draining.replica.replicaId());
               restart(seat);
             });
     draining.grantedAtDrain = draining.replica.view().granted();
@@ -194,13 +176,13 @@ final class SimulatedController {
     }
     killed.routable = false;
     killed.stopped = true;
-    world.note("killed", killed.replica.replicaId());
-    coverage.seen(Transition.KILLED);
+    on.world.note("killed", killed.replica.replicaId());
+    on.coverage.seen(Transition.KILLED);
     killed.replica.kill();
     killed.grantedAtDrain = killed.replica.view().granted();
-    for (SimulatedInstance instance : instances) {
+    for (SimulatedInstance instance : on.instances) {
       if (random.nextInt(4) > 0) { // else only the snapshot tells
-        world.after(
+        on.world.after(
             1 + random.nextLong(DETECT_NANOS),
             "detected",
             () -> {
@@ -225,8 +207,8 @@ final class SimulatedController {
     if (after == before) {
       return false;
     }
-    world.note("max", changed.replica.replicaId() + " " + before + " -> " + after);
-    coverage.seen(after > before ? Transition.MAX_RAISED : Transition.MAX_LOWERED);
+    on.world.note("max", changed.replica.replicaId() + " " + before + " -> " + after);
+    on.coverage.seen(after > before ? Transition.MAX_RAISED : Transition.MAX_LOWERED);
     changed.ceiling = Math.max(after, changed.replica.slots().ongoing());
     changed.replica.setMaxOngoing(after);
     return after < before;
@@ -252,19 +234,19 @@ final class SimulatedController {
 
   /** Each instance is told that the other one left; the next snapshots bring it back. */
   void nodesLost() {
-    partedNanos = world.elapsedNanos();
-    world.note("nodes lost", "");
-    SimulatedInstance first = instances.get(0);
-    SimulatedInstance second = instances.get(1);
+    partedNanos = on.world.elapsedNanos();
+    on.world.note("nodes lost", "");
+    SimulatedInstance first = on.instances.get(0);
+    SimulatedInstance second = on.instances.get(1);
     lost(first, second.node);
     lost(second, first.node);
   }
 
   /** An instance dies; the other notices in time, or only by its return. */
   void crash(SimulatedInstance dying, SimulatedInstance survivor, boolean noticed) {
-    world.note("crashed", dying.node);
+    on.world.note("crashed", dying.node);
     dying.crash();
-    bus.crash(dying.node);
+    on.bus.crash(dying.node);
     incarnations.removeIf(incarnation -> incarnation.seat.instance == dying);
     for (Seat seat : seats) {
       if (seat.instance == dying) {
@@ -273,15 +255,15 @@ final class SimulatedController {
       }
     }
     publish();
-    world.after(
+    on.world.after(
         1 + random.nextLong(DETECT_NANOS),
         "noticed",
         () -> {
-          if (instances.stream().noneMatch(instance -> instance == dying)) {
+          if (on.instances.stream().noneMatch(instance -> instance == dying)) {
             return; // it is back
           }
-          bus.noticed(dying.node);
-          partedNanos = world.elapsedNanos();
+          on.bus.noticed(dying.node);
+          partedNanos = on.world.elapsedNanos();
           if (noticed) {
             lost(survivor, dying.node);
           }
@@ -290,8 +272,8 @@ final class SimulatedController {
 
   /** The instance is back, with empty memory. */
   void returned(SimulatedInstance fresh) {
-    world.note("returned", fresh.node);
-    bus.noticed(fresh.node);
+    on.world.note("returned", fresh.node);
+    on.bus.noticed(fresh.node);
     for (Seat seat : seats) {
       if (seat.instance.node.equals(fresh.node)) {
         seat.instance = fresh;
@@ -316,7 +298,7 @@ final class SimulatedController {
     if (!failedToDeploy) {
       failedToDeploy = true;
       publish();
-      world.after(millis(20) + random.nextLong(millis(60)), "deploy", this::deployAgain);
+      on.world.after(millis(20) + random.nextLong(millis(60)), "deploy", this::deployAgain);
     }
   }
 
@@ -341,8 +323,8 @@ final class SimulatedController {
             !failedToDeploy,
             routes);
     published.put(snapshot.version(), snapshot);
-    for (SimulatedInstance instance : instances) {
-      world.after(
+    for (SimulatedInstance instance : on.instances) {
+      on.world.after(
           1 + random.nextLong(millis(steady ? 2 : 40)),
           "snapshot",
           () -> {
@@ -350,7 +332,7 @@ final class SimulatedController {
               return;
             }
             boolean newer = snapshot.version().compareTo(instance.router.version()) > 0;
-            coverage.seen(newer ? Transition.SNAPSHOT_TAKEN : Transition.SNAPSHOT_TOO_OLD);
+            on.coverage.seen(newer ? Transition.SNAPSHOT_TAKEN : Transition.SNAPSHOT_TOO_OLD);
             instance.routers.update(snapshot);
           });
     }

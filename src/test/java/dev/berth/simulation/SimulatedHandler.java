@@ -24,30 +24,17 @@ final class SimulatedHandler implements AsyncHandler {
   /** The longest that one takes which is neither slow nor stubborn. */
   private static final Duration QUICK = Duration.ofMillis(4);
 
-  private final World world;
+  private final Simulation on;
   private final String replicaId;
   private final SimulatedLoop loop;
-  private final Executions executions;
-  private final Coverage coverage;
   private final SplittableRandom random;
-  private final boolean orderly;
   private final boolean streams;
 
-  SimulatedHandler(
-      World world,
-      String replicaId,
-      SimulatedLoop loop,
-      Executions executions,
-      Coverage coverage,
-      SplittableRandom random,
-      boolean orderly) {
-    this.orderly = orderly;
-    this.world = world;
+  SimulatedHandler(Simulation on, String replicaId, SimulatedLoop loop) {
+    this.on = on;
     this.replicaId = replicaId;
     this.loop = loop;
-    this.executions = executions;
-    this.coverage = coverage;
-    this.random = random;
+    this.random = on.world.randomness();
     this.streams = random.nextBoolean();
   }
 
@@ -58,7 +45,7 @@ final class SimulatedHandler implements AsyncHandler {
 
   @Override
   public Future<Response> handle(Request request, RequestContext context) {
-    Execution execution = executions.begin(context, replicaId);
+    Execution execution = on.executions.begin(context, replicaId);
     Future<Response> response;
     try {
       response =
@@ -66,10 +53,10 @@ final class SimulatedHandler implements AsyncHandler {
               ? read(request, streamed.stream(), execution, context)
               : readWhole(request, execution, context);
     } catch (IllegalStateException thrown) {
-      executions.settle(execution);
+      on.executions.settle(execution);
       throw thrown;
     }
-    return response.onComplete((answer, failure) -> executions.settle(execution));
+    return response.onComplete((answer, failure) -> on.executions.settle(execution));
   }
 
   // --- the request's body ---
@@ -79,21 +66,21 @@ final class SimulatedHandler implements AsyncHandler {
     if (total != null) {
       checkWhole(execution, request.bytes().length(), total);
       checkContent(execution, 0, request.bytes());
-      coverage.seen(Transition.BODY_GATHERED_WHOLE);
+      on.coverage.seen(Transition.BODY_GATHERED_WHOLE);
     }
     return respond(execution, context);
   }
 
   private void checkWhole(Execution execution, long bytes, String total) {
     if (bytes != Long.parseLong(total)) {
-      throw world.fail(
+      throw on.world.fail(
           execution.requestId + ": a whole body of " + bytes + " bytes (expected: " + total + ")");
     }
   }
 
   private void checkContent(Execution execution, long from, Buffer piece) {
     if (!SimulatedSource.isContent((int) from, piece)) {
-      throw world.fail(execution.requestId + ": other bytes than were sent, from " + from);
+      throw on.world.fail(execution.requestId + ": other bytes than were sent, from " + from);
     }
   }
 
@@ -106,14 +93,14 @@ final class SimulatedHandler implements AsyncHandler {
     boolean pieceByPiece = random.nextInt(5) == 0;
     stream.exceptionHandler(
         failure -> {
-          coverage.seen(Transition.BODY_CUT);
+          on.coverage.seen(Transition.BODY_CUT);
           read.tryFail(failure);
         });
     stream.endHandler(
         end -> {
           if (total != null) {
             checkWhole(execution, execution.bytesRead, total);
-            coverage.seen(Transition.BODY_STREAMED_WHOLE);
+            on.coverage.seen(Transition.BODY_STREAMED_WHOLE);
           }
           read.tryComplete();
         });
@@ -129,12 +116,12 @@ final class SimulatedHandler implements AsyncHandler {
         });
     int drawn = random.nextInt(20);
     if (drawn == 0) {
-      coverage.seen(Transition.ANSWERED_BEFORE_ITS_BODY);
+      on.coverage.seen(Transition.ANSWERED_BEFORE_ITS_BODY);
       return respond(execution, context); // reads nothing
     }
     Runnable start = pieceByPiece ? () -> stream.fetch(1) : stream::resume;
     if (drawn < 3) {
-      coverage.seen(Transition.BODY_READ_LATER);
+      on.coverage.seen(Transition.BODY_READ_LATER);
       loop.start(micros(200_000).toNanos(), start);
     } else {
       start.run();
@@ -163,7 +150,7 @@ final class SimulatedHandler implements AsyncHandler {
     if (temper < 74) {
       return stubborn().map(none -> whole(execution, 0));
     }
-    if (temper < 76 && !orderly) {
+    if (temper < 76 && !on.orderly) {
       loop.stall(micros(80_000).toNanos());
       return Future.succeededFuture(whole(execution, 0));
     }
@@ -181,7 +168,7 @@ final class SimulatedHandler implements AsyncHandler {
     Future<Void> waited = context.after(drawn);
     return drawn.compareTo(QUICK) <= 0
         ? waited
-        : waited.onSuccess(none -> coverage.fault(Fault.HANDLER_SLOW, phase));
+        : waited.onSuccess(none -> on.coverage.fault(Fault.HANDLER_SLOW, phase));
   }
 
   private Duration micros(int most) {
@@ -206,7 +193,7 @@ final class SimulatedHandler implements AsyncHandler {
   /** Whom it is cancelled for, learns nothing of it. */
   private IllegalStateException failure(RequestContext context, Phase phase) {
     if (!context.cancelled()) {
-      coverage.fault(Fault.HANDLER_FAILURE, phase);
+      on.coverage.fault(Fault.HANDLER_FAILURE, phase);
     }
     return new IllegalStateException("as drawn");
   }
@@ -222,9 +209,9 @@ final class SimulatedHandler implements AsyncHandler {
     return Response.stream(
         "text/event-stream",
         writer -> {
-          executions.produce(execution);
+          on.executions.produce(execution);
           return write(execution, context, writer, random.nextInt(6))
-              .onComplete((none, failure) -> executions.settle(execution));
+              .onComplete((none, failure) -> on.executions.settle(execution));
         });
   }
 

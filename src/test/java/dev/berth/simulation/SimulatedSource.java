@@ -22,12 +22,9 @@ final class SimulatedSource extends ToldSource implements BegunBody {
 
   private static final int LARGEST_PIECE = 70_000;
 
-  private final World world;
+  private final Simulation on;
   private final Op op;
-  private final Executions executions;
-  private final Coverage coverage;
   private final SplittableRandom random;
-  private final boolean orderly;
   private final int total;
   private final int failsAt; // offset, or -1
   private final int firstSize;
@@ -37,19 +34,10 @@ final class SimulatedSource extends ToldSource implements BegunBody {
   private boolean over;
   private boolean failed;
 
-  SimulatedSource(
-      World world,
-      Op op,
-      Executions executions,
-      Coverage coverage,
-      SplittableRandom random,
-      boolean orderly) {
-    this.world = world;
+  SimulatedSource(Simulation on, Op op, SplittableRandom random) {
+    this.on = on;
     this.op = op;
-    this.executions = executions;
-    this.coverage = coverage;
     this.random = random;
-    this.orderly = orderly;
     this.total = drawTotal(random);
     this.failsAt = random.nextInt(15) == 0 ? random.nextInt(total + 1) : -1;
     this.firstSize = random.nextBoolean() ? 0 : random.nextInt(Math.min(total, 65_536) + 1);
@@ -114,7 +102,7 @@ final class SimulatedSource extends ToldSource implements BegunBody {
     if (!posted && flowing && !over) {
       posted = true;
       boolean still = random.nextInt(200) == 0;
-      long most = still ? (orderly ? 400_000_000L : 2_500_000_000L) : 200_000;
+      long most = still ? (on.orderly ? 400_000_000L : 2_500_000_000L) : 200_000;
       op.loop.start(random.nextLong(most), this::pump);
     }
   }
@@ -142,13 +130,13 @@ final class SimulatedSource extends ToldSource implements BegunBody {
     int size = 1 + random.nextInt(random.nextInt(20) == 0 ? LARGEST_PIECE : 9_000);
     int from = given;
     given = Math.min(total, given + size);
-    Execution execution = executions.of(op.requestId);
+    Execution execution = on.executions.of(op.requestId);
     // The window is one of 64 KiB, and one piece more may have been taken from here.
     if (execution != null
         && execution.readsStream
         && !execution.settled
         && from - execution.bytesRead > 65_536) {
-      throw world.fail(
+      throw on.world.fail(
           op + ": " + (from - execution.bytesRead) + " bytes under way (expected: a window)");
     }
     handlerOf(handler).handle(content(from, given));
@@ -157,7 +145,7 @@ final class SimulatedSource extends ToldSource implements BegunBody {
   private void fail() {
     over = true;
     failed = true;
-    coverage.seen(Transition.SOURCE_FAILED);
+    on.coverage.seen(Transition.SOURCE_FAILED);
     handlerOf(exceptionHandler)
         .handle(
             random.nextBoolean()
@@ -167,7 +155,7 @@ final class SimulatedSource extends ToldSource implements BegunBody {
 
   private <T> Handler<T> handlerOf(@Nullable Handler<T> wanted) {
     if (wanted == null) {
-      throw world.fail(op + ": its source flows, and nobody listens");
+      throw on.world.fail(op + ": its source flows, and nobody listens");
     }
     return wanted;
   }

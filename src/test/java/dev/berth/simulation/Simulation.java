@@ -25,17 +25,17 @@ final class Simulation {
       implements SeededRuns.Result {}
 
   private final long seed;
-  private final World world;
-  private final Coverage coverage = new Coverage();
+  final World world;
+  final Coverage coverage = new Coverage();
   private final SplittableRandom random;
-  private final SimulatedBus bus;
-  private final Executions executions;
-  private final Explained explained;
-  private final List<SimulatedInstance> instances;
-  private final SimulatedController controller;
-  private final Workload workload;
+  final SimulatedBus bus;
+  final Executions executions;
+  final Explained explained;
+  final List<SimulatedInstance> instances;
+  final SimulatedController controller;
+  final Workload workload;
   private final Invariants invariants;
-  private final boolean orderly;
+  final boolean orderly;
   private boolean rough = true;
 
   private Simulation(long seed) {
@@ -48,11 +48,9 @@ final class Simulation {
     executions = new Executions(world);
     explained = new Explained(world);
     instances = new ArrayList<>(List.of(instance("n1"), instance("n2")));
-    controller = new SimulatedController(world, instances, executions, bus, coverage, orderly);
-    workload = new Workload(world, instances, executions, coverage, orderly);
-    invariants =
-        new Invariants(
-            world, instances, controller, workload, executions, explained, coverage, orderly);
+    controller = new SimulatedController(this);
+    workload = new Workload(this);
+    invariants = new Invariants(this);
   }
 
   private SimulatedInstance instance(String node) {

@@ -25,11 +25,8 @@ import java.util.SplittableRandom;
 
 /** The callers: what they ask, and how they give up. */
 final class Workload {
-  private final World world;
+  private final Simulation on;
   private final SplittableRandom random;
-  private final List<SimulatedInstance> instances;
-  private final Executions executions;
-  private final Coverage coverage;
   final List<Op> ops = new ArrayList<>();
   final List<Op> active = new ArrayList<>();
   private final Map<String, Op> byRequest = new HashMap<>();
@@ -37,20 +34,10 @@ final class Workload {
   private int number;
   private boolean closed;
   private int burst;
-  private final boolean orderly;
 
-  Workload(
-      World world,
-      List<SimulatedInstance> instances,
-      Executions executions,
-      Coverage coverage,
-      boolean orderly) {
-    this.orderly = orderly;
-    this.world = world;
-    this.random = world.randomness();
-    this.instances = instances;
-    this.executions = executions;
-    this.coverage = coverage;
+  Workload(Simulation on) {
+    this.on = on;
+    this.random = on.world.randomness();
     // From idle to hopelessly overloaded.
     this.meanGapNanos = (long) (1_500_000 * Math.pow(40, random.nextDouble()));
   }
@@ -60,7 +47,7 @@ final class Workload {
   }
 
   void start() {
-    world.after(nextGap(), "arrival", this::arrive);
+    on.world.after(nextGap(), "arrival", this::arrive);
   }
 
   /** No more requests come. */
@@ -84,8 +71,8 @@ final class Workload {
       return;
     }
     active.removeIf(op -> !op.active());
-    world.after(nextGap(), "arrival", this::arrive);
-    SimulatedInstance at = instances.get(random.nextInt(instances.size()));
+    on.world.after(nextGap(), "arrival", this::arrive);
+    SimulatedInstance at = on.instances.get(random.nextInt(on.instances.size()));
     int loop = random.nextInt(SimulatedInstance.LOOPS);
     if (at.crashed()) {
       return;
@@ -94,19 +81,16 @@ final class Workload {
     boolean patient = kind < 90 && random.nextInt(12) == 0;
     Op op =
         new Op(
-            world,
-            coverage,
-            executions,
+            on,
             "r" + ++number,
             at,
             loop,
-            patient ? Op.NO_DEADLINE : world.getAsLong() + timeout(),
-            patient ? Op.Reading.FLOWING : reading(),
-            orderly);
+            patient ? Op.NO_DEADLINE : on.world.getAsLong() + timeout(),
+            patient ? Op.Reading.FLOWING : reading());
     ops.add(op);
     byRequest.put(op.requestId, op);
     active.add(op);
-    if (patient && !orderly) {
+    if (patient && !on.orderly) {
       givesUp(op); // what is lost on the way would never be answered
     }
     op.loop.execute(
@@ -122,7 +106,7 @@ final class Workload {
           }
         });
     if (random.nextInt(8) == 0) {
-      world.after(
+      on.world.after(
           random.nextLong(random.nextBoolean() ? 3_000_000 : 200_000_000),
           "cancel",
           () -> op.loop.execute(() -> cancel(op)));
@@ -143,7 +127,7 @@ final class Workload {
         ? Op.Reading.FLOWING
         : drawn < 16
             ? Op.Reading.PIECE_BY_PIECE
-            : drawn < 19 || orderly ? Op.Reading.CANCEL_HALFWAY : Op.Reading.NEVER;
+            : drawn < 19 || on.orderly ? Op.Reading.CANCEL_HALFWAY : Op.Reading.NEVER;
   }
 
   private Request request(Op op) {
@@ -162,8 +146,7 @@ final class Workload {
           Headers.of(SimulatedSource.TOTAL, Integer.toString(total)),
           SimulatedSource.content(0, total));
     }
-    SimulatedSource source =
-        new SimulatedSource(world, op, executions, coverage, random.split(), orderly);
+    SimulatedSource source = new SimulatedSource(on, op, random.split());
     op.source = source;
     return source.request(path);
   }
@@ -173,7 +156,7 @@ final class Workload {
   private void call(Op op) {
     boolean othersWait = op.at.takers(op.loopIndex) > 0;
     op.call =
-        op.at.router.call(op.at.routers.loop(op.loopIndex), request(op), op, world.getAsLong());
+        op.at.router.call(op.at.routers.loop(op.loopIndex), request(op), op, on.world.getAsLong());
     checkDoor(op, op.call, othersWait);
   }
 
@@ -183,9 +166,9 @@ final class Workload {
       return;
     }
     if (RoutingProbe.isWaiting(request)) {
-      coverage.seen(Transition.QUEUED);
+      on.coverage.seen(Transition.QUEUED);
     } else if (othersWaited && RoutingProbe.isSent(request)) {
-      throw world.fail(op + ": took a slot at once while others waited");
+      throw on.world.fail(op + ": took a slot at once while others waited");
     } else {
       checkAvoids(op, RoutingProbe.target(request));
     }
@@ -195,7 +178,7 @@ final class Workload {
   private void checkAvoids(Op op, String replicaId) {
     for (ReplicaInfo replica : RoutingProbe.routable(op.at.router)) {
       if (replica.replicaId().equals(replicaId) && op.at.avoids(replica)) {
-        throw world.fail(op + ": went to " + replicaId + ", on a blocked loop");
+        throw on.world.fail(op + ": went to " + replicaId + ", on a blocked loop");
       }
     }
   }
@@ -207,7 +190,8 @@ final class Workload {
             .withReservationTtl(Duration.ofNanos(ttlNanos()));
     if (op.hasDeadline()) {
       options =
-          options.withTimeout(Duration.ofNanos(Math.max(1, op.deadlineNanos - world.getAsLong())));
+          options.withTimeout(
+              Duration.ofNanos(Math.max(1, op.deadlineNanos - on.world.getAsLong())));
     }
     BareHandle handle =
         RoutedHandle.of(
@@ -230,7 +214,7 @@ final class Workload {
     } else if (failure instanceof BerthException expected) {
       op.onFailure(expected);
     } else {
-      throw world.fail(op + ": failed with a foreign kind", failure);
+      throw on.world.fail(op + ": failed with a foreign kind", failure);
     }
   }
 
@@ -265,7 +249,7 @@ final class Workload {
   }
 
   private long ttlNanos() {
-    if (orderly) {
+    if (on.orderly) {
       return micros(2_000_000);
     }
     return micros(random.nextInt(4) == 0 ? 5_000 : 100_000 + random.nextInt(700_000));
@@ -277,7 +261,7 @@ final class Workload {
     }
     int use = random.nextInt(100);
     long think = random.nextInt(3) == 0 ? random.nextLong(120_000_000) : random.nextLong(500_000);
-    if (use < 10 && !orderly && op.hasDeadline()) {
+    if (use < 10 && !on.orderly && op.hasDeadline()) {
       vanish(op);
       op.leftUndone();
     } else if (use < 22) {
@@ -292,7 +276,7 @@ final class Workload {
   private void close(Op op, ReplicaSelection selection) {
     if (op.wantsMore()) {
       op.finishedWithoutDispatch();
-      coverage.seen(Transition.SELECTION_CLOSED);
+      on.coverage.seen(Transition.SELECTION_CLOSED);
       selection.close();
       if (random.nextBoolean()) {
         selection.close(); // twice is nothing
@@ -308,9 +292,9 @@ final class Workload {
     renewed.onComplete(
         (held, failure) -> {
           if (failure != null) {
-            throw world.fail(op + ": a renewal failed (expected: true or false)", failure);
+            throw on.world.fail(op + ": a renewal failed (expected: true or false)", failure);
           }
-          coverage.seen(held ? Transition.RENEWED : Transition.RENEWAL_REFUSED);
+          on.coverage.seen(held ? Transition.RENEWED : Transition.RENEWAL_REFUSED);
         });
     if (random.nextInt(3) == 0) {
       dispatch(op, selection); // the renewal may still be on its way
@@ -332,8 +316,8 @@ final class Workload {
       return;
     }
     op.dispatched = true;
-    world.note("dispatched", op.requestId);
-    coverage.seen(Transition.SELECTION_DISPATCHED);
+    on.world.note("dispatched", op.requestId);
+    on.coverage.seen(Transition.SELECTION_DISPATCHED);
     Pending<Response> call = selection.start(request(op));
     op.handleCall = call;
     call.future().onComplete((response, failure) -> answer(op, response, failure));
@@ -344,9 +328,9 @@ final class Workload {
           .onComplete(
               (response, failure) -> {
                 if (failure == null) {
-                  throw world.fail(op + ": a second dispatch was answered");
+                  throw on.world.fail(op + ": a second dispatch was answered");
                 }
-                coverage.seen(Transition.SECOND_DISPATCH_REFUSED);
+                on.coverage.seen(Transition.SECOND_DISPATCH_REFUSED);
               });
     }
   }
@@ -399,12 +383,12 @@ final class Workload {
 
   private void vanish(Op op) {
     op.vanish();
-    world.note("vanished", op.requestId);
+    on.world.note("vanished", op.requestId);
   }
 
   /** A caller without a deadline has patience all the same. */
   private void givesUp(Op op) {
-    world.after(
+    on.world.after(
         micros(300_000 + random.nextInt(3_000_000)),
         "patience",
         () -> {
@@ -415,7 +399,7 @@ final class Workload {
                     if (!op.stopReading()) {
                       cancel(op);
                     }
-                    coverage.seen(Transition.GIVEN_UP_WITHOUT_DEADLINE);
+                    on.coverage.seen(Transition.GIVEN_UP_WITHOUT_DEADLINE);
                   }
                 });
             givesUp(op);
