@@ -6,20 +6,15 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
-import dev.berth.fakes.Replicas;
 import dev.berth.ingress.StalledProbe;
 import dev.berth.protocol.InboundStream;
-import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.StreamWindow;
-import dev.berth.replica.BodyBounds;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaSpec;
 import dev.berth.routing.CallOwner;
-import dev.berth.routing.LoopLimits;
 import dev.berth.routing.RoutedCall;
+import dev.berth.routing.RouterSettings;
 import dev.berth.routing.RoutingProbe;
-import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -37,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * bound; nothing is left at the end. The sockets are the readers' own, the sweep that cuts is a
  * copy of the ingress's around the same decisions.
  */
-final class CrowdSimulation {
+final class CrowdSimulation extends ClusterRun {
   /** What every suite of seeds must reach. */
   enum Met {
     GRANT_WAITED,
@@ -61,10 +56,10 @@ final class CrowdSimulation {
 
   private static final int PIECE_BYTES = 4 << 10;
   private static final int MOST_WHOLE_BYTES = 200_000;
-  private static final long SWEEP_NANOS = LegsWorkload.millis(100);
+  private static final long SWEEP_NANOS = millis(100);
 
   /** Longer than all answers of those who read take beside a crowd, by far. */
-  private static final long PATIENCE_NANOS = LegsWorkload.millis(240_000);
+  private static final long PATIENCE_NANOS = millis(240_000);
 
   /** What a run came to. */
   record Result(long hash, long events, Set<Met> met, int cut) implements SeededRuns.Result {}
@@ -130,7 +125,7 @@ final class CrowdSimulation {
 
     @Override
     public void onResponse(Response response, String replicaId) {
-      if (!replicaId.startsWith(door.node)) {
+      if (started.stream().noneMatch(each -> isAtTheDoor(each, replicaId))) {
         met.add(Met.FROM_ANOTHER_INSTANCE);
       }
       if (response.body() instanceof Response.Body.Whole all) {
@@ -161,9 +156,7 @@ final class CrowdSimulation {
 
     private void ended() {
       over = true;
-      if (!reads()) {
-        throw world.fail(name + ": an endless stream ended");
-      }
+      world.failIf(!reads(), () -> name + ": an endless stream ended");
       if (came != wanted(name)) {
         throw world.fail(name + ": " + came + " bytes (expected: " + wanted(name) + ")");
       }
@@ -189,7 +182,7 @@ final class CrowdSimulation {
           };
       int most = pace == Pace.DRIBBLE ? 1 : pace == Pace.SLOW ? 410 : 1 << 20;
       SimulatedLoop at = door.loops.get(loop);
-      at.start(LegsWorkload.millis(pause), () -> pumped(most));
+      at.start(millis(pause), () -> pumped(most));
     }
 
     private void pumped(int most) {
@@ -221,16 +214,12 @@ final class CrowdSimulation {
 
     StreamWindow window() {
       StreamWindow known = stream == null ? null : stream.window();
-      if (known == null) {
-        throw world.fail(name + ": no window");
-      }
+      world.failIf(known == null, () -> name + ": no window");
       return known;
     }
 
     void cutShort() {
-      if (reads()) {
-        throw world.fail(name + ": cut, but it reads");
-      }
+      world.failIf(reads(), () -> name + ": cut, but it reads");
       met.add(pace == Pace.DRIBBLE ? Met.DRIBBLER_CUT : Met.STILL_CUT);
       cuts++;
       leave();
@@ -252,50 +241,34 @@ final class CrowdSimulation {
     }
   }
 
-  private final World world;
-  private final SplittableRandom random;
   private final SplittableRandom readerRandom;
-  private final List<SimulatedInstance> instances = new ArrayList<>();
   private final SimulatedInstance door; // whose clients these are
   private final StreamLedger streams; // of the door
   private final long bound;
   private final List<Reader> crowd = new ArrayList<>();
   private final List<Reader> readers = new ArrayList<>();
-  private final List<Replica> started = new ArrayList<>();
   private final Set<Met> met = EnumSet.noneOf(Met.class);
   private final boolean comesAgain;
   private int asked;
   private int cuts;
-  private boolean over;
 
-  private CrowdSimulation(long seed) {
-    world = new World(seed);
-    random = world.randomness();
+  private CrowdSimulation(World world) {
+    super(world, world.randomness());
     readerRandom = world.randomness();
     SimulatedBus bus = new SimulatedBus(world, new Coverage());
     comesAgain = random.nextBoolean();
     bound = 65_536L * (2 + random.nextInt(3));
-    for (int number = 1; number <= 2; number++) {
-      instances.add(new SimulatedInstance(world, bus, "n" + number, settings()));
-    }
+    RouterSettings routing =
+        RoutingProbe.settings(-1, PATIENCE_NANOS, LegsWorkload.TTL_NANOS, PATIENCE_NANOS);
+    // Who reads nothing is the ingress's to end, which has its own patience.
+    instances(2, bus, SimulatedInstance.Settings.wide(routing, PATIENCE_NANOS, bound, 4_096));
     door = instances.get(0);
     streams = door.routers.bounds().streams();
   }
 
-  private SimulatedInstance.Settings settings() {
-    return new SimulatedInstance.Settings(
-        RoutingProbe.settings(-1, PATIENCE_NANOS, LegsWorkload.TTL_NANOS, PATIENCE_NANOS),
-        SimulatedInstance.Settings.limits(
-            PATIENCE_NANOS, // the ingress has its own
-            LegsWorkload.millis(2_000),
-            new BodyBounds(65_536, 1 << 20, 1_000_000),
-            new InstanceBounds(4_000, 1 << 20, bound),
-            new LoopLimits(4_096, 65_536)));
-  }
-
   /** Runs a seed; a failure tells how to see it again. */
   static Result run(long seed) {
-    CrowdSimulation simulation = new CrowdSimulation(seed);
+    CrowdSimulation simulation = new CrowdSimulation(new World(seed));
     return simulation.world.told(
         seed, "CrowdSimulationTest", "simulation.crowd.seed", simulation::run);
   }
@@ -303,14 +276,14 @@ final class CrowdSimulation {
   private Result run() {
     boolean elsewhere = random.nextInt(3) == 0;
     for (SimulatedInstance instance : instances) {
-      instance.start(new SimulatedInstance.TickListener() {});
-      if (elsewhere && instance == door) {
-        continue;
-      }
-      for (int loop = 0; loop < SimulatedInstance.LOOPS; loop++) {
-        start(instance, loop);
+      instance.start(this);
+      for (int loop = 0;
+          loop < SimulatedInstance.LOOPS && !(elsewhere && instance == door);
+          loop++) {
+        seats.add(new Seat(SimulatedInstance.Settings.DEPLOYMENT, instance, loop, 200));
       }
     }
+    seats.forEach(this::start);
     for (int loop = 0; loop < SimulatedInstance.LOOPS; loop++) {
       sweep(loop);
     }
@@ -326,19 +299,15 @@ final class CrowdSimulation {
     crowd.forEach(reader -> arrive(reader, 500));
     readers.forEach(reader -> arrive(reader, 4_000));
     long end = world.elapsedNanos() + PATIENCE_NANOS / 2;
-    while (readers.stream().anyMatch(reader -> !reader.over)) {
-      if (world.nextNanos() > end) {
-        throw world.fail(
-            readers.stream().filter(reader -> !reader.over).map(each -> each.name).toList()
-                + ": wait for ever beside those who do not read; "
-                + streams.bytes()
-                + " bytes of "
-                + bound
-                + ", "
-                + streams.waiting()
-                + " wait");
-      }
-      step();
+    world.runUntil(
+        () -> world.nextNanos() > end || readers.stream().allMatch(reader -> reader.over),
+        this::check);
+    List<String> left =
+        readers.stream().filter(reader -> !reader.over).map(each -> each.name).toList();
+    if (!left.isEmpty()) {
+      throw world.fail(
+          "%s: wait for ever beside those who do not read; %s bytes of %s, %s wait"
+              .formatted(left, streams.bytes(), bound, streams.waiting()));
     }
     over = true;
     for (Reader reader : crowd) {
@@ -352,24 +321,21 @@ final class CrowdSimulation {
     return new Result(world.hash(), world.ran(), met, cuts);
   }
 
+  private boolean isAtTheDoor(Replica replica, String id) {
+    return replica.replicaId().equals(id) && replica.address().node().equals(door.node);
+  }
+
   private int loop() {
     return random.nextInt(SimulatedInstance.LOOPS);
   }
 
   private void arrive(Reader reader, int mostMillis) {
-    long at = LegsWorkload.millis(200 + random.nextInt(mostMillis));
+    long at = millis(200 + random.nextInt(mostMillis));
     world.after(at, "arrival", () -> door.loops.get(reader.loop).execute(reader::ask));
   }
 
-  private void rest() {
-    long end = world.elapsedNanos() + LegsWorkload.millis(12_000);
-    while (world.nextNanos() <= end) {
-      step();
-    }
-  }
-
-  private void step() {
-    world.mustStep();
+  @Override
+  void check() {
     // What the sum may exceed its bound by, as its class says.
     long most = 2 * bound + (crowd.size() + readers.size()) * (PIECE_BYTES + 1_024L);
     most += 3L * MOST_WHOLE_BYTES;
@@ -420,32 +386,14 @@ final class CrowdSimulation {
 
   // --- replicas ---
 
-  private void start(SimulatedInstance instance, int loop) {
-    SimulatedLoop at = instance.loops.get(loop);
-    ReplicaSpec spec =
-        Replicas.spec(
-            instance.node + "#" + loop,
-            SimulatedInstance.Settings.DEPLOYMENT,
-            random.nextLong(),
-            200,
-            context -> new Writer(at));
-    instance.start(
-        loop,
-        spec,
-        replica -> {
-          started.add(replica);
-          publish();
-        });
+  @Override
+  AsyncHandler handler(Seat seat) {
+    return new Writer(seat.at.loops.get(seat.loop));
   }
 
-  private void publish() {
-    List<RoutingSnapshot.Route> routes =
-        started.stream().map(each -> new RoutingSnapshot.Route(Replicas.info(each), true)).toList();
-    RoutingSnapshot.Version version = new RoutingSnapshot.Version(1, started.size());
-    RoutingSnapshot snapshot =
-        new RoutingSnapshot(SimulatedInstance.Settings.DEPLOYMENT, version, true, routes);
-    instances.forEach(
-        each -> world.after(1_000_000, "snapshot", () -> each.routers.update(snapshot)));
+  @Override
+  long toldAfterNanos() {
+    return millis(1);
   }
 
   /** Bytes of the answer to one who reads, by its name. */
@@ -486,16 +434,5 @@ final class CrowdSimulation {
           .onSuccess(gone -> loop.start(100_000, () -> write(writer, left - size, done)))
           .onFailure(done::tryFail);
     }
-  }
-
-  // --- what must hold ---
-
-  private void checkAtEnd() {
-    for (Replica replica : started) {
-      if (replica.view().running() != 0) {
-        throw world.fail("at the end: " + replica.view() + " (expected: nothing runs)");
-      }
-    }
-    instances.forEach(SimulatedInstance::checkEmpty);
   }
 }

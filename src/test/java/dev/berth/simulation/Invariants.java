@@ -125,9 +125,7 @@ final class Invariants {
   }
 
   private void require(boolean holds, LedgerView view, String claim) {
-    if (!holds) {
-      throw on.world.fail(claim + ": " + view);
-    }
+    on.world.failIf(!holds, () -> claim + ": " + view);
   }
 
   // --- as it happens ---

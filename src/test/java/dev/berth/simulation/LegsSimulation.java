@@ -2,28 +2,17 @@ package dev.berth.simulation;
 
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.DeploymentId;
-import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
-import dev.berth.api.Response;
-import dev.berth.fakes.Replicas;
 import dev.berth.node.LoopWatch;
-import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LedgerView;
-import dev.berth.replica.BodyBounds;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaSpec;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.LoopLimits;
+import dev.berth.routing.RouterSettings;
 import dev.berth.routing.RoutingProbe;
-import dev.berth.routing.slots.InstanceBounds;
-import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One run of askers for slots of several deployments, on instances of two event loops, with few
@@ -32,215 +21,120 @@ import org.jspecify.annotations.Nullable;
  * cancels, callers that vanish, replicas that die, stalled loops and a bad network: then everyone
  * must have one answer by the deadline. In both nothing may be left at the end.
  */
-final class LegsSimulation {
+final class LegsSimulation extends ClusterRun {
   private static final int DEPLOYMENTS = 4;
-  private static final long TICK_NANOS = LegsWorkload.millis(25);
+  private static final long TICK_NANOS = millis(25);
 
   /** Longer than anyone who makes progress needs, and than any lease or memory of one. */
-  private static final long CALM_NANOS = LegsWorkload.millis(60_000);
+  private static final long CALM_NANOS = millis(60_000);
 
   /** What a run came to. */
   record Result(
       long hash, long events, Map<LegsWorkload.Outcome, Integer> outcomes, long anew, int gated)
       implements SeededRuns.Result {}
 
-  /** A replica to keep running. */
-  private static final class Seat {
-    final DeploymentId deployment;
-    final SimulatedInstance instance;
-    final int loop;
-    final int max;
-    @Nullable Replica current;
-
-    Seat(DeploymentId deployment, SimulatedInstance instance, int loop, int max) {
-      this.deployment = deployment;
-      this.instance = instance;
-      this.loop = loop;
-      this.max = max;
-    }
-  }
-
-  private final World world;
-  private final SplittableRandom random;
   private final SimulatedBus bus;
   private final boolean rough;
-  private final List<SimulatedInstance> instances = new ArrayList<>();
-  private final List<Seat> seats = new ArrayList<>();
-  private final List<Replica> started = new ArrayList<>();
+  private final List<DeploymentId> deployments = new ArrayList<>();
   private final LegsWorkload workload;
-  private long version;
   private int gated; // the most that waited at a gate
-  private boolean over;
 
-  private LegsSimulation(long seed) {
-    world = new World(seed);
-    random = world.randomness();
+  private LegsSimulation(World world, boolean rough) {
+    super(world, world.randomness());
+    this.rough = rough;
     bus = new SimulatedBus(world, new Coverage());
-    rough = seed % 2 == 0;
     int count = random.nextInt(4) == 0 ? 1 : 2;
-    for (int number = 1; number <= count; number++) {
-      instances.add(new SimulatedInstance(world, bus, "n" + number, settings()));
-    }
+    RouterSettings routing =
+        RoutingProbe.settings(
+            -1, millis(rough ? 1_000 : 3_600_000), LegsWorkload.TTL_NANOS, millis(4_000));
+    instances(count, bus, SimulatedInstance.Settings.wide(routing, millis(1_000), 1 << 20, 256));
     Map<DeploymentId, Integer> slots = new TreeMap<>((a, b) -> a.name().compareTo(b.name()));
     for (int number = 0; number < DEPLOYMENTS; number++) {
       DeploymentId deployment = new DeploymentId("app", "d" + number);
-      int replicas = 1 + random.nextInt(2);
-      for (int replica = 0; replica < replicas; replica++) {
+      deployments.add(deployment);
+      for (int replicas = 1 + random.nextInt(2); replicas > 0; replicas--) {
         int max = 1 + random.nextInt(2);
         slots.merge(deployment, max, Integer::sum);
-        seats.add(
-            new Seat(
-                deployment,
-                instances.get(random.nextInt(count)),
-                random.nextInt(SimulatedInstance.LOOPS),
-                max));
+        SimulatedInstance at = instances.get(random.nextInt(count));
+        seats.add(new Seat(deployment, at, random.nextInt(SimulatedInstance.LOOPS), max));
       }
-      for (SimulatedInstance instance : instances) {
-        instance.routers.router(deployment, settings().router());
-      }
+      instances.forEach(each -> each.routers.router(deployment, routing));
     }
     workload = new LegsWorkload(world, instances, slots, rough);
   }
 
-  private SimulatedInstance.Settings settings() {
-    return new SimulatedInstance.Settings(
-        RoutingProbe.settings(
-            -1,
-            LegsWorkload.millis(rough ? 1_000 : 3_600_000),
-            LegsWorkload.TTL_NANOS,
-            LegsWorkload.millis(4_000)),
-        SimulatedInstance.Settings.limits(
-            LegsWorkload.millis(1_000),
-            LegsWorkload.millis(2_000),
-            new BodyBounds(65_536, 1 << 20, 1_000_000),
-            new InstanceBounds(4_000, 1 << 20, 1 << 20),
-            new LoopLimits(256, 65_536)));
-  }
-
   /** Runs a seed; a failure tells how to see it again. */
   static Result run(long seed) {
-    LegsSimulation simulation = new LegsSimulation(seed);
+    LegsSimulation simulation = new LegsSimulation(new World(seed), seed % 2 == 0);
     return simulation.world.told(
         seed, "LegsSimulationTest", "simulation.legs.seed", simulation::run);
   }
 
   private Result run() {
-    instances.forEach(this::startTicking);
+    instances.forEach(each -> each.start(this));
     seats.forEach(this::start);
-    publish();
+    deployments.forEach(this::publish);
     workload.start();
     if (rough) {
       bus.rates(FaultRates.draw(random));
       nextFault();
     }
-    while (!workload.closed()) {
-      world.mustStep();
-    }
+    world.runUntil(workload::closed, this::check);
     over = true;
     bus.rates(FaultRates.NONE);
     long end = world.elapsedNanos() + CALM_NANOS;
-    while (workload.waiting > 0 && world.nextNanos() <= end) {
-      world.mustStep();
-    }
+    world.runUntil(() -> workload.waiting == 0 || world.nextNanos() > end, this::check);
     checkAllAnswered();
-    long rest = world.elapsedNanos() + LegsWorkload.millis(12_000);
-    while (world.nextNanos() <= rest) {
-      world.mustStep();
-    }
+    rest();
     checkAtEnd();
-    long anew =
-        instances.stream()
-            .flatMap(instance -> instance.routers.all().stream())
-            .mapToLong(router -> router.counters().collectedAnew())
-            .sum();
+    long anew = routers().stream().mapToLong(each -> each.counters().collectedAnew()).sum();
     return new Result(world.hash(), world.ran(), workload.outcomes, anew, gated);
   }
 
-  private void startTicking(SimulatedInstance instance) {
-    instance.start(
-        new SimulatedInstance.TickListener() {
-          @Override
-          public void ticking(SimulatedInstance at, int loop) {
-            for (DeploymentRouter router : at.routers.all()) {
-              gated = Math.max(gated, router.legGate().size());
-            }
-          }
+  @Override
+  public void ticking(SimulatedInstance at, int loop) {
+    for (DeploymentRouter router : at.routers.all()) {
+      gated = Math.max(gated, router.legGate().size());
+    }
+  }
 
-          @Override
-          public void ticked(SimulatedInstance at, int loop) {
-            long now = world.getAsLong();
-            at.loops.get(loop).execute(() -> checkDeadlines(at, loop, now)); // told a task later
-          }
+  @Override
+  public void ticked(SimulatedInstance at, int loop) {
+    long now = world.getAsLong();
+    at.loops.get(loop).execute(() -> checkDeadlines(at, loop, now)); // told a task later
+  }
 
-          @Override
-          public void watched(SimulatedInstance at, int loop, LoopWatch.Change change) {
-            world.note("watched", at.loops.get(loop) + " " + change);
-          }
-        });
+  @Override
+  public void watched(SimulatedInstance at, int loop, LoopWatch.Change change) {
+    world.note("watched", at.loops.get(loop) + " " + change);
   }
 
   // --- replicas ---
 
-  private void start(Seat seat) {
-    SimulatedLoop loop = seat.instance.loops.get(seat.loop);
-    ReplicaSpec spec =
-        Replicas.spec(
-            seat.deployment + "#" + started.size(),
-            seat.deployment,
-            random.nextLong(),
-            seat.max,
-            context -> new Handler(loop, world.randomness()));
-    seat.instance.start(
-        seat.loop,
-        spec,
-        replica -> {
-          seat.current = replica;
-          started.add(replica);
-          publish();
-        });
+  @Override
+  AsyncHandler handler(Seat seat) {
+    SimulatedLoop loop = seat.at.loops.get(seat.loop);
+    SplittableRandom own = world.randomness();
+    return (request, context) ->
+        answer(loop, own.nextLong(millis(own.nextInt(5) == 0 ? 60 : 4)), "done", context);
   }
 
-  /** Answers after a while; cancelled, at once. */
-  private record Handler(SimulatedLoop loop, SplittableRandom random) implements AsyncHandler {
-    @Override
-    public Future<Response> handle(Request request, RequestContext context) {
-      Promise<Response> answer = Promise.promise();
-      long takes = random.nextLong(LegsWorkload.millis(random.nextInt(5) == 0 ? 60 : 4));
-      loop.start(takes, () -> answer.tryComplete(Response.text("done")));
-      context.onCancel(() -> answer.tryComplete(Response.text("cancelled")));
-      return answer.future();
-    }
+  @Override
+  long toldAfterNanos() {
+    return 1 + random.nextLong(millis(10));
   }
 
-  private void publish() {
-    Map<DeploymentId, List<RoutingSnapshot.Route>> routes =
-        new TreeMap<>((a, b) -> a.name().compareTo(b.name()));
-    for (Seat seat : seats) {
-      List<RoutingSnapshot.Route> its =
-          routes.computeIfAbsent(seat.deployment, id -> new ArrayList<>());
-      Replica current = seat.current;
-      if (current != null) {
-        its.add(new RoutingSnapshot.Route(Replicas.info(current), true));
-      }
-    }
-    RoutingSnapshot.Version next = new RoutingSnapshot.Version(1, ++version);
-    routes.forEach(
-        (deployment, its) -> {
-          RoutingSnapshot snapshot = new RoutingSnapshot(deployment, next, true, its);
-          for (SimulatedInstance instance : instances) {
-            world.after(
-                1 + random.nextLong(LegsWorkload.millis(10)),
-                "snapshot",
-                () -> instance.routers.update(snapshot));
-          }
-        });
+  /** What did not change is told again. */
+  @Override
+  void changed(DeploymentId id) {
+    deployments.forEach(this::publish);
   }
 
   // --- faults that are not the network's ---
 
   private void nextFault() {
     world.after(
-        1 + random.nextLong(LegsWorkload.millis(60)),
+        1 + random.nextLong(millis(60)),
         "fault",
         () -> {
           if (over) {
@@ -249,7 +143,7 @@ final class LegsSimulation {
           if (random.nextInt(3) == 0) {
             stall();
           } else {
-            kill(seats.get(random.nextInt(seats.size())));
+            kill(seats.get(random.nextInt(seats.size())), millis(100), millis(60));
           }
           nextFault();
         });
@@ -258,27 +152,7 @@ final class LegsSimulation {
   private void stall() {
     SimulatedInstance at = instances.get(random.nextInt(instances.size()));
     int most = random.nextInt(6) == 0 ? 3_000 : 200;
-    at.loops
-        .get(random.nextInt(SimulatedInstance.LOOPS))
-        .stall(random.nextLong(LegsWorkload.millis(most)));
-  }
-
-  private void kill(Seat seat) {
-    Replica dying = seat.current;
-    if (dying == null) {
-      return;
-    }
-    seat.current = null;
-    world.note("killed", dying.replicaId());
-    dying.kill();
-    for (SimulatedInstance instance : instances) {
-      world.after(
-          1 + random.nextLong(LegsWorkload.millis(100)),
-          "detected",
-          () -> instance.routers.replicaLost(dying.address()));
-    }
-    publish();
-    world.after(1 + random.nextLong(LegsWorkload.millis(60)), "restart", () -> start(seat));
+    at.loops.get(random.nextInt(SimulatedInstance.LOOPS)).stall(random.nextLong(millis(most)));
   }
 
   // --- what must hold ---
@@ -308,22 +182,18 @@ final class LegsSimulation {
     }
   }
 
-  private void checkAtEnd() {
+  @Override
+  void checkAtEnd() {
+    super.checkAtEnd();
     for (Replica replica : started) {
-      replica.slots().audit();
       LedgerView view = replica.view();
-      if (view.running() + view.reserved() != 0 || view.audit() != LedgerView.Audit.CLEAN) {
-        throw world.fail("not at rest: " + view);
-      }
-      if (!rough && view.expired() != 0) {
-        throw world.fail("a lease ran out that nobody had forgotten: " + view);
-      }
+      boolean ranOut = !rough && view.expired() != 0;
+      world.failIf(ranOut, () -> "a lease ran out that nobody had forgotten: " + view);
     }
     for (LegsWorkload.Asker asker : workload.askers) {
       if (asker.parent != null && asker.parent.children() != 0) {
         throw world.fail(asker + ": over, but its parent would still cancel it");
       }
     }
-    instances.forEach(SimulatedInstance::checkEmpty);
   }
 }

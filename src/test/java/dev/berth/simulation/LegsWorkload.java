@@ -1,5 +1,7 @@
 package dev.berth.simulation;
 
+import static dev.berth.simulation.ClusterRun.millis;
+
 import dev.berth.api.BerthException;
 import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
@@ -65,9 +67,7 @@ final class LegsWorkload {
     }
 
     private void answer(Outcome outcome) {
-      if (answered) {
-        throw world.fail(name + ": a second answer, " + outcome);
-      }
+      world.failIf(answered, () -> name + ": a second answer, " + outcome);
       answered = true;
       waiting--;
       outcomes.merge(outcome, 1, Integer::sum);
@@ -297,9 +297,5 @@ final class LegsWorkload {
                 asker.failed(failure);
               }
             });
-  }
-
-  static long millis(long millis) {
-    return SimulatedInstance.Settings.millis(millis);
   }
 }

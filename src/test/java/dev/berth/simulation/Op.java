@@ -333,9 +333,7 @@ final class Op implements CallOwner {
   }
 
   private void answer(String how) {
-    if (answered) {
-      throw on.world.fail(requestId + ": a second answer: " + how + " (expected: one)");
-    }
+    on.world.failIf(answered, () -> requestId + ": a second answer: " + how + " (expected: one)");
     answered = true;
     if (!hasDeadline()) {
       on.coverage.seen(Transition.ANSWERED_WITHOUT_DEADLINE);
@@ -381,9 +379,7 @@ final class Op implements CallOwner {
   }
 
   private void took(Buffer piece) {
-    if (over) {
-      throw on.world.fail(requestId + ": a piece after the end of its stream");
-    }
+    on.world.failIf(over, () -> requestId + ": a piece after the end of its stream");
     bytesRead += piece.length();
     tail.append(piece);
     if (tail.length() > 200) {
@@ -410,9 +406,7 @@ final class Op implements CallOwner {
   }
 
   private void endStream() {
-    if (over) {
-      throw on.world.fail(requestId + ": its stream ended twice");
-    }
+    on.world.failIf(over, () -> requestId + ": its stream ended twice");
     over = true;
     recorded();
     on.world.note("stream over", requestId);
@@ -437,9 +431,7 @@ final class Op implements CallOwner {
 
   private void checkBody(String text, long bytes) {
     Execution execution = on.executions.of(requestId);
-    if (execution == null) {
-      throw on.world.fail(requestId + ": answered, but it never ran");
-    }
+    on.world.failIf(execution == null, () -> requestId + ": answered, but it never ran");
     if (bytes != execution.bytesWritten || !text.endsWith("#end") || !text.contains(requestId)) {
       throw on.world.fail(
           "%s: %s bytes (expected: the %s its handler wrote, its own id and the end)"

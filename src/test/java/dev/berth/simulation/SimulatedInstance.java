@@ -106,6 +106,18 @@ final class SimulatedInstance {
             });
   }
 
+  /** Told of each slot as it is handed to who waits for one. */
+  void onGrant(Consumer<Runnable> told) {
+    for (SimulatedLoop loop : loops) {
+      loop.listen(
+          task -> {
+            if (RoutingProbe.isGrant(task)) {
+              told.accept(task);
+            }
+          });
+    }
+  }
+
   /** The process dies: nothing runs here any more, and nobody is told. */
   void crash() {
     crashed = true;
@@ -254,9 +266,7 @@ final class SimulatedInstance {
   }
 
   private void zero(String what, long value) {
-    if (value != 0) {
-      throw world.fail(node + ": " + what + " at the end: " + value + " (expected: 0)");
-    }
+    world.failIf(value != 0, () -> node + ": " + what + " at the end: " + value + " (expected: 0)");
   }
 
   /** The bounds of a run: small, so that each of them is reached. */
@@ -277,8 +287,21 @@ final class SimulatedInstance {
           router, limits(millis(1_000), millis(orderly ? 2_000 : 100), bodies, bounds, loop));
     }
 
+    /** Bounds that a run does not reach but by what it is about. */
+    static Settings wide(
+        RouterSettings router, long streamIdleNanos, long streamBytes, int pendingRequests) {
+      return new Settings(
+          router,
+          limits(
+              streamIdleNanos,
+              millis(2_000),
+              new BodyBounds(65_536, 1 << 20, 1_000_000),
+              new InstanceBounds(4_000, 1 << 20, streamBytes),
+              new LoopLimits(pendingRequests, 65_536)));
+    }
+
     /** Short times, so that they pass in a run. */
-    static InstanceLimits limits(
+    private static InstanceLimits limits(
         long streamIdleNanos,
         long offerTtlNanos,
         BodyBounds bodies,

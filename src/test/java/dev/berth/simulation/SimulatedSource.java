@@ -154,9 +154,7 @@ final class SimulatedSource extends ToldSource implements BegunBody {
   }
 
   private <T> Handler<T> handlerOf(@Nullable Handler<T> wanted) {
-    if (wanted == null) {
-      throw on.world.fail(op + ": its source flows, and nobody listens");
-    }
+    on.world.failIf(wanted == null, () -> op + ": its source flows, and nobody listens");
     return wanted;
   }
 

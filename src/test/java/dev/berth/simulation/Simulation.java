@@ -1,7 +1,6 @@
 package dev.berth.simulation;
 
 import dev.berth.node.LoopWatch;
-import dev.berth.routing.RoutingProbe;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -57,14 +56,7 @@ final class Simulation {
     SimulatedInstance made =
         new SimulatedInstance(
             world, bus, node, SimulatedInstance.Settings.draw(random, orderly), explained);
-    for (SimulatedLoop loop : made.loops) {
-      loop.listen(
-          task -> {
-            if (RoutingProbe.isGrant(task)) {
-              invariants.granted(made, task);
-            }
-          });
-    }
+    made.onGrant(grant -> invariants.granted(made, grant));
     return made;
   }
 
@@ -81,18 +73,13 @@ final class Simulation {
     workload.start();
     bus.rates(orderly ? FaultRates.NONE : FaultRates.draw(random));
     nextFault();
-    while (world.ran() < LEAST_EVENTS) {
-      step();
-    }
+    world.runUntil(() -> world.ran() >= LEAST_EVENTS, invariants::check);
     long events = world.ran();
     rough = false;
     workload.close();
     bus.rates(FaultRates.NONE);
     controller.settle();
-    long end = world.elapsedNanos() + CALM_NANOS;
-    while (world.nextNanos() <= end) {
-      step();
-    }
+    world.runTo(world.elapsedNanos() + CALM_NANOS, invariants::check);
     invariants.checkAtEnd();
     return new Result(seed, world.hash(), events, workload.ops.size(), coverage);
   }
@@ -117,11 +104,6 @@ final class Simulation {
             coverage.seen(blocked ? Transition.LOOP_BLOCKED : Transition.LOOP_RUNS_AGAIN);
           }
         });
-  }
-
-  private void step() {
-    world.mustStep();
-    invariants.check();
   }
 
   private void rememberPhases(SimulatedInstance at, int loop) {

@@ -2,16 +2,12 @@ package dev.berth.simulation;
 
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.DeploymentId;
-import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
-import dev.berth.api.Response;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.config.Backpressure;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Yaml;
 import dev.berth.config.keys.Settings;
-import dev.berth.fakes.Replicas;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTable;
 import dev.berth.ingress.RouteTraffic;
@@ -20,24 +16,18 @@ import dev.berth.metrics.ShadowMeters;
 import dev.berth.node.traffic.Endpoints;
 import dev.berth.node.traffic.Routes;
 import dev.berth.protocol.ReplicaInfo;
-import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.port.LedgerView;
-import dev.berth.replica.BodyBounds;
 import dev.berth.replica.Replica;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.LoopLimits;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.ranking.ConsistentHashRanker;
+import dev.berth.routing.ranking.CurrentRanker;
 import dev.berth.routing.ranking.LeastLatencyRanker;
 import dev.berth.routing.ranking.LeastRequestsRanker;
 import dev.berth.routing.ranking.PowerOfTwoRanker;
 import dev.berth.routing.ranking.RoundRobinRanker;
 import dev.berth.routing.ranking.Tiers;
-import dev.berth.routing.slots.InstanceBounds;
 import dev.berth.routing.traffic.TrafficPolicy;
-import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -45,11 +35,13 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
-import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,9 +51,9 @@ import org.jspecify.annotations.Nullable;
  * network. A calm one has none of that, and then everybody is served; its users are the same with
  * and without shadows, and at every jitter.
  */
-final class TrafficSimulation {
+final class TrafficSimulation extends ClusterRun {
   private static final double[] WEIGHTS = {0, 1, 5, 10, 50, 90};
-  private static final long MEAN_NANOS = LegsWorkload.millis(4); // of a request
+  private static final long MEAN_NANOS = millis(4); // of a request
 
   /** What must happen somewhere in the suite. */
   enum Met {
@@ -90,21 +82,6 @@ final class TrafficSimulation {
       Map<TrafficUsers.Stretch, int[]> drawn,
       long[] waits)
       implements SeededRuns.Result {}
-
-  private static final class Seat {
-    final DeploymentId deployment;
-    final SimulatedInstance at;
-    final int loop;
-    final int max;
-    @Nullable Replica current;
-
-    Seat(DeploymentId deployment, SimulatedInstance at, int loop, int max) {
-      this.deployment = deployment;
-      this.at = at;
-      this.loop = loop;
-      this.max = max;
-    }
-  }
 
   /** What an instance's control has: the deployments that it wants, and its routes. */
   private final class Control {
@@ -143,11 +120,9 @@ final class TrafficSimulation {
 
     private void accept(RouteTable<IngressRoute> table) {
       route = table.match("/r");
-      for (TrafficUsers.Door door : users.doors) {
-        if (door.at == at) {
-          at.loops.get(door.loop).execute(door::unpark);
-        }
-      }
+      users.doors.stream()
+          .filter(door -> door.at == at)
+          .forEach(door -> at.loops.get(door.loop).execute(door::unpark));
     }
 
     /** A deployment is wanted here from now on, or no more. */
@@ -163,9 +138,7 @@ final class TrafficSimulation {
     }
   }
 
-  private final World world;
   private final long seed;
-  private final SplittableRandom plan; // of what happens, whatever the jitter
   private final SimulatedBus bus;
   final boolean rough;
   final boolean shadowed;
@@ -176,72 +149,46 @@ final class TrafficSimulation {
   private final List<DeploymentId> shadows = new ArrayList<>();
   private final Set<DeploymentId> gone = new HashSet<>();
   private final Map<DeploymentId, Long> vanished = new HashMap<>(); // when, last
-  private final List<Seat> seats = new ArrayList<>();
-  private final List<Replica> started = new ArrayList<>();
   private final List<DeploymentRouter> retired = new ArrayList<>();
   private final EnumMap<Met, Integer> met = new EnumMap<>(Met.class);
   private final double shadowSlowness;
   private final TrafficUsers users;
-  private long version;
-  private int starts;
-  private boolean over;
 
+  /** What happens is the same whatever the jitter. */
   private TrafficSimulation(long seed, boolean rough, boolean shadowed, int jitter) {
+    super(new World(seed + ((long) jitter << 48)), new SplittableRandom(seed * 31 + 7));
     this.seed = seed;
     this.rough = rough;
     this.shadowed = shadowed;
-    world = new World(seed + ((long) jitter << 48));
-    plan = new SplittableRandom(seed * 31 + 7);
     bus = new SimulatedBus(world, new Coverage());
-    routing =
-        RoutingProbe.settings(
-            -1, LegsWorkload.millis(rough ? 300 : 3_600_000), LegsWorkload.millis(1_000), 1L << 33);
-    SplittableRandom arrivals = plan.split();
-    int count = rough && plan.nextInt(3) > 0 ? 2 : 1;
-    for (int number = 1; number <= count; number++) {
-      SimulatedInstance at = new SimulatedInstance(world, bus, "n" + number, settings());
-      controls.add(new Control(at, endpoints()));
-    }
+    routing = RoutingProbe.settings(-1, millis(rough ? 300 : 3_600_000), millis(1_000), 1L << 33);
+    SplittableRandom arrivals = random.split();
+    int count = rough && random.nextInt(3) > 0 ? 2 : 1;
+    instances(count, bus, SimulatedInstance.Settings.wide(routing, millis(1_000), 1 << 20, 1_024));
+    instances.forEach(each -> controls.add(new Control(each, endpoints())));
     int slots = 0;
-    int most = 2 + plan.nextInt(3);
+    int most = 2 + random.nextInt(3);
     for (int number = 0; number < most; number++) {
       sides.add(new DeploymentId("app", "d" + number));
-      boolean together = plan.nextBoolean();
-      int home = plan.nextInt(count);
-      for (int replica = 2 + plan.nextInt(2); replica > 0; replica--) {
-        SimulatedInstance at = controls.get(together ? home : plan.nextInt(count)).at;
-        seats.add(new Seat(sides.get(number), at, plan.nextInt(2), 1 + plan.nextInt(2)));
+      boolean together = random.nextBoolean();
+      int home = random.nextInt(count);
+      for (int replica = 2 + random.nextInt(2); replica > 0; replica--) {
+        SimulatedInstance at = instances.get(together ? home : random.nextInt(count));
+        seats.add(new Seat(sides.get(number), at, random.nextInt(2), 1 + random.nextInt(2)));
         slots += seats.get(seats.size() - 1).max;
       }
     }
-    double load = (rough ? 0.15 : 0.5) + plan.nextDouble() * 0.4;
+    double load = (rough ? 0.15 : 0.5) + random.nextDouble() * 0.4;
     int copying = 0;
     for (int number = 0; number < 2; number++) {
       shadows.add(new DeploymentId("app", "s" + number));
       for (int replica = 0; replica < 2; replica++) {
-        seats.add(new Seat(shadows.get(number), controls.get(0).at, replica, 2));
+        seats.add(new Seat(shadows.get(number), instances.get(0), replica, 2));
         copying += 2;
       }
     }
     shadowSlowness = 3 * copying / (load * slots * 1.5); // of 1.5 copies for each request
-    long gap = (long) (MEAN_NANOS / (load * slots));
-    users = new TrafficUsers(this, world, arrivals, gap);
-    for (Control control : controls) {
-      for (int loop = 0; loop < SimulatedInstance.LOOPS; loop++) {
-        users.doors.add(users.new Door(control.at, loop, meters));
-      }
-    }
-  }
-
-  private SimulatedInstance.Settings settings() {
-    return new SimulatedInstance.Settings(
-        routing,
-        SimulatedInstance.Settings.limits(
-            LegsWorkload.millis(1_000),
-            LegsWorkload.millis(2_000),
-            new BodyBounds(65_536, 1 << 20, 1_000_000),
-            new InstanceBounds(4_000, 1 << 20, 1 << 20),
-            new LoopLimits(1_024, 65_536)));
+    users = new TrafficUsers(this, arrivals, (long) (MEAN_NANOS / (load * slots)), meters);
   }
 
   private static List<Settings> endpoints() {
@@ -273,37 +220,29 @@ final class TrafficSimulation {
   }
 
   private Result run() {
-    for (Control control : controls) {
-      for (SimulatedLoop loop : control.at.loops) {
-        loop.listen(
-            task -> {
-              if (RoutingProbe.isGrant(task)) {
-                users.granted(control.at, task);
-              }
-            });
-      }
-      control.at.start(new Ticks());
+    for (SimulatedInstance each : instances) {
+      each.onGrant(grant -> users.granted(each, grant));
+      each.start(this);
     }
     sides.forEach(id -> want(id, true));
     shadows.forEach(id -> want(id, true));
-    world.after(LegsWorkload.millis(20), "weights", this::changeWeights);
-    world.after(LegsWorkload.millis(30), "ranker", this::switchRanker);
-    world.after(LegsWorkload.millis(50), "arrival", users::arrive);
+    world.after(millis(20), "weights", this::changeWeights);
+    world.after(millis(30), "ranker", this::switchRanker);
+    world.after(millis(50), "arrival", users::arrive);
     if (rough) {
-      bus.rates(FaultRates.draw(plan));
-      world.after(LegsWorkload.millis(60), "fault", this::fault);
+      bus.rates(FaultRates.draw(random));
+      world.after(millis(60), "fault", this::fault);
     }
-    stepUntil(() -> users.closed());
+    world.runUntil(users::closed, this::check);
     over = true;
     bus.rates(FaultRates.NONE);
-    long patience = world.elapsedNanos() + LegsWorkload.millis(20_000);
-    stepUntil(() -> users.waiting == 0 || world.nextNanos() > patience);
+    long patience = world.elapsedNanos() + millis(20_000);
+    world.runUntil(() -> users.waiting == 0 || world.nextNanos() > patience, this::check);
     users.all.stream()
         .filter(each -> !each.answered)
         .findFirst()
         .ifPresent(each -> world.fail(users.waiting + " have no answer, the first: " + each));
-    long rest = world.elapsedNanos() + LegsWorkload.millis(12_000);
-    stepUntil(() -> world.nextNanos() > rest);
+    rest();
     checkAtEnd();
     EnumMap<ShadowMeters.Event, Long> copies = new EnumMap<>(ShadowMeters.Event.class);
     shadows.forEach(
@@ -320,39 +259,24 @@ final class TrafficSimulation {
     return new Result(world.hash(), world.ran(), met, users.answers, copies, users.drawn, waits);
   }
 
-  private void stepUntil(BooleanSupplier reached) {
-    while (!reached.getAsBoolean()) {
-      world.mustStep();
-      check();
-    }
+  @Override
+  public void ticked(SimulatedInstance at, int loop) {
+    users.doors.stream()
+        .filter(door -> door.at == at && door.loop == loop)
+        .forEach(TrafficUsers.Door::sweep);
+    running(seat -> true).forEach(each -> each.slots().audit());
   }
 
-  private final class Ticks implements SimulatedInstance.TickListener {
-    @Override
-    public void ticked(SimulatedInstance at, int loop) {
-      users.doors.stream()
-          .filter(door -> door.at == at && door.loop == loop)
-          .forEach(TrafficUsers.Door::sweep);
-      seats.stream().map(seat -> seat.current).forEach(TrafficSimulation::audit);
-    }
-  }
-
-  private static void audit(@Nullable Replica each) {
-    if (each != null) {
-      each.slots().audit();
-    }
+  private Stream<Replica> running(Predicate<Seat> at) {
+    return seats.stream().filter(at).map(seat -> seat.current).filter(Objects::nonNull);
   }
 
   void met(Met what) {
     met.merge(what, 1, Integer::sum);
   }
 
-  private Control control(SimulatedInstance at) {
-    return controls.get(0).at == at ? controls.get(0) : controls.get(1);
-  }
-
   IngressRoute route(SimulatedInstance at) {
-    return control(at).route;
+    return controls.get(instances.indexOf(at)).route;
   }
 
   boolean isRing(DeploymentRouter router) {
@@ -365,7 +289,7 @@ final class TrafficSimulation {
   private void want(DeploymentId id, boolean isWanted) {
     for (Control each : controls) {
       world.after(
-          1 + plan.nextLong(LegsWorkload.millis(5)),
+          1 + random.nextLong(millis(5)),
           "wanted",
           () -> each.at.control.execute(() -> each.want(id, isWanted)));
     }
@@ -374,75 +298,37 @@ final class TrafficSimulation {
         Replica last = seat.current;
         seat.current = null;
         if (isWanted) {
-          world.after(1 + plan.nextLong(LegsWorkload.millis(12)), "start", () -> start(seat));
+          world.after(1 + random.nextLong(millis(12)), "start", () -> start(seat));
         } else if (last != null) {
-          last.shutDown(Duration.ofMillis(plan.nextInt(60)));
+          last.shutDown(Duration.ofMillis(random.nextInt(60)));
         }
       }
     }
   }
 
-  private void start(Seat seat) {
-    if (gone.contains(seat.deployment) || seat.current != null) {
-      return;
-    }
-    SimulatedLoop loop = seat.at.loops.get(seat.loop);
-    String id = seat.deployment + "#" + ++starts;
-    seat.at.start(
-        seat.loop,
-        Replicas.spec(id, seat.deployment, plan.nextLong(), seat.max, context -> new Handler(loop)),
-        replica -> {
-          started.add(replica);
-          if (gone.contains(seat.deployment)) {
-            replica.kill();
-          } else {
-            seat.current = replica;
-            publish(seat.deployment);
-          }
-        });
+  @Override
+  boolean wants(DeploymentId id) {
+    return !gone.contains(id);
   }
 
   /** Takes as long as its request does, whoever is asked, and whenever. */
-  private final class Handler implements AsyncHandler {
-    private final SimulatedLoop loop;
-
-    Handler(SimulatedLoop loop) {
-      this.loop = loop;
-    }
-
-    @Override
-    public Future<Response> handle(Request request, RequestContext context) {
+  @Override
+  AsyncHandler handler(Seat seat) {
+    SimulatedLoop loop = seat.at.loops.get(seat.loop);
+    return (request, context) -> {
       boolean copy = request.headers().get("x-serve-shadow") != null;
       if (copy != shadows.contains(context.deployment())) {
         throw world.fail((copy ? "a copy ran at " : "a request ran at ") + context.deployment());
       }
       SplittableRandom own = new SplittableRandom(seed * 1_000_003 + request.path().hashCode());
       long takes = own.nextLong(2 * MEAN_NANOS);
-      Promise<Response> answer = Promise.promise();
-      loop.start(
-          copy ? (long) (takes * shadowSlowness) : takes,
-          () -> answer.tryComplete(Response.text(request.path())));
-      context.onCancel(() -> answer.tryComplete(Response.text("cancelled")));
-      return answer.future();
-    }
+      return answer(loop, copy ? (long) (takes * shadowSlowness) : takes, request.path(), context);
+    };
   }
 
-  private void publish(DeploymentId id) {
-    List<RoutingSnapshot.Route> routes = new ArrayList<>();
-    for (Seat seat : seats) {
-      Replica current = seat.current;
-      if (seat.deployment.equals(id) && current != null) {
-        routes.add(new RoutingSnapshot.Route(Replicas.info(current), true));
-      }
-    }
-    RoutingSnapshot snapshot =
-        new RoutingSnapshot(id, new RoutingSnapshot.Version(1, ++version), true, routes);
-    for (Control each : controls) {
-      world.after(
-          LegsWorkload.millis(6) + plan.nextLong(LegsWorkload.millis(4)),
-          "snapshot",
-          () -> each.at.routers.update(snapshot));
-    }
+  @Override
+  long toldAfterNanos() {
+    return millis(6) + random.nextLong(millis(4));
   }
 
   private void changeWeights() {
@@ -451,51 +337,48 @@ final class TrafficSimulation {
     }
     Map<String, Double> weights = new TreeMap<>();
     for (DeploymentId id : sides) {
-      weights.put(id.toString(), WEIGHTS[plan.nextInt(WEIGHTS.length)]);
+      weights.put(id.toString(), WEIGHTS[random.nextInt(WEIGHTS.length)]);
     }
-    weights.merge(sides.get(plan.nextInt(sides.size())).toString(), 10.0, Double::sum);
+    weights.merge(sides.get(random.nextInt(sides.size())).toString(), 10.0, Double::sum);
     world.note("weights", weights.toString());
     met(Met.WEIGHTS_CHANGED);
     for (Control each : controls) {
       world.after(
-          1 + plan.nextLong(LegsWorkload.millis(5)),
+          1 + random.nextLong(millis(5)),
           "told",
           () -> each.at.control.execute(() -> each.routes.split("/r", weights)));
     }
-    long holds = LegsWorkload.millis(10) + plan.nextLong(LegsWorkload.millis(60));
+    long holds = millis(10) + random.nextLong(millis(60));
     world.after(holds, "weights", this::changeWeights);
   }
 
   private void switchRanker() {
-    Control control = controls.get(plan.nextInt(controls.size()));
-    DeploymentId id = sides.get(plan.nextInt(sides.size()));
-    int which = plan.nextInt(9);
+    Control control = controls.get(random.nextInt(controls.size()));
+    DeploymentId id = sides.get(random.nextInt(sides.size()));
+    int which = random.nextInt(9);
     if (over) {
       return;
     }
     if (control.wanted.contains(id)) {
-      DeploymentRouter router = control.router(id);
-      world.note("ranker", router.deployment() + " " + which);
+      world.note("ranker", id + " " + which);
       met(Met.RANKER_SWITCHED);
+      DeploymentRouter router = control.router(id);
       control.rings.remove(router);
+      CurrentRanker ranker = router.ranker();
       switch (which) {
-        case 0 -> router.ranker().set(new PowerOfTwoRanker());
-        case 1 -> router.ranker().set(new LeastRequestsRanker(Tiers.ALL, 16));
-        case 2 -> router.ranker().set(new RoundRobinRanker());
-        case 3 -> router.ranker().set(new ConsistentHashRanker(100, 2, 1.25));
-        case 4 ->
-            router
-                .ranker()
-                .set(new LeastLatencyRanker(Tiers.ALL, 10_000_000_000L, 1_000_000, world));
-        case 5 ->
-            router.ranker().setOwn(TrafficSimulation::rankBadly, why -> met(Met.RANKER_THREW));
+        case 0 -> ranker.set(new PowerOfTwoRanker());
+        case 1 -> ranker.set(new LeastRequestsRanker(Tiers.ALL, 16));
+        case 2 -> ranker.set(new RoundRobinRanker());
+        case 3 -> ranker.set(new ConsistentHashRanker(100, 2, 1.25));
+        case 4 -> ranker.set(new LeastLatencyRanker(Tiers.ALL, 10_000_000_000L, 1_000_000, world));
+        case 5 -> ranker.setOwn(TrafficSimulation::rankBadly, why -> met(Met.RANKER_THREW));
         default -> {
-          router.ranker().set(new ConsistentHashRanker(100, 2, 0));
+          ranker.set(new ConsistentHashRanker(100, 2, 0));
           control.rings.add(router);
         }
       }
     }
-    long next = LegsWorkload.millis(1) + plan.nextLong(LegsWorkload.millis(25));
+    long next = millis(1) + random.nextLong(millis(25));
     world.after(next, "ranker", this::switchRanker);
   }
 
@@ -516,33 +399,15 @@ final class TrafficSimulation {
     if (over) {
       return;
     }
-    Control at = controls.get(plan.nextInt(controls.size()));
-    DeploymentId side = sides.get(plan.nextInt(sides.size()));
-    switch (plan.nextInt(4)) {
-      case 0 -> at.at.loops.get(plan.nextInt(2)).stall(plan.nextLong(LegsWorkload.millis(150)));
-      case 1 -> kill(seats.get(plan.nextInt(seats.size())));
+    Control at = controls.get(random.nextInt(controls.size()));
+    DeploymentId side = sides.get(random.nextInt(sides.size()));
+    switch (random.nextInt(4)) {
+      case 0 -> at.at.loops.get(random.nextInt(2)).stall(random.nextLong(millis(150)));
+      case 1 -> kill(seats.get(random.nextInt(seats.size())), millis(30), millis(40));
       case 2 -> vanish(side);
-      default -> sides.forEach(each -> vanish(plan.nextInt(3) > 0 ? each : side));
+      default -> sides.forEach(each -> vanish(random.nextInt(3) > 0 ? each : side));
     }
-    world.after(1 + plan.nextLong(LegsWorkload.millis(150)), "fault", this::fault);
-  }
-
-  private void kill(Seat seat) {
-    Replica dying = seat.current;
-    if (dying == null) {
-      return;
-    }
-    seat.current = null;
-    world.note("killed", dying.replicaId());
-    dying.kill();
-    for (Control each : controls) {
-      world.after(
-          1 + plan.nextLong(LegsWorkload.millis(30)),
-          "detected",
-          () -> each.at.routers.replicaLost(dying.address()));
-    }
-    publish(seat.deployment);
-    world.after(1 + plan.nextLong(LegsWorkload.millis(40)), "restart", () -> start(seat));
+    world.after(1 + random.nextLong(millis(150)), "fault", this::fault);
   }
 
   private void vanish(DeploymentId id) {
@@ -554,7 +419,7 @@ final class TrafficSimulation {
     vanished.put(id, world.elapsedNanos());
     want(id, false);
     world.after(
-        LegsWorkload.millis(20) + plan.nextLong(LegsWorkload.millis(140)),
+        millis(20) + random.nextLong(millis(140)),
         "back",
         () -> {
           gone.remove(id);
@@ -566,12 +431,13 @@ final class TrafficSimulation {
   /** Whether who asked then may be told that a deployment is not there. */
   boolean vanishedAfter(DeploymentId id, long askedNanos) {
     Long last = vanished.get(id);
-    return last != null && askedNanos <= last + LegsWorkload.millis(15);
+    return last != null && askedNanos <= last + millis(15);
   }
 
   // --- what must hold ---
 
-  private void check() {
+  @Override
+  void check() {
     for (Seat seat : seats) {
       Replica current = seat.current;
       if (current != null && current.slots().ongoing() > seat.max) {
@@ -594,9 +460,12 @@ final class TrafficSimulation {
   }
 
   private int free(DeploymentId id) {
-    return seats.stream()
-        .filter(seat -> seat.deployment.equals(id) && seat.current != null)
-        .map(seat -> seat.current.slots())
+    return free(running(seat -> seat.deployment.equals(id)));
+  }
+
+  private static int free(Stream<Replica> replicas) {
+    return replicas
+        .map(Replica::slots)
         .mapToInt(slots -> Math.max(0, slots.maxOngoing() - slots.ongoing()))
         .sum();
   }
@@ -631,12 +500,12 @@ final class TrafficSimulation {
 
   /** Of the replicas that a router knows, gone or not. */
   private int freeAsSeen(DeploymentRouter router) {
-    List<String> known =
-        RoutingProbe.routable(router).stream().map(ReplicaInfo::replicaId).toList();
-    return started.stream()
-        .filter(each -> known.contains(each.replicaId()))
-        .mapToInt(each -> Math.max(0, each.slots().maxOngoing() - each.slots().ongoing()))
-        .sum();
+    List<String> known = known(router);
+    return free(started.stream().filter(each -> known.contains(each.replicaId())));
+  }
+
+  private static List<String> known(DeploymentRouter router) {
+    return RoutingProbe.routable(router).stream().map(ReplicaInfo::replicaId).toList();
   }
 
   /** The replicas of a router, and whether each has a slot; null unless all are here, and run. */
@@ -648,36 +517,22 @@ final class TrafficSimulation {
         running.put(current.replicaId(), current.slots().ongoing() < seat.max);
       }
     }
-    List<String> known =
-        RoutingProbe.routable(router).stream().map(ReplicaInfo::replicaId).toList();
+    List<String> known = known(router);
     boolean all = running.keySet().containsAll(known);
     running.keySet().retainAll(known);
     return all ? running : null;
   }
 
-  private void checkAtEnd() {
-    for (Replica replica : started) {
-      replica.slots().audit();
-      LedgerView view = replica.view();
-      if (view.running() + view.reserved() != 0 || view.audit() != LedgerView.Audit.CLEAN) {
-        throw world.fail("not at rest: " + view);
-      }
-    }
+  @Override
+  void checkAtEnd() {
+    super.checkAtEnd();
     for (DeploymentRouter each : retired) {
       long left = each.queued() + RoutingProbe.notOver(each) + each.running() + each.reserved();
-      if (left != 0) {
-        throw world.fail(each.deployment() + " is gone, and has " + left + " requests");
-      }
+      world.failIf(left != 0, () -> each.deployment() + " is gone, and has " + left + " requests");
     }
     users.doors.stream()
         .filter(door -> door.parked.size() > 0)
         .findFirst()
         .ifPresent(door -> world.fail(door.parked.size() + " are parked for ever"));
-    controls.forEach(each -> each.at.checkEmpty());
-  }
-
-  /** Of sorted figures. */
-  static long percentile(long[] sorted, int percent) {
-    return sorted[Math.min(sorted.length - 1, sorted.length * percent / 100)];
   }
 }

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 /** Who asks on the route, each event loop's share of the ingress, and what they may expect. */
 final class TrafficUsers {
   private static final int ARRIVALS = 400;
-  private static final long TICK_NANOS = LegsWorkload.millis(25);
+  private static final long TICK_NANOS = ClusterRun.millis(25);
 
   /** Sides of a stretch, by which it is told from others. */
   record Stretch(List<DeploymentId> sides, List<Double> weights) {
@@ -199,9 +199,9 @@ final class TrafficUsers {
       key = random.nextInt(5) < 2 ? "k" + (number / 100 * 5 + random.nextInt(10)) : null;
       canary = random.nextInt(12) == 0;
       int most = random.nextInt(4) == 0 ? 30 : 800;
-      long within = LegsWorkload.millis(5 + random.nextInt(most));
+      long within = ClusterRun.millis(5 + random.nextInt(most));
       deadlineNanos = simulation.rough ? world.getAsLong() + within : Long.MAX_VALUE;
-      long patience = random.nextInt(8) == 0 ? random.nextLong(LegsWorkload.millis(30)) : -1;
+      long patience = random.nextInt(8) == 0 ? random.nextLong(ClusterRun.millis(30)) : -1;
       patienceNanos = simulation.rough && patience >= 0 ? patience : Long.MAX_VALUE;
     }
 
@@ -232,9 +232,7 @@ final class TrafficUsers {
     }
 
     private void answer(String how) {
-      if (answered) {
-        throw world.fail(this + ": a second answer, " + how);
-      }
+      world.failIf(answered, () -> this + ": a second answer, " + how);
       answered = true;
       waiting--;
       answers.merge(how, 1, Integer::sum);
@@ -325,11 +323,17 @@ final class TrafficUsers {
   /**
    * @param random the users' own: the same whatever else happens
    */
-  TrafficUsers(TrafficSimulation simulation, World world, SplittableRandom random, long gapNanos) {
+  TrafficUsers(
+      TrafficSimulation simulation, SplittableRandom random, long gapNanos, Meters meters) {
     this.simulation = simulation;
-    this.world = world;
+    this.world = simulation.world;
     this.random = random;
     this.gapNanos = gapNanos;
+    for (SimulatedInstance at : simulation.instances) {
+      for (int loop = 0; loop < SimulatedInstance.LOOPS; loop++) {
+        doors.add(new Door(at, loop, meters));
+      }
+    }
   }
 
   boolean closed() {
@@ -342,20 +346,17 @@ final class TrafficUsers {
     active.removeIf(each -> each.answered);
     active.add(user);
     waiting++;
-    user.door
-        .at
-        .loops
-        .get(user.door.loop)
-        .execute(
-            () -> {
-              user.askedNanos = world.elapsedNanos();
-              user.arrivedNanos = world.getAsLong();
-              if (!user.answered) {
-                user.door.take(user);
-              }
-            });
+    SimulatedLoop loop = user.door.at.loops.get(user.door.loop);
+    loop.execute(
+        () -> {
+          user.askedNanos = world.elapsedNanos();
+          user.arrivedNanos = world.getAsLong();
+          if (!user.answered) {
+            user.door.take(user);
+          }
+        });
     if (user.patienceNanos != Long.MAX_VALUE) {
-      user.door.at.loops.get(user.door.loop).start(user.patienceNanos, user::giveUp);
+      loop.start(user.patienceNanos, user::giveUp);
     }
     if (!closed()) {
       long gap = random.nextInt(3) > 0 ? random.nextLong(gapNanos) : random.nextLong(4 * gapNanos);
@@ -413,9 +414,7 @@ final class TrafficUsers {
     for (User each : active) {
       taker = each.call == grant ? each : taker;
     }
-    if (taker == null) {
-      throw world.fail("place " + place + " is nobody's: a copy waited");
-    }
+    world.failIf(taker == null, () -> "place " + place + " is nobody's: a copy waited");
     if (taker.place != 0 && taker.place != place) {
       throw world.fail(taker + ": in place " + place + " (expected: " + taker.place + ")");
     }

@@ -327,9 +327,7 @@ final class Workload {
           .dispatch(Request.get("/again"))
           .onComplete(
               (response, failure) -> {
-                if (failure == null) {
-                  throw on.world.fail(op + ": a second dispatch was answered");
-                }
+                on.world.failIf(failure == null, () -> op + ": a second dispatch was answered");
                 on.coverage.seen(Transition.SECOND_DISPATCH_REFUSED);
               });
     }

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.PriorityQueue;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -107,11 +108,26 @@ final class World implements LongSupplier {
     return made;
   }
 
-  /** A step of a run that ends when it says so. */
-  void mustStep() {
-    if (!step()) {
-      throw new SimulationFailure("no event left (expected: ticks for ever)");
+  /** As {@link #fail(String)}, where it is so. */
+  void failIf(boolean is, Supplier<String> claim) {
+    if (is) {
+      throw fail(claim.get());
     }
+  }
+
+  /** Runs events until it is so, and looks after each. */
+  void runUntil(BooleanSupplier reached, Runnable look) {
+    while (!reached.getAsBoolean()) {
+      if (!step()) {
+        throw new SimulationFailure("no event left (expected: ticks for ever)");
+      }
+      look.run();
+    }
+  }
+
+  /** The same, until all events of some time since the start have run. */
+  void runTo(long elapsedNanos, Runnable look) {
+    runUntil(() -> nextNanos() > elapsedNanos, look);
   }
 
   /** What a run of a seed gives; a failure tells how to see it again. */

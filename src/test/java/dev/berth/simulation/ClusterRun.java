@@ -1,0 +1,173 @@
+package dev.berth.simulation;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.fakes.Replicas;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.replica.Replica;
+import dev.berth.routing.DeploymentRouter;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What runs of several deployments share: instances, replicas on seats of theirs that are killed
+ * and started again, and snapshots, which reach each instance late.
+ */
+abstract class ClusterRun implements SimulatedInstance.TickListener {
+  /** Longer than any lease, and any memory of one. */
+  private static final long REST_NANOS = millis(12_000);
+
+  /** A replica to keep running. */
+  static final class Seat {
+    final DeploymentId deployment;
+    final SimulatedInstance at;
+    final int loop;
+    final int max;
+    @Nullable Replica current;
+
+    Seat(DeploymentId deployment, SimulatedInstance at, int loop, int max) {
+      this.deployment = deployment;
+      this.at = at;
+      this.loop = loop;
+      this.max = max;
+    }
+  }
+
+  final World world;
+  final SplittableRandom random; // of what happens
+  final List<SimulatedInstance> instances = new ArrayList<>();
+  final List<Seat> seats = new ArrayList<>();
+  final List<Replica> started = new ArrayList<>(); // those that are over included
+  boolean over; // no more faults
+  private long version;
+  private int starts;
+
+  ClusterRun(World world, SplittableRandom random) {
+    this.world = world;
+    this.random = random;
+  }
+
+  static long millis(long millis) {
+    return SimulatedInstance.Settings.millis(millis);
+  }
+
+  /** What a replica runs. */
+  abstract AsyncHandler handler(Seat seat);
+
+  /** How long an instance takes to hear of a snapshot. */
+  abstract long toldAfterNanos();
+
+  /** Whether replicas of it are to run. */
+  boolean wants(DeploymentId id) {
+    return true;
+  }
+
+  /** What holds after every event. */
+  void check() {}
+
+  final void instances(int count, SimulatedBus bus, SimulatedInstance.Settings settings) {
+    for (int number = 1; number <= count; number++) {
+      instances.add(new SimulatedInstance(world, bus, "n" + number, settings));
+    }
+  }
+
+  // --- replicas ---
+
+  final void start(Seat seat) {
+    if (!wants(seat.deployment) || seat.current != null) {
+      return;
+    }
+    seat.at.start(
+        seat.loop,
+        Replicas.spec(
+            seat.deployment + "#" + ++starts,
+            seat.deployment,
+            random.nextLong(),
+            seat.max,
+            context -> handler(seat)),
+        replica -> {
+          started.add(replica);
+          if (wants(seat.deployment)) {
+            seat.current = replica;
+            changed(seat.deployment);
+          } else {
+            replica.kill();
+          }
+        });
+  }
+
+  final void kill(Seat seat, long detectedNanos, long restartedNanos) {
+    Replica dying = seat.current;
+    if (dying == null) {
+      return;
+    }
+    seat.current = null;
+    world.note("killed", dying.replicaId());
+    dying.kill();
+    for (SimulatedInstance each : instances) {
+      world.after(
+          1 + random.nextLong(detectedNanos),
+          "detected",
+          () -> each.routers.replicaLost(dying.address()));
+    }
+    changed(seat.deployment);
+    world.after(1 + random.nextLong(restartedNanos), "restart", () -> start(seat));
+  }
+
+  /** Other replicas of it run. */
+  void changed(DeploymentId id) {
+    publish(id);
+  }
+
+  final void publish(DeploymentId id) {
+    List<RoutingSnapshot.Route> routes = new ArrayList<>();
+    for (Seat seat : seats) {
+      Replica current = seat.current;
+      if (seat.deployment.equals(id) && current != null) {
+        routes.add(new RoutingSnapshot.Route(Replicas.info(current), true));
+      }
+    }
+    RoutingSnapshot.Version next = new RoutingSnapshot.Version(1, ++version);
+    RoutingSnapshot snapshot = new RoutingSnapshot(id, next, true, routes);
+    instances.forEach(
+        each -> world.after(toldAfterNanos(), "snapshot", () -> each.routers.update(snapshot)));
+  }
+
+  /** Answers after a while; cancelled, at once. */
+  static Future<Response> answer(
+      SimulatedLoop loop, long takesNanos, String text, RequestContext context) {
+    Promise<Response> answer = Promise.promise();
+    loop.start(takesNanos, () -> answer.tryComplete(Response.text(text)));
+    context.onCancel(() -> answer.tryComplete(Response.text("cancelled")));
+    return answer.future();
+  }
+
+  // --- the end ---
+
+  final void rest() {
+    world.runTo(world.elapsedNanos() + REST_NANOS, this::check);
+  }
+
+  /** Nothing runs, waits, or is remembered. */
+  void checkAtEnd() {
+    for (Replica replica : started) {
+      replica.slots().audit();
+      LedgerView view = replica.view();
+      boolean rests = view.running() + view.reserved() == 0;
+      world.failIf(!rests || view.audit() != LedgerView.Audit.CLEAN, () -> "not at rest: " + view);
+    }
+    instances.forEach(SimulatedInstance::checkEmpty);
+  }
+
+  /** What their routers come to, all told. */
+  final List<DeploymentRouter> routers() {
+    return instances.stream().flatMap(each -> each.routers.all().stream()).toList();
+  }
+}
