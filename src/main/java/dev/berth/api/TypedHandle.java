@@ -132,14 +132,11 @@ public final class TypedHandle<I, O> {
   private Future<O> read(int status, Buffer bytes) {
     if (status / 100 != 2) {
       String text = bytes.toString();
+      String shown = text.substring(0, Math.min(text.length(), SHOWN_CHARS));
+      String why = "%s: answered %s (expected: 2xx): %s";
       return Future.failedFuture(
           new BerthException.HandlerFailed(
-              handle.deployment()
-                  + ": answered "
-                  + status
-                  + " (expected: 2xx): "
-                  + text.substring(0, Math.min(text.length(), SHOWN_CHARS)),
-              null));
+              why.formatted(handle.deployment(), status, shown), null));
     }
     try {
       return Future.succeededFuture(json.read(bytes, response));

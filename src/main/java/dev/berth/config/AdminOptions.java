@@ -47,7 +47,7 @@ public final class AdminOptions {
 
   private static void check(Settings values) {
     List<Settings> tokens = values.find(BEARER_TOKENS);
-    Settings.requireUnique(tokens, BearerToken.NAME);
+    values.requireUnique(BEARER_TOKENS, BearerToken.NAME);
     String host = values.find(HOST);
     boolean open = Boolean.FALSE.equals(values.find(ALLOW_UNAUTHENTICATED));
     if (host != null && open && tokens != null && tokens.isEmpty() && !isLoopback(host)) {

@@ -105,7 +105,7 @@ public record ApplicationConfig(
           .check(ApplicationConfig::check);
 
   private static void check(Settings values) {
-    Settings.requireUnique(values.find(DEPLOYMENTS), DeploymentConfig.NAME);
+    values.requireUnique(DEPLOYMENTS, DeploymentConfig.NAME);
     requireOneScaler(values);
     Settings own = values.gives(BERTH) ? values.find(BERTH) : null;
     if (own != null) {
@@ -116,16 +116,12 @@ public record ApplicationConfig(
 
   /** Source: Ray Serve: what is set from outside is not to be decided here too. */
   private static void requireOneScaler(Settings values) {
-    List<Settings> all = values.find(DEPLOYMENTS);
-    if (all == null || !Boolean.TRUE.equals(values.find(EXTERNAL_SCALER_ENABLED))) {
-      return;
-    }
     String autoscaled =
-        all.stream()
+        values.all(DEPLOYMENTS).stream()
             .filter(DeploymentConfig::autoscales)
             .flatMap(each -> Stream.ofNullable(each.find(DeploymentConfig.NAME)))
             .collect(Collectors.joining(", "));
-    if (!autoscaled.isEmpty()) {
+    if (!autoscaled.isEmpty() && Boolean.TRUE.equals(values.find(EXTERNAL_SCALER_ENABLED))) {
       values.problem(
           EXTERNAL_SCALER_ENABLED,
           "true, beside autoscaling of " + autoscaled,

@@ -218,11 +218,8 @@ public final class AutoscalingOptions {
     Duration panic = own.find(PANIC_WINDOW_S);
     Duration back = (config == null ? SECTION.empty() : config).find(LOOK_BACK_PERIOD_S);
     if (panic != null && back != null && panic.compareTo(back) > 0) {
-      own.problem(
-          PANIC_WINDOW_S,
-          PANIC_WINDOW_S.type().write(panic),
-          "at most autoscaling_config.look_back_period_s, "
-              + LOOK_BACK_PERIOD_S.type().write(back));
+      String most = "at most autoscaling_config.look_back_period_s, " + Types.SECONDS.write(back);
+      own.problem(PANIC_WINDOW_S, Types.SECONDS.write(panic), most);
     }
   }
 

@@ -17,25 +17,15 @@ public enum LogLevel {
   /** What failed. */
   ERROR;
 
+  private static final List<Object> KNOWN =
+      List.of("DEBUG", "INFO", "WARN", "ERROR", "WARNING", "CRITICAL", "FATAL", 10, 20, 30, 40, 50);
+
   /** By name or by Python's number. */
   static final Type<LogLevel> TYPE =
       Types.parsed(
           "DEBUG, INFO, WARN or ERROR, or Python's number for one",
           LogLevel::parse,
-          Schema.oneOf(
-              List.of(
-                  "DEBUG",
-                  "INFO",
-                  "WARN",
-                  "ERROR",
-                  "WARNING",
-                  "CRITICAL",
-                  "FATAL",
-                  10,
-                  20,
-                  30,
-                  40,
-                  50)));
+          Schema.oneOf(KNOWN));
 
   /** Null when {@code text} names no level. */
   static @Nullable LogLevel parse(String text) {

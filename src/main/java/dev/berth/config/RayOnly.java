@@ -7,8 +7,6 @@ import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Type;
 import dev.berth.config.keys.Types;
 import java.util.List;
-import java.util.Map;
-import java.util.function.Predicate;
 
 /**
  * What Ray Serve's file has and one JVM has not. A key is checked and warned of when leaving it
@@ -20,7 +18,6 @@ final class RayOnly {
   private static final String NO_PYTHON = "an application in Java needs no Python packages";
   private static final String ONE_MACHINE = "all replicas run in this process";
   private static final String SHARED = "replicas share what this process has";
-  private static final String AS_RAY = "As in Ray Serve.";
 
   private RayOnly() {}
 
@@ -28,25 +25,19 @@ final class RayOnly {
 
   private static final Section GRPC_OPTIONS =
       Section.of(
-          Key.optional("port", Types.PORT).means(AS_RAY),
-          Key.optional(
-                  "grpc_servicer_functions",
-                  none(Types.list(Types.TEXT), "there is no gRPC server"))
-              .means(AS_RAY),
-          Key.optional("request_timeout_s", Types.SECONDS).means(AS_RAY),
-          Key.optional("enable_reflection", Types.BOOL).means(AS_RAY));
+          asRay("port", Types.PORT),
+          asRay("grpc_servicer_functions", none(Types.list(Types.TEXT), "there is no gRPC server")),
+          asRay("request_timeout_s", Types.SECONDS),
+          asRay("enable_reflection", Types.BOOL));
 
   private static final Section CONTROLLER_OPTIONS =
-      Section.of(
-          Key.optional(
-                  "runtime_env", Section.of(Key.optional("env_vars", Types.TEXT_MAP).means(AS_RAY)))
-              .means(AS_RAY));
+      Section.of(asRay("runtime_env", Section.of(asRay("env_vars", Types.TEXT_MAP))));
 
   private static final Section TRACING_CONFIG =
       Section.of(
-          Key.optional("enabled", Types.BOOL).means(AS_RAY),
-          Key.optional("exporter_import_path", Types.TEXT).means(AS_RAY),
-          Key.optional("sampling_ratio", Types.number(0, 1)).means(AS_RAY));
+          asRay("enabled", Types.BOOL),
+          asRay("exporter_import_path", Types.TEXT),
+          asRay("sampling_ratio", Types.number(0, 1)));
 
   /** Beside the keys of {@link ServeConfig}. */
   static final Section FILE =
@@ -72,7 +63,8 @@ final class RayOnly {
 
   // --- applications ---
 
-  private static final Section PYTHON =
+  /** Beside {@code runtime_env.jars}. */
+  static final Section RUNTIME_ENV =
       Section.of(
               Key.noEffect("py_modules", Types.ANY, NO_PYTHON),
               Key.noEffect("py_executable", Types.ANY, NO_PYTHON),
@@ -86,14 +78,12 @@ final class RayOnly {
           .refuse("image_uri", "applications run in this process, not in a container")
           .refuse("container", "applications run in this process, not in a container");
 
-  /** Beside {@code runtime_env.jars}. */
-  static final Section RUNTIME_ENV = PYTHON;
-
   // --- deployments ---
 
   private static final Section RAY_ACTOR_OPTIONS =
       Section.of(
-          Key.optional("runtime_env", PYTHON.misplaced("jars", "applications[].runtime_env.jars"))
+          Key.optional(
+                  "runtime_env", RUNTIME_ENV.misplaced("jars", "applications[].runtime_env.jars"))
               .means("What a deployment's code needs; jars belong to the application."),
           Key.noEffect("num_cpus", Types.NUMBER_FROM_ZERO, SHARED),
           Key.noEffect(
@@ -133,13 +123,13 @@ final class RayOnly {
           .refuse("gang_scheduling_config", "replicas start and stop one by one")
           .misplaced("max_concurrent_queries", "max_ongoing_requests");
 
-  private static <T> Type<List<T>> none(Type<List<T>> list, String why) {
-    return only(list, List::isEmpty, "[]", why, Schema.of("array").with("maxItems", 0));
+  private static <T> Key<T> asRay(String name, Type<T> type) {
+    return Key.optional(name, type).means("As in Ray Serve.");
   }
 
-  /** Values that ask for nothing that is not there; the others would mislead if ignored. */
-  private static <T> Type<T> only(
-      Type<T> all, Predicate<T> fine, String expected, String why, Map<String, Object> schema) {
-    return new Type.Only<>(all, fine, expected, Section.NOT_SUPPORTED + why, schema);
+  /** A list that asks for nothing; any other would mislead if ignored. */
+  private static <T> Type<List<T>> none(Type<List<T>> list, String why) {
+    Schema empty = Schema.of("array").with("maxItems", 0);
+    return new Type.Only<>(list, List::isEmpty, "[]", Section.NOT_SUPPORTED + why, empty);
   }
 }

@@ -55,8 +55,7 @@ public final class ReservationOptions {
           .means("Clients that show a secret in Authorization: Bearer.");
 
   static final Section SECTION =
-      KEYS.section()
-          .check(values -> Settings.requireUnique(values.find(BEARER_TOKENS), BearerToken.NAME));
+      KEYS.section().check(values -> values.requireUnique(BEARER_TOKENS, BearerToken.NAME));
 
   private ReservationOptions() {}
 }

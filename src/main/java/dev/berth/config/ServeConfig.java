@@ -94,22 +94,21 @@ public record ServeConfig(
   }
 
   private static void check(Settings values) {
-    List<Settings> applications = values.find(APPLICATIONS);
-    Settings.requireUnique(applications, ApplicationConfig.NAME);
-    Settings.requireUnique(applications, ApplicationConfig.ROUTE_PREFIX);
+    values.requireUnique(APPLICATIONS, ApplicationConfig.NAME);
+    values.requireUnique(APPLICATIONS, ApplicationConfig.ROUTE_PREFIX);
     Settings berth = values.find(BERTH);
-    checkEndpoints(applications, berth);
-    checkDataPort(values.find(HTTP_OPTIONS), berth);
+    if (berth != null) {
+      checkEndpoints(values.all(APPLICATIONS), berth);
+      checkDataPort(values.find(HTTP_OPTIONS), berth.find(InstanceOptions.RESERVATIONS));
+    }
     values.checkBounds();
   }
 
-  private static void checkEndpoints(
-      @Nullable List<Settings> applications, @Nullable Settings berth) {
-    List<Settings> endpoints = berth == null ? null : berth.find(InstanceOptions.ENDPOINTS);
-    Settings.requireUnique(endpoints, TrafficOptions.ROUTE_PREFIX);
-    for (Settings endpoint : endpoints == null ? List.<Settings>of() : endpoints) {
+  private static void checkEndpoints(List<Settings> applications, Settings berth) {
+    berth.requireUnique(InstanceOptions.ENDPOINTS, TrafficOptions.ROUTE_PREFIX);
+    for (Settings endpoint : berth.all(InstanceOptions.ENDPOINTS)) {
       String prefix = endpoint.find(TrafficOptions.ROUTE_PREFIX);
-      for (Settings each : applications == null ? List.<Settings>of() : applications) {
+      for (Settings each : applications) {
         if (prefix != null && prefix.equals(each.find(ApplicationConfig.ROUTE_PREFIX))) {
           String of = "that of application " + each.find(ApplicationConfig.NAME);
           endpoint.problem(
@@ -122,8 +121,7 @@ public record ServeConfig(
   }
 
   /** Nobody may hold slots from the network without telling who it is. */
-  private static void checkDataPort(@Nullable Settings http, @Nullable Settings berth) {
-    Settings reservations = berth == null ? null : berth.find(InstanceOptions.RESERVATIONS);
+  private static void checkDataPort(@Nullable Settings http, @Nullable Settings reservations) {
     if (reservations == null
         || !Boolean.TRUE.equals(reservations.find(ReservationOptions.DATA_PORT))) {
       return;

@@ -214,7 +214,7 @@ public final class TrafficOptions {
   public static Map<String, DeploymentId> named(Settings route, String application) {
     Map<String, DeploymentId> named = new LinkedHashMap<>();
     for (Key<List<Settings>> key : NAMING) {
-      List<Settings> all = list(route, key);
+      List<Settings> all = route.all(key);
       for (int i = 0; i < all.size(); i++) {
         named.put(key + "[" + i + "]." + DEPLOYMENT, id(all.get(i), application));
       }
@@ -255,14 +255,14 @@ public final class TrafficOptions {
     for (Key<List<Settings>> key : NAMING) {
       some =
           some.put(
-              key, list(endpoint, key).stream().filter(each -> fits.test(id(each, ""))).toList());
+              key, endpoint.all(key).stream().filter(each -> fits.test(id(each, ""))).toList());
     }
     return some;
   }
 
   /** Whether somebody answers on a route who has a share of it. */
   public static boolean answers(Settings route) {
-    return list(route, TRAFFIC).stream().anyMatch(TrafficOptions::weighs);
+    return route.all(TRAFFIC).stream().anyMatch(TrafficOptions::weighs);
   }
 
   // --- rules ---
@@ -296,9 +296,9 @@ public final class TrafficOptions {
    * @param own whether it is an application's, whose deployments are its own
    */
   static void check(Settings values, boolean own) {
-    List<Settings> sides = list(values, TRAFFIC);
-    List<Settings> matches = list(values, MATCH);
-    List<Settings> shadows = list(values, SHADOW);
+    List<Settings> sides = values.all(TRAFFIC);
+    List<Settings> matches = values.all(MATCH);
+    List<Settings> shadows = values.all(SHADOW);
     if (sides.size() + shadows.size() > MAX_SIDES) {
       values.problem(
           TRAFFIC, sides.size() + " and " + shadows.size() + " shadows", "at most " + MAX_SIDES);
@@ -311,18 +311,12 @@ public final class TrafficOptions {
     }
     Set<String> seen = new HashSet<>();
     List.of(sides, shadows).forEach(each -> each.forEach(side -> checkOnce(side, seen)));
-    List.of(sides, matches, shadows)
-        .forEach(each -> each.forEach(side -> checkApplication(side, own)));
+    NAMING.forEach(each -> values.all(each).forEach(side -> checkApplication(side, own)));
   }
 
   private static boolean weighs(Settings side) {
     Double weight = side.find(WEIGHT);
     return weight == null || weight > 0; // what is wrong is told already
-  }
-
-  private static List<Settings> list(Settings values, Key<List<Settings>> key) {
-    List<Settings> all = values.find(key);
-    return all == null ? List.of() : all;
   }
 
   private static void checkOnce(Settings side, Set<String> seen) {

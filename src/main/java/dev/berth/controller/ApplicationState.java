@@ -119,7 +119,7 @@ final class ApplicationState {
     return state(changing ? ApplicationStatus.DEPLOYING : ApplicationStatus.RUNNING, "");
   }
 
-  private Announce state(ApplicationStatus status, String message) {
+  Announce state(ApplicationStatus status, String message) {
     Set<String> ran = new HashSet<>(); // of whatever version, in an earlier process too
     Set<String> proven = new HashSet<>();
     for (DeploymentState deployment :

@@ -366,13 +366,6 @@ final class ApplicationStates {
     application.builds.stream()
         .sorted()
         .forEach(build -> turn.add(new DiscardBuild(epoch, application.name, build)));
-    turn.add(
-        new Announce(
-            application.name,
-            application.declared.revision(),
-            ApplicationStatus.NOT_STARTED,
-            "",
-            false,
-            Set.of()));
+    turn.add(application.state(ApplicationStatus.NOT_STARTED, ""));
   }
 }

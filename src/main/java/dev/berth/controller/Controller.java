@@ -1,7 +1,6 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.controller.autoscaling.HandleReports;
 import dev.berth.protocol.ApplicationDetails;
@@ -15,10 +14,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.DoubleSupplier;
-import java.util.function.Function;
-import java.util.function.LongSupplier;
-import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,43 +29,23 @@ public final class Controller {
   /** An instance that says nothing for so long may be on its way. Source: Ray Serve. */
   public static final long SHORTEST_SILENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  private final Epoch epoch;
+  private final ControllerPorts ports;
   private final long startedMs;
-  private final LongSupplier wallMillis;
-  private final Function<Settings, Map<String, @Nullable Object>> config;
   private final Recovery recovery = new Recovery();
   private final HandleReports reports;
   private final AutoscaledDeployments autoscaled;
   private final DeploymentStates deployments;
   private final ApplicationStates applications;
 
-  /**
-   * @param epoch carried by every command; its term orders the snapshots
-   * @param replicaIds a new id for a replica of a deployment, never the same twice
-   * @param ongoing requests that a replica works on now, by its id; negative when it is unknown
-   * @param chance from 0 to 1, for waits after failures
-   * @param wallMillis the time of day, in milliseconds since 1970
-   * @param silentNanos without a report after which an instance's load is not known any more
-   * @param config what operators see of a deployment's settings
-   */
-  public Controller(
-      Epoch epoch,
-      Function<DeploymentId, String> replicaIds,
-      ToIntFunction<String> ongoing,
-      DoubleSupplier chance,
-      LongSupplier wallMillis,
-      long silentNanos,
-      Function<Settings, Map<String, @Nullable Object>> config) {
-    this.epoch = epoch;
-    this.startedMs = wallMillis.getAsLong();
-    this.wallMillis = wallMillis;
-    this.config = config;
-    this.reports = new HandleReports(silentNanos);
-    this.autoscaled = new AutoscaledDeployments(epoch, reports);
-    this.deployments =
-        new DeploymentStates(epoch, replicaIds, ongoing, chance, wallMillis, autoscaled);
+  public Controller(ControllerPorts ports) {
+    this.ports = ports;
+    this.startedMs = ports.wallMillis().getAsLong();
+    this.reports = new HandleReports(ports.silentNanos());
+    this.autoscaled = new AutoscaledDeployments(ports.epoch(), reports);
+    this.deployments = new DeploymentStates(ports, autoscaled);
     this.applications =
-        new ApplicationStates(epoch, deployments, recovery, this::observe, autoscaled::forget);
+        new ApplicationStates(
+            ports.epoch(), deployments, recovery, this::observe, autoscaled::forget);
   }
 
   /** How long an instance that reports so often may say nothing. Source: Ray Serve. */
@@ -99,7 +74,7 @@ public final class Controller {
     } else if (event instanceof ControllerEvent.Paused paused) {
       applications.pause(paused, turn);
     } else if (event instanceof ControllerEvent.EndpointSplit split) {
-      turn.add(new ControllerAction.SplitEndpoint(epoch, split.route(), split.weights()));
+      turn.add(new ControllerAction.SplitEndpoint(ports.epoch(), split.route(), split.weights()));
     } else if (event instanceof ControllerEvent.Scaled scaled) {
       applications.scale(scaled, turn);
     } else if (event instanceof ControllerEvent.Built built) {
@@ -161,7 +136,7 @@ public final class Controller {
 
   /** Of its epoch: who told another one of its metrics is to tell it everything. */
   long term() {
-    return epoch.term();
+    return ports.epoch().term();
   }
 
   /** Takes a batch of handle metrics; a stale one gives no actions. */
@@ -179,16 +154,14 @@ public final class Controller {
   /** The state of each application that is declared, in the order they were. */
   public Map<String, ApplicationStatus> applications() {
     Map<String, ApplicationStatus> all = new LinkedHashMap<>();
-    applications
-        .all()
-        .forEach(application -> all.put(application.name, application.state().status()));
+    applications.all().forEach(each -> all.put(each.name, each.state().status()));
     return all;
   }
 
   /** One application, without how it follows its load; null when it is not declared. */
   public @Nullable ApplicationDetails details(String name) {
     ApplicationState application = applications.get(name);
-    return application == null ? null : application.details(config, deployment -> null);
+    return application == null ? null : application.details(ports.config(), deployment -> null);
   }
 
   /**
@@ -200,13 +173,11 @@ public final class Controller {
   public ServeDetails details(
       @Nullable Double targetCapacity, @Nullable String stateDir, long nowNanos) {
     List<ApplicationDetails> all = new ArrayList<>();
-    long nowMs = wallMillis.getAsLong();
-    applications
-        .all()
-        .forEach(
-            application ->
-                all.add(
-                    application.details(config, each -> autoscaled.view(each, nowNanos, nowMs))));
+    long nowMs = ports.wallMillis().getAsLong();
+    for (ApplicationState application : applications.all()) {
+      all.add(application.details(ports.config(), it -> autoscaled.view(it, nowNanos, nowMs)));
+    }
+    Epoch epoch = ports.epoch();
     return new ServeDetails(
         epoch.node(), epoch.term(), startedMs, nowMs, targetCapacity, stateDir, all);
   }
@@ -217,6 +188,6 @@ public final class Controller {
     DeploymentState deployment = application == null ? null : application.deployments.get(id);
     return deployment == null
         ? null
-        : autoscaled.view(deployment, nowNanos, wallMillis.getAsLong());
+        : autoscaled.view(deployment, nowNanos, ports.wallMillis().getAsLong());
   }
 }

@@ -1,6 +1,5 @@
 package dev.berth.controller;
 
-import dev.berth.api.DeploymentId;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.controller.ControllerAction.AnnounceDeployment;
 import dev.berth.controller.ControllerAction.AnnounceReplica;
@@ -24,10 +23,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
-import java.util.function.DoubleSupplier;
-import java.util.function.Function;
-import java.util.function.LongSupplier;
-import java.util.function.ToIntFunction;
 
 /**
  * The replicas of all deployments: takes what is observed of them, has the {@link Reconciler}
@@ -49,28 +44,16 @@ final class DeploymentStates {
   private static final Duration STRANGERS_GRACE = Duration.ofSeconds(20);
 
   private final Epoch epoch;
-  private final Function<DeploymentId, String> replicaIds;
-  private final ToIntFunction<String> ongoing;
-  private final DoubleSupplier chance;
-  private final LongSupplier wallMillis;
+  private final ControllerPorts ports;
   private final AutoscaledDeployments autoscaled;
   private final Map<String, ReplicaRecord> replicas = new HashMap<>(); // of all, by replica id
   private final TreeSet<DeploymentState> waking = new TreeSet<>(DeploymentState.BY_WAKE);
   private final Set<String> ended = new LinkedHashSet<>(); // ids, the oldest first
   private long counter; // of snapshots
 
-  DeploymentStates(
-      Epoch epoch,
-      Function<DeploymentId, String> replicaIds,
-      ToIntFunction<String> ongoing,
-      DoubleSupplier chance,
-      LongSupplier wallMillis,
-      AutoscaledDeployments autoscaled) {
-    this.epoch = epoch;
-    this.replicaIds = replicaIds;
-    this.ongoing = ongoing;
-    this.chance = chance;
-    this.wallMillis = wallMillis;
+  DeploymentStates(ControllerPorts ports, AutoscaledDeployments autoscaled) {
+    this.epoch = ports.epoch();
+    this.ports = ports;
     this.autoscaled = autoscaled;
   }
 
@@ -137,7 +120,9 @@ final class DeploymentStates {
     long wakeNanos = Long.MAX_VALUE;
     if (!deployment.held) {
       long looks = follow(deployment, turn);
-      deployment.replicas.values().forEach(each -> each.ongoing = ongoing.applyAsInt(each.id));
+      for (ReplicaRecord each : deployment.replicas.values()) {
+        each.ongoing = ports.ongoing().applyAsInt(each.id);
+      }
       Decision decision = Reconciler.decide(deployment, turn.nowNanos);
       decision.steps().forEach(step -> take(deployment, step, turn));
       deployment.progress = decision.progress();
@@ -190,16 +175,11 @@ final class DeploymentStates {
 
   private void take(DeploymentState deployment, Step step, Turn turn) {
     if (step instanceof Step.Start start) {
+      String id = ports.replicaIds().apply(deployment.id);
+      long nowMs = ports.wallMillis().getAsLong();
       ReplicaRecord replica =
-          new ReplicaRecord(
-              deployment,
-              replicaIds.apply(deployment.id),
-              start.target(),
-              ReplicaPhase.STARTING,
-              wallMillis.getAsLong());
-      deployment.replicas.put(replica.id, replica);
-      replicas.put(replica.id, replica);
-      announce(replica, "", turn);
+          new ReplicaRecord(deployment, id, start.target(), ReplicaPhase.STARTING, nowMs);
+      add(replica, turn);
       command(replica, turn);
     } else if (step instanceof Step.Reconfigure reconfigure) {
       ReplicaRecord replica = reconfigure.replica();
@@ -213,6 +193,12 @@ final class DeploymentStates {
       to(replica, ReplicaPhase.STOPPING, stop.reason(), turn);
       command(replica, turn);
     }
+  }
+
+  private void add(ReplicaRecord replica, Turn turn) {
+    replica.deployment.replicas.put(replica.id, replica);
+    replicas.put(replica.id, replica);
+    announce(replica, "", turn);
   }
 
   /** Once, or again where it may have been lost: one that was not is done once all the same. */
@@ -453,7 +439,7 @@ final class DeploymentStates {
             deployment.othersServe(),
             reason,
             turn.nowNanos,
-            chance.getAsDouble());
+            ports.chance().getAsDouble());
   }
 
   private void gone(ReplicaRecord replica, String reason, Turn turn) {
@@ -496,9 +482,7 @@ final class DeploymentStates {
     replica.healthy = found.healthy();
     replica.refused = found.refused();
     replica.commandedNanos = turn.nowNanos;
-    deployment.replicas.put(id, replica);
-    replicas.put(id, replica);
-    announce(replica, "", turn);
+    add(replica, turn);
     turn.touch(deployment);
     switch (found.phase()) {
       case STARTING -> to(replica, ReplicaPhase.STARTING, "", turn);

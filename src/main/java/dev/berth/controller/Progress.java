@@ -119,14 +119,8 @@ record Progress(
     boolean other = !before.version().equals(after.version());
     boolean anew = deployed || isAtZero(after);
     if (other || (anew && frozen)) {
-      return new Progress(
-          Standing.UPDATING,
-          other && complete == null && proven ? before : complete,
-          null,
-          isComplete(after),
-          0,
-          false,
-          Backoff.NONE);
+      DeploymentTarget kept = other && complete == null && proven ? before : complete;
+      return new Progress(Standing.UPDATING, kept, null, isComplete(after), 0, false, Backoff.NONE);
     }
     int fewer = before.settings().get(DeploymentConfig.NUM_REPLICAS);
     int more = after.settings().get(DeploymentConfig.NUM_REPLICAS);

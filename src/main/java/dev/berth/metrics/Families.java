@@ -54,31 +54,31 @@ final class Families {
 
   /** A counter; the exposition appends {@code _total} to its name. */
   void counter(String name, Labels labels, double value) {
-    family(Kind.COUNTER, name).add(labels, value);
+    add(Kind.COUNTER, name, labels, Totals.of(value));
   }
 
   void gauge(String name, Labels labels, double value) {
-    family(Kind.GAUGE, name).add(labels, value);
+    add(Kind.GAUGE, name, labels, Totals.of(value));
   }
 
   /** The last bound is infinite. */
   void histogram(String name, Labels labels, double[] bounds, long[] counts, double sum) {
-    family(Kind.HISTOGRAM, name)
-        .histograms
-        .merge(labels, new Totals(bounds, counts, sum), Totals::plus);
+    add(Kind.HISTOGRAM, name, labels, new Totals(bounds, counts, sum));
   }
 
   MetricSnapshots snapshots() {
     return new MetricSnapshots(byName.values().stream().map(each -> each.snapshot(helps)).toList());
   }
 
-  private Family family(Kind kind, String ownName) {
+  private void add(Kind kind, String ownName, Labels labels, Totals more) {
     String name = ownName.startsWith(RAYS) ? prefix + ownName : ownName;
-    Family family = byName.computeIfAbsent(name, each -> new Family(kind, name, help(ownName)));
+    Family family =
+        byName.computeIfAbsent(
+            name, each -> new Family(kind, name, help(ownName), new LinkedHashMap<>()));
     if (family.kind != kind) {
       throw new IllegalArgumentException(name + ": " + kind + " (expected: " + family.kind + ")");
     }
-    return family;
+    family.series.merge(labels, more, Totals::plus);
   }
 
   private static String help(String name) {
@@ -106,57 +106,43 @@ final class Families {
     HISTOGRAM
   }
 
-  private static final class Family {
-    final Kind kind;
-    final String name;
-    final String help;
-    final Map<Labels, Double> values = new LinkedHashMap<>();
-    final Map<Labels, Totals> histograms = new LinkedHashMap<>();
-
-    Family(Kind kind, String name, String help) {
-      this.kind = kind;
-      this.name = name;
-      this.help = help;
-    }
-
-    void add(Labels labels, double value) {
-      values.merge(labels, value, Double::sum);
-    }
-
+  private record Family(Kind kind, String name, String help, Map<Labels, Totals> series) {
     MetricSnapshot snapshot(Map<String, String> helps) {
       MetricMetadata metadata = new MetricMetadata(name, helps.getOrDefault(name, help));
       return switch (kind) {
-        case COUNTER ->
-            new CounterSnapshot(
-                metadata,
-                each(
-                    values,
-                    (labels, value) -> new CounterDataPointSnapshot(value, labels, null, 0)));
-        case GAUGE ->
-            new GaugeSnapshot(
-                metadata,
-                each(values, (labels, value) -> new GaugeDataPointSnapshot(value, labels, null)));
-        case HISTOGRAM ->
-            new HistogramSnapshot(
-                metadata, each(histograms, (labels, totals) -> totals.dataPoint(labels)));
+        case COUNTER -> new CounterSnapshot(metadata, each(Totals::counter));
+        case GAUGE -> new GaugeSnapshot(metadata, each(Totals::gauge));
+        case HISTOGRAM -> new HistogramSnapshot(metadata, each(Totals::histogram));
       };
     }
 
-    private static <V, T> List<T> each(Map<Labels, V> of, BiFunction<Labels, V, T> dataPoint) {
-      return of.entrySet().stream()
-          .map(each -> dataPoint.apply(each.getKey(), each.getValue()))
+    private <T> List<T> each(BiFunction<Totals, Labels, T> dataPoint) {
+      return series.entrySet().stream()
+          .map(each -> dataPoint.apply(each.getValue(), each.getKey()))
           .toList();
     }
   }
 
-  /** What all owners of one histogram counted, in the same buckets. */
+  /** What all owners of one series counted: a sum, and of a histogram also its buckets. */
   private record Totals(double[] bounds, long[] counts, double sum) {
+    static Totals of(double value) {
+      return new Totals(new double[0], new long[0], value);
+    }
+
     Totals plus(Totals other) {
       Arrays.setAll(counts, bucket -> counts[bucket] + other.counts[bucket]);
       return new Totals(bounds, counts, sum + other.sum);
     }
 
-    HistogramDataPointSnapshot dataPoint(Labels labels) {
+    CounterDataPointSnapshot counter(Labels labels) {
+      return new CounterDataPointSnapshot(sum, labels, null, 0);
+    }
+
+    GaugeDataPointSnapshot gauge(Labels labels) {
+      return new GaugeDataPointSnapshot(sum, labels, null);
+    }
+
+    HistogramDataPointSnapshot histogram(Labels labels) {
       return HistogramDataPointSnapshot.builder()
           .labels(labels)
           .classicHistogramBuckets(ClassicHistogramBuckets.of(bounds, counts))

@@ -6,7 +6,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What one ingress event loop counts. The loop alone writes; scrapes read. Requests under way are
@@ -16,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 public final class HttpMeters {
   private final AtomicLong started = new AtomicLong();
   private final AtomicLong ended = new AtomicLong();
-  private final Map<Route, RouteMeters> routes = new ConcurrentHashMap<>();
-  private final Map<Route, ShadowMeters> shadows = new ConcurrentHashMap<>();
+  final Map<Route, RouteMeters> routes = new ConcurrentHashMap<>();
+  final Map<Route, ShadowMeters> shadows = new ConcurrentHashMap<>();
 
   HttpMeters() {}
 
@@ -61,14 +60,6 @@ public final class HttpMeters {
   private long ongoing() {
     long endedNow = ended.getAcquire(); // first: the difference may be old, but not below zero
     return Math.max(0, started.getAcquire() - endedNow);
-  }
-
-  @Nullable RouteMeters known(Route side) {
-    return routes.get(side);
-  }
-
-  @Nullable ShadowMeters knownShadow(Route to) {
-    return shadows.get(to);
   }
 
   /** All loops of the instance add up to one series. */

@@ -82,15 +82,16 @@ public final class Meters {
 
   /** What became of the requests of one of a route's deployments. */
   public SideCounts side(String route, DeploymentId deployment) {
-    SideCounts.Sum sum = new SideCounts.Sum();
-    counted(loop -> loop.known(Route.of(route, deployment))).forEach(each -> each.addTo(sum));
-    return sum.counts();
+    return SideCounts.of(
+        counted(loop -> loop.routes.get(Route.of(route, deployment)))
+            .flatMap(RouteMeters::cells)
+            .toList());
   }
 
   /** What became of the copies that a deployment got of a route's requests. */
   public Map<ShadowMeters.Event, Long> shadow(String route, DeploymentId deployment) {
     Map<ShadowMeters.Event, Long> counts = new EnumMap<>(ShadowMeters.Event.class);
-    counted(loop -> loop.knownShadow(Route.of(route, deployment)))
+    counted(loop -> loop.shadows.get(Route.of(route, deployment)))
         .forEach(each -> each.addTo(counts));
     return counts;
   }

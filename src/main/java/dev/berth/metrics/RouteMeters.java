@@ -4,6 +4,7 @@ import dev.berth.api.DeploymentId;
 import io.vertx.core.http.HttpMethod;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * What one event loop counts of one route: a histogram of latencies for each method and status that
@@ -75,10 +76,8 @@ public final class RouteMeters {
     }
   }
 
-  void addTo(SideCounts.Sum sum) {
-    for (Cell cell : cells) {
-      sum.add(cell.status, cell.latencies);
-    }
+  Stream<Cell> cells() {
+    return Stream.of(cells);
   }
 
   private void collect(Cell cell, Series into) {
@@ -123,5 +122,5 @@ public final class RouteMeters {
   }
 
   /** One method and status of the route. */
-  private record Cell(String method, int status, LatencyBuckets latencies) {}
+  record Cell(String method, int status, LatencyBuckets latencies) {}
 }

@@ -1,5 +1,8 @@
 package dev.berth.metrics;
 
+import java.util.List;
+import java.util.stream.LongStream;
+
 /**
  * What became of the requests of one of a route's deployments.
  *
@@ -11,36 +14,31 @@ package dev.berth.metrics;
 public record SideCounts(long requests, long errors, double p50Ms, double p99Ms) {
 
   /** Adds up loops, methods and statuses. */
-  static final class Sum {
-    private final long[] buckets = new long[LatencyBuckets.COUNT];
-    private long requests;
-    private long errors;
+  static SideCounts of(List<RouteMeters.Cell> cells) {
+    long errors = // before the others, which are to be no fewer
+        cells.stream()
+            .filter(each -> each.status() >= 500)
+            .mapToLong(each -> each.latencies().count())
+            .sum();
+    long[] buckets = new long[LatencyBuckets.COUNT];
+    cells.forEach(each -> each.latencies().addTo(buckets));
+    long requests = LongStream.of(buckets).sum();
+    return new SideCounts(
+        requests, errors, quantile(buckets, 0.5 * requests), quantile(buckets, 0.99 * requests));
+  }
 
-    void add(int status, LatencyBuckets latencies) {
-      long count = latencies.count();
-      requests += count;
-      errors += status >= 500 ? count : 0;
-      latencies.addTo(buckets);
-    }
-
-    SideCounts counts() {
-      return new SideCounts(requests, errors, quantile(0.5), quantile(0.99));
-    }
-
-    /** Within its bucket as if all were spread evenly; of the last one its lower bound. */
-    private double quantile(double share) {
-      double[] upTo = LatencyBuckets.upperBoundsMs();
-      double wanted = share * requests;
-      double below = 0;
-      for (int i = 0; i < buckets.length && requests > 0; i++) {
+  /** Within its bucket as if all were spread evenly; of the last one its lower bound. */
+  private static double quantile(long[] buckets, double wanted) {
+    double[] upTo = LatencyBuckets.upperBoundsMs();
+    double below = 0;
+    for (int i = 0; i < buckets.length; i++) {
+      if (buckets[i] > 0 && below + buckets[i] >= wanted) {
         double from = i == 0 ? 0 : upTo[i - 1];
-        if (below + buckets[i] >= wanted && buckets[i] > 0) {
-          double to = i == buckets.length - 1 ? from : upTo[i];
-          return from + (to - from) * (wanted - below) / buckets[i];
-        }
-        below += buckets[i];
+        double to = i == buckets.length - 1 ? from : upTo[i];
+        return from + (to - from) * (wanted - below) / buckets[i];
       }
-      return 0;
+      below += buckets[i];
     }
+    return 0;
   }
 }

@@ -124,14 +124,9 @@ public final class UserMeters implements ReplicaMeters {
         || OWN_PREFIXES.stream().anyMatch(name::startsWith)
         || SUFFIXES.stream().anyMatch(name::endsWith)) {
       throw new IllegalArgumentException(
-          "meter: "
-              + name
-              + " (expected: [a-zA-Z_][a-zA-Z0-9_]*, at most 200 characters, not beginning with any"
-              + " of "
-              + OWN_PREFIXES
-              + " nor ending with any of "
-              + SUFFIXES
-              + ")");
+          ("meter: %s (expected: [a-zA-Z_][a-zA-Z0-9_]*, at most 200 characters, not beginning with"
+                  + " any of %s nor ending with any of %s)")
+              .formatted(name, OWN_PREFIXES, SUFFIXES));
     }
   }
 

@@ -15,6 +15,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerPorts;
 import dev.berth.controller.Epoch;
 import dev.berth.desired.CommandQueue;
 import dev.berth.desired.DesiredState;
@@ -191,13 +192,14 @@ final class InstanceControl {
 
   private Controller controller(Epoch epoch, RandomGenerator random) {
     return new Controller(
-        epoch,
-        deployment -> replicaId(deployment, random),
-        replicas::ongoing,
-        random::nextDouble,
-        requests.ports().wallClock()::millis,
-        Controller.silenceNanos(on.config.get(MetricsOptions.PUSH_INTERVAL_MS)),
-        DeploymentConfig::ofRay);
+        new ControllerPorts(
+            epoch,
+            deployment -> replicaId(deployment, random),
+            replicas::ongoing,
+            random::nextDouble,
+            requests.ports().wallClock()::millis,
+            Controller.silenceNanos(on.config.get(MetricsOptions.PUSH_INTERVAL_MS)),
+            DeploymentConfig::ofRay));
   }
 
   private void toRouters(String node, BusMessage message) {

@@ -40,24 +40,17 @@ public record RoutingDelta(
 
   /** All of a snapshot. */
   public static RoutingDelta whole(RoutingSnapshot snapshot) {
-    return new RoutingDelta(
-        snapshot.deployment(),
-        Version.NONE,
-        snapshot.version(),
-        snapshot.available(),
-        snapshot.replicas(),
-        List.of());
+    return to(snapshot, Version.NONE, snapshot.replicas(), List.of());
   }
 
   /** To who holds this snapshot: it is the newest. */
   public static RoutingDelta nothing(RoutingSnapshot snapshot) {
-    return new RoutingDelta(
-        snapshot.deployment(),
-        snapshot.version(),
-        snapshot.version(),
-        snapshot.available(),
-        List.of(),
-        List.of());
+    return to(snapshot, snapshot.version(), List.of(), List.of());
+  }
+
+  private static RoutingDelta to(
+      RoutingSnapshot to, Version from, List<Route> changed, List<String> removed) {
+    return new RoutingDelta(to.deployment(), from, to.version(), to.available(), changed, removed);
   }
 
   /** From one snapshot to a later one of the same deployment; whole when no route stays. */
@@ -77,17 +70,12 @@ public record RoutingDelta(
     if (changed.size() == to.replicas().size()) {
       return whole(to); // no larger, and it fits whatever is held
     }
-    return new RoutingDelta(
-        to.deployment(),
-        from.version(),
-        to.version(),
-        to.available(),
-        changed,
-        // In the order of the snapshot, so that the same change is the same message.
+    List<String> removed = // in the order of the snapshot: the same change is the same message
         from.replicas().stream()
             .map(route -> route.replica().replicaId())
             .filter(before::containsKey)
-            .toList());
+            .toList();
+    return to(to, from.version(), changed, removed);
   }
 
   /** Whether it needs no snapshot before it. */

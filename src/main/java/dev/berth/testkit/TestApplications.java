@@ -15,16 +15,14 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** The applications of a test: their start, their names, and their end. */
-final class TestApplications {
-  private final TestInstance instance;
-  private final ServeConfig config;
-  private final Map<String, Application> code; // in the order given
-
-  TestApplications(TestInstance instance, ServeConfig config, Map<String, Application> code) {
-    this.instance = instance;
-    this.config = config;
-    this.code = new LinkedHashMap<>(code);
+/**
+ * The applications of a test: their start, their names, and their end.
+ *
+ * @param code of each, in the order given
+ */
+record TestApplications(TestInstance instance, ServeConfig config, Map<String, Application> code) {
+  TestApplications {
+    code = new LinkedHashMap<>(code);
   }
 
   /**
@@ -33,9 +31,7 @@ final class TestApplications {
    * @throws IllegalStateException when one does not start, with what it threw
    */
   void deploy() {
-    for (ApplicationConfig application : config.applications()) {
-      deploy(application);
-    }
+    config.applications().forEach(this::deploy);
   }
 
   private void deploy(ApplicationConfig application) {

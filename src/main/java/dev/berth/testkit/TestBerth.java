@@ -14,6 +14,7 @@ import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
@@ -337,17 +338,15 @@ public final class TestBerth implements AutoCloseable {
   }
 
   private Replica running(String replicaId) {
-    return instance.plane.host().replicas().stream()
-        .filter(each -> each.replicaId().equals(replicaId))
-        .findFirst()
-        .orElseThrow(
-            () ->
-                new IllegalArgumentException(
-                    "replicaId: "
-                        + replicaId
-                        + " (expected: one of "
-                        + instance.plane.host().replicas().stream().map(Replica::replicaId).toList()
-                        + ")"));
+    List<String> known = new ArrayList<>();
+    for (Replica each : instance.plane.host().replicas()) {
+      if (each.replicaId().equals(replicaId)) {
+        return each;
+      }
+      known.add(each.replicaId());
+    }
+    throw new IllegalArgumentException(
+        "replicaId: " + replicaId + " (expected: one of " + known + ")");
   }
 
   // --- end ---

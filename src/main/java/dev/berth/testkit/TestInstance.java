@@ -12,6 +12,7 @@ import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerPorts;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.Epoch;
@@ -114,11 +115,7 @@ final class TestInstance {
                 time,
                 time,
                 random.split(),
-                () -> {
-                  synchronized (secrets) {
-                    return secrets.nextLong();
-                  }
-                }),
+                () -> next(secrets)),
             new HandlerPorts(threads, threads::handlerThreads),
             Explanations.NONE,
             InstanceLimits.of(options));
@@ -162,13 +159,20 @@ final class TestInstance {
         };
     controller =
         new Controller(
-            epoch,
-            deployment -> deployment + "#" + replicaNumbers.incrementAndGet(),
-            replicas::ongoing,
-            random.split()::nextDouble,
-            time::millis,
-            Controller.SHORTEST_SILENCE_NANOS,
-            DeploymentConfig::ofRay);
+            new ControllerPorts(
+                epoch,
+                deployment -> deployment + "#" + replicaNumbers.incrementAndGet(),
+                replicas::ongoing,
+                random.split()::nextDouble,
+                time::millis,
+                Controller.SHORTEST_SILENCE_NANOS,
+                DeploymentConfig::ofRay));
+  }
+
+  private static long next(SplittableRandom secrets) {
+    synchronized (secrets) {
+      return secrets.nextLong();
+    }
   }
 
   // --- the control plane ---
@@ -247,14 +251,10 @@ final class TestInstance {
     boolean comes =
         !snapshot.replicas().isEmpty()
             || held.values().stream().noneMatch(start -> start.target().id().equals(deployment));
-    plane
-        .routers()
-        .update(
-            new RoutingSnapshot(
-                deployment,
-                snapshot.version(),
-                snapshot.available() && comes,
-                snapshot.replicas()));
+    boolean available = snapshot.available() && comes;
+    RoutingSnapshot told =
+        new RoutingSnapshot(deployment, snapshot.version(), available, snapshot.replicas());
+    plane.routers().update(told);
   }
 
   /**

@@ -86,13 +86,14 @@ final class DrivenController {
 
   private Controller controller(long term) {
     return new Controller(
-        new Epoch(term, NODE),
-        deployment -> deployment.name().charAt(0) + "" + ++made,
-        this::ongoing,
-        () -> chance,
-        () -> 0,
-        Controller.SHORTEST_SILENCE_NANOS,
-        settings -> Map.of());
+        new ControllerPorts(
+            new Epoch(term, NODE),
+            deployment -> deployment.name().charAt(0) + "" + ++made,
+            this::ongoing,
+            () -> chance,
+            () -> 0,
+            Controller.SHORTEST_SILENCE_NANOS,
+            settings -> Map.of()));
   }
 
   private int ongoing(String replica) {

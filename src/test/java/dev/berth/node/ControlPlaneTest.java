@@ -9,6 +9,7 @@ import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerPorts;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.DeploymentVersion;
@@ -52,18 +53,19 @@ class ControlPlaneTest {
   /** The first controller cannot name replicas, so it fails with the first. */
   private Controller controller(Epoch epoch) {
     return new Controller(
-        epoch,
-        deployment -> {
-          if (epoch.term() == 1) {
-            throw new IllegalStateException("for the test");
-          }
-          return deployment + "#" + epoch.term();
-        },
-        replica -> -1,
-        () -> 0,
-        () -> 0,
-        Controller.SHORTEST_SILENCE_NANOS,
-        settings -> Map.of());
+        new ControllerPorts(
+            epoch,
+            deployment -> {
+              if (epoch.term() == 1) {
+                throw new IllegalStateException("for the test");
+              }
+              return deployment + "#" + epoch.term();
+            },
+            replica -> -1,
+            () -> 0,
+            () -> 0,
+            Controller.SHORTEST_SILENCE_NANOS,
+            settings -> Map.of()));
   }
 
   private ControlPlane plane() {

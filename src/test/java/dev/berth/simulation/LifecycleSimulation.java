@@ -8,6 +8,7 @@ import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.controller.ControllerPorts;
 import dev.berth.controller.Epoch;
 import dev.berth.desired.SimulatedDisk;
 import dev.berth.fakes.PlaneBuilder;
@@ -410,13 +411,14 @@ final class LifecycleSimulation {
     }
     Controller next =
         new Controller(
-            epoch,
-            deployment -> deployment + "#" + ++replicas,
-            id -> instanceOf(own, id).ongoing(id),
-            chances::nextDouble,
-            () -> TimeUnit.NANOSECONDS.toMillis(world.elapsedNanos()),
-            Controller.SHORTEST_SILENCE_NANOS,
-            settings -> Map.of());
+            new ControllerPorts(
+                epoch,
+                deployment -> deployment + "#" + ++replicas,
+                id -> instanceOf(own, id).ongoing(id),
+                chances::nextDouble,
+                () -> TimeUnit.NANOSECONDS.toMillis(world.elapsedNanos()),
+                Controller.SHORTEST_SILENCE_NANOS,
+                settings -> Map.of()));
     controller = next;
     armedNanos = Long.MAX_VALUE;
     watch.begins(epoch);

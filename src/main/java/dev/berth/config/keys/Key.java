@@ -278,15 +278,10 @@ public final class Key<T> {
   private <U> void checkBound(Key<U> other, boolean above, Settings settings) {
     T value = settings.find(this);
     U limit = settings.knows(other) ? settings.find(other) : null;
-    int past = value == null || limit == null ? 0 : compare(value, limit);
-    if (value != null && limit != null && (above ? past < 0 : past > 0)) {
-      settings.problem(
-          this,
-          type.write(value),
-          (above ? "at least " : "at most ")
-              + settings.pathOf(other)
-              + ", "
-              + other.type.write(limit));
+    int order = value == null || limit == null ? 0 : compare(value, limit);
+    if (value != null && limit != null && (above ? order < 0 : order > 0)) {
+      String bound = (above ? "at least " : "at most ") + settings.pathOf(other);
+      settings.problem(this, type.write(value), bound + ", " + other.type.write(limit));
     }
   }
 

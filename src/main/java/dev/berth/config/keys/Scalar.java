@@ -16,6 +16,11 @@ public record Scalar<T>(
     Map<String, Object> schema)
     implements Type<T> {
 
+  /** Of whatever is read, without a unit. */
+  Scalar(String expected, Function<Node, @Nullable T> reader, Map<String, Object> schema) {
+    this(expected, "", reader, value -> true, Object::toString, schema);
+  }
+
   @Override
   public @Nullable T read(Node node, Place place) {
     T value = reader.apply(node);

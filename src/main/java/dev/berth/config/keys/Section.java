@@ -235,12 +235,7 @@ public final class Section implements Type<Settings> {
 
   /** The key of that name, or null. */
   public @Nullable Key<?> find(String name) {
-    for (Key<?> key : keys) {
-      if (key.name().equals(name)) {
-        return key;
-      }
-    }
-    return null;
+    return keys.stream().filter(key -> key.name().equals(name)).findFirst().orElse(null);
   }
 
   private static <T> void readValue(Key<T> key, Node node, Place place, Settings values) {

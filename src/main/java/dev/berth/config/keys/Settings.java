@@ -101,6 +101,11 @@ public final class Settings {
     return found instanceof Settings inner ? (T) inner.within(asked) : found;
   }
 
+  /** The mappings of a list; none where it is wrong. */
+  public List<Settings> all(Key<List<Settings>> key) {
+    return Objects.requireNonNullElse(find(key), List.of());
+  }
+
   /** Whether it is a key of these, or of a mapping around them. */
   boolean knows(Key<?> key) {
     return section.knows(key) || (outer != null && outer.knows(key));
@@ -299,10 +304,10 @@ public final class Settings {
     return path == null ? key.name() : path;
   }
 
-  /** Reports every value of {@code key} that an earlier one of {@code mappings} has too. */
-  public static <T> void requireUnique(@Nullable List<Settings> mappings, Key<T> key) {
+  /** Reports every value of {@code key} that an earlier mapping of the list has too. */
+  public <T> void requireUnique(Key<List<Settings>> list, Key<T> key) {
     Map<T, Settings> seen = new HashMap<>();
-    for (Settings mapping : mappings == null ? List.<Settings>of() : mappings) {
+    for (Settings mapping : all(list)) {
       T value = mapping.find(key);
       Settings first = value == null ? null : seen.putIfAbsent(value, mapping);
       if (value != null && first != null) {
@@ -320,19 +325,20 @@ public final class Settings {
   public boolean equals(@Nullable Object other) {
     return other instanceof Settings settings
         && settings.section == section
-        && section.keys().stream()
-            .allMatch(
-                key ->
-                    key.reach() == Reach.NOTHING || Objects.equals(find(key), settings.find(key)));
+        && settings.effects().equals(effects());
   }
 
   @Override
   public int hashCode() {
-    int hash = 0;
+    return effects().hashCode();
+  }
+
+  private List<@Nullable Object> effects() {
+    List<@Nullable Object> effects = new ArrayList<>();
     for (Key<?> key : section.keys()) {
-      hash = 31 * hash + (key.reach() == Reach.NOTHING ? 0 : Objects.hashCode(find(key)));
+      effects.add(key.reach() == Reach.NOTHING ? null : find(key));
     }
-    return hash;
+    return effects;
   }
 
   /** Secrets are not shown. */

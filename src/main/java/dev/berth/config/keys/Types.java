@@ -44,13 +44,7 @@ public final class Types {
 
   /** {@code true} or {@code false}. */
   public static final Type<Boolean> BOOL =
-      new Scalar<>(
-          "true or false",
-          "",
-          Scalars::bool,
-          value -> true,
-          Object::toString,
-          Schema.of("boolean"));
+      new Scalar<>("true or false", Scalars::bool, Schema.of("boolean"));
 
   /** A string that nothing prints, not even when it is wrong. */
   public static final Type<String> SECRET = new Secret();
@@ -111,8 +105,7 @@ public final class Types {
   public static final Type<Map<String, @Nullable Object>> FREE_MAP = new FreeMap();
 
   /** Anything; what nobody reads. */
-  public static final Type<Object> ANY =
-      new Scalar<>("any value", "", node -> node, value -> true, Object::toString, Schema.any());
+  public static final Type<Object> ANY = new Scalar<>("any value", node -> node, Schema.any());
 
   /** A mapping of names to strings. */
   public static final Type<Map<String, @Nullable Object>> TEXT_MAP =
@@ -250,7 +243,7 @@ public final class Types {
           String given = number == null ? text : number.toString();
           return given == null ? null : parse.apply(given);
         };
-    return new Scalar<>(expected, "", read, value -> true, Object::toString, schema);
+    return new Scalar<>(expected, read, schema);
   }
 
   /** A list whose items all have one type. */

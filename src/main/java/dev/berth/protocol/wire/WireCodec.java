@@ -2,8 +2,7 @@ package dev.berth.protocol.wire;
 
 import dev.berth.protocol.BusMessage;
 import io.vertx.core.buffer.Buffer;
-import java.util.HashMap;
-import java.util.List;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.Stream;
 
@@ -29,17 +28,14 @@ public final class WireCodec {
   private static final int LENGTH_OFFSET = 2;
 
   /** A type's number is its place, from 1: messages are numbered as they are declared. */
-  private static final List<Class<?>> TYPES = messages(BusMessage.class).toList();
-
-  private static final RecordForm[] FORMS = new RecordForm[TYPES.size()]; // as they are numbered
-  private static final Map<Class<?>, RecordForm> FORM_OF = new HashMap<>(); // not changed again
+  private static final Map<Class<?>, RecordForm> FORM_OF = new LinkedHashMap<>();
 
   static {
-    for (int index = 0; index < FORMS.length; index++) {
-      FORMS[index] = new RecordForm(index + 1, TYPES.get(index));
-      FORM_OF.put(TYPES.get(index), FORMS[index]);
-    }
+    messages(BusMessage.class)
+        .forEach(type -> FORM_OF.put(type, new RecordForm(FORM_OF.size() + 1, type)));
   }
+
+  private static final RecordForm[] FORMS = FORM_OF.values().toArray(RecordForm[]::new);
 
   private WireCodec() {}
 
