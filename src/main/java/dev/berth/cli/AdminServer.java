@@ -26,7 +26,6 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
@@ -210,20 +209,19 @@ final class AdminServer {
     try {
       token =
           tokenFile == null
-              ? BerthCommand.around(spec).variables().apply(TOKEN_VARIABLE)
+              ? command().around().variables().apply(TOKEN_VARIABLE)
               : Files.readString(tokenFile);
     } catch (IOException unreadable) {
-      throw new ParameterException(
-          spec.commandLine(), from + ": " + tokenFile + " (expected: a readable file)");
+      throw command().wrong(from + ": " + tokenFile + " (expected: a readable file)");
     }
     if (token == null || (tokenFile == null && token.isEmpty())) {
       return null;
     }
     token = token.strip();
     if (token.isEmpty() || !token.chars().allMatch(c -> c > ' ' && c <= '~')) {
-      throw new ParameterException(
-          spec.commandLine(),
-          from + ": another, not shown (expected: printable ASCII characters without a space)");
+      throw command()
+          .wrong(
+              from + ": another, not shown (expected: printable ASCII characters without a space)");
     }
     return token;
   }
@@ -322,8 +320,7 @@ final class AdminServer {
     } catch (URISyntaxException refused) {
       // said below
     }
-    throw new ParameterException(
-        spec.commandLine(), "--address: " + address + " (expected: as http://127.0.0.1:8265)");
+    throw command().wrong("--address: " + address + " (expected: as http://127.0.0.1:8265)");
   }
 
   static String encoded(String value) {

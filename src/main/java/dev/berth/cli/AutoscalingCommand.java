@@ -114,16 +114,7 @@ final class AutoscalingCommand extends AdminCommand {
   }
 
   private static void print(Map<String, JsonObject> found, PrintWriter out) {
-    Table table =
-        new Table(
-            "deployment",
-            "replicas",
-            "bounds",
-            "load",
-            "target",
-            "delay left",
-            "report age",
-            "why");
+    Table table = new Table("deployment|replicas|bounds|load|target|delay left|report age|why");
     found.forEach(
         (name, now) ->
             table.row(

@@ -91,7 +91,7 @@ final class AutoscalingReplayCommand extends CliCommand {
     JsonObject changed = both.getJsonObject("changed");
     long from = both.getLong("from_ms");
     long step = Math.max(1_000, (both.getLong("to_ms") - from) / MOST_ROWS / 1_000 * 1_000);
-    Table table = new Table("", "as recorded", "changed");
+    Table table = new Table("|as recorded|changed");
     List<String> last = List.of();
     for (long at = from; at <= both.getLong("to_ms"); at += step) {
       List<String> now = List.of(at(recorded, at), at(changed, at));

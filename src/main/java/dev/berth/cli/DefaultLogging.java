@@ -6,8 +6,11 @@ import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.Configurator;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.ConsoleAppender;
+import ch.qos.logback.core.Layout;
+import ch.qos.logback.core.encoder.LayoutWrappingEncoder;
 import ch.qos.logback.core.spi.ContextAwareBase;
 import dev.berth.cli.log.TextLines;
+import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import org.slf4j.Logger;
 
@@ -63,16 +66,23 @@ public final class DefaultLogging extends ContextAwareBase implements Configurat
 
   private static ConsoleAppender<ILoggingEvent> standardError(
       LoggerContext context, String name, TextLines.Form form) {
-    TextLines encoder = new TextLines(form);
-    encoder.setContext(context);
-    encoder.start();
     ConsoleAppender<ILoggingEvent> appender = new ConsoleAppender<>();
     appender.setContext(context);
     appender.setName(name);
     appender.setTarget("System.err");
-    appender.setEncoder(encoder);
+    write(appender, new TextLines(form));
     appender.start();
     return appender;
+  }
+
+  /** What goes through an appender is written as these lines. */
+  static void write(ConsoleAppender<ILoggingEvent> appender, Layout<ILoggingEvent> lines) {
+    LayoutWrappingEncoder<ILoggingEvent> encoder = new LayoutWrappingEncoder<>();
+    encoder.setContext(appender.getContext());
+    encoder.setCharset(StandardCharsets.UTF_8);
+    encoder.setLayout(lines);
+    encoder.start();
+    appender.setEncoder(encoder);
   }
 
   private static boolean isFileGiven() {

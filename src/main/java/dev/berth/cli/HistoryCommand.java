@@ -42,7 +42,7 @@ final class HistoryCommand extends AdminCommand {
       out.println(AdminServer.printable(answer.encodePrettily()));
       return;
     }
-    Table table = new Table("revision", "deployed", "state", "digest", "message");
+    Table table = new Table("revision|deployed|state|digest|message");
     for (JsonObject each : ServeStatus.list(answer, "revisions")) {
       table.row(
           each.getValue("revision"),

@@ -66,8 +66,7 @@ final class LedgerCommand extends AdminCommand {
   }
 
   private static void print(List<JsonObject> replicas, JsonObject total, PrintWriter out) {
-    Table table =
-        new Table("replica", "max", "running", "reserved", "granted", "ended", "zombies", "audit");
+    Table table = new Table("replica|max|running|reserved|granted|ended|zombies|audit");
     replicas.forEach(each -> row(table, each.getValue("replica"), each, audit(each)));
     row(table, "total of " + replicas.size(), total, "");
     table.print(out);

@@ -63,10 +63,7 @@ final class ProcessLog {
       return;
     }
     if (logging.get(LoggingOptions.ENCODING) == LogEncoding.JSON) {
-      JsonLines encoder = new JsonLines();
-      encoder.setContext(context);
-      encoder.start();
-      standardError.setEncoder(encoder);
+      DefaultLogging.write(standardError, new JsonLines());
     }
     DefaultLogging.setLevel(context, level(logging));
     for (ApplicationConfig application : config.applications()) {

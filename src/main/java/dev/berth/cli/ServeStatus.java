@@ -6,6 +6,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -126,34 +128,28 @@ record ServeStatus(
   /** The first name of these that nothing has, with what there is; null when there is none. */
   @Nullable String missing(
       List<String> applications, List<String> deployments, List<String> replicas) {
-    List<Application> of =
+    List<Deployment> of =
         this.applications.stream()
             .filter(each -> applications.isEmpty() || applications.contains(each.name))
+            .flatMap(each -> each.deployments.stream())
             .toList();
-    List<Deployment> all = of.stream().flatMap(each -> each.deployments.stream()).toList();
-    List<String> there = this.applications.stream().map(Application::name).toList();
-    String no = first(applications, there);
-    if (no != null) {
-      return noSuch(no, "application", there);
-    }
-    List<String> names = all.stream().map(Deployment::name).distinct().toList();
-    no = first(deployments, names);
-    if (no != null) {
-      return noSuch(no, "deployment", names);
-    }
-    List<String> ids = all.stream().flatMap(each -> each.replicaIds.stream()).toList();
-    no = first(replicas, ids);
-    return no == null ? null : noSuch(no, "replica", ids);
+    Stream<String> ids = of.stream().flatMap(each -> each.replicaIds.stream());
+    return Stream.of(
+            noSuch("application", applications, this.applications.stream().map(Application::name)),
+            noSuch("deployment", deployments, of.stream().map(Deployment::name).distinct()),
+            noSuch("replica", replicas, ids))
+        .flatMap(Function.identity())
+        .findFirst()
+        .orElse(null);
   }
 
-  private static @Nullable String first(List<String> asked, List<String> there) {
-    return asked.stream().filter(each -> !there.contains(each)).findFirst().orElse(null);
-  }
-
-  private static String noSuch(String name, String what, List<String> there) {
-    return "%s: no such %s (expected: %s)"
-        .formatted(
-            name, what, there.isEmpty() ? "none is there" : "one of " + String.join(", ", there));
+  /** What is to be said of each that is asked for and is not there. */
+  private static Stream<String> noSuch(String what, List<String> asked, Stream<String> all) {
+    List<String> there = all.toList();
+    String expected = there.isEmpty() ? "none is there" : "one of " + String.join(", ", there);
+    return asked.stream()
+        .filter(each -> !there.contains(each))
+        .map(each -> "%s: no such %s (expected: %s)".formatted(each, what, expected));
   }
 
   /** Null when there is none of that name. */

@@ -4,9 +4,8 @@ import java.util.List;
 
 /** Applications and their deployments as aligned lines. */
 final class StatusTable {
-  private static final Object[] HEAD = {
-    "application", "deployment", "status", "revision", "replicas", "version", "message"
-  };
+  private static final String HEAD =
+      "application|deployment|status|revision|replicas|version|message";
   private static final int STATUS = 2;
   private static final int MOST_WIDE = 48; // of a column; what is longer moves the rest of its line
 

@@ -11,9 +11,11 @@ import org.jspecify.annotations.Nullable;
 final class Table {
   private final List<String[]> rows = new ArrayList<>();
 
-  /** With the names of its columns. */
-  Table(Object... head) {
-    row(head);
+  /**
+   * @param head names of its columns, {@code name | state}
+   */
+  Table(String head) {
+    row((Object[]) head.split("\\|", -1));
   }
 
   /** One more row, of as many cells. */

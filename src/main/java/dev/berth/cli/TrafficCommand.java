@@ -98,11 +98,8 @@ final class TrafficCommand extends AdminCommand {
       out.println(AdminServer.printable(answer.encodePrettily()));
       return;
     }
-    Table table =
-        new Table("route", "deployment", "share", "requests", "errors", "p50 ms", "p99 ms", "");
-    for (JsonObject each : ServeStatus.list(answer, "routes")) {
-      rows(each, table);
-    }
+    Table table = new Table("route|deployment|share|requests|errors|p50 ms|p99 ms|");
+    ServeStatus.list(answer, "routes").forEach(each -> rows(each, table));
     table.print(out);
   }
 

@@ -74,8 +74,7 @@ class DefaultLoggingTest {
             new IllegalStateException("outer", new ArithmeticException("inner")),
             null);
 
-    String text =
-        new String(new TextLines(TextLines.Form.FILE).encode(event), StandardCharsets.UTF_8);
+    String text = new TextLines(TextLines.Form.FILE).doLayout(event);
 
     assertThat(text.lines().toList())
         .satisfies(
@@ -94,44 +93,36 @@ class DefaultLoggingTest {
     for (int i = 0; i < pairs.length; i += 2) {
       event.addKeyValuePair(new KeyValuePair((String) pairs[i], pairs[i + 1]));
     }
-    return new String(new TextLines(form).encode(event), StandardCharsets.UTF_8);
+    return new TextLines(form).doLayout(event);
   }
 
   @Test
   void whatTheMessageOrTheReplicasNameSaysIsNotSaidAgain() {
-    assertThat(
-            text(
-                TextLines.Form.FILE,
-                "dev.berth.T",
-                "replica shop#cart#1: UPDATING -> RUNNING after 12.5 s",
-                "application",
-                "shop",
-                "replica",
-                "shop#cart#1",
-                "to",
-                "RUNNING",
-                "reason",
-                "",
-                "load",
-                2,
-                "half",
-                12,
-                "why",
-                "UP"))
+    String message = "replica shop#cart#1: UPDATING -> RUNNING after 12.5 s";
+    Object[] pairs = {
+      "application",
+      "shop",
+      "replica",
+      "shop#cart#1",
+      "to",
+      "RUNNING",
+      "reason",
+      "",
+      "load",
+      2,
+      "half",
+      12,
+      "why",
+      "UP",
+      "state",
+      "RUNNING"
+    };
+    assertThat(text(TextLines.Form.FILE, "dev.berth.T", message, pairs))
         .endsWith("after 12.5 s load=\"2\" half=\"12\" why=\"UP\"\n");
-    assertThat(
-            text(
-                TextLines.Form.FILE,
-                "com.acme.X",
-                "hello",
-                "application",
-                "shop",
-                "deployment",
-                "cart",
-                "replica",
-                "shop#cart#1",
-                "request_id",
-                "r-1"))
+    Object[] ofReplica = {
+      "application", "shop", "deployment", "cart", "replica", "shop#cart#1", "request_id", "r-1"
+    };
+    assertThat(text(TextLines.Form.FILE, "com.acme.X", "hello", ofReplica))
         .endsWith(" X - hello replica=\"shop#cart#1\" request_id=\"r-1\"\n");
   }
 
@@ -177,7 +168,7 @@ class DefaultLoggingTest {
     Arrays.fill(frames, new StackTraceElement("com.acme.Deep", "er", "Deep.java", 7));
     deep.setStackTrace(frames);
     LoggingEvent event = new LoggingEvent("", context.getLogger("a"), Level.WARN, "no", deep, null);
-    assertThat(new TextLines(TextLines.Form.FILE).encode(event).length).isLessThan(20_000);
+    assertThat(new TextLines(TextLines.Form.FILE).doLayout(event)).hasSizeLessThan(20_000);
   }
 
   @Test
@@ -186,7 +177,7 @@ class DefaultLoggingTest {
         new LoggingEvent("", context.getLogger("a"), Level.INFO, "{}", null, new Object[] {"GET"});
     event.addKeyValuePair(new KeyValuePair("request_id", "r-1"));
 
-    assertThat(new TextLines(TextLines.Form.BARE).encode(event)).asString().isEqualTo("GET\n");
+    assertThat(new TextLines(TextLines.Form.BARE).doLayout(event)).isEqualTo("GET\n");
   }
 
   @Test

@@ -93,9 +93,7 @@ class ProcessLogTest {
 
   @Test
   void aTransitionIsOneLineOfTextWhoseValuesCanBeReadBack() {
-    assertThat(
-            new String(
-                new TextLines(TextLines.Form.FILE).encode(transition()), StandardCharsets.UTF_8))
+    assertThat(new TextLines(TextLines.Form.FILE).doLayout(transition()))
         .hasLineCount(1)
         .endsWith(
             " T - replica failed replica=\"shop#cart#1\""
@@ -105,8 +103,7 @@ class ProcessLogTest {
 
   @Test
   void aTransitionIsOneJsonObjectWhosePairsHideNothingOfTheEvent() {
-    JsonObject line =
-        new JsonObject(new String(new JsonLines().encode(transition()), StandardCharsets.UTF_8));
+    JsonObject line = new JsonObject(new JsonLines().doLayout(transition()));
     assertThat(line.getString("application")).isEqualTo("shop");
     assertThat(line.getString("replica")).isEqualTo("shop#cart#1");
     assertThat(line.getString("version")).isEqualTo("9f2c");

@@ -1,9 +1,8 @@
 package dev.berth.cli.log;
 
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.encoder.EncoderBase;
+import ch.qos.logback.core.LayoutBase;
 import io.vertx.core.json.JsonObject;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -12,12 +11,12 @@ import org.jspecify.annotations.Nullable;
  * One JSON object for each event, on one line: {@code logging_config.encoding: JSON}. What it was
  * logged with stands beside its own keys; a name that is one of those gets an underscore.
  */
-public final class JsonLines extends EncoderBase<ILoggingEvent> {
+public final class JsonLines extends LayoutBase<ILoggingEvent> {
   private static final Set<String> OWN =
       Set.of("time", "level", "logger", "thread", "message", "exception");
 
   @Override
-  public byte[] encode(ILoggingEvent event) {
+  public String doLayout(ILoggingEvent event) {
     JsonObject line =
         new JsonObject()
             .put("time", Instant.ofEpochMilli(event.getTimeStamp()).toString())
@@ -31,7 +30,7 @@ public final class JsonLines extends EncoderBase<ILoggingEvent> {
     if (stack != null) {
       line.put("exception", stack);
     }
-    return (line.encode() + "\n").getBytes(StandardCharsets.UTF_8);
+    return line.encode() + "\n";
   }
 
   /** Counts and truths as such, so that they can be compared; the rest as text. */
@@ -42,15 +41,5 @@ public final class JsonLines extends EncoderBase<ILoggingEvent> {
             || value instanceof Long
             || value instanceof Boolean;
     return asIs ? value : LogFields.text(value);
-  }
-
-  @Override
-  public byte[] headerBytes() {
-    return new byte[0];
-  }
-
-  @Override
-  public byte[] footerBytes() {
-    return new byte[0];
   }
 }

@@ -1,8 +1,7 @@
 package dev.berth.cli.log;
 
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.encoder.EncoderBase;
-import java.nio.charset.StandardCharsets;
+import ch.qos.logback.core.LayoutBase;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
@@ -19,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * <p>In code and not as a pattern of logback's, whose converters take a tenth of the classes that a
  * start loads, and 0.05 s of it.
  */
-public final class TextLines extends EncoderBase<ILoggingEvent> {
+public final class TextLines extends LayoutBase<ILoggingEvent> {
   /** What a line is written for. */
   public enum Form {
     /** The message alone. */
@@ -54,12 +53,12 @@ public final class TextLines extends EncoderBase<ILoggingEvent> {
   }
 
   @Override
-  public byte[] encode(ILoggingEvent event) {
-    StringBuilder line = new StringBuilder(160);
+  public String doLayout(ILoggingEvent event) {
     String message = String.valueOf(event.getFormattedMessage());
     if (form == Form.BARE) {
-      return line.append(message).append('\n').toString().getBytes(StandardCharsets.UTF_8);
+      return message + '\n';
     }
+    StringBuilder line = new StringBuilder(160);
     String at = time.format(Instant.ofEpochMilli(event.getTimeStamp()));
     head(line, at, event.getLevel().toString(), event.getLoggerName());
     shown(line, message, "\n    ");
@@ -74,7 +73,7 @@ public final class TextLines extends EncoderBase<ILoggingEvent> {
     if (stack != null) {
       shown(line, stack, "\n");
     }
-    return line.toString().getBytes(StandardCharsets.UTF_8);
+    return line.toString();
   }
 
   /** What stands before the message: when, how severe, and the logger's last name. */
@@ -158,15 +157,5 @@ public final class TextLines extends EncoderBase<ILoggingEvent> {
       }
     }
     line.append(text.length() > MAX_VALUE_CHARS ? "...\"" : "\"");
-  }
-
-  @Override
-  public byte[] headerBytes() {
-    return new byte[0];
-  }
-
-  @Override
-  public byte[] footerBytes() {
-    return new byte[0];
   }
 }
