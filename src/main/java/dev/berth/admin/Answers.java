@@ -59,7 +59,9 @@ final class Answers {
         .read(context)
         .compose(
             body ->
-                body.decode(context.vertx())
+                context
+                    .vertx()
+                    .executeBlocking(body::text, false)
                     .compose(text -> once(commands, context).deploy(what.apply(text)))
                     .onComplete(over -> body.release()));
   }
@@ -131,6 +133,11 @@ final class Answers {
 
   static void json(RoutingContext context, int status, JsonObject body) {
     send(context.response(), status, JSON_UTF_8, body.encode());
+  }
+
+  /** What comes of something, as JSON. */
+  static <T> void json(RoutingContext context, Future<T> done, Function<T, JsonObject> shown) {
+    done.onComplete(each -> json(context, 200, shown.apply(each)), context::fail);
   }
 
   static void send(HttpServerResponse response, int status, String type, String text) {

@@ -1,10 +1,10 @@
 package dev.berth.admin;
 
+import dev.berth.metrics.Meters;
 import dev.berth.protocol.http.RefusedRequest;
 import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
-import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpHeaders;
@@ -22,6 +22,8 @@ import java.nio.charset.StandardCharsets;
 final class Bodies {
   static final long TIMEOUT_MS = 10_000;
 
+  private static final String TOO_SLOW = "body: not whole after " + TIMEOUT_MS / 1000 + " s";
+
   private final int maxBytes;
   private final long maxTotalBytes;
   private volatile long totalBytes; // written by the event loop
@@ -35,29 +37,16 @@ final class Bodies {
     this.maxTotalBytes = maxTotalBytes;
   }
 
-  /** What all take now. */
-  long totalBytes() {
-    return totalBytes;
-  }
-
-  long maxTotalBytes() {
-    return maxTotalBytes;
+  /** Shows its numbers. */
+  void show(Meters meters) {
+    meters.addGauge("berth_admin_body_bytes", () -> totalBytes);
+    meters.addGauge("berth_admin_body_bytes_limit", () -> maxTotalBytes);
   }
 
   /** One that is there; who got it releases it, once. */
-  final class Body {
-    private final Buffer bytes;
-
-    private Body(Buffer bytes) {
-      this.bytes = bytes;
-    }
-
-    Buffer bytes() {
-      return bytes;
-    }
-
+  record Body(Buffer bytes, Bodies of) {
     /**
-     * As UTF-8.
+     * As UTF-8; of megabytes it takes a while.
      *
      * @throws CommandRefused when it is none
      */
@@ -72,13 +61,8 @@ final class Bodies {
       }
     }
 
-    /** As {@link #text}, off the event loop: of megabytes it takes a while. */
-    Future<String> decode(Vertx vertx) {
-      return vertx.executeBlocking(this::text, false);
-    }
-
     void release() {
-      totalBytes -= bytes.length();
+      of.totalBytes -= bytes.length();
     }
   }
 
@@ -98,7 +82,6 @@ final class Bodies {
     private final Promise<Body> whole = Promise.promise();
     private final RoutingContext context;
     private final HttpServerRequest request;
-    private final Vertx vertx;
     private final Buffer bytes = Buffer.buffer();
     private long timer;
     private boolean over;
@@ -106,16 +89,10 @@ final class Bodies {
     Reading(RoutingContext context) {
       this.context = context;
       this.request = context.request();
-      this.vertx = context.vertx();
     }
 
     void start() {
-      timer =
-          vertx.setTimer(
-              TIMEOUT_MS,
-              late ->
-                  refuse(
-                      408, "body_too_slow", "body: not whole after " + TIMEOUT_MS / 1000 + " s"));
+      timer = context.vertx().setTimer(TIMEOUT_MS, late -> refuse(408, "body_too_slow", TOO_SLOW));
       request.handler(this::piece).endHandler(end -> whole()).exceptionHandler(this::broken);
       if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
         context.response().writeContinue();
@@ -155,8 +132,8 @@ final class Bodies {
     private void whole() {
       if (!over) {
         over = true;
-        vertx.cancelTimer(timer);
-        whole.complete(new Body(bytes));
+        context.vertx().cancelTimer(timer);
+        whole.complete(new Body(bytes, Bodies.this));
       }
     }
 
@@ -173,7 +150,7 @@ final class Bodies {
     private void giveUp(AdminRefusal why) {
       if (!over) {
         over = true;
-        vertx.cancelTimer(timer);
+        context.vertx().cancelTimer(timer);
         totalBytes -= bytes.length();
         whole.fail(why);
       }

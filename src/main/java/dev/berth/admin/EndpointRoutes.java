@@ -10,6 +10,7 @@ import io.vertx.core.net.SocketAddress;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
 /**
@@ -110,10 +111,7 @@ public final class EndpointRoutes implements AdminRoutes {
   private static Headers headersOf(MultiMap received, List<String> names) {
     List<String> pairs = new ArrayList<>();
     for (String name : names) {
-      for (String value : received.getAll(name)) {
-        pairs.add(name);
-        pairs.add(value);
-      }
+      received.getAll(name).forEach(value -> Collections.addAll(pairs, name, value));
     }
     return Headers.of(pairs.toArray(String[]::new));
   }

@@ -1,11 +1,11 @@
 package dev.berth.admin;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.protocol.DeployOutcome;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.port.ControllerCommands.Submitted;
 import io.vertx.core.Future;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
@@ -77,37 +77,31 @@ final class OperatorRoutes implements AdminRoutes {
     boolean prunes = query.is("prune", "all");
     Long revision = query.number("revision", 0, Long.MAX_VALUE);
     boolean dryRun = query.is(DRY_RUN, "true");
-    Answers.deploy(
+    Future<DeployOutcome> deployed =
+        Answers.deploy(
             context,
             commands,
             bodies,
-            config -> new Submitted(only, config, file, prunes, revision, dryRun))
-        .onComplete(
-            outcome -> {
-              if (!dryRun) {
-                Answers.accepted(context, "deploy");
-              }
-              Answers.json(context, 200, ServeJson.of(outcome));
-            },
-            context::fail);
+            config -> new Submitted(only, config, file, prunes, revision, dryRun));
+    if (!dryRun) {
+      deployed.onSuccess(outcome -> Answers.accepted(context, "deploy"));
+    }
+    Answers.json(context, deployed, ServeJson::of);
   }
 
   private void history(RoutingContext context) {
-    commands
-        .history(context.pathParam("application"))
-        .onComplete(
-            all -> {
-              JsonArray revisions = Answers.array(all, ServeJson::of);
-              Answers.json(context, 200, new JsonObject().put("revisions", revisions));
-            },
-            context::fail);
+    Answers.json(
+        context,
+        commands.history(context.pathParam("application")),
+        all -> new JsonObject().put("revisions", Answers.array(all, ServeJson::of)));
   }
 
   private void autoscaling(RoutingContext context) {
-    commands
-        .autoscaling(context.pathParam("application"), context.pathParam("deployment"))
-        .compose(found -> context.vertx().executeBlocking(found::get, false))
-        .onComplete(json -> Answers.json(context, 200, json), context::fail);
+    Future<JsonObject> found =
+        commands
+            .autoscaling(context.pathParam("application"), context.pathParam("deployment"))
+            .compose(json -> context.vertx().executeBlocking(json::get, false));
+    Answers.json(context, found, json -> json);
   }
 
   private void delete(RoutingContext context) {
@@ -120,17 +114,13 @@ final class OperatorRoutes implements AdminRoutes {
     String application = context.pathParam("application");
     QueryParameters query = QueryParameters.of(context, true, "to", DRY_RUN);
     boolean dryRun = query.is(DRY_RUN, "true");
-    Answers.once(commands, context)
-        .rollback(application, query.number("to", 0, Long.MAX_VALUE), dryRun)
-        .onComplete(
-            revision -> {
-              if (!dryRun) {
-                Answers.accepted(context, "rollback", "revision", revision);
-              }
-              Answers.json(
-                  context, 200, new JsonObject().put(dryRun ? "to" : "revision", revision));
-            },
-            context::fail);
+    Long to = query.number("to", 0, Long.MAX_VALUE);
+    Future<Long> back = Answers.once(commands, context).rollback(application, to, dryRun);
+    if (!dryRun) {
+      back.onSuccess(made -> Answers.accepted(context, "rollback", "revision", made));
+    }
+    String key = dryRun ? "to" : "revision";
+    Answers.json(context, back, revision -> new JsonObject().put(key, revision));
   }
 
   private void killReplica(RoutingContext context) {

@@ -13,6 +13,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -62,8 +63,8 @@ public final class ReservationEndpoint implements Endpoint {
    */
   public ReservationEndpoint(
       Reservations reservations,
-      java.time.Duration maxTtl,
-      java.time.Duration maxWait,
+      Duration maxTtl,
+      Duration maxWait,
       int maxLegs,
       @Nullable String ownHost,
       IntSupplier ownPort) {
@@ -173,14 +174,9 @@ public final class ReservationEndpoint implements Endpoint {
       return client;
     }
     String peer = request.peer();
-    if (peer.indexOf(':') < 0) {
-      return "address " + peer;
-    }
     byte[] address = NetUtil.createByteArrayFromIpAddressString(peer);
-    if (address == null || address.length != 16) {
-      return "address " + peer;
-    }
-    return "address " + HexFormat.of().formatHex(address, 0, 8);
+    boolean long6 = address != null && address.length == 16;
+    return "address " + (long6 ? HexFormat.of().formatHex(address, 0, 8) : peer);
   }
 
   private static Reservations.Caller caller(Asked request) throws BadBodyException {

@@ -80,8 +80,7 @@ public final class ServeRoutes implements AdminRoutes {
     this.shape = new RayDetails(http);
     this.version = version;
     this.session = session;
-    meters.addGauge("berth_admin_body_bytes", bodies::totalBytes);
-    meters.addGauge("berth_admin_body_bytes_limit", bodies::maxTotalBytes);
+    bodies.show(meters);
   }
 
   @Override

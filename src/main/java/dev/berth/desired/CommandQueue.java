@@ -52,12 +52,8 @@ public final class CommandQueue {
     return addAnyway(length, command);
   }
 
-  /** One of the instance's own, of which there is one at a time. */
-  <T> Future<T> addInternal(Supplier<Future<T>> command) {
-    return addAnyway(0, command);
-  }
-
-  private <T> Future<T> addAnyway(int length, Supplier<Future<T>> command) {
+  /** As {@link #add}, one of the instance's own, of which there is one at a time. */
+  <T> Future<T> addAnyway(int length, Supplier<Future<T>> command) {
     assert control.isHere();
     if (closed) {
       return stopping();

@@ -44,7 +44,7 @@ public record DesiredChange(
    * What is not of one application.
    *
    * @param revision the last one given
-   * @param term of the controller that ran last
+   * @param term of the controller that ran last; 0 when none did
    * @param targetCapacity percent of the replicas that run; null when nothing was said of it
    * @param rises whether fewer ran before that was said
    * @param saidCapacity what was last said of that

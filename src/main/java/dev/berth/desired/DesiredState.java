@@ -137,24 +137,14 @@ public final class DesiredState {
     return application.equals(there) ? null : there;
   }
 
-  /** Percent of the replicas that run; null when nothing was said of it. */
-  public @Nullable Double targetCapacity() {
-    return head.targetCapacity();
-  }
-
-  /** Whether fewer replicas ran before that was said. */
-  boolean capacityRises() {
-    return head.rises();
+  /** What is not of one application. */
+  Head head() {
+    return head;
   }
 
   /** What was last said of an application, be it there or not. */
   public Said said(String application) {
     return said.getOrDefault(application, Said.NOTHING);
-  }
-
-  /** What was last said of the capacity. */
-  public Said saidCapacity() {
-    return head.saidCapacity();
   }
 
   /** Names of all applications of which something was said. */
@@ -173,19 +163,9 @@ public final class DesiredState {
     return history;
   }
 
-  /** The last revision that was given to any application. */
-  long revision() {
-    return head.revision();
-  }
-
   /** How many of these are kept. */
   int keptAnswers() {
     return answers.size();
-  }
-
-  /** Of the controller that ran last; 0 when none did. */
-  public long term() {
-    return head.term();
   }
 
   // --- commands: what they would change; null when they change nothing ---
@@ -212,13 +192,13 @@ public final class DesiredState {
     }
     said.forEach((name, each) -> news.put(name, leftOut(each, file, prunes)));
     submit(news, wanted, file);
-    Said saidOfIt = saidCapacity();
+    Said saidOfIt = head.saidCapacity();
     boolean stays = targetCapacity == null && !prunes && !saidOfIt.isLastOf(file);
     Said capacity =
         targetCapacity == null
             ? leftOut(saidOfIt, file, prunes)
             : saidOfIt.submitted(targetCapacity.toString(), file);
-    Head next = head.withCapacity(stays ? targetCapacity() : targetCapacity, capacity);
+    Head next = head.withCapacity(stays ? head.targetCapacity() : targetCapacity, capacity);
     return change(wanted, removed, news, next, nowMs);
   }
 
@@ -353,11 +333,6 @@ public final class DesiredState {
         : change(List.of(), List.of(), head.splitting(route, weights));
   }
 
-  /** The weights that endpoints were given, by route. */
-  Map<String, Map<String, Double>> splits() {
-    return head.splits();
-  }
-
   /** An application, which must be there, is declared with other weights of its route. */
   DesiredChange split(String application, Wanted wanted, long nowMs) {
     long revision = head.revision() + 1;
@@ -411,13 +386,8 @@ public final class DesiredState {
     return change(List.of(), List.of(), head.forgetting(upTo));
   }
 
-  /** A controller starts: its term is the next one. */
-  public DesiredChange nextTerm() {
-    return nextTerm(head.keeps());
-  }
-
   /**
-   * As the other, of an instance that starts.
+   * A controller starts: its term is the next one.
    *
    * @param keeps revisions that ran earlier, of each application
    */

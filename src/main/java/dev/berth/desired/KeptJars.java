@@ -31,13 +31,7 @@ final class KeptJars {
 
   /**
    * @param nowMs milliseconds since 1970
-   */
-  KeptJars(StateLog log, LongSupplier nowMs) {
-    this(log, nowMs, JarStore.MOST_BYTES);
-  }
-
-  /**
-   * @param mostBytes of all copies that are kept
+   * @param mostBytes of all copies that are kept; {@link JarStore#MOST_BYTES}
    */
   KeptJars(StateLog log, LongSupplier nowMs, long mostBytes) {
     this.log = log;

@@ -28,7 +28,7 @@ final class LatestNotes<K, V extends @Nullable Object> {
     boolean first = waiting.isEmpty();
     waiting.put(what, said);
     if (first) {
-      queue.addInternal(this::taken).onComplete(ended -> writing = false);
+      queue.addAnyway(0, this::taken).onComplete(ended -> writing = false);
     }
   }
 

@@ -22,6 +22,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -68,7 +69,14 @@ record OperatorCommands(
   }
 
   private Future<@Nullable Long> ask(Supplier<String> what, Command command) {
-    return serve.carryOut(0, () -> once(what, command));
+    return ask(what, () -> command);
+  }
+
+  /**
+   * @param command made on the loop when its turn comes, after those before it
+   */
+  private Future<@Nullable Long> ask(Supplier<String> what, Supplier<Command> command) {
+    return serve.carryOut(0, () -> once(what, command.get()));
   }
 
   /**
@@ -81,9 +89,7 @@ record OperatorCommands(
       return command;
     }
     if (id.isBlank() || id.length() > MOST_ID_CHARS) {
-      throw new CommandRefused(
-          Kind.INVALID,
-          "%s: %s characters (expected: 1 to %s)".formatted(ID, id.length(), MOST_ID_CHARS));
+      throw invalid("%s: %s characters (expected: 1 to %s)", ID, id.length(), MOST_ID_CHARS);
     }
     return state -> {
       String digest = DeclaredEntry.digest(what.get());
@@ -93,8 +99,7 @@ record OperatorCommands(
         return command.on(state).answering(state, id, now, digest);
       }
       if (!first.command().equals(digest)) {
-        throw new CommandRefused(
-            Kind.INVALID, ID + ": " + id + ", of another command (expected: one of its own)");
+        throw invalid("%s: %s, of another command (expected: one of its own)", ID, id);
       }
       return new Decision(null, List.of(), Map.of(), first.revision());
     };
@@ -131,16 +136,15 @@ record OperatorCommands(
     String only = what.application();
     String config = what.config();
     String from = what.file();
-    if (what.revision() != null && what.revision() != state.revision()) {
+    if (what.revision() != null && what.revision() != state.head().revision()) {
       throw precondition(
           "revision: %s (expected: %s, another command declared something meanwhile)",
-          what.revision(), state.revision());
+          what.revision(), state.head().revision());
     }
     if (from != null && (from.length() > Origin.MOST_CHARS || !from.startsWith("file://"))) {
-      throw new CommandRefused(
-          Kind.INVALID,
-          "%s: %s (expected: file://HOST/PATH, at most %s characters)"
-              .formatted(FILE, from.substring(0, Math.min(80, from.length())), Origin.MOST_CHARS));
+      throw invalid(
+          "%s: %s (expected: file://HOST/PATH, at most %s characters)",
+          FILE, from.substring(0, Math.min(80, from.length())), Origin.MOST_CHARS);
     }
     ServeConfig submitted =
         only == null
@@ -169,16 +173,17 @@ record OperatorCommands(
     Predicate<String> own = name -> state.goes(name, said, false);
     outcome.set(
         new DeployOutcome(
-            state.revision(),
+            state.head().revision(),
             only == null
                 ? changes(state, next, named, removed, own)
                 : changes(state, next, named, Set.of(), own).subList(0, 1)));
     if (what.dryRun()) {
       return new Decision(null, List.of());
     }
-    List<ControllerEvent> events = withdrawn(removed);
+    List<ControllerEvent> events = new ArrayList<>(withdrawn(removed));
     boolean everything =
-        only == null && !Objects.equals(next.targetCapacity(), state.targetCapacity());
+        only == null
+            && !Objects.equals(next.head().targetCapacity(), state.head().targetCapacity());
     Map<String, ApplicationConfig> read = new HashMap<>(); // of those that are different
     for (ApplicationConfig each : submitted.applications()) {
       DesiredApplication known = Objects.requireNonNull(next.find(each.name()));
@@ -227,10 +232,8 @@ record OperatorCommands(
     return changes;
   }
 
-  private static List<ControllerEvent> withdrawn(Iterable<String> applications) {
-    List<ControllerEvent> events = new ArrayList<>();
-    applications.forEach(name -> events.add(new ControllerEvent.Withdrawn(name)));
-    return events;
+  private static List<ControllerEvent> withdrawn(Collection<String> applications) {
+    return applications.stream().<ControllerEvent>map(ControllerEvent.Withdrawn::new).toList();
   }
 
   // --- delete ---
@@ -270,14 +273,13 @@ record OperatorCommands(
   private static DesiredApplication require(DesiredState state, String application) {
     DesiredApplication known = state.find(application);
     if (known == null) {
-      throw notFound(application);
+      throw unknown(application);
     }
     return known;
   }
 
-  private static CommandRefused notFound(String application) {
-    return new CommandRefused(
-        Kind.NOT_FOUND, "application: " + application + " (expected: a deployed one)");
+  private static CommandRefused unknown(String application) {
+    return notFound("application: %s (expected: a deployed one)", application);
   }
 
   // --- scale ---
@@ -298,15 +300,12 @@ record OperatorCommands(
    */
   private Future<Boolean> scale(DeploymentId which, @Nullable Integer replicas, boolean pauses) {
     AtomicBoolean follows = new AtomicBoolean();
-    return serve
-        .carryOut(
-            0,
+    return ask(
+            () -> (pauses ? "pause " : "scale ") + which + " to " + replicas,
             () -> {
-              Set<String> known = controls.deployments(which.application()); // after those before
+              Set<String> known = controls.deployments(which.application());
               follows.set(pauses && controls.autoscales(which));
-              return once(
-                  () -> (pauses ? "pause " : "scale ") + which + " to " + replicas,
-                  state -> ScaleRules.decide(state, which, replicas, known, follows.get()));
+              return state -> ScaleRules.decide(state, which, replicas, known, follows.get());
             })
         .map(done -> follows.get());
   }
@@ -325,37 +324,27 @@ record OperatorCommands(
         .map(Objects::requireNonNull);
   }
 
-  static CommandRefused precondition(String text, @Nullable Object... values) {
-    return new CommandRefused(Kind.PRECONDITION, text.formatted(values));
-  }
-
   // --- split ---
 
   @Override
   public Future<Long> split(String application, Map<String, Double> weights) {
-    return serve
-        .carryOut(
-            0,
+    return ask(
+            () -> "split " + application + " " + new TreeMap<>(weights),
             () -> {
-              Set<String> known = controls.deployments(application); // after those before it
-              return once(
-                  () -> "split " + application + " " + new TreeMap<>(weights),
-                  state -> revisions().split(state, require(state, application), weights, known));
+              Set<String> known = controls.deployments(application);
+              return on -> revisions().split(on, require(on, application), weights, known);
             })
         .map(Objects::requireNonNull);
   }
 
   @Override
   public Future<Long> splitEndpoint(String route, Map<String, Double> weights) {
-    return serve
-        .carryOut(
-            0,
+    return ask(
+            () -> "split " + route + " " + new TreeMap<>(weights),
             () -> {
               List<String> unknown =
                   weights.keySet().stream().filter(each -> !isKnown(each)).toList();
-              return once(
-                  () -> "split " + route + " " + new TreeMap<>(weights),
-                  state -> revisions().splitEndpoint(state, route, weights, unknown));
+              return state -> revisions().splitEndpoint(state, route, weights, unknown);
             })
         .map(Objects::requireNonNull);
   }
@@ -369,10 +358,7 @@ record OperatorCommands(
   @Override
   public Future<List<RevisionDetails>> history(String application) {
     DesiredState state = serve.state();
-    DesiredApplication known = state.find(application);
-    if (known == null) {
-      return Future.failedFuture(notFound(application));
-    }
+    DesiredApplication known = require(state, application);
     List<RevisionDetails> all = new ArrayList<>();
     all.add(known.details());
     state.history().earlier(known).forEach(each -> all.add(each.details(known)));
@@ -383,11 +369,7 @@ record OperatorCommands(
 
   @Override
   public Future<ServeDetails> details() {
-    try {
-      return controls.details(serve.state().targetCapacity(), serve.directory());
-    } catch (CommandRefused noController) {
-      return Future.failedFuture(noController);
-    }
+    return controls.details(serve.state().head().targetCapacity(), serve.directory());
   }
 
   @Override
@@ -396,12 +378,11 @@ record OperatorCommands(
     Set<String> known = controls.deployments(application);
     Supplier<JsonObject> found = controls.autoscaling(id);
     if (known == null) {
-      throw notFound(application);
+      throw unknown(application);
     }
     if (found == null) {
       String why = known.contains(deployment) ? " does not autoscale" : "";
-      throw new CommandRefused(
-          Kind.NOT_FOUND, "deployment: " + id + why + " (expected: one with autoscaling_config)");
+      throw notFound("deployment: %s%s (expected: one with autoscaling_config)", id, why);
     }
     return Future.succeededFuture(found);
   }
@@ -414,5 +395,19 @@ record OperatorCommands(
   @Override
   public Future<Void> drain() {
     return controls.drain();
+  }
+
+  // --- refusals ---
+
+  static CommandRefused invalid(String text, @Nullable Object... values) {
+    return new CommandRefused(Kind.INVALID, text.formatted(values));
+  }
+
+  static CommandRefused notFound(String text, @Nullable Object... values) {
+    return new CommandRefused(Kind.NOT_FOUND, text.formatted(values));
+  }
+
+  static CommandRefused precondition(String text, @Nullable Object... values) {
+    return new CommandRefused(Kind.PRECONDITION, text.formatted(values));
   }
 }

@@ -1,5 +1,7 @@
 package dev.berth.desired;
 
+import static dev.berth.desired.OperatorCommands.invalid;
+import static dev.berth.desired.OperatorCommands.notFound;
 import static dev.berth.desired.OperatorCommands.precondition;
 
 import dev.berth.code.Jar;
@@ -9,8 +11,6 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.desired.DesiredApplication.Before;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.ServeControl.Decision;
-import dev.berth.protocol.port.CommandRefused;
-import dev.berth.protocol.port.CommandRefused.Kind;
 import java.nio.file.Files;
 import java.util.List;
 import java.util.Map;
@@ -121,8 +121,7 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
   Decision splitEndpoint(
       DesiredState state, String route, Map<String, Double> weights, List<String> unknown) {
     if (new RouteRules(reader.file()).endpoint(route) == null) {
-      throw new CommandRefused(
-          Kind.NOT_FOUND, "route: " + route + " (expected: one of berth.endpoints)");
+      throw notFound("route: %s (expected: one of berth.endpoints)", route);
     }
     requireSplit(weights, unknown, "deployments that run, as APPLICATION#DEPLOYMENT");
     LOG.info("traffic: endpoint {}: {}", route, weights);
@@ -130,19 +129,19 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
         state.splitEndpoint(route, weights),
         List.of(new ControllerEvent.EndpointSplit(route, weights)),
         Map.of(),
-        state.revision());
+        state.head().revision());
   }
 
   private static void requireSplit(
       Map<String, Double> weights, List<String> unknown, String expected) {
     if (!unknown.isEmpty()) {
-      throw new CommandRefused(
-          Kind.INVALID, "traffic: " + String.join(", ", unknown) + " (expected: " + expected + ")");
+      String names = String.join(", ", unknown);
+      throw invalid("traffic: %s (expected: %s)", names, expected);
     }
     try {
       TrafficOptions.requireWeights(weights);
     } catch (IllegalArgumentException wrong) {
-      throw new CommandRefused(Kind.INVALID, String.valueOf(wrong.getMessage()));
+      throw invalid("%s", wrong.getMessage());
     }
   }
 

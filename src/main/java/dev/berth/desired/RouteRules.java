@@ -35,10 +35,9 @@ record RouteRules(ServeConfig file) {
     for (ApplicationConfig each : named) {
       String prefix = each.routePrefix();
       String other = state.other(prefix, each.name());
-      boolean whole = what.application() == null;
       boolean leaves =
           other != null
-              && whole
+              && what.application() == null
               && (names.contains(other) || state.goes(other, said, what.prunes()));
       String taken = holder(leaves ? null : other, prefix);
       if (taken != null) {
@@ -66,7 +65,8 @@ record RouteRules(ServeConfig file) {
 
   /** Says where what is kept and what the file says of its endpoints are of one route. */
   void tell(DesiredState kept) {
-    kept.splits()
+    kept.head()
+        .splits()
         .forEach(
             (route, weights) -> {
               if (endpoint(route) != null) {

@@ -1,5 +1,7 @@
 package dev.berth.desired;
 
+import static dev.berth.desired.OperatorCommands.invalid;
+import static dev.berth.desired.OperatorCommands.notFound;
 import static dev.berth.desired.OperatorCommands.precondition;
 
 import dev.berth.api.DeploymentId;
@@ -7,8 +9,6 @@ import dev.berth.config.DeploymentConfig;
 import dev.berth.controller.Autoscaled;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.desired.ServeControl.Decision;
-import dev.berth.protocol.port.CommandRefused;
-import dev.berth.protocol.port.CommandRefused.Kind;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -29,13 +29,11 @@ final class ScaleRules {
       @Nullable Set<String> known,
       boolean follows) {
     if (replicas != null && (replicas < 0 || replicas > DeploymentConfig.MAX_REPLICAS)) {
-      throw new CommandRefused(
-          Kind.INVALID,
-          "target_num_replicas: %s (expected: 0 to %s)"
-              .formatted(replicas, DeploymentConfig.MAX_REPLICAS));
+      int most = DeploymentConfig.MAX_REPLICAS;
+      throw invalid("target_num_replicas: %s (expected: 0 to %s)", replicas, most);
     }
     if (known == null || !known.contains(id.name())) {
-      throw new CommandRefused(Kind.NOT_FOUND, "Application or Deployment not found");
+      throw notFound("Application or Deployment not found");
     }
     DesiredApplication wanted = state.find(id.application());
     if (wanted == null) {

@@ -11,6 +11,7 @@ import dev.berth.controller.Autoscaled;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.desired.DesiredChange.Head;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
@@ -157,7 +158,7 @@ public final class ServeControl implements Builds.Sources {
       Controls controls) {
     this.control = control;
     this.log = log;
-    this.jars = new KeptJars(log, nowMs);
+    this.jars = new KeptJars(log, nowMs, JarStore.MOST_BYTES);
     this.reader = new EntryReader(jars, file);
     this.first = new FirstState(file, log, jars, reader, nowMs);
     this.queue = new CommandQueue(offLoop, control);
@@ -202,7 +203,7 @@ public final class ServeControl implements Builds.Sources {
 
   /** Of the controller that is to run, at least 1. */
   public long term() {
-    return state.term();
+    return state.head().term();
   }
 
   // --- what the parts of the instance ask and tell ---
@@ -219,8 +220,8 @@ public final class ServeControl implements Builds.Sources {
       controls.tell(new ControllerEvent.BuildFailed(application, revision, entry.problem()));
       return null;
     }
-    return new Builds.Source(
-        entry.config(), reader.around(state.targetCapacity()), state.capacityRises());
+    Head head = state.head();
+    return new Builds.Source(entry.config(), reader.around(head.targetCapacity()), head.rises());
   }
 
   /** An application is in a new state: whether it can be had back later, or is not tried again. */
@@ -273,7 +274,7 @@ public final class ServeControl implements Builds.Sources {
 
   /** The weights that endpoints were given, by route. Any thread. */
   public Map<String, Map<String, Double>> endpointSplits() {
-    return state().splits();
+    return state.head().splits();
   }
 
   /** What is applied. */
@@ -412,16 +413,17 @@ public final class ServeControl implements Builds.Sources {
 
   /** A controller is to follow; completes with its term. */
   Future<Long> nextTerm() {
-    return queue
-        .add(0, () -> note("the term", on -> new Decision(on.nextTerm(), List.of())))
-        .map(noted -> state.term());
+    Function<DesiredState, Decision> next =
+        on -> new Decision(on.nextTerm(on.head().keeps()), List.of());
+    return queue.add(0, () -> note("the term", next)).map(noted -> term());
   }
 
   /** Copies of jars that nothing needs any more go, after the commands that wait. */
   public void removeUnusedJars() {
     if (!removing) {
       removing = true;
-      queue.addInternal(
+      queue.addAnyway(
+          0,
           () -> {
             removing = false;
             Set<Path> running = controls.jarsInUse();

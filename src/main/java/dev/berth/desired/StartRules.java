@@ -4,6 +4,7 @@ import dev.berth.config.Declare;
 import dev.berth.config.Origin;
 import dev.berth.config.keys.Problem;
 import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredChange.Head;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -123,14 +124,14 @@ final class StartRules {
    *
    * @param says what the file says of it now; null for nothing
    * @param wanted of it; null when it is not there
-   * @param file what the file said of it last; null for nothing
-   * @param last what was submitted last, by anyone; null for nothing
+   * @param said of it until now
    */
-  static Row row(
-      @Nullable String says,
-      @Nullable String wanted,
-      @Nullable String file,
-      @Nullable String last) {
+  private Row row(@Nullable String says, @Nullable String wanted, Said said) {
+    if (mode == Declare.ALL && says != null) {
+      return wanted == null || wanted.equals(says) ? Row.FILE_MOVED : Row.BOTH_MOVED;
+    }
+    String file = said.by(uri);
+    String last = said.last();
     if (says == null) {
       return file == null || wanted == null
           ? Row.UNNAMED
@@ -149,13 +150,6 @@ final class StartRules {
         what == null ? null : what.digest(),
         there == null ? null : there.wanted().digest(),
         kept.said(application));
-  }
-
-  private Row row(@Nullable String what, @Nullable String wanted, Said said) {
-    if (mode == Declare.ALL && what != null) {
-      return wanted == null || wanted.equals(what) ? Row.FILE_MOVED : Row.BOTH_MOVED;
-    }
-    return row(what, wanted, said.by(uri), said.last());
   }
 
   /** What is said of an item after its row. */
@@ -206,17 +200,18 @@ final class StartRules {
         failed.put(each.getKey(), each.getValue());
       }
     }
-    Double now = kept.targetCapacity();
+    Head was = kept.head();
+    Double now = was.targetCapacity();
     if (!deletes && capacity == null) { // such a file says nothing of what is served
-      return on.start(declared, deleted, said, now, kept.saidCapacity(), nowMs);
+      return on.start(declared, deleted, said, now, was.saidCapacity(), nowMs);
     }
     String what = capacity == null ? null : capacity.toString();
-    Row row = row(what, now == null ? null : now.toString(), kept.saidCapacity());
+    Row row = row(what, now == null ? null : now.toString(), was.saidCapacity());
     String set = "berth deploy " + file() + " --set target_capacity=%s sets it";
     String back = set.formatted(now);
     tell(row, CAPACITY, "the file says " + what, set.formatted(what), "" + now, back, back);
     Double then = row.declares() ? capacity : row == Row.DROPPED ? null : now;
-    Said saidCapacity = after(row, what, kept.saidCapacity());
+    Said saidCapacity = after(row, what, was.saidCapacity());
     return on.start(declared, deleted, said, then, saidCapacity, nowMs);
   }
 

@@ -30,9 +30,7 @@ public interface StateLog {
   boolean isKept();
 
   /** Whether there may be no room for a change. */
-  default boolean isFull() {
-    return false;
-  }
+  boolean isFull();
 
   /** Where it is kept; null when it is not. */
   @Nullable Path directory();

@@ -28,9 +28,7 @@ interface StateStoreFiles extends Closeable {
   void delete(String name) throws IOException;
 
   /** Bytes that may still be written. */
-  default long room() {
-    return Long.MAX_VALUE;
-  }
+  long room();
 
   /** Names given and taken until now outlast a crash. */
   void forceNames() throws IOException;

@@ -127,7 +127,7 @@ final class StateStoreRecords {
     int length = rest.getInt();
     long sequence = rest.getLong();
     if (rest.getInt() != crc(rest.array(), rest.arrayOffset(), 12)) {
-      return isBlank(rest.array(), rest.arrayOffset(), RECORD_HEAD)
+      return isBlank(rest.array(), rest.arrayOffset())
           ? new Verdict(End.TORN, "nothing")
           : new Verdict(End.UNSURE, "a record whose head does not fit its checksum");
     }
@@ -156,13 +156,8 @@ final class StateStoreRecords {
   }
 
   /** A file may have grown before its bytes were there. */
-  private static boolean isBlank(byte[] file, int from, int length) {
-    for (int i = from; i < from + length; i++) {
-      if (file[i] != 0) {
-        return false;
-      }
-    }
-    return true;
+  private static boolean isBlank(byte[] file, int from) {
+    return Arrays.equals(file, from, from + RECORD_HEAD, new byte[RECORD_HEAD], 0, RECORD_HEAD);
   }
 
   /** JSON has no zeros. One alone, unless it is the last, may be a bit that was turned. */

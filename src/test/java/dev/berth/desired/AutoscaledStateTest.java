@@ -261,13 +261,13 @@ class AutoscaledStateTest extends ServeControlRig {
     DesiredState more = deployed(first, 60.0, "a");
     DesiredState less = deployed(more, 40.0, "a");
 
-    assertThat(first.capacityRises()).isTrue();
-    assertThat(more.capacityRises()).isTrue();
-    assertThat(deployed(more, 60.0, "b").capacityRises()).as("the same").isTrue();
-    assertThat(less.capacityRises()).isFalse();
-    assertThat(deployed(less, null, "a").capacityRises()).isFalse();
+    assertThat(first.head().rises()).isTrue();
+    assertThat(more.head().rises()).isTrue();
+    assertThat(deployed(more, 60.0, "b").head().rises()).as("the same").isTrue();
+    assertThat(less.head().rises()).isFalse();
+    assertThat(deployed(less, null, "a").head().rises()).isFalse();
     DesiredState whole = deployed(DesiredState.EMPTY, null, "a");
-    assertThat(whole.capacityRises()).isFalse();
-    assertThat(deployed(whole, 90.0, "a").capacityRises()).as("from all").isFalse();
+    assertThat(whole.head().rises()).isFalse();
+    assertThat(deployed(whole, 90.0, "a").head().rises()).as("from all").isFalse();
   }
 }

@@ -2,10 +2,12 @@ package dev.berth.desired;
 
 import static dev.berth.fakes.Submits.submit;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.config.ConfigReader;
 import dev.berth.protocol.DeployOutcome;
 import dev.berth.protocol.RevisionDetails;
+import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import dev.berth.protocol.port.ControllerCommands.Submitted;
 import io.vertx.core.Future;
@@ -113,12 +115,12 @@ class DeployOutcomeTest extends ServeControlRig {
     Submitted half = says("{target_capacity: 50, applications: []}", ONE);
     deploy(half);
     deploy(file(TWO, "b"));
-    assertThat(control.state().targetCapacity()).isEqualTo(50);
+    assertThat(control.state().head().targetCapacity()).isEqualTo(50);
     deploy(file(ONE));
-    assertThat(control.state().targetCapacity()).as("the one that said it").isNull();
+    assertThat(control.state().head().targetCapacity()).as("the one that said it").isNull();
     deploy(half);
     ok(submit(commands(), "{applications: []}"));
-    assertThat(control.state().targetCapacity()).as("Ray's declares all").isNull();
+    assertThat(control.state().head().targetCapacity()).as("Ray's declares all").isNull();
   }
 
   @Test
@@ -234,7 +236,8 @@ class DeployOutcomeTest extends ServeControlRig {
     RevisionDetails failed = ok(commands().history("a")).get(0);
     assertThat(failed.message()).isEqualTo("no model");
     assertThat(failed.jars()).singleElement().asString().matches("a\\.jar [0-9a-f]{64}");
-    assertThat(refused(Kind.NOT_FOUND, commands().history("b")))
+    assertThatThrownBy(() -> commands().history("b"))
+        .isInstanceOf(CommandRefused.class)
         .hasMessageStartingWith("application: b");
 
     assertThat(ok(commands().rollback("a", 1L, true))).isEqualTo(1);

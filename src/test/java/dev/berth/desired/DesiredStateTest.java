@@ -31,7 +31,7 @@ class DesiredStateTest extends DesiredRig {
     assertThat(state.applications()).extracting(DesiredApplication::name).containsExactly("b", "c");
     assertThat(application("c").revision()).isEqualTo(3);
     assertThat(application("c").deployedMs()).isEqualTo(7);
-    assertThat(state.targetCapacity()).isEqualTo(50);
+    assertThat(state.head().targetCapacity()).isEqualTo(50);
   }
 
   @Test
@@ -213,10 +213,10 @@ class DesiredStateTest extends DesiredRig {
 
   @Test
   void termsRise() {
-    assertThat(state.term()).isZero();
-    done(state.nextTerm());
-    done(state.nextTerm());
-    assertThat(state.term()).isEqualTo(2);
+    assertThat(state.head().term()).isZero();
+    done(state.nextTerm(1));
+    done(state.nextTerm(1));
+    assertThat(state.head().term()).isEqualTo(2);
   }
 
   // --- what was said, and by which file ---
@@ -270,12 +270,12 @@ class DesiredStateTest extends DesiredRig {
 
     done(state.deploy(all("b", "1"), null, OTHER, true, 1));
     assertThat(state.said("a")).isEqualTo(new Said("1", null, "1"));
-    assertThat(state.saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
+    assertThat(state.head().saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
     assertThat(state.said("c")).isEqualTo(Said.NOTHING);
 
     done(state.deploy(Map.of(), null, Said.START, true, 1));
     assertThat(state.mentioned()).isEmpty();
-    assertThat(state.saidCapacity()).isEqualTo(Said.NOTHING);
+    assertThat(state.head().saidCapacity()).isEqualTo(Said.NOTHING);
   }
 
   @Test
@@ -311,9 +311,9 @@ class DesiredStateTest extends DesiredRig {
 
     assertThat(state.said("a"))
         .isEqualTo(new Said("older", new Said.By("file://h/f", "old"), "old"));
-    assertThat(state.saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
-    assertThat(state.targetCapacity()).isEqualTo(50);
-    assertThat(state.splits()).isEmpty();
+    assertThat(state.head().saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
+    assertThat(state.head().targetCapacity()).isEqualTo(50);
+    assertThat(state.head().splits()).isEmpty();
     assertThat(application("a").wanted().jars()).containsExactly(new Jar("a.jar", "abc"));
     assertThat(application("a").before())
         .isEqualTo(new Before(3, 0, new Wanted("/a", "{}", List.of(), false, "older")));
