@@ -15,24 +15,15 @@ import java.util.List;
  * {@code GET /api/v1/requests}: the last requests that were explained; {@code GET
  * /api/v1/requests/{id}/explain}: one of them, as JSON, or as text for {@code Accept: text/plain}
  * or {@code ?format=text}. The id is percent-encoded.
+ *
+ * @param options say why there may be no record
  */
-public final class ExplainRoutes implements AdminRoutes {
+public record ExplainRoutes(ExplainView view, Settings options) implements AdminRoutes {
   /** Records of one id that are shown: ids are the client's, who may give all the same. */
   static final int MAX_SHOWN = 100;
 
   private static final int MAX_LISTED = 1_000;
   private static final int LISTED = 50;
-
-  private final ExplainView view;
-  private final Settings options;
-
-  /**
-   * @param options say why there may be no record
-   */
-  public ExplainRoutes(ExplainView view, Settings options) {
-    this.view = view;
-    this.options = options;
-  }
 
   @Override
   public void mount(Router router) {

@@ -8,18 +8,13 @@ import org.jspecify.annotations.Nullable;
  * point its own name at 127.0.0.1 and have the browser of whoever runs Berth ask us (DNS
  * rebinding); such a request names the page's host, so only names of this machine are answered. A
  * server that listens for others answers every name.
+ *
+ * @param listeningHost as configured
+ * @param loopback whether it is an address of this machine only
  */
-final class HostGuard {
-  private final boolean loopback;
-  private final String listeningHost;
-
-  /**
-   * @param listeningHost as configured
-   * @param loopback whether it is an address of this machine only
-   */
-  HostGuard(String listeningHost, boolean loopback) {
-    this.listeningHost = bare(listeningHost);
-    this.loopback = loopback;
+record HostGuard(String listeningHost, boolean loopback) {
+  HostGuard {
+    listeningHost = bare(listeningHost);
   }
 
   /**

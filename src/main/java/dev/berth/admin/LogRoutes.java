@@ -12,15 +12,9 @@ import java.time.Instant;
  * numbers begin at 1 then. {@code ?application=}, {@code ?deployment=} and {@code ?replica=}, each
  * also several times, and {@code ?level=}, the least severe, choose among them.
  */
-public final class LogRoutes implements AdminRoutes {
+public record LogRoutes(LogRing ring) implements AdminRoutes {
   private static final int LIMIT = 200;
   private static final int MAX_LIMIT = 10_000;
-
-  private final LogRing ring;
-
-  public LogRoutes(LogRing ring) {
-    this.ring = ring;
-  }
 
   @Override
   public void mount(Router router) {

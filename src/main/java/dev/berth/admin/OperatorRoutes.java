@@ -29,24 +29,14 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * A refusal is 400, 404, 412 or 503 with {@code {"code", "message", "problems"}}.
+ *
+ * @param kill ends a replica of this instance; false when there is none of that id
  */
-final class OperatorRoutes implements AdminRoutes {
+record OperatorRoutes(
+    ControllerCommands commands, BiPredicate<DeploymentId, String> kill, Bodies bodies)
+    implements AdminRoutes {
   private static final String DRY_RUN = "dry_run";
   private static final String APPLICATION = "/api/v1/applications/:application";
-
-  private final ControllerCommands commands;
-  private final BiPredicate<DeploymentId, String> kill;
-  private final Bodies bodies;
-
-  /**
-   * @param kill ends a replica of this instance; false when there is none of that id
-   */
-  OperatorRoutes(
-      ControllerCommands commands, BiPredicate<DeploymentId, String> kill, Bodies bodies) {
-    this.commands = commands;
-    this.kill = kill;
-    this.bodies = bodies;
-  }
 
   @Override
   public void mount(Router router) {

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * left out where Ray's shape allows it: gRPC, target groups, the topology, health of the control
  * loop.
  */
-final class RayDetails {
+record RayDetails(HttpView http) {
   /** Where an application may come from. */
   static final List<String> SOURCES = List.of("imperative", "declarative");
 
@@ -49,12 +49,6 @@ final class RayDetails {
   /** Of these a null means something; of the others Ray refuses it. */
   private static final Set<String> NULLABLE_FIELDS =
       Set.of("num_replicas", "user_config", "autoscaling_config");
-
-  private final HttpView http;
-
-  RayDetails(HttpView http) {
-    this.http = http;
-  }
 
   /**
    * @param source only applications that come from there; null for all

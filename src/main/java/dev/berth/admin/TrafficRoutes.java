@@ -27,22 +27,13 @@ import org.jspecify.annotations.Nullable;
  *   PUT /api/v1/traffic?route=/p   {"weights": {"a": 90, "b": 10}}  200, {"revision"}
  * </pre>
  */
-final class TrafficRoutes implements AdminRoutes {
+record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodies)
+    implements AdminRoutes {
   private static final String PATH = "/api/v1/traffic";
   private static final String ROUTE = "route";
   private static final String WEIGHTS = "weights";
   private static final String EXPECTED = " (expected: {\"weights\": {\"DEPLOYMENT\": number, …}})";
   private static final int MOST_BYTES = 16 << 10;
-
-  private final TrafficView view;
-  private final ControllerCommands commands;
-  private final Bodies bodies;
-
-  TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodies) {
-    this.view = view;
-    this.commands = commands;
-    this.bodies = bodies;
-  }
 
   @Override
   public void mount(Router router) {

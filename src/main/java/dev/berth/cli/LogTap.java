@@ -19,12 +19,7 @@ import org.slf4j.LoggerFactory;
  * a configuration of its own, whose levels hold. The access log has its own appender and is not in
  * it. Levels are set where the log is Berth's own.
  */
-final class LogTap implements LogFeed {
-  private final LoggerContext context;
-
-  LogTap(LoggerContext context) {
-    this.context = context;
-  }
+record LogTap(LoggerContext context) implements LogFeed {
 
   /** That of this process. */
   static LogFeed ofProcess() {

@@ -2,21 +2,16 @@ package dev.berth.cli;
 
 import java.util.List;
 
-/** Applications and their deployments as aligned lines. */
-final class StatusTable {
+/**
+ * Applications and their deployments as aligned lines.
+ *
+ * @param colours whether the reader is a terminal that wants them
+ */
+record StatusTable(boolean colours) {
   private static final String HEAD =
       "application|deployment|status|revision|replicas|version|message";
   private static final int STATUS = 2;
   private static final int MOST_WIDE = 48; // of a column; what is longer moves the rest of its line
-
-  private final boolean colours;
-
-  /**
-   * @param colours whether the reader is a terminal that wants them
-   */
-  StatusTable(boolean colours) {
-    this.colours = colours;
-  }
 
   /** Whose they are, where what is deployed is kept. */
   static String headline(ServeStatus serve) {

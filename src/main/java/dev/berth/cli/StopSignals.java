@@ -1,6 +1,5 @@
 package dev.berth.cli;
 
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -67,10 +66,9 @@ final class StopSignals {
               });
       Object instance = signal.getConstructor(String.class).newInstance(name);
       signal.getMethod("handle", signal, handler).invoke(null, instance, proxy);
-    } catch (InvocationTargetException refused) {
-      LOG.warn("SIG{} will not drain: {}", name, String.valueOf(refused.getCause()));
-    } catch (ReflectiveOperationException unavailable) {
-      LOG.warn("SIG{} will not drain: {}", name, unavailable.toString());
+    } catch (ReflectiveOperationException refused) {
+      Throwable why = refused.getCause() == null ? refused : refused.getCause();
+      LOG.warn("SIG{} will not drain: {}", name, why.toString());
     }
   }
 }

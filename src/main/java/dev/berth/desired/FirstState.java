@@ -130,11 +130,11 @@ final class FirstState {
       }
     }
     if (keepOrGoOn(rules.change(log.state(), nowMs.getAsLong()), strict)) {
-      declared.addAll(rules.declared().keySet());
-      (kept ? rules.lines() : List.<StartRules.Line>of())
+      declared.addAll(rules.declared.keySet());
+      (kept ? rules.lines : List.<StartRules.Line>of())
           .forEach(line -> LOG.atLevel(line.level()).log("state: {}", line.text()));
     }
-    rules.failed().forEach(this::refuse);
+    rules.failed.forEach(this::refuse);
     fromFile = strict && !declared.isEmpty();
   }
 

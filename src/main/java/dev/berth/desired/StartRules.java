@@ -72,9 +72,15 @@ final class StartRules {
   private final @Nullable Double capacity; // that it says
   private final Map<String, Wanted> says = new LinkedHashMap<>();
   private final Map<String, String> refused = new LinkedHashMap<>(); // why, by name
-  private final Map<String, Wanted> declared = new LinkedHashMap<>();
-  private final Map<String, String> failed = new LinkedHashMap<>();
-  private final List<Line> lines = new ArrayList<>();
+
+  /** What is wanted from then on, by application. */
+  final Map<String, Wanted> declared = new LinkedHashMap<>();
+
+  /** Why applications cannot be declared of which nothing is kept, by name. */
+  final Map<String, String> failed = new LinkedHashMap<>();
+
+  /** What is to be logged. */
+  final List<Line> lines = new ArrayList<>();
 
   /**
    * @param kept what is kept; it stays as it is
@@ -213,21 +219,6 @@ final class StartRules {
     Double then = row.declares() ? capacity : row == Row.DROPPED ? null : now;
     Said saidCapacity = after(row, what, was.saidCapacity());
     return on.start(declared, deleted, said, then, saidCapacity, nowMs);
-  }
-
-  /** What is wanted from then on, by application. */
-  Map<String, Wanted> declared() {
-    return declared;
-  }
-
-  /** Why applications cannot be declared of which nothing is kept, by name. */
-  Map<String, String> failed() {
-    return failed;
-  }
-
-  /** What is to be logged. */
-  List<Line> lines() {
-    return lines;
   }
 
   /** A route belongs to what stays there; what is refused stays where it was, and so on. */

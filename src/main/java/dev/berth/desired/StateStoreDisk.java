@@ -23,19 +23,11 @@ import org.jspecify.annotations.Nullable;
  * A directory on a disk, held by a lock while it is open. Only its owner may read what is in it,
  * since entries may hold secrets.
  */
-final class StateStoreDisk implements StateStoreFiles {
+record StateStoreDisk(Path directory, FileChannel lock) implements StateStoreFiles {
   private static final String LOCK = "lock";
 
   private static final boolean POSIX =
       FileSystems.getDefault().supportedFileAttributeViews().contains("posix");
-
-  private final Path directory;
-  private final FileChannel lock;
-
-  private StateStoreDisk(Path directory, FileChannel lock) {
-    this.directory = directory;
-    this.lock = lock;
-  }
 
   /**
    * Makes the directory when it is not there, and holds it.

@@ -4,6 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
@@ -45,17 +46,18 @@ public final class AdminClient implements AutoCloseable {
   }
 
   AdminClient(Map<String, String> secrets, Areas areas) {
+    this(
+        ServeConfig.DEFAULTS.with(
+            AdminOptions.BEARER_TOKENS,
+            secrets.entrySet().stream()
+                .map(each -> BearerToken.of(each.getKey(), each.getValue()))
+                .toList()),
+        areas);
+  }
+
+  AdminClient(Settings options, Areas areas) {
     AdminVerticle admin =
-        new AdminVerticle(
-            ServeConfig.DEFAULTS
-                .with(AdminOptions.PORT, 0)
-                .with(
-                    AdminOptions.BEARER_TOKENS,
-                    secrets.entrySet().stream()
-                        .map(each -> BearerToken.of(each.getKey(), each.getValue()))
-                        .toList()),
-            meters,
-            areas.of(meters));
+        new AdminVerticle(options.with(AdminOptions.PORT, 0), meters, areas.of(meters));
     await(vertx.deployVerticle(admin));
     port = admin.port();
   }
@@ -109,7 +111,7 @@ public final class AdminClient implements AutoCloseable {
     await(vertx.close());
   }
 
-  private static void await(Future<?> future) {
-    future.toCompletionStage().toCompletableFuture().orTimeout(20, TimeUnit.SECONDS).join();
+  static <T> T await(Future<T> future) {
+    return future.toCompletionStage().toCompletableFuture().orTimeout(20, TimeUnit.SECONDS).join();
   }
 }

@@ -4,11 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ServeConfig;
-import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.Reservations;
-import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
@@ -17,17 +14,13 @@ import io.vertx.core.http.RequestOptions;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.SocketAddress;
-import io.vertx.junit5.VertxExtension;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -36,25 +29,23 @@ import org.junit.jupiter.params.provider.ValueSource;
  * HTTP on the admin port: its versions, HEAD, whom it is asked for, and where a stranger is led.
  */
 @Timeout(30)
-@ExtendWith(VertxExtension.class)
 class AdminHttpIT {
   private static final String PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
   /** What came back, whichever version it came by. */
   private record Got(int status, String version, Buffer body) {}
 
-  private static int listen(Vertx vertx, boolean http2) {
-    Meters meters = new Meters("node-1", "127.0.0.1", "");
-    AdminVerticle admin =
-        new AdminVerticle(
-            ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0).with(AdminOptions.HTTP2, http2),
-            meters,
+  @AutoClose private static final AdminClient HTTP1 = admin(false);
+  @AutoClose private static final AdminClient HTTP2 = admin(true);
+
+  private static AdminClient admin(boolean http2) {
+    return new AdminClient(
+        ServeConfig.DEFAULTS.with(AdminOptions.HTTP2, http2),
+        meters ->
             List.of(
                 new HealthRoutes(meters),
                 AdminClient.serving(new FakeCommands(), (deployment, replica) -> false, meters),
                 new EndpointRoutes("/api/v1/applications/*", reservations())));
-    vertx.deployVerticle(admin).await();
-    return admin.port();
   }
 
   /** Never asked: only its paths are looked at. */
@@ -71,27 +62,25 @@ class AdminHttpIT {
   }
 
   /** Asks by HTTP/2, by prior knowledge, under any name. */
-  private static Got ask2(Vertx vertx, int port, HttpMethod method, String path, String host)
-      throws Exception {
-    HttpClient client =
-        vertx.createHttpClient(
-            new HttpClientOptions()
-                .setProtocolVersion(HttpVersion.HTTP_2)
-                .setHttp2ClearTextUpgrade(false));
+  private static Got ask2(HttpMethod method, String path, String host) {
+    HttpClientOptions http2 =
+        new HttpClientOptions()
+            .setProtocolVersion(HttpVersion.HTTP_2)
+            .setHttp2ClearTextUpgrade(false);
     RequestOptions options =
         new RequestOptions()
-            .setServer(SocketAddress.inetSocketAddress(port, "127.0.0.1"))
+            .setServer(SocketAddress.inetSocketAddress(HTTP2.port, "127.0.0.1"))
             .setHost(host)
-            .setPort(port)
+            .setPort(HTTP2.port)
             .setMethod(method)
             .setURI(path);
-    return client
-        .request(options)
-        .compose(request -> request.send("{}"))
-        .compose(AdminHttpIT::got)
-        .toCompletionStage()
-        .toCompletableFuture()
-        .get(10, TimeUnit.SECONDS);
+    return AdminClient.await(
+        HTTP2
+            .vertx
+            .createHttpClient(http2)
+            .request(options)
+            .compose(request -> request.send("{}"))
+            .compose(AdminHttpIT::got));
   }
 
   private static io.vertx.core.Future<Got> got(HttpClientResponse answer) {
@@ -100,46 +89,28 @@ class AdminHttpIT {
         .map(body -> new Got(answer.statusCode(), answer.version().alpnName(), body));
   }
 
-  private static String raw(int port, String request) throws IOException {
-    try (Socket socket = new Socket("127.0.0.1", port)) {
-      socket.setSoTimeout(10_000);
-      socket.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
-      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
-    }
-  }
-
-  private static String ask(int port, String method, String path, String... headers)
-      throws IOException {
-    return raw(
-        port,
-        method
-            + " "
-            + path
-            + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-            + String.join("", headers)
-            + "\r\n");
+  private static String ask(String method, String path, String... headers) throws IOException {
+    String head = method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+    return HTTP1.raw(head + String.join("", headers) + "\r\n");
   }
 
   @Test
-  void aNameOfAnotherMachineIsRefusedByHttp2Too(Vertx vertx) throws Exception {
-    int port = listen(vertx, true);
+  void aNameOfAnotherMachineIsRefusedByHttp2Too() {
     for (HttpMethod method : List.of(HttpMethod.GET, HttpMethod.PUT)) {
-      Got refused = ask2(vertx, port, method, "/api/serve/applications/", "evil.example");
+      Got refused = ask2(method, "/api/serve/applications/", "evil.example");
       assertThat(refused.status()).isEqualTo(403);
       assertThat(refused.body().toJsonObject().getString("code")).isEqualTo("host_not_allowed");
     }
-    Got own = ask2(vertx, port, HttpMethod.GET, "/api/ray/version", "localhost");
+    Got own = ask2(HttpMethod.GET, "/api/ray/version", "localhost");
     assertThat(own.status()).isEqualTo(200);
     assertThat(own.version()).isEqualTo("h2");
   }
 
   @Test
-  void http2IsNotSpokenUnlessItIsAskedFor(Vertx vertx) throws Exception {
-    int port = listen(vertx, false);
-    assertThat(raw(port, PREFACE)).startsWith("HTTP/2.0 501 "); // in the form of HTTP/1
+  void http2IsNotSpokenUnlessItIsAskedFor() throws Exception {
+    assertThat(HTTP1.raw(PREFACE)).startsWith("HTTP/2.0 501 "); // in the form of HTTP/1
     String upgrade =
         ask(
-            port,
             "GET",
             "/-/healthz",
             "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n",
@@ -151,17 +122,11 @@ class AdminHttpIT {
   @ValueSource(
       strings = {"/", "/-/healthz", "/metrics", "/api/ray/version", "/api/serve/applications/"})
   void headIsTheHeadOfGet(String path) throws Exception {
-    Vertx vertx = Vertx.vertx();
-    try {
-      int port = listen(vertx, false);
-      String head = ask(port, "HEAD", path);
-      String get = ask(port, "GET", path);
-      assertThat(head).startsWith("HTTP/1.1 200 OK").endsWith("\r\n\r\n");
-      assertThat(get).startsWith("HTTP/1.1 200 OK").doesNotEndWith("\r\n\r\n");
-      assertThat(typeOf(head)).isEqualTo(typeOf(get));
-    } finally {
-      vertx.close().await();
-    }
+    String head = ask("HEAD", path);
+    String get = ask("GET", path);
+    assertThat(head).startsWith("HTTP/1.1 200 OK").endsWith("\r\n\r\n");
+    assertThat(get).startsWith("HTTP/1.1 200 OK").doesNotEndWith("\r\n\r\n");
+    assertThat(typeOf(head)).isEqualTo(typeOf(get));
   }
 
   private static String typeOf(String answer) {
@@ -173,13 +138,8 @@ class AdminHttpIT {
   }
 
   @Test
-  void theRootListsThePathsWithTheirMethods(Vertx vertx) throws Exception {
-    int port = listen(vertx, true);
-    JsonObject paths =
-        ask2(vertx, port, HttpMethod.GET, "/", "localhost")
-            .body()
-            .toJsonObject()
-            .getJsonObject("paths");
+  void theRootListsThePathsWithTheirMethods() {
+    JsonObject paths = HTTP1.json("/").getJsonObject("paths");
     String application = "/api/v1/applications/{application}";
     String token = application + "/deployments/{deployment}/reservations/{token}";
     assertThat(paths.getJsonArray("/metrics")).isEqualTo(new JsonArray().add("GET"));
@@ -193,15 +153,10 @@ class AdminHttpIT {
   @ParameterizedTest
   @CsvSource({"GET, /api/v1/nothing", "POST, /nothing", "HEAD, /nothing"})
   void aStrangerIsLedToThePathsThatAre(String method, String path) throws Exception {
-    Vertx vertx = Vertx.vertx();
-    try {
-      String answer = ask(listen(vertx, false), method, path);
-      assertThat(answer).startsWith("HTTP/1.1 404");
-      if (!method.equals("HEAD")) {
-        assertThat(answer).contains("GET / lists the paths", "http_options.port");
-      }
-    } finally {
-      vertx.close().await();
+    String answer = ask(method, path);
+    assertThat(answer).startsWith("HTTP/1.1 404");
+    if (!method.equals("HEAD")) {
+      assertThat(answer).contains("GET / lists the paths", "http_options.port");
     }
   }
 }

@@ -100,22 +100,13 @@ class DefaultLoggingTest {
   void whatTheMessageOrTheReplicasNameSaysIsNotSaidAgain() {
     String message = "replica shop#cart#1: UPDATING -> RUNNING after 12.5 s";
     Object[] pairs = {
-      "application",
-      "shop",
-      "replica",
-      "shop#cart#1",
-      "to",
-      "RUNNING",
-      "reason",
-      "",
-      "load",
-      2,
-      "half",
-      12,
-      "why",
-      "UP",
-      "state",
-      "RUNNING"
+      "application", "shop",
+      "replica", "shop#cart#1",
+      "to", "RUNNING",
+      "reason", "",
+      "load", 2,
+      "half", 12,
+      "why", "UP"
     };
     assertThat(text(TextLines.Form.FILE, "dev.berth.T", message, pairs))
         .endsWith("after 12.5 s load=\"2\" half=\"12\" why=\"UP\"\n");

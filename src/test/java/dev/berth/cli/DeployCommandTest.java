@@ -9,7 +9,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.DeploymentStatus;
+import dev.berth.protocol.ReplicaDetails;
 import dev.berth.protocol.ReplicaPhase;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -45,27 +47,23 @@ class DeployCommandTest {
   private static ApplicationDetails shop(ApplicationStatus status, String message, long revision) {
     DeploymentStatus of =
         status == ApplicationStatus.RUNNING ? DeploymentStatus.HEALTHY : DeploymentStatus.UPDATING;
-    return application(
-        "shop",
-        status,
-        "",
-        revision,
-        SHOP,
-        deployment("cart", of, message, 1, replica("shop#cart#1", ReplicaPhase.STARTING, "v2")));
+    ReplicaDetails starting = replica("shop#cart#1", ReplicaPhase.STARTING, "v2");
+    DeploymentDetails cart = deployment("cart", of, message, 1, starting);
+    return application("shop", status, "", revision, SHOP, cart);
   }
 
   private static final ApplicationDetails DEPLOYING = shop(ApplicationStatus.DEPLOYING, "", 2);
   private static final ApplicationDetails RUNNING = shop(ApplicationStatus.RUNNING, "", 2);
 
   private static ApplicationDetails failed(String ofShop, String message) {
-    return application(
-        "shop",
-        ApplicationStatus.DEPLOY_FAILED,
+    return failed(
         ofShop,
-        2,
-        SHOP,
         deployment("cart", DeploymentStatus.DEPLOY_FAILED, message, 2),
         deployment("till", DeploymentStatus.HEALTHY, "", 0));
+  }
+
+  private static ApplicationDetails failed(String why, DeploymentDetails... deployments) {
+    return application("shop", ApplicationStatus.DEPLOY_FAILED, why, 2, SHOP, deployments);
   }
 
   @Test
@@ -80,27 +78,27 @@ class DeployCommandTest {
             """);
     String outcome =
         outcome("UNCHANGED", "shop", 1, "NEW", "more", 4, "DELETED", "old", 2, "KEPT", "o", 3);
-    try (FakeInstance instance = new FakeInstance().answer(PUT, 200, outcome)) {
-      assertThat(instance.execute("deploy", two, "--set=applications.more.args.n=1")).isZero();
-      assertThat(instance.commands()).hasSize(1);
-      assertThat(instance.commands().get(0)).startsWith(PUT + " {");
-      assertThat(bodyOf(instance.commands().get(0)))
-          .isEqualTo(
-              new JsonObject(
-                  "{\"applications\":["
-                      + SHOP
-                      + ",{\"name\":\"more\",\"import_path\":\"a.B:c\",\"route_prefix\":\"/more\","
-                      + "\"args\":{\"n\":1}}]}"));
-      assertThat(instance.out.toString().lines())
-          .containsExactly(
-              two + ": accepted",
-              "  shop: unchanged",
-              "  more: new",
-              "  old: deleted",
-              "  kept, since not this file alone declared them (--prune deletes them): o",
-              "The instance makes it true now; see: berth status --watch");
-      assertThat(instance.err).hasToString("");
-    }
+    instance.only(PUT, 200, outcome);
+
+    assertThat(instance.execute("deploy", two, "--set=applications.more.args.n=1")).isZero();
+    assertThat(instance.commands()).singleElement().asString().startsWith(PUT + " {");
+    assertThat(bodyOf(instance.commands().get(0)))
+        .isEqualTo(
+            new JsonObject(
+                """
+                {"applications": [%s, {"name": "more", "import_path": "a.B:c",
+                                       "route_prefix": "/more", "args": {"n": 1}}]}
+                """
+                    .formatted(SHOP)));
+    assertThat(instance.out.toString().lines())
+        .containsExactly(
+            two + ": accepted",
+            "  shop: unchanged",
+            "  more: new",
+            "  old: deleted",
+            "  kept, since not this file alone declared them (--prune deletes them): o",
+            "The instance makes it true now; see: berth status --watch");
+    assertThat(instance.err).hasToString("");
   }
 
   @Test
@@ -133,63 +131,53 @@ class DeployCommandTest {
 
   @Test
   void aDryRunAsksWhatWouldBeAndChangesNothing() {
-    try (FakeInstance instance =
-        new FakeInstance().answer(PUT, 200, outcome("UNCHANGED", "shop", 1, "KEPT", "o", 2))) {
-      assertThat(instance.execute("deploy", file, "--dry-run", "--wait")).isZero();
-      assertThat(instance.execute("deploy", file, "--dry-run", "--prune", "--json")).isZero();
-      assertThat(instance.asked)
-          .hasSize(2)
-          .satisfies(
-              asked -> {
-                assertThat(asked.get(0)).startsWith(PUT + "?dry_run=true {");
-                assertThat(asked.get(1)).startsWith(PUT + "?prune=all&dry_run=true {");
-              });
-      assertThat(instance.out.toString())
-          .startsWith(file + ": valid, and would be:\n  shop: unchanged\n  kept, since not this")
-          .contains("\"outcome\" : \"dry_run\"", "\"change\" : \"kept\"");
-    }
+    instance.only(PUT, 200, outcome("UNCHANGED", "shop", 1, "KEPT", "o", 2));
+
+    assertThat(instance.execute("deploy", file, "--dry-run", "--wait")).isZero();
+    assertThat(instance.execute("deploy", file, "--dry-run", "--prune", "--json")).isZero();
+    assertThat(instance.asked).hasSize(2);
+    assertThat(instance.asked.get(0)).startsWith(PUT + "?dry_run=true {");
+    assertThat(instance.asked.get(1)).startsWith(PUT + "?prune=all&dry_run=true {");
+    assertThat(instance.out.toString())
+        .startsWith(file + ": valid, and would be:\n  shop: unchanged\n  kept, since not this")
+        .contains("\"outcome\" : \"dry_run\"", "\"change\" : \"kept\"");
   }
 
   @Test
   void whatIsNotTheFilesAloneIsDeletedOnATerminalThatAgrees() {
-    try (FakeInstance instance = new FakeInstance()) {
-      instance.answer(PUT, 200, PRUNING);
-      instance.terminal = true;
-      instance.typed.add("no");
+    instance.only(PUT, 200, PRUNING);
+    instance.terminal = true;
+    instance.typed.add("no");
 
-      assertThat(instance.execute("deploy", file, "--prune")).isEqualTo(1);
-      assertThat(instance.asked)
-          .singleElement()
-          .asString()
-          .startsWith(PUT + "?prune=all&dry_run=true {");
-      assertThat(instance.out)
-          .hasToString("Also delete o, p of " + instance.address() + "? [y/N] ");
-      assertThat(instance.err).hasToString("berth: nothing was deployed\n");
+    assertThat(instance.execute("deploy", file, "--prune")).isEqualTo(1);
+    assertThat(instance.asked)
+        .singleElement()
+        .asString()
+        .startsWith(PUT + "?prune=all&dry_run=true {");
+    assertThat(instance.out).hasToString("Also delete o, p of " + instance.address() + "? [y/N] ");
+    assertThat(instance.err).hasToString("berth: nothing was deployed\n");
 
-      instance.typed.add("y");
-      assertThat(instance.execute("deploy", file, "--prune")).isZero();
-      assertThat(instance.asked)
-          .last()
-          .asString()
-          .as("only if nothing was declared since the question")
-          .startsWith(PUT + "?prune=all&revision=9 {");
-    }
+    instance.typed.add("y");
+    assertThat(instance.execute("deploy", file, "--prune")).isZero();
+    assertThat(instance.asked)
+        .last()
+        .asString()
+        .as("only if nothing was declared since the question")
+        .startsWith(PUT + "?prune=all&revision=9 {");
   }
 
   @Test
   void withoutATerminalAPruneMustBeConfirmedOnTheCommandLine() {
-    try (FakeInstance instance = new FakeInstance()) {
-      instance.answer(PUT, 200, PRUNING);
+    instance.only(PUT, 200, PRUNING);
 
-      assertThat(instance.execute("deploy", file, "--prune")).isEqualTo(2);
-      assertThat(instance.err)
-          .hasToString(
-              "berth: --prune would also delete o, p, and there is no terminal to ask on"
-                  + " (expected: -y, which deletes without a question)\n");
-      assertThat(instance.execute("deploy", file, "--prune", "-y")).isZero();
-      assertThat(instance.asked).hasSize(2).last().asString().startsWith(PUT + "?prune=all {");
-      assertThat(instance.execute("deploy", file, "--prune", "--app=shop")).isEqualTo(2);
-    }
+    assertThat(instance.execute("deploy", file, "--prune")).isEqualTo(2);
+    assertThat(instance.err)
+        .hasToString(
+            "berth: --prune would also delete o, p, and there is no terminal to ask on"
+                + " (expected: -y, which deletes without a question)\n");
+    assertThat(instance.execute("deploy", file, "--prune", "-y")).isZero();
+    assertThat(instance.asked).hasSize(2).last().asString().startsWith(PUT + "?prune=all {");
+    assertThat(instance.execute("deploy", file, "--prune", "--app=shop")).isEqualTo(2);
   }
 
   @Test
@@ -213,29 +201,22 @@ class DeployCommandTest {
                 args:
                   pages: 3
             """);
-    try (FakeInstance strict = new FakeInstance()) {
-      strict
-          .answer(
-              PUT,
-              400,
-              "{\"code\":\"invalid\",\"problems\":[\"config:1:77: applications[0].args.pages: 3"
-                  + " (expected: 2)\", \"config:1:80: applications[0].args.none: null\"]}")
-          .answer(PUT + "/shop", 400, "{\"message\":\"config:1:9: import_path: a.B:c: no\"}");
-      assertThat(strict.execute("deploy", long1)).isEqualTo(2);
-      assertThat(strict.execute("deploy", long1, "--app=shop")).isEqualTo(2);
-      assertThat(strict.err.toString().lines().filter(line -> !line.contains("not sent")))
-          .containsExactly(
-              "berth: " + long1 + ":8:14: applications[0].args.pages: 3 (expected: 2)",
-              "berth: " + long1 + ":8:7: applications[0].args.none: null",
-              "berth: " + long1 + ":5:18: import_path: a.B:c: no");
-    }
-    instance.serves(
-        application(
-            "shop",
-            ApplicationStatus.DEPLOY_FAILED,
-            "applications[0].import_path: a.B:c: no such class; status: kept",
-            2,
-            SHOP));
+    instance
+        .only(
+            PUT,
+            400,
+            "{\"code\":\"invalid\",\"problems\":[\"config:1:77: applications[0].args.pages: 3"
+                + " (expected: 2)\", \"config:1:80: applications[0].args.none: null\"]}")
+        .answer(PUT + "/shop", 400, "{\"message\":\"config:1:9: import_path: a.B:c: no\"}");
+    assertThat(instance.execute("deploy", long1)).isEqualTo(2);
+    assertThat(instance.execute("deploy", long1, "--app=shop")).isEqualTo(2);
+    assertThat(instance.err.toString().lines().filter(line -> !line.contains("not sent")))
+        .containsExactly(
+            "berth: " + long1 + ":8:14: applications[0].args.pages: 3 (expected: 2)",
+            "berth: " + long1 + ":8:7: applications[0].args.none: null",
+            "berth: " + long1 + ":5:18: import_path: a.B:c: no");
+    instance.only(PUT, 200, outcome("NEW", "shop", 2));
+    instance.serves(failed("applications[0].import_path: a.B:c: no such class; status: kept"));
     assertThat(instance.execute("deploy", long1, "--wait")).isEqualTo(1);
     assertThat(instance.err.toString())
         .endsWith(
@@ -246,25 +227,13 @@ class DeployCommandTest {
 
   @Test
   void aFrozenRolloutSaysWhichRevisionEachDeploymentRuns() {
+    ReplicaDetails old = replica("shop#cart#1", ReplicaPhase.RUNNING, "v1", 1);
+    ReplicaDetails wanted = replica("shop#till#1", ReplicaPhase.RUNNING, "v2", 2);
     instance.serves(
-        application(
-            "shop",
-            ApplicationStatus.DEPLOY_FAILED,
+        failed(
             "deployment cart: frozen",
-            2,
-            SHOP,
-            deployment(
-                "cart",
-                DeploymentStatus.DEPLOY_FAILED,
-                "frozen",
-                1,
-                replica("shop#cart#1", ReplicaPhase.RUNNING, "v1", 1)),
-            deployment(
-                "till",
-                DeploymentStatus.HEALTHY,
-                "",
-                1,
-                replica("shop#till#1", ReplicaPhase.RUNNING, "v2", 2))));
+            deployment("cart", DeploymentStatus.DEPLOY_FAILED, "frozen", 1, old),
+            deployment("till", DeploymentStatus.HEALTHY, "", 1, wanted)));
 
     assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(1);
     assertThat(instance.err.toString().lines())
@@ -306,20 +275,17 @@ class DeployCommandTest {
 
   @Test
   void aRefusalIsToldLineByLineAsTheServerPutIt() {
-    try (FakeInstance strict = new FakeInstance()) {
-      strict.answer(PUT, 400, "applications[0].name: x\napplications[1].name: y");
-      assertThat(strict.execute("deploy", file)).isEqualTo(2);
-      assertThat(strict.err)
-          .hasToString(
-              "berth: "
-                  + file
-                  + ":1:23: applications[0].name: x\nberth: applications[1].name: y\n");
-    }
-    try (FakeInstance readOnly = new FakeInstance()) {
-      readOnly.answer(PUT, 503, "{\"message\":\"no\",\"problems\":[\"held elsewhere\"]}");
-      assertThat(readOnly.execute("deploy", file)).isEqualTo(1);
-      assertThat(readOnly.err).hasToString("berth: held elsewhere\n");
-    }
+    instance
+        .only(PUT, 400, "applications[0].name: x\napplications[1].name: y")
+        .answer(PUT, 503, "{\"message\":\"no\",\"problems\":[\"held elsewhere\"]}");
+
+    assertThat(instance.execute("deploy", file)).isEqualTo(2);
+    assertThat(instance.execute("deploy", file)).isEqualTo(1);
+    assertThat(instance.err.toString().lines())
+        .containsExactly(
+            "berth: " + file + ":1:23: applications[0].name: x",
+            "berth: applications[1].name: y",
+            "berth: held elsewhere");
   }
 
   @Test

@@ -93,6 +93,12 @@ final class FakeInstance implements AutoCloseable {
     return this;
   }
 
+  /** As {@link #answer}, in place of what was to be answered. */
+  synchronized FakeInstance only(String methodAndPath, int status, String body) {
+    answers.remove(methodAndPath);
+    return answer(methodAndPath, status, body);
+  }
+
   /** What a deploy comes to: a word, a name and a revision for each application. */
   static String outcome(Object... wordsNamesRevisions) {
     JsonArray all = new JsonArray();

@@ -1,5 +1,7 @@
 package dev.berth.cli;
 
+import static dev.berth.cli.FakeInstance.application;
+import static dev.berth.cli.FakeInstance.deployment;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.AdminClient;
@@ -7,6 +9,7 @@ import dev.berth.admin.LedgerRoutes;
 import dev.berth.admin.LedgerRoutes.ReplicaLedger;
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.LedgerView.Audit;
@@ -15,6 +18,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.StringWriter;
 import java.time.Instant;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -32,7 +36,6 @@ class LedgerCommandTest {
                       replica("wrong", new LastAudit(Audit.MISMATCH, 0, -1, 1, -2, 0))),
               () -> Instant.EPOCH));
 
-  private final String address = "127.0.0.1:" + ADMIN.port;
   private final StringWriter out = new StringWriter();
   private final StringWriter err = new StringWriter();
 
@@ -42,13 +45,15 @@ class LedgerCommandTest {
         new LedgerView("app#" + deployment + "#1", 7, 8, 3, 2, false, 30, 19, 1, 5, 1, audit));
   }
 
-  private int execute(String... args) {
-    return FakeInstance.execute(out, err, args);
+  private int execute(String command, String... options) {
+    Stream<String> words = Stream.of(command, "--address", "127.0.0.1:" + ADMIN.port);
+    String[] all = Stream.concat(words, Stream.of(options)).toArray(String[]::new);
+    return FakeInstance.execute(out, err, all);
   }
 
   @Test
   void eachReplicaIsALineAndAMismatchIsExitCodeOne() {
-    assertThat(execute("ledger", "--address", address)).isEqualTo(1);
+    assertThat(execute("ledger")).isEqualTo(1);
     assertThat(err).hasToString("");
     assertThat(out.toString().lines().map(line -> line.replaceAll(" +", " ")))
         .containsExactly(
@@ -63,21 +68,15 @@ class LedgerCommandTest {
 
   @Test
   void whatIsNamedIsShownAndWithoutAMismatchTheExitCodeIsZero() {
-    assertThat(
-            execute(
-                "ledger",
-                "--address",
-                address,
-                "--app=app",
-                "--replica=app#clean#1",
-                "--replica=app#busy#1"))
-        .isZero();
+    String[] named = {"--app=app", "--replica=app#clean#1", "--replica=app#busy#1"};
+    assertThat(execute("ledger", named)).isZero();
     assertThat(out.toString().lines()).hasSize(4);
   }
 
   @Test
   void aLongNameMovesNoColumnAndAWrongOneIsAnsweredWithThoseThatThereAre() {
     try (FakeInstance instance = new FakeInstance()) {
+      DeploymentDetails cart = deployment("cart", DeploymentStatus.HEALTHY, "", 0);
       String longest = "shop#a-deployment-with-a-long-name#naqspzbo";
       String zeros = "\"max_ongoing_requests\":8,\"running\":0,\"reserved\":0,\"granted\":1234567";
       instance
@@ -87,14 +86,7 @@ class LedgerCommandTest {
               "{\"replicas\":[{\"replica\":\"%s\",%s},{\"replica\":\"b\",%s}],\"total\":{%s}}"
                   .formatted(longest, zeros, zeros, zeros + ",\"audit_mismatches\":0"))
           .answer("GET /api/v1/ledger", 200, "{\"replicas\":[],\"total\":{\"audit_mismatches\":0}}")
-          .serves(
-              FakeInstance.application(
-                  "shop",
-                  ApplicationStatus.RUNNING,
-                  "",
-                  1,
-                  null,
-                  FakeInstance.deployment("cart", DeploymentStatus.HEALTHY, "", 0)));
+          .serves(application("shop", ApplicationStatus.RUNNING, "", 1, null, cart));
 
       assertThat(instance.execute("ledger")).isZero();
       List<String> lines = instance.out.toString().lines().toList();
@@ -117,7 +109,7 @@ class LedgerCommandTest {
 
   @Test
   void asJsonItIsWhatTheServerSays() {
-    assertThat(execute("ledger", "--address", address, "--json")).isEqualTo(1);
+    assertThat(execute("ledger", "--json")).isEqualTo(1);
     assertThat(new JsonObject(out.toString()).getJsonArray("replicas")).hasSize(3);
   }
 }

@@ -47,16 +47,10 @@ class LogsCommandTest {
   void linesAreAskedForByWhatTheyAreOf() {
     instance.answer(LOGS, 200, page("b", 0, 0, line("my shop: cart: a#b#c")));
 
-    assertThat(
-            instance.execute(
-                "logs",
-                "--app=my shop",
-                "--deployment=cart",
-                "--replica=a#b#c",
-                "--level=warn",
-                "-n",
-                "5"))
-        .isZero();
+    String[] logs = {
+      "logs", "--app=my shop", "--deployment=cart", "--replica=a#b#c", "--level=warn", "-n5"
+    };
+    assertThat(instance.execute(logs)).isZero();
     assertThat(instance.asked)
         .containsExactly(
             LOGS + "?limit=5&application=my%20shop&deployment=cart&replica=a%23b%23c&level=warn");

@@ -9,12 +9,16 @@ import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.DeploymentStatus;
+import dev.berth.protocol.ReplicaDetails;
 import dev.berth.protocol.ReplicaPhase;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,19 +32,12 @@ class OperatorCommandsTest {
   @AutoClose private final FakeInstance instance = new FakeInstance();
 
   private static ApplicationDetails shop(DeploymentStatus status, int target, int running) {
-    return application(
-        "my shop",
-        ApplicationStatus.RUNNING,
-        "",
-        4,
-        "{\"name\":\"my shop\",\"args\":{\"price\":1.5,\"none\":null,\"tags\":[\"yes\",2]}}",
-        deployment(
-            "cart",
-            status,
-            "",
-            target,
-            java.util.Collections.nCopies(running, replica("r", ReplicaPhase.RUNNING, "v2"))
-                .toArray(dev.berth.protocol.ReplicaDetails[]::new)));
+    String config =
+        "{\"name\":\"my shop\",\"args\":{\"price\":1.5,\"none\":null,\"tags\":[\"yes\",2]}}";
+    List<ReplicaDetails> replicas =
+        Collections.nCopies(running, replica("r", ReplicaPhase.RUNNING, "v2"));
+    DeploymentDetails cart = deployment("cart", status, "", target, null, replicas);
+    return application("my shop", ApplicationStatus.RUNNING, "", 4, config, cart);
   }
 
   @Test
@@ -84,38 +81,10 @@ class OperatorCommandsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "~",
-        "0x1F",
-        "0o17",
-        "1e3",
-        ".inf",
-        "Null",
-        "TRUE",
-        "no",
-        "- a",
-        "a: b",
-        "#c",
-        "a\tb",
-        "a\nb\n",
-        " a ",
-        "\u0007\u001b[2J",
-        "\u0085\u009b",
-        "\u2028",
-        "\uD83D\uDE00",
-        "'",
-        "\"",
-        "%",
-        "|",
-        "",
-        "9007199254740993",
-        "1_000",
-        "2026-11-22",
-        "<<",
-        "=",
-        "!t",
-        "&a",
-        "*a",
-        "\\",
+        "~", "0x1F", "0o17", "1e3", ".inf", "9007199254740993", "1_000", "2026-11-22",
+        "Null", "TRUE", "no", "- a", "a: b", "#c", "<<", "=",
+        "!t", "&a", "*a", "'", "\"", "%", "|", "\\",
+        "", " a ", "a\tb", "a\nb\n", "\u0007\u001b[2J", "\u0085\u009b", "\u2028", "\uD83D\uDE00",
         "\ufeffx"
       })
   void aFileOfItMeansWhatWasSubmitted(String text) {

@@ -7,7 +7,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.DeploymentStatus;
+import dev.berth.protocol.ReplicaDetails;
 import dev.berth.protocol.ReplicaPhase;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -18,36 +20,21 @@ class StatusCommandTest {
   @AutoClose private final FakeInstance instance = new FakeInstance();
 
   private static ApplicationDetails updating() {
-    return application(
-        "shop",
-        ApplicationStatus.DEPLOYING,
-        "",
-        2,
-        null,
-        deployment(
-            "cart",
-            DeploymentStatus.UPDATING,
-            "1 of 3\nreplaced",
-            3,
-            replica("shop#cart#1", ReplicaPhase.RUNNING, "v1"),
-            replica("shop#cart#2", ReplicaPhase.RUNNING, "v1"),
-            replica("shop#cart#3", ReplicaPhase.RUNNING, "v2"),
-            replica("shop#cart#4", ReplicaPhase.STARTING, "v2")));
+    ReplicaDetails[] replicas = {
+      replica("shop#cart#1", ReplicaPhase.RUNNING, "v1"),
+      replica("shop#cart#2", ReplicaPhase.RUNNING, "v1"),
+      replica("shop#cart#3", ReplicaPhase.RUNNING, "v2"),
+      replica("shop#cart#4", ReplicaPhase.STARTING, "v2")
+    };
+    DeploymentDetails cart =
+        deployment("cart", DeploymentStatus.UPDATING, "1 of 3\nreplaced", 3, replicas);
+    return application("shop", ApplicationStatus.DEPLOYING, "", 2, null, cart);
   }
 
   private static ApplicationDetails running() {
-    return application(
-        "shop",
-        ApplicationStatus.RUNNING,
-        "",
-        2,
-        null,
-        deployment(
-            "cart",
-            DeploymentStatus.HEALTHY,
-            "",
-            1,
-            replica("shop#cart#3", ReplicaPhase.RUNNING, "v2")));
+    ReplicaDetails one = replica("shop#cart#3", ReplicaPhase.RUNNING, "v2");
+    DeploymentDetails cart = deployment("cart", DeploymentStatus.HEALTHY, "", 1, one);
+    return application("shop", ApplicationStatus.RUNNING, "", 2, null, cart);
   }
 
   @Test

@@ -7,7 +7,6 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.ConfigReader;
 import dev.berth.controller.Autoscaled;
 import dev.berth.controller.ControllerEvent.Paused;
-import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Future;
@@ -57,9 +56,12 @@ class AutoscaledStateTest extends ServeControlRig {
 
   /** As a controller is told that starts now. */
   private @Nullable Autoscaled declared() {
-    DeclaredApplication application =
-        control.applications().stream().filter(each -> each.name().equals("a")).findFirst().get();
-    return application.autoscaled().get("d");
+    return find("a").autoscaled().get("d");
+  }
+
+  private void finds(@Nullable Autoscaled now) {
+    control.autoscaled(ID, now);
+    runAll();
   }
 
   private long changes() {
@@ -68,8 +70,7 @@ class AutoscaledStateTest extends ServeControlRig {
 
   @Test
   void aRestartBeginsWithTheLastNumberAndTheStateOfItsPolicy() {
-    control.autoscaled(ID, found(7));
-    runAll();
+    finds(found(7));
     restart();
 
     assertThat(declared()).isEqualTo(found(7));
@@ -87,8 +88,7 @@ class AutoscaledStateTest extends ServeControlRig {
     assertThat(changes()).isEqualTo(before + 2);
     assertThat(declared()).isEqualTo(found(100));
 
-    control.autoscaled(ID, found(100));
-    runAll();
+    finds(found(100));
     assertThat(changes()).as("nothing is different").isEqualTo(before + 2);
   }
 
@@ -102,8 +102,7 @@ class AutoscaledStateTest extends ServeControlRig {
     ok(second);
 
     assertThat(control.state().autoscaled().find(ID)).as("gone with the application").isNull();
-    control.autoscaled(ID, found(4)); // the controller does not know yet
-    runAll();
+    finds(found(4)); // the controller does not know yet
     deploy("a", A);
     assertThat(declared()).isNull();
   }
@@ -113,8 +112,7 @@ class AutoscaledStateTest extends ServeControlRig {
     for (int i = 0; i <= CommandQueue.MOST_COMMANDS; i++) {
       commands().scale("a", "d", i);
     }
-    control.autoscaled(ID, found(3));
-    runAll();
+    finds(found(3));
 
     assertThat(declared()).isEqualTo(found(3));
   }
@@ -124,8 +122,7 @@ class AutoscaledStateTest extends ServeControlRig {
     control.autoscaled(ID, found(3));
     control.autoscaled(new DeploymentId("a", "other"), found(2));
     runAll();
-    control.autoscaled(ID, null);
-    runAll();
+    finds(null);
 
     assertThat(declared()).isNull();
     assertThat(control.state().autoscaled().find(new DeploymentId("a", "other")))
@@ -134,11 +131,9 @@ class AutoscaledStateTest extends ServeControlRig {
 
   @Test
   void aPauseHoldsItsNumberUntilAutoscalingIsToGoOn() {
-    control.autoscaled(ID, found(3));
-    runAll();
+    finds(found(3));
     assertThat(ok(commands().pause("a", "d", 20))).isTrue();
-    control.autoscaled(ID, found(4)); // was found before the controller knew
-    runAll();
+    finds(found(4)); // was found before the controller knew
     Autoscaled holds = paused(20, found(3).policyState());
     assertThat(declared()).isEqualTo(holds);
     assertThat(controls.told).containsExactly(new Paused(ID, holds));
@@ -153,8 +148,7 @@ class AutoscaledStateTest extends ServeControlRig {
     Autoscaled on = new Autoscaled(20, false, holds.policyState());
     assertThat(declared()).as("from where it stands").isEqualTo(on);
     assertThat(controls.told).containsExactly(new Paused(ID, on));
-    control.autoscaled(ID, found(5));
-    runAll();
+    finds(found(5));
     assertThat(declared()).isEqualTo(found(5));
   }
 

@@ -20,6 +20,12 @@ class DesiredStateTest extends DesiredRig {
     done(state.deploy(all(namesAndWords), null, null, true, 1));
   }
 
+  private void badAfterGood() {
+    deploy("a", "good");
+    ran("a");
+    deploy("a", "bad");
+  }
+
   @Test
   void aWholeConfigurationReplacesWhatWasThere() {
     deploy("a", "1", "b", "1");
@@ -88,9 +94,7 @@ class DesiredStateTest extends DesiredRig {
 
   @Test
   void whatRanBeforeServesInPlaceOfARevisionThatFailed() {
-    deploy("a", "good");
-    ran("a");
-    deploy("a", "bad");
+    badAfterGood();
 
     failed("a");
 
@@ -120,9 +124,7 @@ class DesiredStateTest extends DesiredRig {
 
   @Test
   void aFailureIsForgottenByTheNextDeployOfTheSameOrOfSomethingElse() {
-    deploy("a", "good");
-    ran("a");
-    deploy("a", "bad");
+    badAfterGood();
     failed("a");
 
     done(state.deploy("a", wanted("bad"), null, 5));
@@ -138,9 +140,7 @@ class DesiredStateTest extends DesiredRig {
 
   @Test
   void aRollbackOfWhatFailedRunsWhatRanBefore() {
-    deploy("a", "good");
-    ran("a");
-    deploy("a", "bad");
+    badAfterGood();
     ran("a"); // for a while
     failed("a");
 
@@ -160,9 +160,7 @@ class DesiredStateTest extends DesiredRig {
 
   @Test
   void whatRunsAfterAllHasNotFailed() {
-    deploy("a", "good");
-    ran("a");
-    deploy("a", "slow");
+    badAfterGood();
     failed("a");
 
     ran("a");

@@ -19,6 +19,7 @@ import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -29,6 +30,17 @@ class JarStoreTest {
   @TempDir Path folder;
 
   private final JarDigests digests = new JarDigests(() -> Long.MAX_VALUE); // all is long settled
+
+  private JarStore store;
+
+  @BeforeEach
+  void open() {
+    store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
+  }
+
+  private Jar keep(Path jar) throws IOException {
+    return store.keep(List.of(jar), NO_ROOM).get(0);
+  }
 
   private Path jar(String name, String content) throws IOException {
     return Files.writeString(folder.resolve(name), content);
@@ -42,12 +54,9 @@ class JarStoreTest {
 
   @Test
   void aCopyIsNamedByItsContentAndMadeOnce() throws IOException {
-    JarStore store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
-
     List<Jar> first = store.keep(List.of(jar("shop one.jar", "x"), jar("b.jar", "y")), NO_ROOM);
-    List<Jar> second = store.keep(List.of(jar("shop one.jar", "x")), NO_ROOM);
 
-    assertThat(first.get(0)).isEqualTo(second.get(0));
+    assertThat(keep(jar("shop one.jar", "x"))).isEqualTo(first.get(0));
     assertThat(store.path(first.get(0))).hasContent("x");
     assertThat(store.path(first.get(0)).getFileName().toString())
         .isEqualTo("shop_one-2d711642b726b04401627ca9fbac32f5.jar");
@@ -57,9 +66,8 @@ class JarStoreTest {
 
   @Test
   void aJarIsToldByTheSha256OfItsBytes() throws IOException {
-    JarStore store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
     Path jar = zip("a.jar", "one", 1);
-    Jar first = store.keep(List.of(jar), NO_ROOM).get(0);
+    Jar first = keep(jar);
 
     assertThat(first.digest())
         .isEqualTo(HexFormat.of().formatHex(Fingerprint.sha256().digest(Files.readAllBytes(jar))));
@@ -73,15 +81,14 @@ class JarStoreTest {
   /** Two entries of one name, size and CRC are easily made. */
   @Test
   void aJarWhoseChecksumsWereForgedIsAnotherOne() throws IOException {
-    JarStore store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
     Path good = zip("a.jar", "plumless", 1);
     long checksum = checksum(good);
-    Jar kept = store.keep(List.of(good), NO_ROOM).get(0);
+    Jar kept = keep(good);
 
     Path forged = zip("a.jar", "buckeroo", 1);
 
     assertThat(checksum(forged)).isEqualTo(checksum);
-    assertThat(store.keep(List.of(forged), NO_ROOM)).doesNotContain(kept);
+    assertThat(keep(forged)).isNotEqualTo(kept);
   }
 
   private static long checksum(Path jar) throws IOException {
@@ -103,9 +110,8 @@ class JarStoreTest {
 
   @Test
   void aCopyThatNothingNeedsGoesButForThoseOfTheCommandUnderWay() throws IOException {
-    JarStore store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
-    Jar needed = store.keep(List.of(jar("a.jar", "a")), NO_ROOM).get(0);
-    Jar unused = store.keep(List.of(jar("b.jar", "b")), NO_ROOM).get(0);
+    Jar needed = keep(jar("a.jar", "a"));
+    Jar unused = keep(jar("b.jar", "b"));
 
     store.removeUnused(Set.of(store.path(needed)));
     assertThat(store.path(unused)).as("its command is not over").exists();
@@ -120,17 +126,17 @@ class JarStoreTest {
 
   @Test
   void copiesTogetherAreBoundedByWhatIsNeeded() throws IOException {
-    JarStore store = JarStore.in(folder, digests, 10);
-    Jar first = store.keep(List.of(jar("a.jar", "12345678")), NO_ROOM).get(0);
+    store = JarStore.in(folder, digests, 10);
+    Jar first = keep(jar("a.jar", "12345678"));
 
-    assertThatThrownBy(() -> store.keep(List.of(jar("b.jar", "123")), NO_ROOM))
+    assertThatThrownBy(() -> keep(jar("b.jar", "123")))
         .isInstanceOf(IOException.class)
         .hasMessageStartingWith("jars: 11 bytes with ")
         .hasMessageEndingWith("(expected: at most 10)");
-    store.keep(List.of(jar("b.jar", "12")), NO_ROOM);
-    assertThat(store.keep(List.of(jar("a.jar", "12345678")), NO_ROOM))
+    keep(jar("b.jar", "12"));
+    assertThat(keep(jar("a.jar", "12345678")))
         .as("it is there, and needs no room")
-        .containsExactly(first);
+        .isEqualTo(first);
 
     store.begin();
     List<Jar> both =
@@ -146,7 +152,6 @@ class JarStoreTest {
 
   @Test
   void aCopyThatTheDiskRefusesIsTriedAgainWhenThereIsRoom() throws IOException {
-    JarStore store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
     Path inTheWay = Files.createDirectories(folder.resolve("jars/copying.tmp/in the way"));
     BooleanSupplier makeRoom =
         () -> {
@@ -157,8 +162,7 @@ class JarStoreTest {
           }
         };
 
-    assertThatThrownBy(() -> store.keep(List.of(jar("a.jar", "a")), NO_ROOM))
-        .isInstanceOf(IOException.class);
+    assertThatThrownBy(() -> keep(jar("a.jar", "a"))).isInstanceOf(IOException.class);
     Jar kept = store.keep(List.of(jar("a.jar", "a")), makeRoom).get(0);
 
     assertThat(store.path(kept)).hasContent("a");
@@ -166,8 +170,8 @@ class JarStoreTest {
 
   @Test
   void copiesOfAnInstanceThatForgetsGoWithIt() throws IOException {
-    JarStore store = JarStore.temporary(digests);
-    Path copy = store.path(store.keep(List.of(jar("a.jar", "a")), NO_ROOM).get(0));
+    store = JarStore.temporary(digests);
+    Path copy = store.path(keep(jar("a.jar", "a")));
     assertThat(copy).hasContent("a");
 
     store.close();

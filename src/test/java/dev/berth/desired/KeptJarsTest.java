@@ -83,17 +83,9 @@ class KeptJarsTest {
     assertThat(earlier(again, "a.jar")).as("it is written down").containsExactly(5L, 3L);
     KeptJars kept = new KeptJars(again, () -> Long.MAX_VALUE, 6 * BYTES);
     kept.begin(Set.of());
-    again
-        .state()
-        .applications()
-        .forEach(
-            each ->
-                again
-                    .state()
-                    .history()
-                    .earlier(each)
-                    .forEach(
-                        before -> assertThat(kept.path(before.wanted().jars().get(0))).exists()));
+    again.state().applications().stream()
+        .flatMap(each -> again.state().history().earlier(each).stream())
+        .forEach(before -> assertThat(kept.path(before.wanted().jars().get(0))).exists());
     again.close();
   }
 

@@ -8,6 +8,7 @@ import dev.berth.config.ConfigReader;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
+import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Declared;
 import dev.berth.controller.ControllerEvent.Scaled;
 import dev.berth.controller.ControllerEvent.Withdrawn;
@@ -28,6 +29,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class ServeControlTest extends ServeControlRig {
@@ -62,20 +64,15 @@ class ServeControlTest extends ServeControlRig {
     return "{applications: [" + String.join(", ", applications) + "]}";
   }
 
+  private static String told(ControllerEvent event) {
+    if (event instanceof Declared declared) {
+      return "declared " + declared.application().name() + " " + declared.application().revision();
+    }
+    return event instanceof Withdrawn gone ? "withdrawn " + gone.application() : event.toString();
+  }
+
   private List<String> toldSince() {
-    List<String> told =
-        controls.told.stream()
-            .map(
-                event ->
-                    event instanceof Declared declared
-                        ? "declared "
-                            + declared.application().name()
-                            + " "
-                            + declared.application().revision()
-                        : event instanceof Withdrawn gone
-                            ? "withdrawn " + gone.application()
-                            : event.toString())
-            .toList();
+    List<String> told = controls.told.stream().map(ServeControlTest::told).toList();
     controls.told.clear();
     return told;
   }
@@ -356,6 +353,10 @@ class ServeControlTest extends ServeControlRig {
 
   private static final String OTHER = B.replace("x.B", "x.Other");
 
+  private Future<Long> rollback(@Nullable String id) {
+    return commands().once(id).rollback("b", null, false);
+  }
+
   /** Two versions have run, so that each rollback goes back to the other one. */
   private void withTwoVersions() {
     start();
@@ -367,42 +368,36 @@ class ServeControlTest extends ServeControlRig {
   @Test
   void aRollbackSentTwiceGoesBackOnceWhateverCameInBetween() {
     withTwoVersions();
-    assertThat(ok(commands().once("one").rollback("b", null, false))).isEqualTo(3);
+    assertThat(ok(rollback("one"))).isEqualTo(3);
     ran("b");
     toldSince();
 
-    assertThat(ok(commands().once("one").rollback("b", null, false))).isEqualTo(3);
+    assertThat(ok(rollback("one"))).isEqualTo(3);
     assertThat(toldSince()).isEmpty();
     restart();
     toldSince();
-    assertThat(ok(commands().once("one").rollback("b", null, false)))
-        .as("after a restart")
-        .isEqualTo(3);
+    assertThat(ok(rollback("one"))).as("after a restart").isEqualTo(3);
     assertThat(toldSince()).isEmpty();
     ok(commands().delete("b"));
-    assertThat(ok(commands().once("one").rollback("b", null, false)))
-        .as("after a delete")
-        .isEqualTo(3);
+    assertThat(ok(rollback("one"))).as("after a delete").isEqualTo(3);
     assertThat(names()).isEmpty();
   }
 
   @Test
   void twoRollbacksWithTheirOwnIdsGoBackAndForthAndSoDoTwoWithout() {
     withTwoVersions();
-    assertThat(ok(commands().once("one").rollback("b", null, false))).isEqualTo(3);
-    ran("b");
-    assertThat(ok(commands().once("two").rollback("b", null, false))).isEqualTo(4);
-    ran("b");
-    assertThat(ok(commands().rollback("b", null, false))).isEqualTo(5);
-    ran("b");
-    assertThat(ok(commands().rollback("b", null, false))).isEqualTo(6);
+    long revision = 3;
+    for (String id : new String[] {"one", "two", null, null}) {
+      assertThat(ok(rollback(id))).isEqualTo(revision++);
+      ran("b");
+    }
   }
 
   @Test
   void twoOfTheSameIdAtTheSameTimeAreOne() {
     withTwoVersions();
-    Future<Long> one = commands().once("one").rollback("b", null, false);
-    Future<Long> same = commands().once("one").rollback("b", null, false);
+    Future<Long> one = rollback("one");
+    Future<Long> same = rollback("one");
     assertThat(ok(one)).isEqualTo(3);
     assertThat(ok(same)).isEqualTo(3);
     assertThat(toldSince()).containsExactly("declared b 3");
@@ -443,13 +438,13 @@ class ServeControlTest extends ServeControlRig {
     ok(commands().once("one").scale("b", "d", 3));
     assertThat(refused(Kind.INVALID, commands().once("one").scale("b", "d", 4)))
         .hasMessage("Idempotency-Key: one, of another command (expected: one of its own)");
-    refused(Kind.INVALID, commands().once("one").rollback("b", null, false));
-    refused(Kind.INVALID, commands().once(" ").rollback("b", null, false));
+    refused(Kind.INVALID, rollback("one"));
+    refused(Kind.INVALID, rollback(" "));
     String longest = "x".repeat(OperatorCommands.MOST_ID_CHARS);
-    assertThat(refused(Kind.INVALID, commands().once(longest + "x").rollback("b", null, false)))
+    assertThat(refused(Kind.INVALID, rollback(longest + "x")))
         .hasMessage("Idempotency-Key: 129 characters (expected: 1 to 128)");
     assertThat(revision("b")).isEqualTo(2);
-    ok(commands().once(longest).rollback("b", null, false));
+    ok(rollback(longest));
   }
 
   /** Of megabytes a digest takes a while, and the control loop has other things to do. */
@@ -475,12 +470,12 @@ class ServeControlTest extends ServeControlRig {
   @Test
   void anAnswerIsGivenAgainForTenMinutes() {
     withTwoVersions();
-    ok(commands().once("one").rollback("b", null, false));
+    ok(rollback("one"));
     ran("b");
     nowMs += DesiredState.ANSWERS_KEPT_MS - 1;
-    assertThat(ok(commands().once("one").rollback("b", null, false))).isEqualTo(3);
+    assertThat(ok(rollback("one"))).isEqualTo(3);
     nowMs++;
-    assertThat(ok(commands().once("one").rollback("b", null, false))).as("a new one").isEqualTo(4);
+    assertThat(ok(rollback("one"))).as("a new one").isEqualTo(4);
   }
 
   @Test

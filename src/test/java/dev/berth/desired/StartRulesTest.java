@@ -69,15 +69,15 @@ class StartRulesTest extends DesiredRig {
   }
 
   private void nothingIsDone() {
-    assertThat(last.declared()).isEmpty();
+    assertThat(last.declared).isEmpty();
     assertThat(deleted).isEmpty();
-    assertThat(last.lines()).isEmpty();
+    assertThat(last.lines).isEmpty();
   }
 
   /** The one line of the last start. */
   private void said(Level level, String... parts) {
-    assertThat(last.lines()).hasSize(1);
-    Line line = last.lines().get(0);
+    assertThat(last.lines).hasSize(1);
+    Line line = last.lines.get(0);
     assertThat(line.level()).as(line.text()).isEqualTo(level);
     assertThat(line.text()).contains(parts);
   }
@@ -171,7 +171,7 @@ class StartRulesTest extends DesiredRig {
   void whereNothingIsKeptEverythingIsDeclared() {
     start("a", "1", "b", "1");
 
-    assertThat(last.declared()).containsOnlyKeys("a", "b");
+    assertThat(last.declared).containsOnlyKeys("a", "b");
     assertThat(state.said("a")).isEqualTo(new Said("1", null, "1"));
   }
 
@@ -213,7 +213,7 @@ class StartRulesTest extends DesiredRig {
 
     runs("a", "2");
     assertThat(deleted).containsExactly("b");
-    assertThat(last.lines().get(0).level()).as("the file alone moved").isEqualTo(Level.INFO);
+    assertThat(last.lines.get(0).level()).as("the file alone moved").isEqualTo(Level.INFO);
   }
 
   @Test
@@ -254,7 +254,7 @@ class StartRulesTest extends DesiredRig {
     carryOut(rules);
 
     said(Level.ERROR, "application b: import_path: missing", "it is DEPLOY_FAILED");
-    assertThat(last.failed()).containsExactly(Map.entry("b", "import_path: missing"));
+    assertThat(last.failed).containsExactly(Map.entry("b", "import_path: missing"));
     assertThat(state.said("b")).isEqualTo(Said.NOTHING);
   }
 
@@ -280,9 +280,9 @@ class StartRulesTest extends DesiredRig {
     start("a", "2@/r", "c", "1@/r");
 
     runs("a", "1@/a");
-    assertThat(last.failed()).containsOnlyKeys("c");
-    assertThat(last.lines()).allMatch(line -> line.level() == Level.ERROR).hasSize(2);
-    assertThat(last.lines().get(0).text())
+    assertThat(last.failed).containsOnlyKeys("c");
+    assertThat(last.lines).allMatch(line -> line.level() == Level.ERROR).hasSize(2);
+    assertThat(last.lines.get(0).text())
         .contains("route_prefix: \"/r\" (expected: unique; application r");
   }
 
@@ -295,7 +295,7 @@ class StartRulesTest extends DesiredRig {
 
     runs("a", "1@/a");
     runs("b", "1@/b");
-    assertThat(last.lines()).hasSize(2);
+    assertThat(last.lines).hasSize(2);
   }
 
   @Test
@@ -379,8 +379,8 @@ class StartRulesTest extends DesiredRig {
     runs("b", "1");
     runs("r", "1");
     assertThat(application("c").revision()).as("it is wanted already").isEqualTo(3);
-    assertThat(last.lines().get(0).level()).isEqualTo(Level.WARN);
-    assertThat(last.lines().get(0).text()).contains("revision 4", "berth rollback a");
+    assertThat(last.lines.get(0).level()).isEqualTo(Level.WARN);
+    assertThat(last.lines.get(0).text()).contains("revision 4", "berth rollback a");
     assertThat(state.head().targetCapacity()).isEqualTo(50);
   }
 
@@ -408,7 +408,7 @@ class StartRulesTest extends DesiredRig {
       step(random);
       before = List.copyOf(state.applications());
       had = state.head().targetCapacity();
-      boolean refusedBefore = last.lines().stream().anyMatch(l -> l.level() == Level.ERROR);
+      boolean refusedBefore = last.lines.stream().anyMatch(l -> l.level() == Level.ERROR);
       carryOut(rules(capacity, says));
       if (!refusedBefore) { // a route may be free by now
         assertThat(List.copyOf(state.applications()))
