@@ -4,12 +4,12 @@ import dev.berth.metrics.Meters;
 import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.port.ExplainView;
 import dev.berth.protocol.port.Explanations;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,14 +57,9 @@ public final class ExplainRing implements Explanations, ExplainView {
   }
 
   private List<RequestExplanation> newest(Predicate<RequestExplanation> wanted, int most) {
-    List<Kept> found = new ArrayList<>();
-    for (int i = 0; i < ring.length(); i++) {
-      Kept kept = ring.get(i);
-      if (kept != null && wanted.test(kept.explanation)) {
-        found.add(kept);
-      }
-    }
-    return found.stream()
+    return IntStream.range(0, ring.length())
+        .mapToObj(ring::get)
+        .filter(kept -> kept != null && wanted.test(kept.explanation))
         .sorted(Comparator.comparingLong(Kept::number).reversed())
         .limit(most)
         .map(Kept::explanation)

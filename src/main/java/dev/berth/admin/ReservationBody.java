@@ -16,7 +16,7 @@ import java.util.Map;
  * @param maxWait the same
  * @param maxLegs slots that may be asked for together
  */
-record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
+public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
   private static final String TTL = "ttl_s";
   private static final String WAIT = "wait_timeout_s";
   private static final List<String> KEYS = List.of(TTL, WAIT, "session_id");

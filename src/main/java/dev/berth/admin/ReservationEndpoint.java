@@ -13,7 +13,6 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -37,8 +36,17 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * It decides nothing but what is asked for, and by whom. Any thread.
+ *
+ * @param bodies reads what is asked for
+ * @param ownHost where this instance takes requests; null when that is every address of it
+ * @param ownPort the same
  */
-public final class ReservationEndpoint implements Endpoint {
+public record ReservationEndpoint(
+    Reservations reservations,
+    ReservationBody bodies,
+    @Nullable String ownHost,
+    IntSupplier ownPort)
+    implements Endpoint {
   private static final Logger LOG = LoggerFactory.getLogger(ReservationEndpoint.class);
   private static final String PREFIX = "/api/v1/applications/";
   private static final Pattern ONE =
@@ -46,33 +54,8 @@ public final class ReservationEndpoint implements Endpoint {
   private static final String TOGETHER = "/api/v1/reservations";
   private static final int MAX_KEY_CHARS = 255;
 
-  private final Reservations reservations;
-  private final ReservationBody bodies;
-  private final @Nullable String ownHost;
-  private final IntSupplier ownPort;
-
   /** Where a request leads: a deployment, and perhaps a token. */
   private record Target(DeploymentId deployment, @Nullable String token) {}
-
-  /**
-   * @param maxTtl what may be asked for at most
-   * @param maxWait the same
-   * @param maxLegs slots that may be asked for together
-   * @param ownHost where this instance takes requests; null when that is every address of it
-   * @param ownPort the same
-   */
-  public ReservationEndpoint(
-      Reservations reservations,
-      Duration maxTtl,
-      Duration maxWait,
-      int maxLegs,
-      @Nullable String ownHost,
-      IntSupplier ownPort) {
-    this.reservations = reservations;
-    this.bodies = new ReservationBody(maxTtl, maxWait, maxLegs);
-    this.ownHost = ownHost;
-    this.ownPort = ownPort;
-  }
 
   @Override
   public boolean answers(String path) {

@@ -19,12 +19,8 @@ final class SharedReads<T> {
    */
   Future<T> read(Vertx vertx, String what, Callable<T> reader) {
     assert Context.isOnEventLoopThread();
-    Future<T> read = reading.get(what);
-    if (read == null) {
-      read = vertx.executeBlocking(reader, false);
-      reading.put(what, read);
-      read.onComplete(done -> reading.remove(what));
-    }
-    return read;
+    return reading.computeIfAbsent(
+        what,
+        first -> vertx.executeBlocking(reader, false).onComplete(done -> reading.remove(what)));
   }
 }

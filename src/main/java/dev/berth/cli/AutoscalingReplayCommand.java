@@ -111,12 +111,9 @@ final class AutoscalingReplayCommand extends CliCommand {
 
   /** Replicas that ran and were wanted then. */
   private static String at(JsonObject outcome, long atMs) {
-    String last = "";
-    for (JsonObject point : ServeStatus.list(outcome, "points")) {
-      if (point.getLong("at_ms") <= atMs) {
-        last = point.getValue("running") + "/" + point.getValue("wanted");
-      }
-    }
-    return last;
+    return ServeStatus.list(outcome, "points").stream()
+        .filter(point -> point.getLong("at_ms") <= atMs)
+        .map(point -> point.getValue("running") + "/" + point.getValue("wanted"))
+        .reduce("", (before, last) -> last);
   }
 }

@@ -3,7 +3,6 @@ package dev.berth.cli;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -44,12 +43,11 @@ final class ConfigCommand extends AdminCommand {
   void run(PrintWriter out) throws InterruptedException {
     List<String> named = only == null ? List.of() : List.of(only);
     ServeStatus serve = server.status(named, List.of(), List.of());
-    List<JsonObject> configs = new ArrayList<>();
-    for (ServeStatus.Application each : serve.shown(only)) {
-      if (each.json().getValue("config") instanceof JsonObject config) {
-        configs.add(config);
-      }
-    }
+    List<Object> configs =
+        serve.shown(only).stream()
+            .map(each -> each.json().getValue("config"))
+            .filter(JsonObject.class::isInstance)
+            .toList();
     JsonObject file = new JsonObject();
     if (only == null && serve.targetCapacity() != null) {
       file.put("target_capacity", serve.targetCapacity());

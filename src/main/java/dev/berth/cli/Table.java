@@ -19,9 +19,8 @@ final class Table {
   }
 
   /** One more row, of as many cells. */
-  Table row(@Nullable Object... cells) {
+  void row(@Nullable Object... cells) {
     rows.add(Stream.of(cells).map(each -> oneLine(String.valueOf(each))).toArray(String[]::new));
-    return this;
   }
 
   /** Each column as wide as its longest cell; nothing is cut. */

@@ -101,11 +101,8 @@ final class DeclaredEntry {
       map.forEach((key, each) -> sorted.put(String.valueOf(key), sorted(each)));
       return sorted;
     }
-    if (value instanceof List<?> list) {
-      List<@Nullable Object> all = new ArrayList<>();
-      list.forEach(each -> all.add(sorted(each)));
-      return all;
-    }
-    return value;
+    return value instanceof List<?> list
+        ? list.stream().map(DeclaredEntry::sorted).toList()
+        : value;
   }
 }

@@ -183,13 +183,11 @@ public final class DesiredState {
       @Nullable String file,
       boolean prunes,
       long nowMs) {
-    List<String> removed = new ArrayList<>();
+    List<String> removed =
+        applications.keySet().stream()
+            .filter(name -> !wanted.containsKey(name) && goes(name, file, prunes))
+            .toList();
     Map<String, Said> news = new LinkedHashMap<>();
-    for (String name : applications.keySet()) {
-      if (!wanted.containsKey(name) && goes(name, file, prunes)) {
-        removed.add(name);
-      }
-    }
     said.forEach((name, each) -> news.put(name, leftOut(each, file, prunes)));
     submit(news, wanted, file);
     Said saidOfIt = head.saidCapacity();
@@ -456,13 +454,11 @@ public final class DesiredState {
   }
 
   private void forgetOldest(int tooMany) {
-    Iterator<String> oldest = said.keySet().iterator();
-    for (int left = tooMany; left > 0 && oldest.hasNext(); ) {
-      if (!applications.containsKey(oldest.next())) {
-        oldest.remove();
-        left--;
-      }
-    }
+    said.keySet().stream()
+        .filter(name -> !applications.containsKey(name))
+        .limit(Math.max(0, tooMany))
+        .toList()
+        .forEach(said::remove);
   }
 
   private void forgetRoute(@Nullable DesiredApplication gone) {

@@ -10,6 +10,7 @@ import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -45,9 +46,8 @@ record EntryReader(KeptJars jars, ServeConfig file) {
   ApplicationConfig read(String application, Wanted wanted) {
     JsonObject entry = new JsonObject(wanted.config());
     if (entry.getValue("runtime_env") instanceof JsonObject environment) {
-      JsonArray paths = new JsonArray();
-      jars.paths(wanted.jars()).forEach(path -> paths.add(path.toString()));
-      environment.put("jars", paths);
+      List<String> paths = jars.paths(wanted.jars()).stream().map(Path::toString).toList();
+      environment.put("jars", new JsonArray(paths));
     }
     return SubmittedConfig.readOne(
             "application " + application, Path.of("."), entry.encode(), application, file)

@@ -11,6 +11,7 @@ import dev.berth.admin.LedgerRoutes;
 import dev.berth.admin.LedgerRoutes.ReplicaLedger;
 import dev.berth.admin.LogRing;
 import dev.berth.admin.LogRoutes;
+import dev.berth.admin.ReservationBody;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.admin.ServeRoutes;
 import dev.berth.config.BearerToken;
@@ -190,9 +191,10 @@ final class InstanceParts {
     String host = config.get(HttpOptions.HOST);
     return new ReservationEndpoint(
         reservations,
-        config.get(LimitOptions.MAX_RESERVATION_TTL_S),
-        config.get(ReservationOptions.MAX_WAIT_S),
-        config.get(LimitOptions.MAX_RESERVATION_LEGS),
+        new ReservationBody(
+            config.get(LimitOptions.MAX_RESERVATION_TTL_S),
+            config.get(ReservationOptions.MAX_WAIT_S),
+            config.get(LimitOptions.MAX_RESERVATION_LEGS)),
         host.equals("0.0.0.0") || host.equals("::") ? null : host,
         ingress::port);
   }

@@ -58,7 +58,8 @@ class AdminHttpIT {
                 (proxy, method, arguments) -> {
                   throw new AssertionError(method.getName());
                 });
-    return new ReservationEndpoint(none, Duration.ZERO, Duration.ZERO, 1, null, () -> 8000);
+    ReservationBody bodies = new ReservationBody(Duration.ZERO, Duration.ZERO, 1);
+    return new ReservationEndpoint(none, bodies, null, () -> 8000);
   }
 
   /** Asks by HTTP/2, by prior knowledge, under any name. */

@@ -29,7 +29,10 @@ class ReservationEndpointTest {
   private final Held held = new Held();
   private final ReservationEndpoint endpoint =
       new ReservationEndpoint(
-          held, Duration.ofSeconds(300), Duration.ofSeconds(60), 16, "127.0.0.1", () -> 8000);
+          held,
+          new ReservationBody(Duration.ofSeconds(300), Duration.ofSeconds(60), 16),
+          "127.0.0.1",
+          () -> 8000);
 
   /** Holds whatever it is asked for. */
   private static final class Held implements Reservations {

@@ -2,6 +2,7 @@ package dev.berth.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.admin.ReservationBody;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.api.BerthException;
 import dev.berth.api.BerthException.Kind;
@@ -130,8 +131,8 @@ class ErrorResponsesTest {
   /** What {@code DELETE …/reservations/t} answers when that is refused. */
   private static Endpoint.Answer refused(Problem problem, int retryAfter, int status) {
     ReservationException why = new ReservationException(problem, "why", retryAfter, status);
-    return new ReservationEndpoint(
-            new Refusing(why), Duration.ZERO, Duration.ZERO, 1, null, () -> 0)
+    ReservationBody bodies = new ReservationBody(Duration.ZERO, Duration.ZERO, 1);
+    return new ReservationEndpoint(new Refusing(why), bodies, null, () -> 0)
         .handle(
             new Endpoint.Asked(
                 "DELETE",
