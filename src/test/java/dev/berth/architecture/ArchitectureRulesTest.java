@@ -49,197 +49,172 @@ class ArchitectureRulesTest {
 
   static Stream<Arguments> violations() {
     return Stream.of(
-        Arguments.of(
+        row(
             "routing imports replica",
             table(),
-            List.of(
-                "package dev.berth.replica; public class Ledger {}",
-                "package dev.berth.routing; class Chooser { dev.berth.replica.Ledger ledger; }")),
-        Arguments.of(
+            "replica; public class Ledger {}",
+            "routing; class Chooser { dev.berth.replica.Ledger ledger; }"),
+        row(
             "replica imports controller",
             table(),
-            List.of(
-                "package dev.berth.controller; public class Plan {}",
-                "package dev.berth.replica; class Ledger { void apply(dev.berth.controller.Plan"
-                    + " plan) {} }")),
-        Arguments.of(
+            "controller; public class Plan {}",
+            "replica; class Ledger { void apply(dev.berth.controller.Plan plan) {} }"),
+        row(
             "a package nobody planned",
             Architecture.everyPackageStandsInTheTable(),
-            List.of("package dev.berth.misc; class Thing {}")),
-        Arguments.of(
+            "misc; class Thing {}"),
+        row(
             "two packages import each other",
             Architecture.noCycles(),
-            List.of(
-                "package dev.berth.metrics; public class A { dev.berth.config.B b; }",
-                "package dev.berth.config; public class B { dev.berth.metrics.A a; }")),
-        Arguments.of(
+            "metrics; public class A { dev.berth.config.B b; }",
+            "config; public class B { dev.berth.metrics.A a; }"),
+        row(
             "a package and one within it import each other",
             Architecture.noCycles(),
-            List.of(
-                "package dev.berth.routing.slots; public class A { dev.berth.routing.B b; }",
-                "package dev.berth.routing; public class B { dev.berth.routing.slots.A a; }")),
-        Arguments.of(
+            "routing.slots; public class A { dev.berth.routing.B b; }",
+            "routing; public class B { dev.berth.routing.slots.A a; }"),
+        row(
             "packages within one import each other in a circle",
             Architecture.noCycles(),
-            List.of(
-                "package dev.berth.routing.slots; public class A { dev.berth.routing.B b; }",
-                "package dev.berth.routing; public class B { dev.berth.routing.legs.C c; }",
-                "package dev.berth.routing.legs; public class C {"
-                    + " dev.berth.routing.slots.A a; }")),
-        Arguments.of(
+            "routing.slots; public class A { dev.berth.routing.B b; }",
+            "routing; public class B { dev.berth.routing.legs.C c; }",
+            "routing.legs; public class C { dev.berth.routing.slots.A a; }"),
+        row(
             "what a key is knows one",
             Architecture.whatAKeyIsKnowsNoKey(),
-            List.of(
-                "package dev.berth.config; public class HttpOptions {}",
-                "package dev.berth.config.keys; class Section { dev.berth.config.HttpOptions o; }")),
-        Arguments.of(
+            "config; public class HttpOptions {}",
+            "config.keys; class Section { dev.berth.config.HttpOptions o; }"),
+        row(
             "the public interface shows Vertx",
             Architecture.apiShowsLittleOfVertx(),
-            List.of("package dev.berth.api; class Request { io.vertx.core.Vertx vertx; }")),
-        Arguments.of(
+            "api; class Request { io.vertx.core.Vertx vertx; }"),
+        row(
             "a plain class holds Vertx",
             Architecture.onlyShellsTouchVertx(),
-            List.of("package dev.berth.routing; class Chooser { io.vertx.core.Vertx vertx; }")),
-        Arguments.of(
+            "routing; class Chooser { io.vertx.core.Vertx vertx; }"),
+        row(
             "a plain class holds the event bus",
             Architecture.onlyShellsTouchVertx(),
-            List.of(
-                "package dev.berth.replica; class Ledger {"
-                    + " void tell(io.vertx.core.eventbus.EventBus bus) {} }")),
-        Arguments.of(
+            "replica; class Ledger { void tell(io.vertx.core.eventbus.EventBus bus) {} }"),
+        row(
             "a call reads the clock",
             Architecture.onlyTheNodeReadsTheClock(),
-            List.of("package dev.berth.routing; class A { long now = System.nanoTime(); }")),
-        Arguments.of(
+            "routing; class A { long now = System.nanoTime(); }"),
+        row(
             "a method reference reads the clock",
             Architecture.onlyTheNodeReadsTheClock(),
-            List.of(
-                "package dev.berth.routing; class A {"
-                    + " java.util.function.LongSupplier now = System::currentTimeMillis; }")),
-        Arguments.of(
+            "routing; class A { java.util.function.LongSupplier now = System::currentTimeMillis;"
+                + " }"),
+        row(
             "dice without a seed",
             Architecture.onlyTheNodeThrowsDice(),
-            List.of("package dev.berth.routing; class A { Object r = new java.util.Random(); }")),
-        Arguments.of(
+            "routing; class A { Object r = new java.util.Random(); }"),
+        row(
             "dice of the thread",
             Architecture.onlyTheNodeThrowsDice(),
-            List.of(
-                "package dev.berth.routing; class A {"
-                    + " int r = java.util.concurrent.ThreadLocalRandom.current().nextInt(); }")),
-        Arguments.of(
+            "routing; class A { int r ="
+                + " java.util.concurrent.ThreadLocalRandom.current().nextInt(); }"),
+        row(
             "a queue takes a slot of a replica",
             Architecture.slotsAreTakenInOnePlace(),
-            List.of(
-                "package dev.berth.routing.slots; class LocalReplica { Object take(long hold) {"
-                    + " return this; } }",
-                "package dev.berth.routing.slots; class Queue { Object of(LocalReplica replica) {"
-                    + " return replica.take(1); } }")),
-        Arguments.of(
+            "routing.slots; class LocalReplica { Object take(long hold) { return this; } }",
+            "routing.slots; class Queue { Object of(LocalReplica replica) { return"
+                + " replica.take(1); } }"),
+        row(
             "a queue takes the slot of one that completes",
             Architecture.slotsAreTakenInOnePlace(),
-            List.of(
-                "package dev.berth.routing.slots; class RoutedReplica { Object takeCompleted(long hold) {"
-                    + " return this; } }",
-                "package dev.berth.routing.slots; class Queue { Object of(RoutedReplica replica) {"
-                    + " return replica.takeCompleted(1); } }")),
-        Arguments.of(
+            "routing.slots; class RoutedReplica { Object takeCompleted(long hold) { return this;"
+                + " } }",
+            "routing.slots; class Queue { Object of(RoutedReplica replica) { return"
+                + " replica.takeCompleted(1); } }"),
+        row(
             "a pick asks a ledger",
             Architecture.slotsAreTakenInOnePlace(),
-            List.of(
-                "package dev.berth.protocol.port; public interface Slots { boolean tryAcquire(); }",
-                "package dev.berth.routing.slots; class Pick { boolean of("
-                    + "dev.berth.protocol.port.Slots slots) { return slots.tryAcquire(); } }")),
-        Arguments.of(
+            "protocol.port; public interface Slots { boolean tryAcquire(); }",
+            "routing.slots; class Pick { boolean of(dev.berth.protocol.port.Slots slots) { return"
+                + " slots.tryAcquire(); } }"),
+        row(
             "a handle makes a request",
             Architecture.aRequestHasTwoDoors(),
-            List.of(
-                "package dev.berth.routing; class RoutedCall {}",
-                "package dev.berth.routing; class Handle { Object call() {"
-                    + " return new RoutedCall(); } }")),
-        Arguments.of(
+            "routing; class RoutedCall {}",
+            "routing; class Handle { Object call() { return new RoutedCall(); } }"),
+        row(
             "a loop asks what waits",
             Architecture.aLoopKnowsNoRequest(),
-            List.of(
-                "package dev.berth.routing; class RoutedChoice {}",
-                "package dev.berth.routing; class RouterLoop { boolean is(Object waits) {"
-                    + " return waits instanceof RoutedChoice; } }")),
-        Arguments.of(
+            "routing; class RoutedChoice {}",
+            "routing; class RouterLoop { boolean is(Object waits) { return waits instanceof"
+                + " RoutedChoice; } }"),
+        row(
             "an invocation ends its replica",
             Architecture.aRequestKnowsNoLife(),
-            List.of(
-                "package dev.berth.replica; class Replica { void kill() {} }",
-                "package dev.berth.replica; class Invocation {"
-                    + " void end(Replica of) { of.kill(); } }")),
-        Arguments.of(
+            "replica; class Replica { void kill() {} }",
+            "replica; class Invocation { void end(Replica of) { of.kill(); } }"),
+        row(
             "a sleep",
             Architecture.nobodySleeps(),
-            List.of(
-                "package dev.berth.node; class A {"
-                    + " void rest() throws InterruptedException { Thread.sleep(1); } }")),
-        Arguments.of(
+            "node; class A { void rest() throws InterruptedException { Thread.sleep(1); } }"),
+        row(
             "an example that reaches into the runtime",
             Architecture.examplesSeeTheApiOnly(),
-            List.of(
-                "package dev.berth.protocol; public class Wire {}",
-                "package dev.berth.examples; class Demo { dev.berth.protocol.Wire wire; }")),
-        Arguments.of(
+            "protocol; public class Wire {}",
+            "examples; class Demo { dev.berth.protocol.Wire wire; }"),
+        row(
             "a name that fits everything",
             Architecture.namesSayWhatAThingIs(),
-            List.of("package dev.berth.routing.slots; class QueueManager {}")),
-        Arguments.of(
+            "routing.slots; class QueueManager {}"),
+        row(
             "a package without @NullMarked",
             Architecture.everyPackageIsNullMarked(),
-            List.of("package dev.berth.routing; class A {}")));
+            "routing; class A {}"));
   }
 
   static Stream<Arguments> allowed() {
     return Stream.of(
-        Arguments.of(
+        row(
             "ingress imports routing, node imports all",
             table(),
-            List.of(
-                "package dev.berth.routing; public class Chooser {}",
-                "package dev.berth.ingress; class Door { dev.berth.routing.Chooser chooser; }",
-                "package dev.berth.node; class Wiring { dev.berth.routing.Chooser chooser; }")),
-        Arguments.of(
+            "routing; public class Chooser {}",
+            "ingress; class Door { dev.berth.routing.Chooser chooser; }",
+            "node; class Wiring { dev.berth.routing.Chooser chooser; }"),
+        row(
             "a verticle and what is nested in it hold Vertx",
             Architecture.onlyShellsTouchVertx(),
-            List.of(
-                "package dev.berth.routing; class RouterVerticle { io.vertx.core.Vertx vertx;"
-                    + " static class Sender { io.vertx.core.eventbus.EventBus bus; } }")),
-        Arguments.of(
+            "routing; class RouterVerticle { io.vertx.core.Vertx vertx; static class Sender {"
+                + " io.vertx.core.eventbus.EventBus bus; } }"),
+        row(
             "the node reads the clock and throws dice",
             CompositeArchRule.of(
                 List.of(
                     Architecture.onlyTheNodeReadsTheClock(), Architecture.onlyTheNodeThrowsDice())),
-            List.of(
-                "package dev.berth.node; class A { long now = System.nanoTime();"
-                    + " Object r = new java.security.SecureRandom(); }")),
-        Arguments.of(
+            "node; class A { long now = System.nanoTime(); Object r = new"
+                + " java.security.SecureRandom(); }"),
+        row(
             "a pick takes, a replica asks its ledger, a router makes a request",
             CompositeArchRule.of(
                 List.of(
                     Architecture.slotsAreTakenInOnePlace(), Architecture.aRequestHasTwoDoors())),
-            List.of(
-                "package dev.berth.protocol.port; public interface Slots { boolean tryAcquire(); }",
-                "package dev.berth.routing; class RoutedCall {}",
-                "package dev.berth.routing.slots; class LocalReplica {"
-                    + " dev.berth.protocol.port.Slots slots;"
-                    + " boolean take(long hold) { return slots.tryAcquire(); } }",
-                "package dev.berth.routing.slots; class Pick { boolean of(LocalReplica replica) {"
-                    + " return replica.take(1); } }",
-                "package dev.berth.routing; class DeploymentRouter { Object call() {"
-                    + " return new RoutedCall(); } }")),
-        Arguments.of(
+            "protocol.port; public interface Slots { boolean tryAcquire(); }",
+            "routing; class RoutedCall {}",
+            "routing.slots; class LocalReplica { dev.berth.protocol.port.Slots slots; boolean"
+                + " take(long hold) { return slots.tryAcquire(); } }",
+            "routing.slots; class Pick { boolean of(LocalReplica replica) { return"
+                + " replica.take(1); } }",
+            "routing; class DeploymentRouter { Object call() { return new RoutedCall(); } }"),
+        row(
             "dice with a seed",
             Architecture.onlyTheNodeThrowsDice(),
-            List.of("package dev.berth.routing; class A { Object r = new java.util.Random(7); }")),
-        Arguments.of(
+            "routing; class A { Object r = new java.util.Random(7); }"),
+        row(
             "an example that uses the public interface",
             Architecture.examplesSeeTheApiOnly(),
-            List.of(
-                "package dev.berth.api; public class Request {}",
-                "package dev.berth.examples; class Demo { dev.berth.api.Request request; }")));
+            "api; public class Request {}",
+            "examples; class Demo { dev.berth.api.Request request; }"));
+  }
+
+  /** Sources without the {@code package dev.berth.} that they all begin with. */
+  private static Arguments row(String name, ArchRule rule, String... sources) {
+    return Arguments.of(
+        name, rule, Stream.of(sources).map(source -> "package dev.berth." + source).toList());
   }
 
   @ParameterizedTest(name = "{0}")
