@@ -8,10 +8,6 @@ import dev.berth.config.Backpressure;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.ingress.access.AccessLog;
-import dev.berth.metrics.Meters;
-import io.vertx.core.Future;
-import io.vertx.core.Vertx;
-import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
@@ -19,7 +15,9 @@ import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,52 +27,32 @@ import org.junit.jupiter.params.provider.CsvSource;
 class AccessLogIT {
   private static final Duration SHORT = Duration.ofSeconds(1);
 
-  private final Vertx vertx =
-      IngressTransport.preferred()
-          .builder()
-          .with(new VertxOptions().setEventLoopPoolSize(1))
-          .build();
   private final BlockingQueue<String> lines = new LinkedBlockingQueue<>();
   private final AccessLog log = new AccessLog(100, System::currentTimeMillis, lines::add);
   private final Thread writer = new Thread(log, "writer");
+  @AutoClose private IngressRig rig;
   private FakeUpstream upstream;
-  private Ingress ingress;
 
   @BeforeEach
   void start() throws Exception {
-    upstream = new FakeUpstream(vertx.getOrCreateContext());
-    ingress =
-        new Ingress(
+    rig =
+        new IngressRig(
             IngressRig.LOCAL.with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, SHORT),
-            new Meters("node-1", "127.0.0.1", ""),
-            System::nanoTime,
-            0xbe27);
-    ingress.logAccess(log, LogEncoding.JSON);
-    ingress.update(
-        RouteTable.of(
-            "",
-            Map.of(
-                "/logged",
-                new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, LogEncoding.JSON),
-                "/silent",
-                new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, null))));
-    await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 0, SHORT)));
+            made -> made.logAccess(log, LogEncoding.JSON));
+    upstream = rig.upstream;
+    rig.ingress.update(
+        RouteTable.of("", Map.of("/logged", route(LogEncoding.JSON), "/silent", route(null))));
     writer.start();
+  }
+
+  private IngressRoute route(@Nullable LogEncoding logged) {
+    return new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, logged);
   }
 
   @AfterEach
   void stop() throws Exception {
     log.close();
     writer.join(10_000);
-    await(vertx.close());
-  }
-
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
-  }
-
-  private RawClient client() throws Exception {
-    return new RawClient(ingress.port());
   }
 
   private JsonObject line() throws Exception {
@@ -83,13 +61,17 @@ class AccessLogIT {
     return new JsonObject(line);
   }
 
+  private JsonObject line(int status, String flag) throws Exception {
+    JsonObject line = line();
+    assertThat(line.getMap()).containsEntry("status", status).containsEntry("flag", flag);
+    return line;
+  }
+
   @Test
   void aReservationsTokenIsNotInItsPath() throws Exception {
     String token = "0123456789abcdef0123456789abcdef";
     upstream.behave(call -> call.respond("hello"));
-    try (RawClient client = client()) {
-      client.get("/logged/reservations/" + token).readUntil("hello");
-    }
+    rig.raw().get("/logged/reservations/" + token).readUntil("hello");
     String text = lines.poll(10, TimeUnit.SECONDS);
     assertThat(text).isNotNull().doesNotContain(token);
     assertThat(new JsonObject(text).getString("path")).isEqualTo("/logged/reservations/-");
@@ -98,12 +80,11 @@ class AccessLogIT {
   @Test
   void aLineSaysWhoAskedWhatWhereAndHowLongItTook() throws Exception {
     upstream.behave(call -> call.respond("hello"));
-    try (RawClient client = client()) {
-      client.send(
-          "POST /logged/a?token=secret HTTP/1.1\r\nHost: test\r\nX-Request-ID: r-1\r\n"
-              + "Authorization: secret\r\nContent-Length: 3\r\n\r\nabc");
-      client.readUntil("hello");
-    }
+    RawClient client = rig.raw();
+    client.send(
+        "POST /logged/a?token=secret HTTP/1.1\r\nHost: test\r\nX-Request-ID: r-1\r\n"
+            + "Authorization: secret\r\nContent-Length: 3\r\n\r\nabc");
+    client.readUntil("hello");
     String text = lines.poll(10, TimeUnit.SECONDS);
     assertThat(text).isNotNull().doesNotContain("secret");
     JsonObject line = new JsonObject(text);
@@ -135,35 +116,26 @@ class AccessLogIT {
   })
   void aFailureHasEnvoysFlag(BerthException.Kind kind, int status, String flag) throws Exception {
     upstream.behave(call -> call.fail(kind, "for the test"));
-    try (RawClient client = client().get("/logged")) {
-      client.readHead();
-    }
-    JsonObject line = line();
-    assertThat(line.getInteger("status")).isEqualTo(status);
-    assertThat(line.getString("flag")).isEqualTo(flag);
+    rig.raw().get("/logged").readHead();
+    line(status, flag);
   }
 
   @Test
   void aDeadlineThatPassesWhileTheHandlerRunsIsUt() throws Exception {
-    try (RawClient client = client()) {
-      client.send("GET /logged HTTP/1.1\r\nHost: test\r\nX-Request-Timeout-Seconds: 0.1\r\n\r\n");
-      upstream.nextCall();
-      client.readHead();
-    }
-    JsonObject line = line();
-    assertThat(line.getInteger("status")).isEqualTo(408);
-    assertThat(line.getString("flag")).isEqualTo("UT");
+    RawClient client = rig.raw();
+    client.send("GET /logged HTTP/1.1\r\nHost: test\r\nX-Request-Timeout-Seconds: 0.1\r\n\r\n");
+    upstream.nextCall();
+    client.readHead();
+    JsonObject line = line(408, "UT");
     assertThat(line.getDouble("total_ms")).isGreaterThan(90);
   }
 
   @Test
   void aClientThatLeavesIsDc() throws Exception {
-    RawClient client = client().get("/logged");
+    RawClient client = rig.raw().get("/logged");
     upstream.nextCall();
     client.close();
-    JsonObject line = line();
-    assertThat(line.getInteger("status")).isEqualTo(499);
-    assertThat(line.getString("flag")).isEqualTo("DC");
+    JsonObject line = line(499, "DC");
     assertThat(line.getInteger("bytes_out")).isZero();
   }
 
@@ -175,9 +147,7 @@ class AccessLogIT {
           call.frame(Buffer.buffer("12345"), false);
           call.reset(BerthException.Kind.HANDLER_FAILED);
         });
-    try (RawClient client = client().get("/logged")) {
-      client.readToEnd();
-    }
+    rig.raw().get("/logged").readToEnd();
     JsonObject line = line();
     assertThat(line.getString("flag")).isEqualTo("UR");
     assertThat(line.getInteger("bytes_out")).isGreaterThanOrEqualTo(5);
@@ -185,53 +155,41 @@ class AccessLogIT {
 
   @Test
   void aStreamIsOneLineAtItsEnd() throws Exception {
-    try (RawClient client = client().get("/logged")) {
-      FakeUpstream.Call call = upstream.nextCall();
-      call.startStream(Headers.empty());
-      call.frame(Buffer.buffer("12345"), false);
-      client.readUntil("12345");
-      assertThat(lines).isEmpty();
-      call.frame(Buffer.buffer("67"), true);
-      client.readUntil("67");
-    }
-    JsonObject line = line();
-    assertThat(line.getInteger("status")).isEqualTo(200);
-    assertThat(line.getString("flag")).isEqualTo("-");
+    RawClient client = rig.raw().get("/logged");
+    FakeUpstream.Call call = upstream.nextStream();
+    call.frame(Buffer.buffer("12345"), false);
+    client.readUntil("12345");
+    assertThat(lines).isEmpty();
+    call.frame(Buffer.buffer("67"), true);
+    client.readUntil("67");
+    line(200, "-");
     assertThat(lines).isEmpty();
   }
 
   @Test
   void aPathWithoutARouteIsNr() throws Exception {
-    try (RawClient client = client().get("/nowhere")) {
-      client.readHead();
-    }
-    JsonObject line = line();
-    assertThat(line.getInteger("status")).isEqualTo(404);
-    assertThat(line.getString("flag")).isEqualTo("NR");
+    rig.raw().get("/nowhere").readHead();
+    JsonObject line = line(404, "NR");
     assertThat(line.getString("route")).isEmpty();
     assertThat(line.getValue("queue_ms")).isNull();
   }
 
   @Test
   void aHeadThatIsNotHttpIsDpe() throws Exception {
-    try (RawClient client = client()) {
-      client.send("GET /logged HTTP/9.9.9\r\n\r\n");
-      client.readHead();
-    }
-    JsonObject line = line();
-    assertThat(line.getInteger("status")).isEqualTo(400);
-    assertThat(line.getString("flag")).isEqualTo("DPE");
+    RawClient client = rig.raw();
+    client.send("GET /logged HTTP/9.9.9\r\n\r\n");
+    client.readHead();
+    line(400, "DPE");
   }
 
   @Test
   void routesThatDoNotAskAndHealthChecksHaveNoLine() throws Exception {
     upstream.behave(call -> call.respond("hello"));
-    try (RawClient client = client()) {
-      client.get("/silent").readUntil("hello");
-      client.get("/-/healthz").readUntil("success");
-      client.get("/-/routes").readUntil("}");
-      client.get("/logged").readUntil("hello");
-    }
+    RawClient client = rig.raw();
+    client.get("/silent").readUntil("hello");
+    client.get("/-/healthz").readUntil("success");
+    client.get("/-/routes").readUntil("}");
+    client.get("/logged").readUntil("hello");
     assertThat(line().getString("route")).isEqualTo("/logged");
     assertThat(lines).isEmpty();
   }

@@ -4,14 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
-import dev.berth.api.Headers;
 import dev.berth.config.Backpressure;
 import dev.berth.config.HttpOptions;
 import dev.berth.fakes.Explained;
 import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RequestExplanation.Phases;
 import io.vertx.core.MultiMap;
-import io.vertx.core.buffer.Buffer;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.SplittableRandom;
@@ -66,11 +64,7 @@ class ExplainIT {
 
   @Test
   void aStreamedResponseSaysItInItsHead() throws Exception {
-    rig.upstream.behave(
-        call -> {
-          call.startStream(Headers.empty());
-          call.frame(Buffer.buffer("all"), true);
-        });
+    rig.upstream.behave(call -> call.stream("all"));
     HttpResponse<String> response = rig.answer(explained("/"));
 
     assertThat(response.body()).isEqualTo("all");

@@ -11,6 +11,7 @@ import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.SlotToken;
@@ -29,6 +30,7 @@ import io.vertx.core.buffer.Buffer;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -98,41 +100,62 @@ final class FakeUpstream implements ReplicaDirectory {
 
   /** From now on the replica says that its handler takes bodies whole, of at most so many bytes. */
   void takeBodiesWhole(int bytes) {
-    DeploymentRouter router = router();
-    var replica = router.routable().get(0).info;
-    RoutingSnapshot.Route route =
-        new RoutingSnapshot.Route(
-            Replicas.gathering(
-                Replicas.info(
-                    "whole",
-                    DEPLOYMENT,
-                    new ReplicaAddress("there", 0, 2, 5),
-                    replica.maxOngoing()),
-                bytes),
-            true);
-    router.update(
-        new RoutingSnapshot(DEPLOYMENT, new RoutingSnapshot.Version(1, 2), true, List.of(route)));
+    ReplicaAddress address = new ReplicaAddress("there", 0, 2, 5);
+    ReplicaInfo whole =
+        Replicas.gathering(Replicas.info("whole", DEPLOYMENT, address, SLOTS), bytes);
+    router(DEPLOYMENT, 2, true, List.of(new RoutingSnapshot.Route(whole, true)));
   }
 
   /** The router of a deployment that has no replica yet. */
   DeploymentRouter emptyRouter(DeploymentId deployment) {
-    DeploymentRouter router = routers.router(deployment, RouterSettings.DEFAULTS);
-    router.update(
-        new RoutingSnapshot(deployment, new RoutingSnapshot.Version(1, 1), true, List.of()));
-    return router;
+    return router(deployment, 1, true, List.of());
   }
 
   /** The router of a deployment that failed to deploy. */
   DeploymentRouter failedRouter(DeploymentId deployment) {
-    DeploymentRouter router = routers.router(deployment, RouterSettings.DEFAULTS);
+    return router(deployment, 1, false, List.of());
+  }
+
+  private DeploymentRouter router(
+      DeploymentId id, long version, boolean available, List<RoutingSnapshot.Route> routes) {
+    DeploymentRouter router = routers.router(id, RouterSettings.DEFAULTS);
     router.update(
-        new RoutingSnapshot(deployment, new RoutingSnapshot.Version(1, 1), false, List.of()));
+        new RoutingSnapshot(id, new RoutingSnapshot.Version(1, version), available, routes));
     return router;
   }
 
   /** What the replica does with calls from now on; it may do it at once, on the loop. */
   void behave(Consumer<Call> next) {
     behaviour = next;
+  }
+
+  /** From now on it does anything, and to some calls nothing. */
+  void behaveAtRandom(long seed) {
+    Random random = new Random(seed);
+    behave(
+        call -> {
+          switch (random.nextInt(6)) {
+            case 0 -> call.respond("ok");
+            case 1 -> call.fail(BerthException.Kind.HANDLER_FAILED, "no");
+            case 2 -> call.startStream(Headers.empty()); // and no more
+            case 3 -> {
+              call.startStream(Headers.empty());
+              call.frame(Buffer.buffer("one"), random.nextBoolean());
+            }
+            case 4 -> {
+              call.startStream(Headers.empty());
+              call.reset(BerthException.Kind.HANDLER_FAILED);
+            }
+            default -> {} // never answers
+          }
+        });
+  }
+
+  /** The next call that reaches the replica; its response has begun. */
+  Call nextStream() throws InterruptedException {
+    Call call = nextCall();
+    call.startStream(Headers.empty());
+    return call;
   }
 
   /** The next call that reaches the replica. */
@@ -273,13 +296,12 @@ final class FakeUpstream implements ReplicaDirectory {
       if (body.length() > LoopLimits.MAX_FRAME_BYTES) { // as a replica of the same instance does
         loop().streams().hold(body.length());
       }
-      answer(
-          new BusMessage.CallResponse(
-              message.callId(),
-              Response.of(status, headers, new Response.Body.Whole(body)),
-              0,
-              Load.NONE,
-              null));
+      respond(status, headers, body, 0);
+    }
+
+    private void respond(int status, Headers headers, Buffer body, int follows) {
+      Response response = Response.of(status, headers, new Response.Body.Whole(body));
+      answer(new BusMessage.CallResponse(message.callId(), response, follows, Load.NONE, null));
     }
 
     void respond(String text) {
@@ -295,24 +317,20 @@ final class FakeUpstream implements ReplicaDirectory {
     }
 
     void startStream(int status, Headers headers) {
-      answer(
-          new BusMessage.CallResponse(
-              message.callId(),
-              Response.of(status, headers, new Response.Body.Whole(Buffer.buffer())),
-              BusMessage.CallResponse.UNKNOWN,
-              Load.NONE,
-              null));
+      respond(status, headers, Buffer.buffer(), BusMessage.CallResponse.UNKNOWN);
     }
 
     /** The head of a body that was whole, and too large for one message. */
     void startWhole(int length) {
-      answer(
-          new BusMessage.CallResponse(
-              message.callId(),
-              Response.of(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer())),
-              length,
-              Load.NONE,
-              null));
+      respond(200, Headers.empty(), Buffer.buffer(), length);
+    }
+
+    /** All of a stream. */
+    void stream(String... pieces) {
+      startStream(Headers.empty());
+      for (int piece = 0; piece < pieces.length; piece++) {
+        frame(Buffer.buffer(pieces[piece]), piece == pieces.length - 1);
+      }
     }
 
     void frame(Buffer data, boolean last) {

@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,7 +23,7 @@ class GatheredBodyIT {
   private static final int MOST = 300_000; // of one body
   private static final String TAIL = "x".repeat(1000);
 
-  private final IngressRig rig;
+  @AutoClose private final IngressRig rig;
 
   GatheredBodyIT() throws Exception {
     rig =
@@ -31,12 +31,6 @@ class GatheredBodyIT {
             .route("/");
     rig.upstream.takeBodiesWhole(MOST);
     rig.upstream.streamRequests(); // the test sees what comes with a slot and what after it
-  }
-
-  @AfterEach
-  void stop() throws Exception {
-    rig.assertAtRest();
-    rig.close();
   }
 
   /** A body but for its last thousand bytes. */
@@ -103,26 +97,24 @@ class GatheredBodyIT {
 
   @Test
   void soDoThoseOfUnknownLength() throws Exception {
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
-      raw.send("4\r\nbody\r\n"); // which has gone on, with a slot, before this
-      assertThat(new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS)).isFalse();
-      assertThat(running()).isZero();
-      raw.send("186a0\r\n" + "x".repeat(100_000) + "\r\n0\r\n\r\n");
-      served(raw, 100_004);
-    }
+    RawClient raw = rig.raw();
+    raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
+    raw.send("4\r\nbody\r\n"); // which has gone on, with a slot, before this
+    assertThat(new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS)).isFalse();
+    assertThat(running()).isZero();
+    raw.send("186a0\r\n" + "x".repeat(100_000) + "\r\n0\r\n\r\n");
+    served(raw, 100_004);
   }
 
   @Test
   void whoWaitsToBeToldToGoOnIsToldAtOnce() throws Exception {
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send(
-          "POST / HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 200000\r\n\r\n");
-      assertThat(raw.readHead()).startsWith("HTTP/1.1 100 ");
-      assertThat(running()).isZero();
-      raw.send("x".repeat(200_000));
-      served(raw, 200_000);
-    }
+    RawClient raw = rig.raw();
+    raw.send(
+        "POST / HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 200000\r\n\r\n");
+    assertThat(raw.readHead()).startsWith("HTTP/1.1 100 ");
+    assertThat(running()).isZero();
+    raw.send("x".repeat(200_000));
+    served(raw, 200_000);
   }
 
   @Test
@@ -135,34 +127,32 @@ class GatheredBodyIT {
       call.respond("all");
       assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
     }
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
-      raw.send("7a120\r\n" + "x".repeat(500_000) + "\r\n");
-      Call call = rig.upstream.nextCall();
-      raw.send("0\r\n\r\n");
-      assertThat(size(call)).isEqualTo(500_000);
-      call.respond("all");
-      assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
-    }
+    RawClient raw = rig.raw();
+    raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
+    raw.send("7a120\r\n" + "x".repeat(500_000) + "\r\n");
+    Call call = rig.upstream.nextCall();
+    raw.send("0\r\n\r\n");
+    assertThat(size(call)).isEqualTo(500_000);
+    call.respond("all");
+    assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
   }
 
   @Test
   void beyondHalfOfTheTotalABodyGoesOnWithASlot() throws Exception {
-    try (RawClient one = begun(new RawClient(rig.port()), MOST);
-        RawClient two = begun(new RawClient(rig.port()), MOST);
-        RawClient three = begun(new RawClient(rig.port()), MOST)) {
-      Call first = rig.upstream.nextCall(); // of the three, one found no room
-      assertThat(rig.bodies.taken()).isLessThanOrEqualTo(TOTAL / 2);
-      for (RawClient raw : List.of(one, two, three)) {
-        raw.send(TAIL);
-      }
-      for (Call call : List.of(first, rig.upstream.nextCall(), rig.upstream.nextCall())) {
-        assertThat(size(call)).isEqualTo(MOST);
-        call.respond("all");
-      }
-      for (RawClient raw : List.of(one, two, three)) {
-        assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
-      }
+    RawClient one = begun(rig.raw(), MOST);
+    RawClient two = begun(rig.raw(), MOST);
+    RawClient three = begun(rig.raw(), MOST);
+    Call first = rig.upstream.nextCall(); // of the three, one found no room
+    assertThat(rig.bodies.taken()).isLessThanOrEqualTo(TOTAL / 2);
+    for (RawClient raw : List.of(one, two, three)) {
+      raw.send(TAIL);
+    }
+    for (Call call : List.of(first, rig.upstream.nextCall(), rig.upstream.nextCall())) {
+      assertThat(size(call)).isEqualTo(MOST);
+      call.respond("all");
+    }
+    for (RawClient raw : List.of(one, two, three)) {
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
     }
   }
 
@@ -182,11 +172,9 @@ class GatheredBodyIT {
 
   @Test
   void whoHasASlotByATokenUsesItAtOnce() throws Exception {
-    try (RawClient raw =
-        begun(new RawClient(rig.port()), 200_000, "X-Berth-Reservation: none of ours")) {
-      assertThat(raw.readHead()).as("its lease runs").startsWith("HTTP/1.1 404 ");
-      assertThat(rig.bodies.taken()).isZero();
-    }
+    RawClient raw = begun(rig.raw(), 200_000, "X-Berth-Reservation: none of ours");
+    assertThat(raw.readHead()).as("its lease runs").startsWith("HTTP/1.1 404 ");
+    assertThat(rig.bodies.taken()).isZero();
   }
 
   @Test
@@ -211,22 +199,21 @@ class GatheredBodyIT {
 
   @Test
   void overHttp2Too() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.post(1, "/").frame(RawHttp2.DATA, 0, 1, new byte[16_000]);
-      for (int piece = 0; piece < 3; piece++) {
-        raw.frame(RawHttp2.DATA, 0, 1, new byte[16_000]);
-      }
-      raw.get(3, "/quick");
-      Call quick = rig.upstream.nextCall();
-      assertThat(quick.request().path()).isEqualTo("/quick");
-      quick.respond("quick");
-      raw.next(RawHttp2.DATA, 3);
+    RawHttp2 raw = rig.http2();
+    raw.post(1, "/").frame(RawHttp2.DATA, 0, 1, new byte[16_000]);
+    for (int piece = 0; piece < 3; piece++) {
       raw.frame(RawHttp2.DATA, 0, 1, new byte[16_000]);
-      raw.frame(RawHttp2.DATA, RawHttp2.END_STREAM, 1, new byte[8_000]);
-      Call slow = rig.upstream.nextCall();
-      assertThat(size(slow)).isEqualTo(5 * 16_000 + 8_000);
-      slow.respond("slow");
-      assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("slow");
     }
+    raw.get(3, "/quick");
+    Call quick = rig.upstream.nextCall();
+    assertThat(quick.request().path()).isEqualTo("/quick");
+    quick.respond("quick");
+    raw.next(RawHttp2.DATA, 3);
+    raw.frame(RawHttp2.DATA, 0, 1, new byte[16_000]);
+    raw.frame(RawHttp2.DATA, RawHttp2.END_STREAM, 1, new byte[8_000]);
+    Call slow = rig.upstream.nextCall();
+    assertThat(size(slow)).isEqualTo(5 * 16_000 + 8_000);
+    slow.respond("slow");
+    assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("slow");
   }
 }

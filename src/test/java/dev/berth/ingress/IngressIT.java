@@ -248,8 +248,7 @@ class IngressIT {
   @Test
   void aHeadRequestOfAStreamEndsTheStream() throws Exception {
     RawClient raw = rig.raw().send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
-    Call call = upstream.nextCall();
-    call.startStream(Headers.empty());
+    Call call = upstream.nextStream();
     assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
     assertThat(call.cancelledWithin(10)).isTrue();
   }
@@ -461,7 +460,6 @@ class IngressIT {
             rig.told("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\nExpect: 200-ok\r\n\r\n"))
         .startsWith("HTTP/1.1 417")
         .contains("connection: close");
-    assertOngoingReturnsToZero();
   }
 
   @Test
@@ -470,7 +468,6 @@ class IngressIT {
     assertThat(rig.told("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf"))
         .startsWith("HTTP/1.1 408")
         .endsWith("Request body stood still for 0.3s.");
-    assertOngoingReturnsToZero();
   }
 
   // --- heads ---
@@ -482,7 +479,6 @@ class IngressIT {
     }
     assertThat(rig.told("GET / HTTP/1.1\r\nHost: t\r\nX-Long: " + "x".repeat(9000) + "\r\n\r\n"))
         .startsWith("HTTP/1.1 431");
-    assertOngoingReturnsToZero();
   }
 
   @Test
@@ -500,7 +496,6 @@ class IngressIT {
     assertThat(rig.told("GET /-/healthz HTTP/1.0\r\n\r\n"))
         .as("HTTP/1.0 needs none")
         .contains("success");
-    assertOngoingReturnsToZero();
   }
 
   @ParameterizedTest
@@ -509,7 +504,6 @@ class IngressIT {
     rig.route("/classify");
     assertThat(rig.told(target + " HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n"))
         .startsWith("HTTP/1.1 404");
-    assertOngoingReturnsToZero();
   }
 
   @Test
@@ -526,12 +520,7 @@ class IngressIT {
 
   @Test
   void aStreamToAnHttp10ClientEndsWithTheConnection() throws Exception {
-    upstream.behave(
-        call -> {
-          call.startStream(Headers.empty());
-          call.frame(Buffer.buffer("one"), false);
-          call.frame(Buffer.buffer("two"), true);
-        });
+    upstream.behave(call -> call.stream("one", "two"));
     assertThat(rig.told("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"))
         .doesNotContain("chunked")
         .endsWith("onetwo");
@@ -539,21 +528,19 @@ class IngressIT {
 
   @Test
   void aStreamIsPassedOnPieceByPiece() throws Exception {
-    try (RawClient raw = new RawClient(ingress.port()).get("/")) {
-      Call call = upstream.nextCall();
-      call.startStream(Headers.of("content-type", "text/event-stream"));
-      assertThat(raw.readHead())
-          .as("the head comes before the first piece")
-          .contains("content-type: text/event-stream")
-          .contains("transfer-encoding: chunked");
-      call.frame(Buffer.buffer("data: 1\n\n"), false);
-      assertThat(raw.readUntil("data: 1\n\n\r\n")).isNotEmpty();
-      call.frame(Buffer.buffer("data: 2\n\n"), true);
-      assertThat(raw.readUntil("0\r\n\r\n")).contains("data: 2");
-      upstream.behave(next -> next.respond("ok"));
-      assertThat(raw.get("/").readHead()).as("the connection goes on").startsWith("HTTP/1.1 200");
-    }
-    assertOngoingReturnsToZero();
+    RawClient raw = rig.raw().get("/");
+    Call call = upstream.nextCall();
+    call.startStream(Headers.of("content-type", "text/event-stream"));
+    assertThat(raw.readHead())
+        .as("the head comes before the first piece")
+        .contains("content-type: text/event-stream")
+        .contains("transfer-encoding: chunked");
+    call.frame(Buffer.buffer("data: 1\n\n"), false);
+    assertThat(raw.readUntil("data: 1\n\n\r\n")).isNotEmpty();
+    call.frame(Buffer.buffer("data: 2\n\n"), true);
+    assertThat(raw.readUntil("0\r\n\r\n")).contains("data: 2");
+    upstream.behave(next -> next.respond("ok"));
+    assertThat(raw.get("/").readHead()).as("the connection goes on").startsWith("HTTP/1.1 200");
   }
 
   @Test
@@ -566,15 +553,13 @@ class IngressIT {
             call.frame(Buffer.buffer("two"), true);
           }
         });
-    try (RawClient raw = new RawClient(ingress.port())) {
-      assertThat(raw.get("/").readHead())
-          .contains("content-length: 6")
-          .doesNotContain("transfer-encoding");
-      assertThat(raw.readUntil("onetwo")).isEqualTo("onetwo");
-      raw.send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
-      assertThat(raw.readHead()).contains("content-length: 6");
-    }
-    assertOngoingReturnsToZero();
+    RawClient raw = rig.raw();
+    assertThat(raw.get("/").readHead())
+        .contains("content-length: 6")
+        .doesNotContain("transfer-encoding");
+    assertThat(raw.readUntil("onetwo")).isEqualTo("onetwo");
+    raw.send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
+    assertThat(raw.readHead()).contains("content-length: 6");
   }
 
   @Test
@@ -608,46 +593,39 @@ class IngressIT {
   @Test
   void aStreamThatIsResetMidwayIsCutAndNeverLooksWhole() throws Exception {
     try (RawClient raw = new RawClient(ingress.port()).get("/")) {
-      Call call = upstream.nextCall();
-      call.startStream(Headers.empty());
+      Call call = upstream.nextStream();
       call.frame(Buffer.buffer("half"), false);
       raw.readUntil("half\r\n");
       call.reset(BerthException.Kind.HANDLER_FAILED);
       assertThat(raw.readToEnd()).doesNotContain("0\r\n");
     }
     assertThat(rig.errors(500, "GET")).isEqualTo(1);
-    assertOngoingReturnsToZero();
   }
 
   @Test
   void aSlowReaderHoldsTheStreamBackAndIsEndedInTheEnd() throws Exception {
     try (RawClient raw = new RawClient(ingress.port()).get("/")) {
-      Call call = upstream.nextCall();
-      call.startStream(Headers.empty());
+      Call call = upstream.nextStream();
       raw.readHead();
       call.pour(); // until the client, which does not read, has filled every buffer between
       assertThat(call.cancelledWithin(10)).as("ended when it stood still").isTrue();
     }
     assertThat(rig.errors(408, "GET")).isEqualTo(1);
-    assertOngoingReturnsToZero();
   }
 
   @Test
   void aHandlerMayBeSilentForLongerThanItsReaderMay() throws Exception {
     hurry();
-    try (RawClient raw = new RawClient(ingress.port()).get("/")) {
-      Call call = upstream.nextCall();
-      call.startStream(Headers.empty());
-      call.frame(Buffer.buffer("one"), false);
-      raw.readUntil("one\r\n");
-      CompletableFuture<Void> twice = new CompletableFuture<>();
-      vertx.setTimer(2 * IngressRig.SHORTEST.toMillis() + 500, id -> twice.complete(null));
-      twice.get(10, TimeUnit.SECONDS);
-      call.frame(Buffer.buffer("two"), true);
-      assertThat(raw.readUntil("0\r\n\r\n")).contains("two");
-      assertThat(call.cancels).isEmpty();
-    }
-    assertOngoingReturnsToZero();
+    RawClient raw = rig.raw().get("/");
+    Call call = upstream.nextStream();
+    call.frame(Buffer.buffer("one"), false);
+    raw.readUntil("one\r\n");
+    CompletableFuture<Void> twice = new CompletableFuture<>();
+    vertx.setTimer(2 * IngressRig.SHORTEST.toMillis() + 500, id -> twice.complete(null));
+    twice.get(10, TimeUnit.SECONDS);
+    call.frame(Buffer.buffer("two"), true);
+    assertThat(raw.readUntil("0\r\n\r\n")).contains("two");
+    assertThat(call.cancels).isEmpty();
   }
 
   // --- clients that leave ---
@@ -658,20 +636,18 @@ class IngressIT {
     Call call = upstream.nextCall();
     raw.close();
     assertThat(call.cancelledWithin(10)).isTrue();
-    assertOngoingReturnsToZero();
+    rig.assertAtRest();
     assertThat(rig.errors(499, "GET")).isEqualTo(1);
   }
 
   @Test
   void aClientThatLeavesMidStreamCancelsIt() throws Exception {
     RawClient raw = rig.raw().get("/");
-    Call call = upstream.nextCall();
-    call.startStream(Headers.empty());
+    Call call = upstream.nextStream();
     call.frame(Buffer.buffer("half"), false);
     raw.readUntil("half\r\n");
     raw.close();
     assertThat(call.cancelledWithin(10)).isTrue();
-    assertOngoingReturnsToZero();
   }
 
   @Test
@@ -680,7 +656,6 @@ class IngressIT {
     raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf");
     rig.eventually("a request under way", () -> rig.ongoing() == 1);
     raw.close();
-    assertOngoingReturnsToZero();
   }
 
   /** Clients that leave at any step before replicas that do anything: all gauges return to zero. */
@@ -688,24 +663,7 @@ class IngressIT {
   @ValueSource(longs = {1, 2, 3})
   void clientsThatLeaveAtRandomMomentsLeaveNothing(long seed) throws Exception {
     start(Duration.ofSeconds(2), limits(1000));
-    Random replica = new Random(seed);
-    upstream.behave(
-        call -> {
-          switch (replica.nextInt(6)) {
-            case 0 -> call.respond("ok");
-            case 1 -> call.fail(BerthException.Kind.HANDLER_FAILED, "no");
-            case 2 -> call.startStream(Headers.empty()); // and no more
-            case 3 -> {
-              call.startStream(Headers.empty());
-              call.frame(Buffer.buffer("one"), replica.nextBoolean());
-            }
-            case 4 -> {
-              call.startStream(Headers.empty());
-              call.reset(BerthException.Kind.HANDLER_FAILED);
-            }
-            default -> {} // never answers
-          }
-        });
+    upstream.behaveAtRandom(seed);
     Random random = new Random(-seed);
     List<RawClient> open = new ArrayList<>();
     for (int i = 0; i < 300; i++) {
@@ -725,11 +683,8 @@ class IngressIT {
     for (RawClient raw : open) {
       raw.close();
     }
-    String replayed = " (seed " + seed + ")";
-    rig.eventually("no connection" + replayed, () -> rig.metric("berth_http_connections") == 0);
-    rig.eventually("no request under way" + replayed, () -> rig.ongoing() == 0);
-    rig.eventually("no slot in use" + replayed, () -> upstream.router().counters().running() == 0);
-    rig.eventually("nothing pending" + replayed, () -> upstream.loop().pendingRequests() == 0);
+    rig.eventually("no connection", () -> rig.connections() == 0);
+    rig.assertAtRest();
   }
 
   // --- connections ---
@@ -748,8 +703,7 @@ class IngressIT {
   void anIdleConnectionIsClosedAndABusyOneIsNot() throws Exception {
     hurry();
     RawClient idle = rig.raw();
-    RawClient busy = rig.raw();
-    busy.get("/");
+    RawClient busy = rig.raw().get("/");
     Call call = upstream.nextCall();
     upstream.behave(next -> next.respond("ok"));
     idle.get("/").readHead();
@@ -869,11 +823,6 @@ class IngressIT {
 
   private IngressRoute route() {
     return new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, null);
-  }
-
-  private void assertOngoingReturnsToZero() throws Exception {
-    rig.eventually("no request under way", () -> rig.ongoing() == 0);
-    rig.eventually("no slot in use", () -> upstream.router().counters().running() == 0);
   }
 
   private static String endOf(RawClient raw) throws IOException {

@@ -1,5 +1,7 @@
 package dev.berth.ingress;
 
+import static java.util.concurrent.TimeUnit.SECONDS;
+
 import dev.berth.config.Backpressure;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
@@ -23,8 +25,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -66,6 +68,15 @@ final class IngressRig implements AutoCloseable {
 
   /** Without routes too. */
   IngressRig(Settings settings) throws Exception {
+    this(settings, made -> {});
+  }
+
+  /**
+   * Without routes too.
+   *
+   * @param first is done with the ingress before its loop starts
+   */
+  IngressRig(Settings settings, Consumer<Ingress> first) throws Exception {
     upstream =
         new FakeUpstream(
             vertx.getOrCreateContext(),
@@ -73,6 +84,7 @@ final class IngressRig implements AutoCloseable {
     ingress = new Ingress(settings, meters, System::nanoTime, 0xbe27);
     bodies = new Bound(settings.get(LimitOptions.BUFFERED_BODY_BYTES_TOTAL));
     ingress.gatherWithin(bodies);
+    first.accept(ingress);
     deployment =
         await(
             vertx.deployVerticle(
@@ -176,7 +188,7 @@ final class IngressRig implements AutoCloseable {
   }
 
   HttpResponse<String> answer(HttpRequest.Builder request) throws Exception {
-    return send(request).get(10, TimeUnit.SECONDS);
+    return send(request).get(10, SECONDS);
   }
 
   HttpResponse<String> get(String path) throws Exception {
@@ -231,7 +243,7 @@ final class IngressRig implements AutoCloseable {
   }
 
   /** Once its clients have gone nothing runs, waits or is remembered. */
-  void assertAtRest() throws Exception {
+  void assertAtRest() throws IOException {
     closeClients();
     eventually("no request under way", () -> ongoing() == 0);
     eventually("no slot in use", () -> upstream.router().counters().running() == 0);
@@ -248,7 +260,7 @@ final class IngressRig implements AutoCloseable {
   }
 
   /** Looks again every few milliseconds, on a timer, until it is so or 10 s are over. */
-  void eventually(String what, Supplier<Boolean> condition) throws Exception {
+  void eventually(String what, Supplier<Boolean> condition) {
     CompletableFuture<Void> met = new CompletableFuture<>();
     long timer =
         vertx.setPeriodic(
@@ -259,8 +271,8 @@ final class IngressRig implements AutoCloseable {
               }
             });
     try {
-      met.get(10, TimeUnit.SECONDS);
-    } catch (TimeoutException late) {
+      met.orTimeout(10, SECONDS).join();
+    } catch (CompletionException late) {
       throw new AssertionError("not within 10 s: " + what, late);
     } finally {
       vertx.cancelTimer(timer);
@@ -273,13 +285,17 @@ final class IngressRig implements AutoCloseable {
     }
   }
 
+  /** And nothing is left of its requests. */
   @Override
   public void close() throws IOException {
-    closeClients();
-    vertx.close().toCompletionStage().toCompletableFuture().orTimeout(10, TimeUnit.SECONDS).join();
+    try {
+      assertAtRest();
+    } finally {
+      vertx.close().toCompletionStage().toCompletableFuture().orTimeout(10, SECONDS).join();
+    }
   }
 
   static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+    return future.toCompletionStage().toCompletableFuture().get(10, SECONDS);
   }
 }

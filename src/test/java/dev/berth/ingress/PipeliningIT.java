@@ -10,7 +10,7 @@ import dev.berth.config.HttpOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.FakeUpstream.Call;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,7 +23,7 @@ class PipeliningIT {
   private static final String CHUNKED =
       "POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-  private IngressRig rig;
+  @AutoClose private IngressRig rig;
   private FakeUpstream upstream;
 
   @BeforeEach
@@ -31,12 +31,6 @@ class PipeliningIT {
     Settings http = IngressRig.LOCAL.with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, Duration.ofMillis(500));
     rig = new IngressRig(http).route("/");
     upstream = rig.upstream;
-  }
-
-  @AfterEach
-  void stop() throws Exception {
-    rig.assertAtRest();
-    rig.close();
   }
 
   @Test

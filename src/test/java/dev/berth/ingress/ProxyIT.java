@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,7 +27,7 @@ class ProxyIT {
   private static final String DRAINING = "This node is being drained.";
   private static final String NO_ROUTES = "Route table is not populated yet.";
 
-  private IngressRig rig;
+  @AutoClose private IngressRig rig;
   private FakeUpstream upstream;
 
   @BeforeEach
@@ -45,12 +45,6 @@ class ProxyIT {
     rig.close();
     start(requestTimeout);
     rig.route("/");
-  }
-
-  @AfterEach
-  void stop() throws Exception {
-    rig.assertAtRest();
-    rig.close();
   }
 
   // --- built-in paths ---
@@ -148,8 +142,7 @@ class ProxyIT {
   void aTimeoutInMidStreamCutsTheResponseSoThatItNeverLooksWhole() throws Exception {
     RawClient raw = rig.raw();
     raw.send("GET / HTTP/1.1\r\nHost: t\r\nx-request-timeout-seconds: 0.3\r\n\r\n");
-    Call call = upstream.nextCall();
-    call.startStream(Headers.empty());
+    Call call = upstream.nextStream();
     call.frame(Buffer.buffer("generated 0"), false);
     assertThat(raw.readUntil("generated 0\r\n")).startsWith("HTTP/1.1 200");
     assertThat(raw.readToEnd()).isEmpty(); // closed, without the last chunk
@@ -192,8 +185,7 @@ class ProxyIT {
   void aStreamThatGoesOnWithoutItsClientIsReadToItsEnd() throws Exception {
     RawClient raw = new RawClient(rig.ingress.port());
     raw.send("GET / HTTP/1.1\r\nHost: t\r\nx-request-disconnect-disabled: ?1\r\n\r\n");
-    Call call = upstream.nextCall();
-    call.startStream(Headers.empty());
+    Call call = upstream.nextStream();
     call.frame(Buffer.buffer("half"), false);
     raw.readUntil("half\r\n");
     raw.close();

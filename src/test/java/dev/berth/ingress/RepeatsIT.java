@@ -101,23 +101,21 @@ class RepeatsIT {
 
   @Test
   void aBodyThatStandsStillBeforeItsHandlerBeganMayBeSentAgain() throws Exception {
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf");
-      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 408").doesNotContain("x-should-retry");
-    }
+    RawClient raw = rig.raw();
+    raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf");
+    assertThat(raw.readToEnd()).startsWith("HTTP/1.1 408").doesNotContain("x-should-retry");
   }
 
   @Test
   void aBodyThatStandsStillWhileItsHandlerReadsItMayNot() throws Exception {
     rig.upstream.streamRequests();
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send("POST / HTTP/1.1\r\nHost: t\r\nAccept: application/json\r\n");
-      raw.send("Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n");
-      rig.upstream.nextCall().credit(1 << 20);
-      assertThat(raw.readToEnd())
-          .startsWith("HTTP/1.1 408")
-          .contains("x-should-retry: false", "The request may have run in part.");
-    }
+    RawClient raw = rig.raw();
+    raw.send("POST / HTTP/1.1\r\nHost: t\r\nAccept: application/json\r\n");
+    raw.send("Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n");
+    rig.upstream.nextCall().credit(1 << 20);
+    assertThat(raw.readToEnd())
+        .startsWith("HTTP/1.1 408")
+        .contains("x-should-retry: false", "The request may have run in part.");
   }
 
   @ParameterizedTest

@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -21,17 +21,11 @@ class SlowBodyIT {
   private static final Duration GRACE = Duration.ofMillis(600);
   private static final String TOO_SLOW = "Request body came slower than 10000 bytes a second.";
 
-  private IngressRig rig;
+  @AutoClose private IngressRig rig;
 
   @BeforeEach
   void start() throws Exception {
     rig = IngressRig.brisk(LEAST, GRACE);
-  }
-
-  @AfterEach
-  void stop() throws Exception {
-    rig.assertAtRest();
-    rig.close();
   }
 
   private static void pause(long millis) throws InterruptedException {
@@ -72,8 +66,7 @@ class SlowBodyIT {
 
   @Test
   void aShortBodyThatTricklesIs408Too() throws Exception {
-    RawClient raw = rig.raw();
-    raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000\r\n\r\n");
+    RawClient raw = rig.raw().send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000\r\n\r\n");
     trickle(() -> raw.send("x"));
     assertThat(raw.readToEnd()).startsWith("HTTP/1.1 408 ").contains(TOO_SLOW);
   }

@@ -134,7 +134,6 @@ class TlsIT {
     HttpClientRequest request = sent.get();
     assertThat(request.connection().sslSession().getProtocol()).isEqualTo(tls);
     assertThat(await(request.response()).version()).isEqualTo(version);
-    rig.assertAtRest();
   }
 
   @Test
@@ -256,7 +255,6 @@ class TlsIT {
     X509Bundle stranger = Certificates.client(Certificates.authority());
     assertThatThrownBy(() -> await(get(certified(stranger)))).isNotNull();
     assertThat(await(get(certified(Certificates.client(authority))))).isEqualTo(200);
-    rig.assertAtRest();
   }
 
   private HttpClientOptions certified(X509Bundle own) {
@@ -305,7 +303,6 @@ class TlsIT {
     rig.eventually("more requests", () -> served.get() > before + 20);
     rig.vertx.cancelTimer(load);
     assertThat(failure.get()).isNull();
-    rig.assertAtRest();
   }
 
   private static void closeUnless(HttpClient client, HttpClient kept) {
