@@ -7,6 +7,7 @@ import dev.berth.ingress.IngressRoute;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
@@ -17,6 +18,7 @@ import java.util.function.Predicate;
  */
 public final class Endpoints {
   private final Map<String, Settings> declared = new LinkedHashMap<>(); // by prefix
+  private final Set<String> prefixes;
   private final Predicate<DeploymentId> known;
   private final Function<Settings, IngressRoute> leadsTo;
 
@@ -31,13 +33,15 @@ public final class Endpoints {
       Predicate<DeploymentId> known,
       Function<Settings, IngressRoute> leadsTo) {
     endpoints.forEach(each -> declared.put(each.get(TrafficOptions.ROUTE_PREFIX), each));
+    prefixes = Set.copyOf(declared.keySet());
     splits.forEach(this::split);
     this.known = known;
     this.leadsTo = leadsTo;
   }
 
-  public boolean isEmpty() {
-    return declared.isEmpty();
+  /** Where they answer: the same for as long as the instance runs. Any thread. */
+  public Set<String> prefixes() {
+    return prefixes;
   }
 
   /** Whether one of them names a deployment. */

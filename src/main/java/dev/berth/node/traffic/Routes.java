@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,7 +55,7 @@ public final class Routes {
     this.rootPath = rootPath;
     this.control = control;
     this.made = made;
-    if (!endpoints.isEmpty()) {
+    if (!endpoints.prefixes().isEmpty()) {
       change();
     }
   }
@@ -135,9 +136,10 @@ public final class Routes {
     return routes;
   }
 
-  /** Where applications answer, in the order of their paths. Any thread. */
+  /** Where applications and endpoints answer, in the order of their paths. Any thread. */
   public List<String> prefixes() {
-    return byApplication.values().stream().map(Routed::prefix).sorted().toList();
+    Stream<String> applications = byApplication.values().stream().map(Routed::prefix);
+    return Stream.concat(applications, endpoints.prefixes().stream()).sorted().toList();
   }
 
   /** Where an application answers; empty when it does not. Any thread. */

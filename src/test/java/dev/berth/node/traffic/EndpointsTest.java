@@ -73,6 +73,7 @@ class EndpointsTest {
   void anEndpointLeadsToThoseThatAreThereAndParksWhileNoneWeighs() {
     Routes routes = routes(Map.of("/gone", Map.of("a#old", 1.0)));
     assertThat(tables.get(0)).containsOnlyKeys("/all");
+    assertThat(routes.prefixes()).containsExactly("/all");
     assertThat(tables.get(0).get("/all").parkNanos()).isEqualTo(7_000_000_000L);
     there.addAll(Set.of(NEW, COPY)); // a share of 0, and one that answers nobody
     routes.configured(NEW);
