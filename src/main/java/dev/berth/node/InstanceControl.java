@@ -16,6 +16,8 @@ import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerPorts;
+import dev.berth.controller.ControllerEvent.Declared;
+import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.Epoch;
 import dev.berth.desired.CommandQueue;
 import dev.berth.desired.DesiredState;
@@ -33,6 +35,7 @@ import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaSeries;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.traffic.TrafficPolicy;
 import io.vertx.core.Future;
@@ -174,7 +177,7 @@ final class InstanceControl {
   private Registration show(Replica replica) {
     String application = replica.deployment().application();
     return all(
-        on.meters.add(into -> InstanceSeries.show(replica, routes.prefixOf(application), into)),
+        on.meters.add(into -> ReplicaSeries.show(replica, routes.prefixOf(application), into)),
         on.meters.add(replica.meters()::collect),
         pusher.registerReplica(
             new ReplicaSource(replica, deployments.router(replica.deployment()))));
@@ -208,10 +211,8 @@ final class InstanceControl {
   }
 
   private void tellKnown(Consumer<ControllerEvent> controller) {
-    on.serve.applications().forEach(each -> controller.accept(new ControllerEvent.Declared(each)));
-    ControllerEvent.Inventory hosted =
-        new ControllerEvent.Inventory(
-            on.identity.node(), replicas.inventory(), replicas.complete());
+    on.serve.applications().forEach(each -> controller.accept(new Declared(each)));
+    Inventory hosted = new Inventory(on.identity.node(), replicas.inventory(), replicas.complete());
     builds.keepOnly(hosted); // of what was declared by now all that is wanted was asked for
     controller.accept(hosted);
   }

@@ -13,6 +13,16 @@ import dev.berth.controller.ControllerAction.Remember;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.controller.ControllerEvent.ReconfigureFailed;
+import dev.berth.controller.ControllerEvent.ReplicaDraining;
+import dev.berth.controller.ControllerEvent.ReplicaFailed;
+import dev.berth.controller.ControllerEvent.ReplicaHealth;
+import dev.berth.controller.ControllerEvent.ReplicaReconfigured;
+import dev.berth.controller.ControllerEvent.ReplicaRunning;
+import dev.berth.controller.ControllerEvent.ReplicaStopped;
+import dev.berth.controller.ControllerEvent.ReplicaSuspect;
+import dev.berth.controller.ControllerEvent.ReplicaWaits;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.metrics.Registration;
 import dev.berth.protocol.UserFailure;
@@ -36,6 +46,7 @@ import java.util.concurrent.CancellationException;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -57,7 +68,6 @@ public class InstanceReplicas implements ReplicaListener {
   private final Function<Replica, Registration> shown;
   private final Loop control;
   private final LongSupplier epochs;
-  private final ReplicaPlacement placement;
   private final Consumer<ControllerEvent> controller;
 
   private final Map<String, HostedHere> hosted = new LinkedHashMap<>();
@@ -72,6 +82,7 @@ public class InstanceReplicas implements ReplicaListener {
           return size() > MAX_ENDED;
         }
       };
+  private int nextLoop; // of a replica that is to start
   private @Nullable Long drainStartedNanos; // of the whole instance
 
   /**
@@ -94,7 +105,6 @@ public class InstanceReplicas implements ReplicaListener {
     this.shown = shown;
     this.control = control;
     this.epochs = epochs;
-    this.placement = new ReplicaPlacement(plane.loops());
     this.controller = controller;
     plane.host().tell(this);
   }
@@ -107,12 +117,12 @@ public class InstanceReplicas implements ReplicaListener {
     HostedHere known = hosted.get(id);
     if (known != null) {
       if (known.running && !known.stopping) {
-        controller.accept(new ControllerEvent.ReplicaRunning(known.info()));
+        controller.accept(new ReplicaRunning(known.info()));
       }
       return; // else its start answers
     }
     if (ended.containsKey(id)) {
-      controller.accept(new ControllerEvent.ReplicaStopped(id));
+      controller.accept(new ReplicaStopped(id));
       return;
     }
     DeploymentTarget target = command.target();
@@ -141,12 +151,15 @@ public class InstanceReplicas implements ReplicaListener {
 
   private void refused(String replicaId, String reason) {
     ended.put(replicaId, true);
-    controller.accept(new ControllerEvent.ReplicaFailed(replicaId, reason));
+    controller.accept(new ReplicaFailed(replicaId, reason));
   }
 
+  /** All loops for a replica that is spread, else one, in turn over all deployments. */
   private List<ReplicaSeat> seats(DeploymentTarget target, LoadedApplication code) {
-    return placement.place(isSpread(target)).stream()
-        .map(plane::replicas)
+    int first = nextLoop; // gives the replica its address
+    nextLoop = (first + 1) % plane.loops();
+    return IntStream.range(0, isSpread(target) ? plane.loops() : 1)
+        .mapToObj(offset -> plane.replicas((first + offset) % plane.loops()))
         .map(loop -> new ReplicaSeat(loop, name -> routers.handle(code, name, loop.index())))
         .toList();
   }
@@ -184,8 +197,7 @@ public class InstanceReplicas implements ReplicaListener {
   private static HealthCheckSettings healthChecks(Settings settings) {
     return new HealthCheckSettings(
         settings.get(DeploymentConfig.HEALTH_CHECK_PERIOD_S).toNanos(),
-        settings.get(DeploymentConfig.HEALTH_CHECK_TIMEOUT_S).toNanos(),
-        HealthCheckSettings.FAILURES);
+        settings.get(DeploymentConfig.HEALTH_CHECK_TIMEOUT_S).toNanos());
   }
 
   private void runs(HostedHere here) {
@@ -196,7 +208,7 @@ public class InstanceReplicas implements ReplicaListener {
     here.running = true;
     here.shown = shown.apply(here.replica);
     startFailures.remove(here.target.id().toString());
-    controller.accept(new ControllerEvent.ReplicaRunning(here.info()));
+    controller.accept(new ReplicaRunning(here.info()));
     DeploymentTarget next = here.next;
     if (next != null) {
       here.next = null;
@@ -212,12 +224,10 @@ public class InstanceReplicas implements ReplicaListener {
     String reason = StartFailedException.describe(thrown);
     if (!(thrown instanceof CancellationException)
         && !reason.equals(startFailures.put(here.target.id().toString(), reason))) {
-      LOG.error(
-          "replica {} did not start",
-          here.id(),
-          UserFailure.legible(thrown)); // once, for its stack
+      Throwable shown = UserFailure.legible(thrown); // once, for its stack
+      LOG.error("replica {} did not start", here.id(), shown);
     }
-    controller.accept(new ControllerEvent.ReplicaFailed(here.id(), reason));
+    controller.accept(new ReplicaFailed(here.id(), reason));
   }
 
   // --- reconfigure ---
@@ -228,8 +238,7 @@ public class InstanceReplicas implements ReplicaListener {
     DeploymentTarget target = command.target();
     if (here == null || here.stopping) {
       controller.accept(
-          new ControllerEvent.ReconfigureFailed(
-              command.replicaId(), target.version(), "it is not there"));
+          new ReconfigureFailed(command.replicaId(), target.version(), "it is not there"));
     } else if (!here.running) {
       here.next = target; // given to it as soon as it runs
     } else if (here.next != null ? here.next.equals(target) : here.target.equals(target)) {
@@ -268,13 +277,13 @@ public class InstanceReplicas implements ReplicaListener {
       reconfigured(here);
     } else {
       controller.accept(
-          new ControllerEvent.ReconfigureFailed(
+          new ReconfigureFailed(
               here.id(), target.version(), StartFailedException.describe(thrown)));
     }
   }
 
   private void reconfigured(HostedHere here) {
-    controller.accept(new ControllerEvent.ReplicaReconfigured(here.id(), here.target.version()));
+    controller.accept(new ReplicaReconfigured(here.id(), here.target.version()));
   }
 
   // --- stop ---
@@ -284,13 +293,13 @@ public class InstanceReplicas implements ReplicaListener {
     HostedHere here = hosted.get(command.replicaId());
     if (here == null) {
       ended.put(command.replicaId(), true);
-      controller.accept(new ControllerEvent.ReplicaStopped(command.replicaId()));
+      controller.accept(new ReplicaStopped(command.replicaId()));
     } else if (!here.running) {
       boolean first = !here.stopping;
       here.stopping = true;
       here.replica.abandonStart(); // what of it comes up all the same is stopped then
       if (first) {
-        controller.accept(new ControllerEvent.ReplicaStopped(here.id()));
+        controller.accept(new ReplicaStopped(here.id()));
       }
     } else if (here.stopping) {
       here.replica.shutDown(left(command.grace())); // sooner, if that is sooner
@@ -304,7 +313,7 @@ public class InstanceReplicas implements ReplicaListener {
 
   private void stopped(HostedHere here) {
     end(here);
-    controller.accept(new ControllerEvent.ReplicaStopped(here.id()));
+    controller.accept(new ReplicaStopped(here.id()));
   }
 
   /** Nothing of it takes anything more. Its code is in use until its last request has settled. */
@@ -344,23 +353,21 @@ public class InstanceReplicas implements ReplicaListener {
 
   @Override
   public void startWaits(Replica replica, String reason) {
-    controller.accept(new ControllerEvent.ReplicaWaits(replica.replicaId(), reason));
+    controller.accept(new ReplicaWaits(replica.replicaId(), reason));
   }
 
   @Override
   public void suspected(Replica replica, boolean suspect, String reason) {
-    controller.accept(new ControllerEvent.ReplicaSuspect(replica.replicaId(), suspect, reason));
+    controller.accept(new ReplicaSuspect(replica.replicaId(), suspect, reason));
   }
 
   @Override
   public void changed(Replica replica, ReplicaState state) {
     String id = replica.replicaId();
     switch (state) {
-      case DRAINING -> controller.accept(new ControllerEvent.ReplicaDraining(id));
-      case UNHEALTHY ->
-          controller.accept(
-              new ControllerEvent.ReplicaHealth(id, false, replica.unhealthyReason()));
-      case RUNNING -> controller.accept(new ControllerEvent.ReplicaHealth(id, true, ""));
+      case DRAINING -> controller.accept(new ReplicaDraining(id));
+      case UNHEALTHY -> controller.accept(new ReplicaHealth(id, false, replica.unhealthyReason()));
+      case RUNNING -> controller.accept(new ReplicaHealth(id, true, ""));
       case STOPPED -> control.execute(() -> died(id));
       case STARTING -> {}
     }
@@ -371,7 +378,7 @@ public class InstanceReplicas implements ReplicaListener {
     HostedHere here = hosted.get(replicaId);
     if (here != null && !here.stopping) {
       here.stopping = true;
-      controller.accept(new ControllerEvent.ReplicaStopped(replicaId));
+      controller.accept(new ReplicaStopped(replicaId));
       here.replica.kill().onComplete(stopped -> control.execute(() -> end(here)));
     }
   }
@@ -413,8 +420,8 @@ public class InstanceReplicas implements ReplicaListener {
   }
 
   /** Everything that is hosted here and was not told to stop before it ran. */
-  public List<ControllerEvent.Inventory.Found> inventory() {
-    List<ControllerEvent.Inventory.Found> found = new ArrayList<>();
+  public List<Found> inventory() {
+    List<Found> found = new ArrayList<>();
     for (HostedHere here : hosted.values()) {
       if (here.running || !here.stopping) {
         found.add(here.found());

@@ -4,24 +4,19 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Series;
-import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.Reservations.Problem;
-import dev.berth.replica.AutoscalingStats;
 import dev.berth.replica.BodyBounds;
-import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLoop;
-import dev.berth.replica.ReplicaState;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.HandleCounters;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.reserve.ReservationCounters;
 import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.routing.slots.InstanceBounds;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** What an instance shows: its routers, replicas, event loops, tokens and bounds. */
+/** What an instance shows: its routers, event loops, tokens and bounds. */
 final class InstanceSeries {
   private InstanceSeries() {}
 
@@ -115,61 +110,5 @@ final class InstanceSeries {
     router.forEachReplica(
         (replica, ongoing) ->
             into.with("replica_id", replica).gauge("serve_request_router_queue_len", ongoing));
-  }
-
-  /**
-   * What one replica shows. Ray's {@code route} is that of the application, which has one at most.
-   *
-   * @param route of the deployment's application; empty when it has none
-   */
-  static void show(Replica replica, String route, Series unlabelled) {
-    LedgerView ledger = replica.view();
-    DeploymentId id = replica.deployment();
-    Series into =
-        unlabelled.with(
-            "deployment", id.name(),
-            "replica", ledger.replicaId(),
-            "application", id.application());
-    Series routed = into.with("route", route);
-    routed.counter("serve_deployment_request_counter", replica.processedRequests());
-    replica
-        .errors()
-        .forEach(
-            (type, count) ->
-                routed
-                    .with("exception_type", type)
-                    .counter("serve_deployment_error_counter", count));
-    routed.histogram("serve_deployment_processing_latency_ms", replica.processingTimes());
-    routed.gauge("serve_deployment_max_processing_latency_ms", replica.maxProcessingNanos() / 1e6);
-    routed.counter("berth_replica_timeouts", replica.timeouts());
-    routed.counter("berth_failures_unlogged", replica.unloggedFailures());
-    ReplicaState state = replica.state();
-    boolean healthy = state == ReplicaState.RUNNING || state == ReplicaState.DRAINING;
-    into.counter("serve_deployment_replica_starts", 1);
-    into.gauge("serve_deployment_replica_healthy", healthy ? 1 : 0);
-    into.gauge("berth_replica_suspect", replica.suspect() ? 1 : 0);
-    into.counter("serve_health_check_failures", replica.healthCheckFailures());
-    into.histogram("serve_health_check_latency_ms", List.of(replica.healthCheckTimes()));
-    AutoscalingStats stats = replica.stats();
-    if (stats != null) {
-      into.histogram("serve_user_autoscaling_stats_latency_ms", List.of(stats.times()));
-      stats
-          .failures()
-          .forEach(
-              (type, count) ->
-                  into.with("exception_name", type)
-                      .counter("serve_record_autoscaling_stats_failed", count));
-    }
-    into.gauge("serve_replica_processing_queries", ledger.running());
-    into.gauge("serve_replica_utilization_percent", 100 * replica.utilization());
-    into.gauge("serve_zombie_requests", ledger.zombies());
-    into.gauge("berth_replica_slots", ledger.maxOngoing());
-    into.gauge("berth_replica_reserved_slots", ledger.reserved());
-    into.counter("berth_slots_granted", ledger.granted());
-    into.counter("berth_lease_expiries", ledger.expired());
-    into.gauge("berth_audit_mismatches", ledger.audit() == LedgerView.Audit.MISMATCH ? 1 : 0);
-    into.gauge("berth_zombie_requests_limit", replica.limits().maxZombieRequests());
-    into.gauge("berth_remembered_attempts", replica.slots().remembered(), replica.maxRemembered());
-    into.gauge("berth_noted_routers", replica.notedRouters(), replica.limits().refusedRouters());
   }
 }

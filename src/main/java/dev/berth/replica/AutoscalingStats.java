@@ -3,6 +3,7 @@ package dev.berth.replica;
 import dev.berth.metrics.LatencyBuckets;
 import dev.berth.protocol.ReplicaStats;
 import dev.berth.protocol.ReplicaStats.Stat;
+import dev.berth.replica.hooks.HookThreads.Kind;
 import dev.berth.replica.hooks.UserCall;
 import dev.berth.replica.log.FailureCounts;
 import dev.berth.replica.log.FailureLog;
@@ -12,10 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
-import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -29,9 +28,6 @@ import org.jspecify.annotations.Nullable;
 public final class AutoscalingStats {
   private final String replicaId;
   private final ReplicaHooks hooks;
-  private final Executor threads;
-  private final LongSupplier nanoClock;
-  private final FailureLog log;
   private final FailureCounts failures = new FailureCounts(FailureLog.MAX_CLASSES);
   private final LatencyBuckets times = new LatencyBuckets(); // one call at a time writes
   private volatile @Nullable UserCall underWay; // the host's tick and sample begin one
@@ -39,20 +35,9 @@ public final class AutoscalingStats {
   /** Under the lock: since they were taken. */
   private final Map<String, DoubleSummaryStatistics> told = new TreeMap<>();
 
-  /**
-   * @param log where failures of the hook go
-   */
-  AutoscalingStats(
-      String replicaId,
-      ReplicaHooks hooks,
-      Executor threads,
-      LongSupplier nanoClock,
-      FailureLog log) {
+  AutoscalingStats(String replicaId, ReplicaHooks hooks) {
     this.replicaId = replicaId;
     this.hooks = hooks;
-    this.threads = threads;
-    this.nanoClock = nanoClock;
-    this.log = log;
   }
 
   /** Begins a call, unless one is under way: that one is ended when its time is over. */
@@ -64,7 +49,7 @@ public final class AutoscalingStats {
     UserCall call = new UserCall();
     underWay = call;
     try {
-      threads.execute(() -> run(call));
+      hooks.run(Kind.STATS, () -> run(call));
     } catch (RejectedExecutionException stopping) {
       underWay = null;
     }
@@ -73,7 +58,7 @@ public final class AutoscalingStats {
   /** Ends the call under way if its time is over. */
   synchronized void endIfLate(long timeoutNanos) { // counted at once: it may never end
     UserCall call = underWay;
-    if (call != null && call.isLate(timeoutNanos, nanoClock.getAsLong())) {
+    if (call != null && call.isLate(timeoutNanos, hooks.now())) {
       call.end();
       failed(new TimeoutException("recordAutoscalingStats: not in time (expected: an end)"));
     }
@@ -88,7 +73,7 @@ public final class AutoscalingStats {
   }
 
   private void run(UserCall call) {
-    long began = nanoClock.getAsLong();
+    long began = hooks.now();
     Throwable thrown =
         call.run(
             began,
@@ -97,7 +82,7 @@ public final class AutoscalingStats {
               call.requireWanted();
               add(now.stats());
             });
-    times.add(nanoClock.getAsLong() - began);
+    times.add(hooks.now() - began);
     underWay = null;
     if (thrown != null && !call.isEnded()) {
       boolean wraps = thrown instanceof ExecutionException && thrown.getCause() != null;
@@ -107,7 +92,7 @@ public final class AutoscalingStats {
 
   private void failed(Throwable cause) {
     failures.add(cause);
-    log.add("recordAutoscalingStats failed", cause);
+    hooks.failures.add("recordAutoscalingStats failed", cause);
   }
 
   /** Under other names than before it begins anew: so no more names gather than may be. */

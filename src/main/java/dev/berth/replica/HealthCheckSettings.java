@@ -9,13 +9,15 @@ import java.util.concurrent.TimeUnit;
  *     health_check_period_s})
  * @param timeoutNanos how long a check may take before it has failed ({@code
  *     health_check_timeout_s})
- * @param failures in a row that make the replica unhealthy
  */
-public record HealthCheckSettings(long periodNanos, long timeoutNanos, int failures) {
-  /** Ray Serve's {@code REPLICA_HEALTH_CHECK_UNHEALTHY_THRESHOLD}. */
-  public static final int FAILURES = 3;
+public record HealthCheckSettings(long periodNanos, long timeoutNanos) {
+  /**
+   * In a row that make the replica unhealthy. Source: Ray Serve's {@code
+   * REPLICA_HEALTH_CHECK_UNHEALTHY_THRESHOLD}.
+   */
+  static final int FAILURES = 3;
 
   /** Ray Serve's defaults: every 10 s, at most 30 s each. */
   public static final HealthCheckSettings DEFAULTS =
-      new HealthCheckSettings(TimeUnit.SECONDS.toNanos(10), TimeUnit.SECONDS.toNanos(30), FAILURES);
+      new HealthCheckSettings(TimeUnit.SECONDS.toNanos(10), TimeUnit.SECONDS.toNanos(30));
 }

@@ -44,10 +44,14 @@ final class HealthWatch {
     return (long) (settings.periodNanos() * (0.9 + 0.2 * random.nextDouble()));
   }
 
-  /** Looks at the clock; to be called often, measured by the timeout and the period. */
-  synchronized Act due(long now) {
+  /**
+   * Looks at the clock; to be called often, measured by the timeout and the period.
+   *
+   * @param mayStart whether a check may start
+   */
+  synchronized Act due(boolean mayStart, long now) {
     if (!running) {
-      if (now - nextAt < 0) {
+      if (!mayStart || now - nextAt < 0) {
         return Act.NOTHING;
       }
       start(now);
@@ -73,6 +77,11 @@ final class HealthWatch {
     }
     boolean nextIsFirst = nextAt - now > 0 && nextAt - patienceEndsAt < 0;
     return nextIsFirst ? nextAt : patienceEndsAt;
+  }
+
+  /** Whether a check runs now, or waits for its thread. */
+  synchronized boolean underWay() {
+    return running;
   }
 
   /** A check starts now, whether it is time or not: the first one, before there are requests. */
@@ -130,7 +139,7 @@ final class HealthWatch {
 
   /** Whether so many failed in a row that the replica is unhealthy. */
   synchronized boolean failing() {
-    return failuresInARow >= settings.failures();
+    return failuresInARow >= HealthCheckSettings.FAILURES;
   }
 
   /** Checks that failed, since the start. */

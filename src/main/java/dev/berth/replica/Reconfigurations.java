@@ -1,7 +1,7 @@
 package dev.berth.replica;
 
+import dev.berth.replica.hooks.HookThreads.Kind;
 import dev.berth.replica.hooks.UserCall;
-import dev.berth.replica.log.FailureLog;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayDeque;
@@ -9,11 +9,9 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,9 +39,6 @@ final class Reconfigurations {
   }
 
   private final ReplicaHooks hooks;
-  private final Executor offLoop;
-  private final LongSupplier nanoClock;
-  private final FailureLog failures;
   private final Runnable toLookAt; // another look is due sooner than was said
 
   // All under the lock.
@@ -52,16 +47,8 @@ final class Reconfigurations {
   private @Nullable Call executing; // on a thread, its time may be over
   private boolean closed;
 
-  Reconfigurations(
-      ReplicaHooks hooks,
-      Executor offLoop,
-      LongSupplier nanoClock,
-      FailureLog failures,
-      Runnable toLookAt) {
+  Reconfigurations(ReplicaHooks hooks, Runnable toLookAt) {
     this.hooks = hooks;
-    this.offLoop = offLoop;
-    this.nanoClock = nanoClock;
-    this.failures = failures;
     this.toLookAt = toLookAt;
   }
 
@@ -95,7 +82,7 @@ final class Reconfigurations {
       if (turn == null) {
         turn = waiting.poll();
         if (turn != null) {
-          turn.endsNanos = nanoClock.getAsLong() + PATIENCE_NANOS;
+          turn.endsNanos = hooks.now() + PATIENCE_NANOS;
           begun = true;
         }
       }
@@ -114,11 +101,9 @@ final class Reconfigurations {
 
   private void start(Call call) {
     try {
-      offLoop.execute(
-          () ->
-              settle(
-                  call,
-                  call.hook.run(nanoClock.getAsLong(), () -> hooks.reconfigure(call.userConfig))));
+      hooks.run(
+          Kind.RECONFIGURE,
+          () -> settle(call, call.hook.run(hooks.now(), () -> hooks.reconfigure(call.userConfig))));
     } catch (RejectedExecutionException stopping) {
       settle(call, stopping);
     }
@@ -148,7 +133,7 @@ final class Reconfigurations {
     boolean hangs;
     synchronized (this) {
       late = turn;
-      if (late == null || late.endsNanos - nanoClock.getAsLong() > 0) {
+      if (late == null || late.endsNanos - hooks.now() > 0) {
         return;
       }
       hangs = executing == late;
@@ -165,7 +150,7 @@ final class Reconfigurations {
   }
 
   private void fail(Call call, Throwable failure) {
-    failures.add("reconfigure failed", failure);
+    hooks.failures.add("reconfigure failed", failure);
     call.done.tryFail(failure);
   }
 

@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.SplittableRandom;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -52,10 +51,10 @@ public final class Replica extends ServedReplica {
   private final AtomicReference<ReplicaState> state = new AtomicReference<>(ReplicaState.STARTING);
   private volatile List<HostedReplica> parts = List.of();
   private volatile boolean takesWholeBodies; // its handler, once it runs
-  final ReplicaHooks hooks = new ReplicaHooks();
+  final ReplicaHooks hooks;
   final ReplicaHealth health;
   private final AutoscalingStats stats;
-  private final PassiveHealth passive = new PassiveHealth();
+  final PassiveHealth passive = new PassiveHealth();
   private volatile String lastFailure = ""; // of a request, for people
   private final Object judging = new Object();
   private volatile @Nullable ReplicaStart start; // until it runs
@@ -93,29 +92,23 @@ public final class Replica extends ServedReplica {
     this.listener = ports.listener();
     this.gone = gone;
     this.toLookAt = toLookAt;
+    this.hooks =
+        new ReplicaHooks(
+            (kind, task) -> ports.hooks().runFor(deployment(), replicaId(), kind, task),
+            nanoClock,
+            failures);
     this.health =
         new ReplicaHealth(
-            new HealthWatch(
-                spec.healthChecks(), new SplittableRandom(spec.epoch()), nanoClock.getAsLong()),
+            new HealthWatch(spec.healthChecks(), new SplittableRandom(spec.epoch()), hooks.now()),
             hooks,
-            hookThreads(Kind.HEALTH),
-            nanoClock,
-            failures,
             this::checked);
-    this.stats =
-        new AutoscalingStats(replicaId(), hooks, hookThreads(Kind.STATS), nanoClock, failures);
-    this.reconfigurations =
-        new Reconfigurations(
-            hooks, hookThreads(Kind.RECONFIGURE), nanoClock, failures, () -> toLookAt.accept(this));
+    this.stats = new AutoscalingStats(replicaId(), hooks);
+    this.reconfigurations = new Reconfigurations(hooks, this::lookSoon);
     slots.observe(
         freeing -> {
           refused.freed(freeing);
           checkDrained();
         });
-  }
-
-  private Executor hookThreads(Kind kind) {
-    return task -> ports.hooks().runFor(deployment(), replicaId(), kind, task);
   }
 
   // --- what it is ---
@@ -172,7 +165,7 @@ public final class Replica extends ServedReplica {
         part -> part.loop.host(part),
         () -> {
           move(ReplicaState.RUNNING, ReplicaState.STARTING);
-          toLookAt.accept(this);
+          lookSoon();
           begun.complete(this);
         });
   }
@@ -322,8 +315,7 @@ public final class Replica extends ServedReplica {
     }
     stopHookNanos = nanoClock.getAsLong();
     try {
-      takeBackStop =
-          ports.hooks().runFor(deployment(), replicaId(), Kind.STOP, this::callStopHooks);
+      takeBackStop = hooks.run(Kind.STOP, this::callStopHooks);
     } catch (RejectedExecutionException noThread) {
       LOG.warn("replica {}: no thread for its stop hook, which is left out", replicaId(), noThread);
       stopped.tryComplete();
@@ -331,7 +323,7 @@ public final class Replica extends ServedReplica {
   }
 
   private void callStopHooks() {
-    Throwable thrown = hooks.stop(nanoClock.getAsLong());
+    Throwable thrown = hooks.stop();
     if (thrown != null) { // the replica is stopped all the same
       failures.add("stop failed", thrown);
     }
@@ -354,7 +346,7 @@ public final class Replica extends ServedReplica {
       setMaxOngoing(maxOngoing);
     }
     health.watch.configure(healthChecks, nanoClock.getAsLong());
-    toLookAt.accept(this);
+    lookSoon();
     judge();
   }
 
@@ -426,7 +418,7 @@ public final class Replica extends ServedReplica {
     stats.endIfLate(limits().statsTimeoutNanos()); // also where the deployment autoscales no longer
     Long reconfigured = reconfigurations.nextLook();
     health.tick(isServing());
-    if (!isServing() && !health.underWay()) {
+    if (!isServing() && !health.watch.underWay()) {
       return reconfigured;
     }
     long next = sooner(health.watch.nextLook(nanoClock.getAsLong()), reconfigured);
@@ -467,7 +459,7 @@ public final class Replica extends ServedReplica {
   void requestFailed(String how) {
     lastFailure = how;
     if (passive.failed()) {
-      toLookAt.accept(this);
+      lookSoon();
     }
   }
 
@@ -494,7 +486,7 @@ public final class Replica extends ServedReplica {
   /** A health check is over, or overdue. */
   private void checked() {
     judge();
-    toLookAt.accept(this);
+    lookSoon();
   }
 
   /** Unhealthy while too many checks in a row failed, or too many cancelled requests linger. */
@@ -537,17 +529,17 @@ public final class Replica extends ServedReplica {
   // --- figures ---
 
   /** Requests that ended, however. */
-  public long processedRequests() {
+  long processedRequests() {
     return processingTimes().stream().mapToLong(LatencyBuckets::count).sum();
   }
 
   /** How long requests took from their start here to their end, by loop. */
-  public List<LatencyBuckets> processingTimes() {
+  List<LatencyBuckets> processingTimes() {
     return parts.stream().map(part -> part.meters.times()).toList();
   }
 
   /** The longest of these in the last minute, in nanoseconds; 0 when there was none. */
-  public long maxProcessingNanos() {
+  long maxProcessingNanos() {
     return parts.stream().mapToLong(part -> part.meters.maxNanos(part.loop.now())).max().orElse(0);
   }
 
@@ -559,7 +551,7 @@ public final class Replica extends ServedReplica {
   }
 
   /** The share of its slots in use over the last ten minutes, 0 to 1. */
-  public double utilization() {
+  double utilization() {
     return utilization.share(nanoClock.getAsLong());
   }
 
@@ -575,34 +567,14 @@ public final class Replica extends ServedReplica {
     return hooks.tellsStats() ? stats : null;
   }
 
-  /** The most ended attempts and tokens its ledger remembers. */
-  public int maxRemembered() {
-    return ledgerLimits.rememberedMax();
-  }
-
   /** Whether neither its health checks nor lingering requests speak against it. */
   public boolean healthy() {
     return state.get() != ReplicaState.UNHEALTHY;
   }
 
-  /** Whether it gave nothing but failures of late. */
-  public boolean suspect() {
-    return passive.suspect;
-  }
-
   /** Health checks that failed, the ones that took too long included. */
   public long healthCheckFailures() {
     return health.watch.failures();
-  }
-
-  /** How long health checks took, the first one included. */
-  public LatencyBuckets healthCheckTimes() {
-    return health.latencies;
-  }
-
-  /** Remote routers that wait to be offered a slot. */
-  public int notedRouters() {
-    return refused.waiting();
   }
 
   /** Its slots now, and what their last audit said. */

@@ -1,12 +1,10 @@
 package dev.berth.replica;
 
 import dev.berth.metrics.LatencyBuckets;
+import dev.berth.replica.hooks.HookThreads.Kind;
 import dev.berth.replica.hooks.UserCall;
-import dev.berth.replica.log.FailureLog;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,29 +16,16 @@ final class ReplicaHealth {
 
   final HealthWatch watch;
   private final ReplicaHooks hooks;
-  private final Executor threads;
-  private final LongSupplier nanoClock;
-  private final FailureLog failures;
   private final Runnable changed; // an outcome is known, or its time runs from now on
   final LatencyBuckets latencies = new LatencyBuckets(); // one check at a time writes
   private final UserCall call = new UserCall();
-  private volatile boolean underWay;
 
   /**
    * @param changed told when a check begins on a thread, and after each outcome
    */
-  ReplicaHealth(
-      HealthWatch watch,
-      ReplicaHooks hooks,
-      Executor threads,
-      LongSupplier nanoClock,
-      FailureLog failures,
-      Runnable changed) {
+  ReplicaHealth(HealthWatch watch, ReplicaHooks hooks, Runnable changed) {
     this.watch = watch;
     this.hooks = hooks;
-    this.threads = threads;
-    this.nanoClock = nanoClock;
-    this.failures = failures;
     this.changed = changed;
   }
 
@@ -50,8 +35,7 @@ final class ReplicaHealth {
    * @throws TimeoutException when it took too long, whatever it came to
    */
   void checkFirst() throws Throwable {
-    watch.start(nanoClock.getAsLong());
-    underWay = true;
+    watch.start(hooks.now());
     Throwable failure = check();
     if (failure != null) {
       throw failure;
@@ -64,17 +48,8 @@ final class ReplicaHealth {
    * @param serving whether a check may start
    */
   void tick(boolean serving) {
-    if (!serving && !underWay) {
-      return;
-    }
-    switch (watch.due(nanoClock.getAsLong())) {
-      case CHECK -> {
-        if (serving) {
-          start();
-        } else {
-          watch.skipped();
-        }
-      }
+    switch (watch.due(serving, hooks.now())) {
+      case CHECK -> start();
       case INTERRUPT -> {
         call.interrupt();
         changed.run();
@@ -85,29 +60,22 @@ final class ReplicaHealth {
   }
 
   private void start() {
-    underWay = true;
     if (!hooks.checkHealthDoesSomething()) {
       check(); // no user code: no thread is needed
       return;
     }
     try {
-      threads.execute(this::check);
+      hooks.run(Kind.HEALTH, this::check);
     } catch (RejectedExecutionException stopping) {
-      underWay = false;
       watch.skipped();
     }
-  }
-
-  /** Whether a check runs now. */
-  boolean underWay() {
-    return underWay;
   }
 
   /**
    * @return what the check threw, or that it was not in time; null when it passed
    */
   private @Nullable Throwable check() {
-    long began = nanoClock.getAsLong();
+    long began = hooks.now();
     Throwable thrown =
         call.run(
             began,
@@ -116,12 +84,11 @@ final class ReplicaHealth {
               changed.run();
               hooks.checkHealth();
             });
-    long now = nanoClock.getAsLong();
+    long now = hooks.now();
     latencies.add(now - began);
-    underWay = false;
     boolean passed = watch.finished(thrown == null, now);
     if (thrown != null) {
-      failures.add("health check failed", thrown);
+      hooks.failures.add("health check failed", thrown);
     }
     changed.run();
     return thrown != null || passed ? thrown : new TimeoutException(LATE);

@@ -1,13 +1,17 @@
 package dev.berth.replica;
 
 import dev.berth.api.ReplicaHandler;
+import dev.berth.replica.hooks.HookThreads.Kind;
 import dev.berth.replica.hooks.UnderLoader;
 import dev.berth.replica.hooks.UserCall;
+import dev.berth.replica.log.FailureLog;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,11 +26,38 @@ final class ReplicaHooks {
     void call(ReplicaHandler handler) throws Exception;
   }
 
+  private final BiFunction<Kind, Runnable, Runnable> threads;
+  final LongSupplier nanoClock;
+  final FailureLog failures; // of the replica's user code
   private final List<ReplicaHandler> handlers = new CopyOnWriteArrayList<>();
   private final UserCall stop = new UserCall();
   private int stopInterrupts; // of who looks after the replica alone
   private volatile boolean checked; // one of them has a hook of its own for its health
   private volatile boolean tellsStats; // or tells something of itself
+
+  /**
+   * @param threads run what calls hooks, as {@link HookThreads#run} for the replica
+   */
+  ReplicaHooks(
+      BiFunction<Kind, Runnable, Runnable> threads, LongSupplier nanoClock, FailureLog failures) {
+    this.threads = threads;
+    this.nanoClock = nanoClock;
+    this.failures = failures;
+  }
+
+  /**
+   * Runs what calls hooks of a kind on a thread that may block.
+   *
+   * @return takes it back if it has not begun
+   * @throws java.util.concurrent.RejectedExecutionException when it will never run
+   */
+  Runnable run(Kind kind, Runnable task) {
+    return threads.apply(kind, task);
+  }
+
+  long now() {
+    return nanoClock.getAsLong();
+  }
 
   /** A handler was made; what follows concerns it too. */
   void add(ReplicaHandler handler) {
@@ -85,8 +116,8 @@ final class ReplicaHooks {
    *
    * @return what the first of them threw
    */
-  @Nullable Throwable stop(long nowNanos) {
-    Throwable thrown = stop.run(nowNanos, () -> each(ReplicaHandler::stop, true));
+  @Nullable Throwable stop() {
+    Throwable thrown = stop.run(now(), () -> each(ReplicaHandler::stop, true));
     handlers.clear();
     return thrown;
   }

@@ -7,7 +7,7 @@ import dev.berth.api.ReplicaContext;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.api.ReplicaMeters;
 import dev.berth.protocol.port.InstancePorts;
-import dev.berth.replica.hooks.HookThreads;
+import dev.berth.replica.hooks.HookThreads.Kind;
 import dev.berth.replica.hooks.UserCall;
 import io.vertx.core.Promise;
 import java.time.Instant;
@@ -84,10 +84,7 @@ final class ReplicaStart {
   /** Begins as soon as there is a thread. */
   void queue() {
     try {
-      takeBack =
-          ports
-              .hooks()
-              .runFor(spec.deployment(), spec.replicaId(), HookThreads.Kind.START, this::work);
+      takeBack = replica.hooks.run(Kind.START, this::work);
     } catch (RejectedExecutionException noThread) {
       fail(noThread);
       over.complete();
@@ -103,7 +100,7 @@ final class ReplicaStart {
       return;
     }
     doing = "in stop";
-    Throwable second = replica.hooks.stop(nanoClock.getAsLong());
+    Throwable second = replica.hooks.stop();
     if (second != null && second != thrown) { // no exception suppresses itself
       thrown.addSuppressed(second);
     }

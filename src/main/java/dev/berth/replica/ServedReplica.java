@@ -203,11 +203,6 @@ abstract class ServedReplica {
     return zombies.get();
   }
 
-  /** Failures of user code that were counted and not logged. */
-  public long unloggedFailures() {
-    return failures.unlogged();
-  }
-
   /** How often each class of user failure came, by class name. */
   public Map<String, Long> failures() {
     return failures.counts();

@@ -2,13 +2,11 @@ package dev.berth.replica;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.DeploymentId;
 import dev.berth.fakes.Answering;
 import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.QueueExecutor;
 import dev.berth.protocol.ReplicaStats;
 import dev.berth.protocol.ReplicaStats.Stat;
-import dev.berth.replica.log.FailureLog;
 import io.vertx.core.Future;
 import java.util.Collections;
 import java.util.HashMap;
@@ -31,14 +29,8 @@ class AutoscalingStatsTest {
 
   private final ManualClock clock = new ManualClock();
   private final QueueExecutor threads = new QueueExecutor();
-  private final ReplicaHooks hooks = new ReplicaHooks();
-  private final AutoscalingStats stats =
-      new AutoscalingStats(
-          "app#echo#1",
-          hooks,
-          threads,
-          clock,
-          new FailureLog(new DeploymentId("app", "echo"), "app#echo#1", clock));
+  private final ReplicaHooks hooks = ReplicaRig.hooks(threads, clock);
+  private final AutoscalingStats stats = new AutoscalingStats("app#echo#1", hooks);
   private final Hang hang = new Hang();
   private Callable<Future<Map<String, Double>>> hook = () -> told(Map.of());
   private int calls;
@@ -100,7 +92,7 @@ class AutoscalingStatsTest {
 
   @Test
   void whatSeveralHandlersTellIsAddedUpAndOnesThatTellNothingAreNotAsked() {
-    ReplicaHooks silent = new ReplicaHooks();
+    ReplicaHooks silent = ReplicaRig.hooks(threads, clock);
     silent.add(new Answering("ok"));
     assertThat(silent.tellsStats()).isFalse();
     assertThat(hooks.tellsStats()).isTrue();

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 /** Times are in milliseconds from the start; the period is 1 s, the timeout 3 s. */
 class HealthWatchTest {
   private final HealthWatch watch =
-      new HealthWatch(new HealthCheckSettings(ms(1_000), ms(3_000), 3), new SplittableRandom(1), 0);
+      new HealthWatch(new HealthCheckSettings(ms(1_000), ms(3_000)), new SplittableRandom(1), 0);
 
   private static long ms(long millis) {
     return Duration.ofMillis(millis).toNanos();
@@ -18,11 +18,11 @@ class HealthWatchTest {
 
   @Test
   void aCheckIsDueOnceAPeriodGiveOrTakeATenth() {
-    assertThat(watch.due(ms(899))).isEqualTo(Act.NOTHING);
+    assertThat(watch.due(true, ms(899))).isEqualTo(Act.NOTHING);
     long at = 900;
     for (int round = 0; round < 20; round++) {
       long before = at;
-      while (watch.due(ms(at)) == Act.NOTHING) {
+      while (watch.due(true, ms(at)) == Act.NOTHING) {
         at++;
       }
       if (round > 0) {
@@ -35,10 +35,10 @@ class HealthWatchTest {
 
   @Test
   void noSecondCheckStartsBesideOneThatRuns() {
-    assertThat(watch.due(ms(1_200))).isEqualTo(Act.CHECK);
-    assertThat(watch.due(ms(4_199))).isEqualTo(Act.NOTHING);
+    assertThat(watch.due(true, ms(1_200))).isEqualTo(Act.CHECK);
+    assertThat(watch.due(true, ms(4_199))).isEqualTo(Act.NOTHING);
     watch.finished(true, ms(4_199));
-    assertThat(watch.due(ms(4_200))).isEqualTo(Act.CHECK);
+    assertThat(watch.due(true, ms(4_200))).isEqualTo(Act.CHECK);
   }
 
   @Test
@@ -69,13 +69,15 @@ class HealthWatchTest {
 
   @Test
   void theTimeOfACheckRunsFromWhenItHasAThread() {
-    assertThat(watch.due(ms(1_200))).isEqualTo(Act.CHECK);
-    assertThat(watch.due(ms(60_000))).as("nobody knows whether it is well").isEqualTo(Act.NOTHING);
+    assertThat(watch.due(true, ms(1_200))).isEqualTo(Act.CHECK);
+    assertThat(watch.due(true, ms(60_000)))
+        .as("nobody knows whether it is well")
+        .isEqualTo(Act.NOTHING);
     assertThat(watch.nextLook(ms(60_000))).isGreaterThan(ms(60_000));
     watch.begun(ms(60_000));
     assertThat(watch.nextLook(ms(60_000))).isEqualTo(ms(63_000));
-    assertThat(watch.due(ms(62_999))).isEqualTo(Act.NOTHING);
-    assertThat(watch.due(ms(63_000))).isEqualTo(Act.INTERRUPT);
+    assertThat(watch.due(true, ms(62_999))).isEqualTo(Act.NOTHING);
+    assertThat(watch.due(true, ms(63_000))).isEqualTo(Act.INTERRUPT);
     assertThat(watch.failures()).isEqualTo(1);
   }
 
@@ -83,13 +85,13 @@ class HealthWatchTest {
   void aCheckThatHangsFailsAtItsTimeoutAndWithEachPeriodAfter() {
     watch.start(0);
     watch.begun(0);
-    assertThat(watch.due(ms(2_999))).isEqualTo(Act.NOTHING);
-    assertThat(watch.due(ms(3_000))).isEqualTo(Act.INTERRUPT);
+    assertThat(watch.due(true, ms(2_999))).isEqualTo(Act.NOTHING);
+    assertThat(watch.due(true, ms(3_000))).isEqualTo(Act.INTERRUPT);
     assertThat(watch.failures()).isEqualTo(1);
-    assertThat(watch.due(ms(3_999))).isEqualTo(Act.NOTHING);
-    assertThat(watch.due(ms(4_000))).isEqualTo(Act.WAIT_ON);
+    assertThat(watch.due(true, ms(3_999))).isEqualTo(Act.NOTHING);
+    assertThat(watch.due(true, ms(4_000))).isEqualTo(Act.WAIT_ON);
     assertThat(watch.failing()).isFalse();
-    assertThat(watch.due(ms(5_000))).isEqualTo(Act.WAIT_ON);
+    assertThat(watch.due(true, ms(5_000))).isEqualTo(Act.WAIT_ON);
     assertThat(watch.failing()).isTrue();
   }
 
@@ -97,10 +99,10 @@ class HealthWatchTest {
   void anAnswerThatComesTooLateHasFailed() {
     watch.start(0);
     watch.begun(0);
-    watch.due(ms(3_000));
+    watch.due(true, ms(3_000));
     assertThat(watch.finished(true, ms(3_100))).isFalse();
     assertThat(watch.failures()).isEqualTo(1);
-    assertThat(watch.due(ms(3_100))).as("the next is due at once").isEqualTo(Act.CHECK);
+    assertThat(watch.due(true, ms(3_100))).as("the next is due at once").isEqualTo(Act.CHECK);
   }
 
   private void fail(int times) {

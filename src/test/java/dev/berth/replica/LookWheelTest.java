@@ -76,7 +76,7 @@ class LookWheelTest {
     wheel.touch(replica);
     turn();
     long second = TimeUnit.SECONDS.toNanos(1);
-    replica.configure(1, ReplicaLimits.DEFAULTS, new HealthCheckSettings(second, second, 3));
+    replica.configure(1, ReplicaLimits.DEFAULTS, new HealthCheckSettings(second, second));
     wheel.touch(replica);
     turn();
     assertThat(wheel.size()).as("the replaced one included").isEqualTo(2);

@@ -56,7 +56,7 @@ class PassiveHealthTest {
   void nothingButFailuresForAWhileMakesASuspect() {
     callsOver(8, Duration.ofSeconds(2));
 
-    assertThat(replica.suspect()).isTrue();
+    assertThat(replica.passive.suspect).isTrue();
     assertThat(rig.suspicions).hasSize(1);
     assertThat(rig.suspicions.get(0))
         .startsWith("suspect: requests: the last ")
@@ -70,7 +70,7 @@ class PassiveHealthTest {
     behaviour = PassiveHealthTest::answers;
     call();
     rig.passLooking(LOOK.multipliedBy(2));
-    assertThat(replica.suspect()).isFalse();
+    assertThat(replica.passive.suspect).isFalse();
     assertThat(rig.suspicions).hasSize(2).last().isEqualTo("cleared");
   }
 
@@ -110,7 +110,7 @@ class PassiveHealthTest {
     behaviour = () -> says(404);
     callsOver(20, Duration.ofSeconds(4));
     assertThat(rig.suspicions).isEmpty();
-    assertThat(replica.suspect()).isFalse();
+    assertThat(replica.passive.suspect).isFalse();
   }
 
   @Test
@@ -123,7 +123,7 @@ class PassiveHealthTest {
     callsOver(8, Duration.ofSeconds(2));
     behaviour = () -> says(503);
     callsOver(4, Duration.ofSeconds(1));
-    assertThat(replica.suspect()).isTrue();
+    assertThat(replica.passive.suspect).isTrue();
   }
 
   @Test
@@ -188,7 +188,7 @@ class PassiveHealthTest {
     }
     rig.passLooking(LOOK);
 
-    assertThat(spread.suspect()).isTrue();
+    assertThat(spread.passive.suspect).isTrue();
   }
 
   @Test

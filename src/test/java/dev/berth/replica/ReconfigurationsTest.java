@@ -2,11 +2,9 @@ package dev.berth.replica;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.DeploymentId;
 import dev.berth.fakes.Answering;
 import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.QueueExecutor;
-import dev.berth.replica.log.FailureLog;
 import io.vertx.core.Future;
 import java.util.List;
 import java.util.Map;
@@ -23,15 +21,9 @@ import org.junit.jupiter.api.Timeout;
 class ReconfigurationsTest {
   private final ManualClock clock = new ManualClock();
   private final QueueExecutor offLoop = new QueueExecutor();
-  private final ReplicaHooks hooks = new ReplicaHooks();
+  private final ReplicaHooks hooks = ReplicaRig.hooks(offLoop, clock);
   private int touched;
-  private final Reconfigurations reconfigurations =
-      new Reconfigurations(
-          hooks,
-          offLoop,
-          clock,
-          new FailureLog(new DeploymentId("app", "echo"), "app#echo#1", clock),
-          () -> touched++);
+  private final Reconfigurations reconfigurations = new Reconfigurations(hooks, () -> touched++);
 
   /** Hangs when told so by its configuration, until it is interrupted or the test lets it go. */
   private static final class Hanging extends Answering {

@@ -166,7 +166,7 @@ class RefusedRoutersTest {
     assertThat(sent).hasSize(2);
     assertThat(sent.get(0)).isInstanceOf(SlotOffer.class);
     assertThat(Load.ongoing(((BusMessage.ReplicaLoad) sent.get(1)).load())).isEqualTo(1);
-    assertThat(replica.notedRouters()).isZero();
+    assertThat(replica.refused.waiting()).isZero();
   }
 
   @Test
@@ -182,7 +182,7 @@ class RefusedRoutersTest {
     SlotOffer again = (SlotOffer) sent.get(0);
     rig.release(replica, again.attempt());
     rig.bus.take();
-    assertThat(replica.notedRouters()).isZero();
+    assertThat(replica.refused.waiting()).isZero();
     assertAtRest(slots);
   }
 
@@ -192,7 +192,7 @@ class RefusedRoutersTest {
       isRefused(AWAY);
     }
     isRefused(AWAY_TOO);
-    assertThat(replica.notedRouters()).isEqualTo(2);
+    assertThat(replica.refused.waiting()).isEqualTo(2);
 
     slots.complete();
     SlotOffer first = offerTo(AWAY);
@@ -261,7 +261,7 @@ class RefusedRoutersTest {
 
     assertThat(own.taken).hasSize(2);
     offerTo(AWAY);
-    assertThat(replica.notedRouters()).isEqualTo(1);
+    assertThat(replica.refused.waiting()).isEqualTo(1);
   }
 
   @Test
@@ -305,7 +305,7 @@ class RefusedRoutersTest {
     replica.settleSlot();
 
     assertThat(own.taken).hasSize(1);
-    assertThat(replica.notedRouters()).isZero();
+    assertThat(replica.refused.waiting()).isZero();
   }
 
   @Test
@@ -321,7 +321,7 @@ class RefusedRoutersTest {
 
     replica.refused.freed(aMomentAgo);
 
-    assertThat(replica.notedRouters()).isOne();
+    assertThat(replica.refused.waiting()).isOne();
   }
 
   @Test
@@ -329,7 +329,7 @@ class RefusedRoutersTest {
     for (int i = 0; i < 300; i++) {
       isRefused(new RouterAddress("peer" + i, 0));
     }
-    assertThat(replica.notedRouters()).isEqualTo(256);
+    assertThat(replica.refused.waiting()).isEqualTo(256);
     assertThat(replica.refused.forgotten.sum()).isEqualTo(44);
   }
 
@@ -343,7 +343,7 @@ class RefusedRoutersTest {
 
     isRefused(AWAY);
 
-    assertThat(replica.notedRouters()).isEqualTo(256);
+    assertThat(replica.refused.waiting()).isEqualTo(256);
     assertThat(replica.refused.forgotten.sum()).isZero();
   }
 
@@ -354,7 +354,7 @@ class RefusedRoutersTest {
     rig.loop().nodeLeft(AWAY.node());
     slots.complete();
     offerTo(AWAY_TOO);
-    assertThat(replica.notedRouters()).isZero();
+    assertThat(replica.refused.waiting()).isZero();
   }
 
   @Test

@@ -34,6 +34,7 @@ import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.BareHandle;
 import dev.berth.replica.hooks.HookThreads;
+import dev.berth.replica.log.FailureLog;
 import dev.berth.replica.slots.Ledgers;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -46,6 +47,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -133,6 +135,17 @@ final class ReplicaRig {
     }
     host = plane.host();
     streams = bounds.instance().streams();
+  }
+
+  /** Hooks of a replica that an executor runs. */
+  static ReplicaHooks hooks(Executor threads, ManualClock clock) {
+    return new ReplicaHooks(
+        (kind, task) -> {
+          threads.execute(task);
+          return () -> {};
+        },
+        clock,
+        new FailureLog(DEPLOYMENT, "app#echo#1", clock));
   }
 
   private final class Listener implements ReplicaListener {
