@@ -104,9 +104,8 @@ record ApplicationCode(
   }
 
   private static Problem jarProblem(ApplicationConfig config, Path jar, String what) {
-    return config
-        .source()
-        .problem("runtime_env.jars", Jar.given(jar) + ": " + what, "a jar that can be read");
+    return config.problem(
+        "runtime_env.jars", Jar.given(jar) + ": " + what, "a jar that can be read");
   }
 
   private static @Nullable Method builder(
@@ -122,12 +121,10 @@ record ApplicationCode(
         return null;
       } else if (found.getParameterCount() == 0 && !config.get(ApplicationConfig.ARGS).isEmpty()) {
         problems.add(
-            config
-                .source()
-                .problem(
-                    "args",
-                    "given, and " + config.get(ApplicationConfig.IMPORT_PATH) + " takes none",
-                    "a builder with a Map parameter, or no args"));
+            config.problem(
+                "args",
+                "given, and " + config.get(ApplicationConfig.IMPORT_PATH) + " takes none",
+                "a builder with a Map parameter, or no args"));
         return null;
       }
       return found;
@@ -168,9 +165,8 @@ record ApplicationCode(
   }
 
   private static Problem problem(ApplicationConfig config, String what, String expected) {
-    return config
-        .source()
-        .problem("import_path", config.get(ApplicationConfig.IMPORT_PATH) + ": " + what, expected);
+    return config.problem(
+        "import_path", config.get(ApplicationConfig.IMPORT_PATH) + ": " + what, expected);
   }
 
   /**

@@ -95,11 +95,9 @@ final class ApplicationLoader {
 
   private static Problem unknown(
       ApplicationConfig config, String at, String name, List<String> known) {
-    return config
-        .source()
-        .problem(
-            at,
-            '"' + name + "\", unknown to " + config.get(ApplicationConfig.IMPORT_PATH),
-            "one of " + String.join(", ", known));
+    return config.problem(
+        at,
+        '"' + name + "\", unknown to " + config.get(ApplicationConfig.IMPORT_PATH),
+        "one of " + String.join(", ", known));
   }
 }

@@ -8,6 +8,8 @@ import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerEvent.BuildFailed;
+import dev.berth.controller.ControllerEvent.Built;
 import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.protocol.UserFailure;
@@ -214,8 +216,7 @@ public final class Builds {
       close(code); // read twice at the same time
     }
     known.telling++;
-    controller.accept(
-        new ControllerEvent.Built(command.application(), command.revision(), read.built));
+    controller.accept(new Built(command.application(), command.revision(), read.built));
     control.execute(() -> known.telling--); // behind what it is told
   }
 
@@ -233,8 +234,7 @@ public final class Builds {
           "application {} cannot be read", command.application(), UserFailure.legible(failed));
       reason = StartFailedException.describe(failed);
     }
-    controller.accept(
-        new ControllerEvent.BuildFailed(command.application(), command.revision(), reason));
+    controller.accept(new BuildFailed(command.application(), command.revision(), reason));
   }
 
   // --- use ---

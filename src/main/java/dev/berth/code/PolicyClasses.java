@@ -39,12 +39,10 @@ final class PolicyClasses {
         name == null ? null : NamedClass.wrong(AutoscalingPolicy.class, name, arguments, loader);
     if (wrong != null) {
       problems.add(
-          config
-              .source()
-              .problem(
-                  path + ".policy_function",
-                  name + ": " + wrong,
-                  NamedClass.expected(AutoscalingPolicy.class, "policy_kwargs")));
+          config.problem(
+              path + ".policy_function",
+              name + ": " + wrong,
+              NamedClass.expected(AutoscalingPolicy.class, "policy_kwargs")));
     }
   }
 

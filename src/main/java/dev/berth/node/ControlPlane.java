@@ -112,19 +112,16 @@ final class ControlPlane {
 
   Future<Void> start(long wanted) {
     assert control.isHere();
-    long term =
-        Math.max(wanted, lastTerm + 1); // whatever was kept of it: later than the one before
+    long term = Math.max(wanted, lastTerm + 1); // whatever was kept of it: later than the last
     lastTerm = term;
     Controller made = make.apply(new Epoch(term, node));
-    ControllerVerticle[] self = new ControllerVerticle[1];
     ControllerVerticle verticle =
         new ControllerVerticle(
             made,
             nanoClock,
             apply,
             message -> routing.publisher().on(message),
-            thrown -> failed(self[0], thrown));
-    self[0] = verticle;
+            thrown -> failed(made, thrown));
     beganNanos = nanoClock.getAsLong();
     made.recover(List.of(node), beganNanos);
     return control
@@ -146,28 +143,23 @@ final class ControlPlane {
   }
 
   /** It decides nothing any more: another one follows, the later the more of them failed. */
-  private void failed(ControllerVerticle which, Throwable thrown) {
+  private void failed(Controller which, Throwable thrown) {
     if (nanoClock.getAsLong() - beganNanos > WELL_NANOS) {
       failures = 0;
     }
     long wait = Math.min(LONGEST_WAIT_MS, SHORTEST_WAIT_MS << Math.min(failures, 16));
     failures++;
     LOG.error("the controller failed; another one follows in {} ms", wait, thrown);
-    control
-        .home()
-        .owner()
-        .setTimer(
-            wait,
-            over ->
-                control.execute(
-                    () -> {
-                      if (current == which && !draining) {
-                        follow
-                            .get()
-                            .recover(notKept -> restart(lastTerm + 1))
-                            .onFailure(no -> LOG.error("no controller follows", no));
-                      }
-                    }));
+    control.home().setTimer(wait, over -> follow(which));
+  }
+
+  private void follow(Controller failed) {
+    if (controller() == failed && !draining) {
+      follow
+          .get()
+          .recover(notKept -> restart(lastTerm + 1))
+          .onFailure(no -> LOG.error("no controller follows", no));
+    }
   }
 
   /** Controllers that followed another one. Any thread. */

@@ -28,10 +28,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Times are handed in. One thread at a time.
  *
  * <p>Source: the shares are the dynamic thresholds of Choudhury and Hahne, with a factor of 1.
- *
- * @param <T> what is run
  */
-final class HookShares<T> {
+final class HookShares {
   /** Threads beyond the one that each application has of its own, for each kind but health. */
   static final int SHARED = 64;
 
@@ -51,15 +49,16 @@ final class HookShares<T> {
   static final long LOST_AFTER_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /** One of them, from when it is added until it has ended. */
-  static final class Hook<T> {
-    final T task;
+  static final class Hook {
+    final Runnable task;
     final Kind kind;
-    private final Lane<T> lane;
-    private final long number;
+    volatile @Nullable Thread thread; // on which it runs
+    private final Lane lane;
+    final long number; // a later one has a higher one
     private @Nullable Long givenUpNanos;
     private boolean lost;
 
-    private Hook(T task, Kind kind, Lane<T> lane, long number) {
+    private Hook(Runnable task, Kind kind, Lane lane, long number) {
       this.task = task;
       this.kind = kind;
       this.lane = lane;
@@ -72,12 +71,12 @@ final class HookShares<T> {
   }
 
   /** The hooks of one kind of an application. */
-  private static final class Lane<T> {
-    final Owner<T> owner;
-    final ArrayDeque<Hook<T>> waiting = new ArrayDeque<>();
+  private static final class Lane {
+    final Owner owner;
+    final ArrayDeque<Hook> waiting = new ArrayDeque<>();
     int running; // the lost ones are not among them
 
-    Lane(Owner<T> owner) {
+    Lane(Owner owner) {
       this.owner = owner;
     }
 
@@ -90,9 +89,9 @@ final class HookShares<T> {
     }
   }
 
-  private static final class Owner<T> {
+  private static final class Owner {
     final String name;
-    final Map<Kind, Lane<T>> lanes = new EnumMap<>(Kind.class);
+    final Map<Kind, Lane> lanes = new EnumMap<>(Kind.class);
     int lost;
 
     Owner(String name) {
@@ -109,8 +108,8 @@ final class HookShares<T> {
     }
   }
 
-  private final Map<String, Owner<T>> owners = new HashMap<>();
-  private final Set<Hook<T>> givenUp = new LinkedHashSet<>(); // running, and not lost yet
+  private final Map<String, Owner> owners = new HashMap<>();
+  private final Set<Hook> givenUp = new LinkedHashSet<>(); // running, and not lost yet
   private long added;
   private int lost;
 
@@ -119,33 +118,33 @@ final class HookShares<T> {
    *
    * @return null when too many wait
    */
-  @Nullable Hook<T> add(String application, Kind kind, T task) {
+  @Nullable Hook add(String application, Kind kind, Runnable task) {
     if (waiting(kind) >= MOST_WAITING) {
       return null;
     }
-    Owner<T> owner = owners.computeIfAbsent(application, Owner::new);
-    Lane<T> lane = owner.lanes.computeIfAbsent(kind, each -> new Lane<>(owner));
-    Hook<T> hook = new Hook<>(task, kind, lane, ++added);
+    Owner owner = owners.computeIfAbsent(application, Owner::new);
+    Lane lane = owner.lanes.computeIfAbsent(kind, each -> new Lane(owner));
+    Hook hook = new Hook(task, kind, lane, ++added);
     lane.waiting.addLast(hook);
     return hook;
   }
 
   /** It is not to run; nothing happens when it does already. */
-  void remove(Hook<T> hook) {
+  void remove(Hook hook) {
     if (hook.lane.waiting.remove(hook)) {
       forgetIfIdle(hook.lane.owner);
     }
   }
 
   /** The one that begins now; null while none may. */
-  @Nullable Hook<T> next() {
+  @Nullable Hook next() {
     for (Kind kind : Kind.values()) {
       int free = shared(kind) - sharing(kind);
-      Lane<T> lane =
+      Lane lane =
           lanes(kind)
               .filter(each -> !each.waiting.isEmpty() && mayBegin(each, free))
               .min(
-                  Comparator.<Lane<T>>comparingInt(each -> each.running)
+                  Comparator.<Lane>comparingInt(each -> each.running)
                       .thenComparingLong(Lane::firstNumber))
               .orElse(null);
       if (lane != null) {
@@ -156,8 +155,8 @@ final class HookShares<T> {
     return null;
   }
 
-  private boolean mayBegin(Lane<T> lane, int free) {
-    Owner<T> owner = lane.owner;
+  private boolean mayBegin(Lane lane, int free) {
+    Owner owner = lane.owner;
     if (isHeld(owner)) {
       return false;
     }
@@ -166,18 +165,18 @@ final class HookShares<T> {
             && (owner.lost == 0 || owner.shares() < MOST_LOST_OF_APPLICATION - owner.lost));
   }
 
-  private boolean isHeld(Owner<T> owner) {
+  private boolean isHeld(Owner owner) {
     return owner.lost >= MOST_LOST_OF_APPLICATION || (owner.lost > 0 && lost >= MOST_LOST);
   }
 
   /** There was no thread for one that was to begin: it is the first to wait again. */
-  void putBack(Hook<T> hook) {
+  void putBack(Hook hook) {
     hook.lane.running--;
     hook.lane.waiting.addFirst(hook);
   }
 
   /** One that runs was interrupted. */
-  void givenUp(Hook<T> hook, long nowNanos) {
+  void givenUp(Hook hook, long nowNanos) {
     if (hook.givenUpNanos == null) {
       hook.givenUpNanos = nowNanos;
       givenUp.add(hook);
@@ -185,16 +184,16 @@ final class HookShares<T> {
   }
 
   /** Those whose threads are lost from now on. */
-  List<Hook<T>> findLost(long nowNanos) {
-    List<Hook<T>> found = new ArrayList<>();
-    for (Hook<T> hook : givenUp) { // the first was given up first
+  List<Hook> findLost(long nowNanos) {
+    List<Hook> found = new ArrayList<>();
+    for (Hook hook : givenUp) { // the first was given up first
       Long since = hook.givenUpNanos;
       if (since == null || nowNanos - since < LOST_AFTER_NANOS) {
         break;
       }
       found.add(hook);
     }
-    for (Hook<T> hook : found) {
+    for (Hook hook : found) {
       givenUp.remove(hook);
       hook.lost = true;
       hook.lane.running--;
@@ -209,7 +208,7 @@ final class HookShares<T> {
    *
    * @return whether its thread was lost, and is back
    */
-  boolean ended(Hook<T> hook) {
+  boolean ended(Hook hook) {
     givenUp.remove(hook);
     if (hook.lost) {
       hook.lane.owner.lost--;
@@ -221,7 +220,7 @@ final class HookShares<T> {
     return hook.lost;
   }
 
-  private void forgetIfIdle(Owner<T> owner) {
+  private void forgetIfIdle(Owner owner) {
     if (owner.isIdle()) {
       owners.remove(owner.name, owner);
     }
@@ -229,7 +228,7 @@ final class HookShares<T> {
 
   /** Why nothing more of an application runs; empty while it may. */
   String heldFor(String application) {
-    Owner<T> owner = owners.get(application);
+    Owner owner = owners.get(application);
     if (owner == null || !isHeld(owner)) {
       return "";
     }
@@ -273,7 +272,7 @@ final class HookShares<T> {
     return owners.size();
   }
 
-  private Stream<Lane<T>> lanes(Kind kind) {
+  private Stream<Lane> lanes(Kind kind) {
     return owners.values().stream().map(owner -> owner.lanes.get(kind)).filter(Objects::nonNull);
   }
 }

@@ -8,6 +8,23 @@ import dev.berth.config.LoggingOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.ControllerAction.AnnounceDeployment;
+import dev.berth.controller.ControllerAction.AnnounceReplica;
+import dev.berth.controller.ControllerAction.AskPolicy;
+import dev.berth.controller.ControllerAction.Build;
+import dev.berth.controller.ControllerAction.Command;
+import dev.berth.controller.ControllerAction.Configure;
+import dev.berth.controller.ControllerAction.DiscardBuild;
+import dev.berth.controller.ControllerAction.Forget;
+import dev.berth.controller.ControllerAction.Publish;
+import dev.berth.controller.ControllerAction.ReconfigureReplica;
+import dev.berth.controller.ControllerAction.Remember;
+import dev.berth.controller.ControllerAction.Rescale;
+import dev.berth.controller.ControllerAction.RouteTo;
+import dev.berth.controller.ControllerAction.SplitEndpoint;
+import dev.berth.controller.ControllerAction.StartReplica;
+import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.controller.ControllerAction.Unroute;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.desired.ServeControl;
 import dev.berth.node.traffic.Routes;
@@ -50,31 +67,31 @@ record InstanceActions(
   }
 
   private void apply(ControllerAction action) {
-    if (action instanceof ControllerAction.Command command && !gate.admits(command.epoch())) {
+    if (action instanceof Command command && !gate.admits(command.epoch())) {
       return;
     }
-    if (action instanceof ControllerAction.Publish publish) {
+    if (action instanceof Publish publish) {
       routing.publisher().publish(publish.snapshot());
     } else if (action instanceof Announce announce) {
       transitions.announce(announce);
       serve.announced(announce);
       announced.accept(announce);
-    } else if (action instanceof ControllerAction.AnnounceDeployment announce) {
+    } else if (action instanceof AnnounceDeployment announce) {
       transitions.announce(announce);
-    } else if (action instanceof ControllerAction.Rescale rescale) {
+    } else if (action instanceof Rescale rescale) {
       transitions.rescaled(rescale);
       serve.autoscaled(rescale.deployment(), rescale.now());
-    } else if (action instanceof ControllerAction.AskPolicy ask) {
+    } else if (action instanceof AskPolicy ask) {
       policies.ask(ask);
-    } else if (action instanceof ControllerAction.AnnounceReplica announce) {
+    } else if (action instanceof AnnounceReplica announce) {
       transitions.announce(announce);
-    } else if (action instanceof ControllerAction.StartReplica start) {
+    } else if (action instanceof StartReplica start) {
       replicas.start(start);
-    } else if (action instanceof ControllerAction.ReconfigureReplica reconfigure) {
+    } else if (action instanceof ReconfigureReplica reconfigure) {
       replicas.reconfigure(reconfigure);
-    } else if (action instanceof ControllerAction.StopReplica stop) {
+    } else if (action instanceof StopReplica stop) {
       replicas.stop(stop);
-    } else if (action instanceof ControllerAction.Remember remember) {
+    } else if (action instanceof Remember remember) {
       replicas.remember(remember);
     } else {
       applyToDeployments(action);
@@ -82,23 +99,23 @@ record InstanceActions(
   }
 
   private void applyToDeployments(ControllerAction action) {
-    if (action instanceof ControllerAction.Build build) {
+    if (action instanceof Build build) {
       builds.build(build);
-    } else if (action instanceof ControllerAction.DiscardBuild discard) {
+    } else if (action instanceof DiscardBuild discard) {
       builds.discard(discard);
-    } else if (action instanceof ControllerAction.Configure configure) {
+    } else if (action instanceof Configure configure) {
       configure(configure.target());
-    } else if (action instanceof ControllerAction.Forget forget) {
+    } else if (action instanceof Forget forget) {
       routing.publisher().forget(forget.deployment());
       deployments.forget(forget.deployment());
       routes.forgotten(forget.deployment());
       policies.forget(forget.deployment());
       log.level(loggerOf(forget.deployment()), null);
-    } else if (action instanceof ControllerAction.RouteTo route) {
+    } else if (action instanceof RouteTo route) {
       routes.route(route);
-    } else if (action instanceof ControllerAction.SplitEndpoint split) {
+    } else if (action instanceof SplitEndpoint split) {
       routes.split(split.route(), split.weights());
-    } else if (action instanceof ControllerAction.Unroute route) {
+    } else if (action instanceof Unroute route) {
       routes.unroute(route.application());
     }
   }

@@ -1,7 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.controller.Controller;
-import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerEvent.Withdrawn;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
@@ -76,7 +76,7 @@ final class InstanceDrain {
     Controller controller = parts.control.plane.controller();
     if (controller != null) {
       for (String application : List.copyOf(controller.applications().keySet())) {
-        parts.control.tell(new ControllerEvent.Withdrawn(application));
+        parts.control.tell(new Withdrawn(application));
       }
     }
     withdrawn = true;

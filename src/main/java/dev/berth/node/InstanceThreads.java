@@ -29,7 +29,7 @@ final class InstanceThreads implements HookThreads {
   private static final int IDLE_SECONDS = 10;
 
   private final LongSupplier nanoClock;
-  private final HookShares<Work> shares = new HookShares<>(); // under the lock, which is this
+  private final HookShares shares = new HookShares(); // under the lock, which is this
   private final AtomicInteger made = new AtomicInteger();
   private boolean wanting; // there was no thread for one of them; under the lock
 
@@ -66,19 +66,9 @@ final class InstanceThreads implements HookThreads {
     return thread;
   }
 
-  /** A builder or hook, and where it runs. */
-  private static final class Work {
-    final Runnable task;
-    volatile @Nullable Thread thread; // once it runs
-
-    Work(Runnable task) {
-      this.task = task;
-    }
-  }
-
   /** Notes when what it runs is interrupted: that is how whoever waits for a hook gives it up. */
   private final class HookThread extends Thread {
-    private @Nullable Hook<Work> hook; // under the instance's lock, while it runs
+    private @Nullable Hook hook; // under the instance's lock, while it runs
 
     HookThread(Runnable task) {
       super(task);
@@ -102,9 +92,9 @@ final class InstanceThreads implements HookThreads {
 
   @Override
   public Runnable run(String application, Kind kind, Runnable task) {
-    Hook<Work> hook;
+    Hook hook;
     synchronized (this) {
-      hook = hooks.isShutdown() ? null : shares.add(application, kind, new Work(task));
+      hook = hooks.isShutdown() ? null : shares.add(application, kind, task);
     }
     if (hook == null) {
       throw new RejectedExecutionException(
@@ -127,8 +117,8 @@ final class InstanceThreads implements HookThreads {
 
   /** Begins what may begin, each on a thread of its own. */
   private void begin() {
-    for (Hook<Work> next = next(); next != null; next = next()) {
-      Hook<Work> hook = next;
+    for (Hook next = next(); next != null; next = next()) {
+      Hook hook = next;
       try {
         hooks.execute(() -> work(hook));
       } catch (RejectedExecutionException | OutOfMemoryError noThread) {
@@ -142,7 +132,7 @@ final class InstanceThreads implements HookThreads {
   }
 
   /** {@link #look} tries again. */
-  private synchronized void putBack(Hook<Work> hook, Throwable noThread) {
+  private synchronized void putBack(Hook hook, Throwable noThread) {
     shares.putBack(hook);
     if (!wanting) {
       wanting = true;
@@ -150,23 +140,23 @@ final class InstanceThreads implements HookThreads {
     }
   }
 
-  private synchronized @Nullable Hook<Work> next() {
+  private synchronized @Nullable Hook next() {
     return hooks.isShutdown() ? null : shares.next();
   }
 
   /** What a thread does: one hook, then those that may begin when it has ended. */
-  private void work(Hook<Work> first) {
+  private void work(Hook first) {
     HookThread thread = (HookThread) Thread.currentThread();
-    for (Hook<Work> hook = first; hook != null; ) {
+    for (Hook hook = first; hook != null; ) {
       thread.setName(
           "berth-" + name(hook.kind) + "-" + hook.application() + "-" + made.incrementAndGet());
-      hook.task.thread = thread;
+      hook.thread = thread;
       synchronized (this) {
         thread.hook = hook;
       }
       MDC.put(WorkFields.APPLICATION, hook.application());
       try {
-        hook.task.task.run();
+        hook.task.run();
       } catch (Throwable thrown) { // user code's were caught: it is ours
         LOG.error("{} of application {} threw", name(hook.kind), hook.application(), thrown);
       } finally {
@@ -176,9 +166,9 @@ final class InstanceThreads implements HookThreads {
     }
   }
 
-  private @Nullable Hook<Work> ended(HookThread thread, Hook<Work> hook) {
+  private @Nullable Hook ended(HookThread thread, Hook hook) {
     boolean back;
-    Hook<Work> next;
+    Hook next;
     synchronized (this) {
       thread.hook = null;
       back = shares.ended(hook);
@@ -194,18 +184,18 @@ final class InstanceThreads implements HookThreads {
 
   /** Finds the threads that are lost; to be called several times a second. */
   void look() {
-    List<Hook<Work>> lost;
+    List<Hook> lost;
     boolean toBegin;
     synchronized (this) {
       lost = shares.findLost(nanoClock.getAsLong());
       toBegin = wanting || !lost.isEmpty();
     }
-    for (Hook<Work> hook : lost) {
+    for (Hook hook : lost) {
       LOG.warn(
           "application {}: a {} hook heeds no interrupt, its thread is lost: {}",
           hook.application(),
           name(hook.kind),
-          stackOf(hook.task.thread));
+          stackOf(hook.thread));
     }
     if (toBegin) {
       begin();

@@ -11,7 +11,7 @@ package dev.berth.node;
  * Its age is counted as its watcher saw it pass: of a time in which the watcher itself stood still,
  * a collection of garbage say, only an interval counts, because the loop stood still with it.
  *
- * <p>Belongs to the watcher's loop, but for {@link #answered}.
+ * <p>Belongs to the watcher's loop, but for {@link #answered} and {@link #isBlocked}.
  */
 public final class LoopWatch {
   /** What an observation found. */
@@ -28,7 +28,7 @@ public final class LoopWatch {
   private volatile long beatNanos; // when the last one was sent
   private long observedNanos;
   private long ageNanos; // of the beat that is not answered
-  private boolean blocked;
+  private volatile boolean blocked;
 
   /**
    * @param blockedAfterNanos age of an unanswered beat at which the loop counts as blocked
@@ -62,6 +62,11 @@ public final class LoopWatch {
     return Change.NONE;
   }
 
+  /** Whether it counts as blocked. Any thread. */
+  boolean isBlocked() {
+    return blocked;
+  }
+
   private boolean isAnswered() {
     return answered == beats;
   }
@@ -87,7 +92,9 @@ public final class LoopWatch {
     return lag;
   }
 
-  /** How long the loop has left the last beat unanswered, or would have if there were one. */
+  /**
+   * How long ago the last beat was sent; of a loop that is blocked, for how long it has been so.
+   */
   public long unansweredNanos(long now) {
     return now - beatNanos;
   }

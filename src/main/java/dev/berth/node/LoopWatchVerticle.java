@@ -60,11 +60,11 @@ final class LoopWatchVerticle extends VerticleBase {
   @Override
   public Future<?> start() {
     long interval = intervalMs(blockedAfter);
+    long intervalNanos = TimeUnit.MILLISECONDS.toNanos(interval);
     meters.add(controlLag::collect);
     for (int index = 0; index < loops.size(); index++) {
-      watched.add(new Watched(index, TimeUnit.MILLISECONDS.toNanos(interval)));
+      watched.add(new Watched(index, intervalNanos));
     }
-    long intervalNanos = TimeUnit.MILLISECONDS.toNanos(interval);
     tickDueNanos = nanoClock.getAsLong() + intervalNanos;
     timer = vertx.setPeriodic(interval, id -> tick(intervalNanos));
     return Future.succeededFuture();
@@ -96,8 +96,6 @@ final class LoopWatchVerticle extends VerticleBase {
     private final LoopVerticle loop;
     private final LoopLag lag;
     private final LoopWatch watch;
-    private volatile boolean awaited; // it is blocked: its answer is to be told at once
-    private long blockedSinceNanos;
 
     Watched(int index, long intervalNanos) {
       this.index = index;
@@ -117,42 +115,40 @@ final class LoopWatchVerticle extends VerticleBase {
     private void observe() {
       long now = nanoClock.getAsLong();
       switch (watch.observe(now)) {
-        case BLOCKED -> blocked(now);
-        case RUNS_AGAIN -> runsAgain(now);
+        case BLOCKED -> blocked(millisSinceBeat(now));
+        case RUNS_AGAIN -> runsAgain(millisSinceBeat(now));
         case NONE -> {}
       }
     }
 
-    private void blocked(long now) {
-      blockedSinceNanos = now - watch.unansweredNanos(now);
+    private long millisSinceBeat(long now) {
+      return TimeUnit.NANOSECONDS.toMillis(watch.unansweredNanos(now));
+    }
+
+    private void blocked(long millis) {
       lag.blocked(true);
       listener.changed(index, true);
-      awaited = true;
       StackTraceElement[] stack = loop.stackTrace();
       LOG.atWarn()
           .addKeyValue("stack", StackText.of(stack))
           .log(
               "{}: blocked for {} ms, new requests avoid it: {}",
               loop,
-              TimeUnit.NANOSECONDS.toMillis(watch.unansweredNanos(now)),
+              millis,
               StackText.brief(stack));
     }
 
-    private void runsAgain(long now) {
-      awaited = false;
+    private void runsAgain(long millis) {
       lag.blocked(false);
       listener.changed(index, false);
-      LOG.info(
-          "{}: runs again after {} ms",
-          loop,
-          TimeUnit.NANOSECONDS.toMillis(now - blockedSinceNanos));
+      LOG.info("{}: runs again after {} ms", loop, millis);
     }
 
     /** The beat, on the watched loop. */
     @Override
     public void run() {
       lag.add(watch.answered(nanoClock.getAsLong()));
-      if (awaited) {
+      if (watch.isBlocked()) { // its answer is to be told at once
         context.runOnContext(none -> observe());
       }
     }

@@ -22,34 +22,33 @@ class HookSharesTest {
   private static final int MOST_APPLICATIONS = 20; // of a walk
   private static final int ALONE = 1 + HookShares.SHARED / 2; // what one application may have
 
-  private final HookShares<Integer> shares = new HookShares<>();
-  private int tasks;
+  private final HookShares shares = new HookShares();
 
   private static long ms(long millis) {
     return Duration.ofMillis(millis).toNanos();
   }
 
-  private List<Hook<Integer>> add(String application, Kind kind, int times) {
-    List<Hook<Integer>> added = new ArrayList<>();
+  private List<Hook> add(String application, Kind kind, int times) {
+    List<Hook> added = new ArrayList<>();
     for (int i = 0; i < times; i++) {
-      added.add(shares.add(application, kind, tasks++));
+      added.add(shares.add(application, kind, () -> {}));
     }
     return added;
   }
 
   /** Begins all that may. */
-  private List<Hook<Integer>> begin() {
-    List<Hook<Integer>> begun = new ArrayList<>();
-    for (Hook<Integer> next = shares.next(); next != null; next = shares.next()) {
+  private List<Hook> begin() {
+    List<Hook> begun = new ArrayList<>();
+    for (Hook next = shares.next(); next != null; next = shares.next()) {
       begun.add(next);
     }
     return begun;
   }
 
   /** Begins one, has it interrupted, and waits until it is lost. */
-  private Hook<Integer> lose(String application, Kind kind) {
+  private Hook lose(String application, Kind kind) {
     add(application, kind, 1);
-    List<Hook<Integer>> begun = begin();
+    List<Hook> begun = begin();
     assertThat(begun).as("%s of %s", kind, application).hasSize(1);
     shares.givenUp(begun.get(0), ms(0));
     assertThat(shares.findLost(ms(1_000))).isEqualTo(begun);
@@ -63,7 +62,7 @@ class HookSharesTest {
     }
     begin();
     for (Kind kind : Kind.values()) {
-      List<Hook<Integer>> good = add("good", kind, 1);
+      List<Hook> good = add("good", kind, 1);
       assertThat(begin()).as("%s", kind).isEqualTo(good);
     }
   }
@@ -87,7 +86,7 @@ class HookSharesTest {
       add("bad" + i, Kind.START, 10);
     }
     begin();
-    List<Hook<Integer>> good = add("good", Kind.START, 2);
+    List<Hook> good = add("good", Kind.START, 2);
     assertThat(begin()).startsWith(good.get(0));
     assertThat(shares.sharing(Kind.START)).isLessThanOrEqualTo(HookShares.SHARED);
   }
@@ -95,7 +94,7 @@ class HookSharesTest {
   @Test
   void aShareThatIsFreeGoesToWhoHasFewestThenToWhoWaitedLongest() {
     add("a", Kind.STOP, ALONE);
-    List<Hook<Integer>> ofA = begin();
+    List<Hook> ofA = begin();
     for (String other : List.of("b", "c", "d", "e")) {
       add(other, Kind.STOP, ALONE);
       begin(); // 16, 8, 4 and 2 shares; 2 are free
@@ -106,8 +105,8 @@ class HookSharesTest {
 
   @Test
   void oneThatIsTakenBackNeverRuns() {
-    List<Hook<Integer>> all = add("a", Kind.START, ALONE + 2);
-    List<Hook<Integer>> begun = begin();
+    List<Hook> all = add("a", Kind.START, ALONE + 2);
+    List<Hook> begun = begin();
     shares.remove(all.get(ALONE));
     shares.remove(begun.get(0)); // it runs: nothing happens
     shares.ended(begun.get(1));
@@ -118,7 +117,7 @@ class HookSharesTest {
 
   @Test
   void oneForWhichThereWasNoThreadIsTheFirstToBeginLater() {
-    List<Hook<Integer>> all = add("a", Kind.START, ALONE + 1);
+    List<Hook> all = add("a", Kind.START, ALONE + 1);
     begin();
     shares.putBack(all.get(4));
     assertThat(shares.waiting(Kind.START)).isEqualTo(2);
@@ -128,10 +127,10 @@ class HookSharesTest {
   @Test
   void noMoreWaitThanTheBound() {
     add("a", Kind.START, HookShares.MOST_WAITING);
-    assertThat(shares.add("b", Kind.START, -1)).isNull();
-    assertThat(shares.add("b", Kind.STOP, -1)).as("for each kind").isNotNull();
+    assertThat(shares.add("b", Kind.START, () -> {})).isNull();
+    assertThat(shares.add("b", Kind.STOP, () -> {})).as("for each kind").isNotNull();
     assertThat(begin()).isNotEmpty();
-    assertThat(shares.add("b", Kind.START, -1)).isNotNull();
+    assertThat(shares.add("b", Kind.START, () -> {})).isNotNull();
   }
 
   // --- lost ---
@@ -139,8 +138,8 @@ class HookSharesTest {
   @Test
   void aThreadIsLostASecondAfterItsHookWasInterruptedAndBackWhenThatEnds() {
     add("a", Kind.START, 1);
-    Hook<Integer> hook = begin().get(0);
-    List<Hook<Integer>> next = add("a", Kind.START, HookShares.SHARED);
+    Hook hook = begin().get(0);
+    List<Hook> next = add("a", Kind.START, HookShares.SHARED);
     begin();
     shares.givenUp(hook, ms(500));
     shares.givenUp(hook, ms(900)); // its time runs from the first
@@ -160,12 +159,12 @@ class HookSharesTest {
 
   @Test
   void withEightLostNothingMoreOfAnApplicationRunsUntilOneIsBack() {
-    List<Hook<Integer>> lost = new ArrayList<>();
+    List<Hook> lost = new ArrayList<>();
     for (int i = 0; i < HookShares.MOST_LOST_OF_APPLICATION; i++) {
       assertThat(shares.heldFor("bad")).isEmpty();
       lost.add(lose("bad", Kind.values()[i % Kind.values().length]));
     }
-    List<Hook<Integer>> held = new ArrayList<>();
+    List<Hook> held = new ArrayList<>();
     for (Kind kind : Kind.values()) {
       held.addAll(add("bad", kind, 1));
     }
@@ -174,7 +173,7 @@ class HookSharesTest {
         .isEqualTo(
             "threads lost to hooks that heed no interrupt: 8 of the application (expected: below"
                 + " 8), 8 of the instance (expected: below 64)");
-    List<Hook<Integer>> good = add("good", Kind.START, 3);
+    List<Hook> good = add("good", Kind.START, 3);
     assertThat(begin()).isEqualTo(good);
     assertThat(shares.heldFor("good")).isEmpty();
 
@@ -210,12 +209,12 @@ class HookSharesTest {
 
   /** What runs and waits, as a second opinion. */
   private static final class Model {
-    final Map<Hook<Integer>, String> waiting = new LinkedHashMap<>();
-    final List<Hook<Integer>> running = new ArrayList<>();
-    final List<Hook<Integer>> lost = new ArrayList<>();
-    final Map<String, Integer> lastBegun = new HashMap<>();
+    final Map<Hook, String> waiting = new LinkedHashMap<>();
+    final List<Hook> running = new ArrayList<>();
+    final List<Hook> lost = new ArrayList<>();
+    final Map<String, Long> lastBegun = new HashMap<>();
 
-    static Map<String, Long> count(Collection<Hook<Integer>> hooks) {
+    static Map<String, Long> count(Collection<Hook> hooks) {
       return hooks.stream()
           .flatMap(hook -> Stream.of(hook.application(), hook.application() + hook.kind))
           .collect(Collectors.groupingBy(each -> each, Collectors.counting()));
@@ -232,7 +231,7 @@ class HookSharesTest {
 
   private static void walk(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
-    HookShares<Integer> shares = new HookShares<>();
+    HookShares shares = new HookShares();
     Model model = new Model();
     int applications = 1 + random.nextInt(MOST_APPLICATIONS);
     int hostile = random.nextInt(3); // how often one is given up
@@ -245,14 +244,14 @@ class HookSharesTest {
           String application = "a" + random.nextInt(applications);
           Kind kind = Kind.values()[random.nextInt(2)];
           for (int i = 0; i < times; i++) {
-            Hook<Integer> added = shares.add(application, kind, step * 1_000 + i);
+            Hook added = shares.add(application, kind, () -> {});
             model.waiting.put(added, application);
           }
         }
         case 2, 3, 4 -> end(shares, model, random, random.nextInt(5) == 0);
         case 5 -> {
           if (!model.waiting.isEmpty() && random.nextInt(4) == 0) {
-            Hook<Integer> back = model.waiting.keySet().iterator().next();
+            Hook back = model.waiting.keySet().iterator().next();
             model.waiting.remove(back);
             shares.remove(back);
           }
@@ -263,14 +262,14 @@ class HookSharesTest {
           }
         }
       }
-      for (Hook<Integer> lost : shares.findLost(now)) {
+      for (Hook lost : shares.findLost(now)) {
         assertThat(model.running.remove(lost)).as("seed %d: it ran", seed).isTrue();
         model.lost.add(lost);
       }
-      for (Hook<Integer> next = shares.next(); next != null; next = shares.next()) {
+      for (Hook next = shares.next(); next != null; next = shares.next()) {
         assertThat(model.waiting.remove(next)).as("seed %d: it waited", seed).isNotNull();
-        Integer before = model.lastBegun.put(next.application() + next.kind, next.task);
-        assertThat(before == null || before < next.task).as("seed %d: in order", seed).isTrue();
+        Long before = model.lastBegun.put(next.application() + next.kind, next.number);
+        assertThat(before == null || before < next.number).as("seed %d: in order", seed).isTrue();
         assertThat(shares.heldFor(next.application())).as("seed %d: held", seed).isEmpty();
         model.running.add(next);
       }
@@ -278,7 +277,7 @@ class HookSharesTest {
     }
     while (!model.running.isEmpty() || !model.lost.isEmpty()) {
       end(shares, model, random, model.running.isEmpty());
-      for (Hook<Integer> next = shares.next(); next != null; next = shares.next()) {
+      for (Hook next = shares.next(); next != null; next = shares.next()) {
         model.waiting.remove(next);
         model.running.add(next);
       }
@@ -288,16 +287,15 @@ class HookSharesTest {
     assertThat(shares.lost()).isZero();
   }
 
-  private static void end(
-      HookShares<Integer> shares, Model model, SplittableRandom random, boolean lost) {
-    List<Hook<Integer>> of = lost ? model.lost : model.running;
+  private static void end(HookShares shares, Model model, SplittableRandom random, boolean lost) {
+    List<Hook> of = lost ? model.lost : model.running;
     if (!of.isEmpty()) {
-      Hook<Integer> over = of.remove(random.nextInt(of.size()));
+      Hook over = of.remove(random.nextInt(of.size()));
       assertThat(shares.ended(over)).isEqualTo(lost);
     }
   }
 
-  private static void check(HookShares<Integer> shares, Model model, long seed) {
+  private static void check(HookShares shares, Model model, long seed) {
     Map<String, Long> running = Model.count(model.running);
     Map<String, Long> waiting = Model.count(model.waiting.keySet());
     Map<String, Long> lost = Model.count(model.lost);

@@ -43,6 +43,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -68,6 +69,8 @@ class InstanceReplicasTest {
 
   private final DataPlane plane =
       new PlaneBuilder("n1", clock, bus)
+          .loop(loopTasks, () -> true)
+          .loop(loopTasks, () -> true)
           .loop(loopTasks, () -> true)
           .handlers(PlaneBuilder.handlers(PlaneBuilder.hooks(offLoop)))
           .plane();
@@ -276,6 +279,19 @@ class InstanceReplicasTest {
             ReplicaFailed.class,
             failed -> assertThat(failed.reason()).contains("UnsupportedOperationException"));
     assertThat(replicas.size()).isZero();
+  }
+
+  @Test
+  void replicasTakeTheLoopsInTurnAndOneThatIsSpreadTakesThemAllFromThereOn() {
+    DeploymentTarget spread = target("berth: {spread: event_loops}");
+    for (DeploymentTarget each : List.of(first, spread, spread, first)) {
+      replicas.start(new StartReplica(EPOCH, each, "a#front#" + replicas.size()));
+    }
+    runAll();
+    assertThat(replicas.inventory())
+        .extracting(each -> each.info().address().loop())
+        .containsExactly(0, 1, 2, 0);
+    assertThat(calls).filteredOn("start"::equals).hasSize(1 + 3 + 3 + 1);
   }
 
   @Test
@@ -575,7 +591,7 @@ class InstanceReplicasTest {
       replicas.stop(new StopReplica(EPOCH, id, GRACE, "for the test"));
       runAll();
       clock.advance(Duration.ofSeconds(20));
-      plane.replicas(0).tick();
+      IntStream.range(0, plane.loops()).forEach(loop -> plane.replicas(loop).tick());
       plane.host().tick();
       plane.host().sweep(0, 1, mismatch -> {});
       runAll();
