@@ -54,12 +54,7 @@ final class ApplicationClassLoader extends URLClassLoader {
   }
 
   private static boolean isShared(String name) {
-    for (String prefix : SHARED) {
-      if (name.startsWith(prefix)) {
-        return true;
-      }
-    }
-    return false;
+    return SHARED.stream().anyMatch(name::startsWith);
   }
 
   @Override

@@ -1,5 +1,8 @@
 package dev.berth.code;
 
+import static dev.berth.config.ApplicationConfig.ARGS;
+import static dev.berth.config.ApplicationConfig.IMPORT_PATH;
+
 import dev.berth.api.Application;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
@@ -66,9 +69,7 @@ record ApplicationCode(
    */
   String identity() {
     Fingerprint print =
-        new Fingerprint()
-            .add("import_path", config.get(ApplicationConfig.IMPORT_PATH))
-            .add("args", config.get(ApplicationConfig.ARGS));
+        new Fingerprint().add("import_path", config.get(IMPORT_PATH)).add("args", config.get(ARGS));
     for (Path path : config.jars()) {
       try (JarFile jar = new JarFile(path.toFile())) {
         for (var entries = jar.entries(); entries.hasMoreElements(); ) {
@@ -110,7 +111,7 @@ record ApplicationCode(
 
   private static @Nullable Method builder(
       ApplicationConfig config, ClassLoader loader, List<Problem> problems) {
-    String className = config.get(ApplicationConfig.IMPORT_PATH).className();
+    String className = config.get(IMPORT_PATH).className();
     try {
       Method found = builder(config, Class.forName(className, false, loader).getMethods());
       if (found == null) {
@@ -119,11 +120,11 @@ record ApplicationCode(
         String type = found.getReturnType().getTypeName();
         problems.add(problem(config, "returns " + Scalars.shorten(type), BUILDER)); // never called
         return null;
-      } else if (found.getParameterCount() == 0 && !config.get(ApplicationConfig.ARGS).isEmpty()) {
+      } else if (found.getParameterCount() == 0 && !config.get(ARGS).isEmpty()) {
         problems.add(
             config.problem(
                 "args",
-                "given, and " + config.get(ApplicationConfig.IMPORT_PATH) + " takes none",
+                "given, and " + config.get(IMPORT_PATH) + " takes none",
                 "a builder with a Map parameter, or no args"));
         return null;
       }
@@ -152,7 +153,7 @@ record ApplicationCode(
   private static @Nullable Method builder(ApplicationConfig config, Method[] methods) {
     Method without = null;
     for (Method method : methods) {
-      if (method.getName().equals(config.get(ApplicationConfig.IMPORT_PATH).method())
+      if (method.getName().equals(config.get(IMPORT_PATH).method())
           && Modifier.isStatic(method.getModifiers())
           && Modifier.isPublic(method.getDeclaringClass().getModifiers())) {
         if (List.of(method.getParameterTypes()).equals(List.of(Map.class))) {
@@ -165,8 +166,7 @@ record ApplicationCode(
   }
 
   private static Problem problem(ApplicationConfig config, String what, String expected) {
-    return config.problem(
-        "import_path", config.get(ApplicationConfig.IMPORT_PATH) + ": " + what, expected);
+    return config.problem("import_path", config.get(IMPORT_PATH) + ": " + what, expected);
   }
 
   /**
@@ -188,7 +188,7 @@ record ApplicationCode(
     try {
       return builder.getParameterCount() == 0
           ? builder.invoke(null)
-          : builder.invoke(null, config.get(ApplicationConfig.ARGS));
+          : builder.invoke(null, config.get(ARGS));
     } catch (InvocationTargetException thrown) {
       throw failed(thrown.getCause());
     } catch (IllegalAccessException | LinkageError broken) {
@@ -200,14 +200,12 @@ record ApplicationCode(
     LOG.error(
         "application {}: {} failed",
         config.name(),
-        config.get(ApplicationConfig.IMPORT_PATH),
+        config.get(IMPORT_PATH),
         UserFailure.legible(cause));
     return new StartFailedException(
         "application %s: import_path: %s: %s"
             .formatted(
-                config.name(),
-                config.get(ApplicationConfig.IMPORT_PATH),
-                StartFailedException.describe(cause)));
+                config.name(), config.get(IMPORT_PATH), StartFailedException.describe(cause)));
   }
 
   /** Gives the jars back. */

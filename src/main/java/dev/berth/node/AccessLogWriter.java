@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.ingress.access.AccessLog;
 import dev.berth.metrics.Meters;
+import dev.berth.replica.hooks.DaemonThread;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import org.slf4j.Logger;
@@ -34,15 +35,12 @@ final class AccessLogWriter {
     }
     started = true;
     log.show(meters);
-    Thread thread =
-        new Thread(
-            () -> {
-              log.run();
-              ended.complete();
-            },
-            "berth-access-log");
-    thread.setDaemon(true);
-    thread.start();
+    Runnable writer =
+        () -> {
+          log.run();
+          ended.complete();
+        };
+    new DaemonThread(writer, "berth-access-log").start();
   }
 
   /** Writes what waits, then ends. */

@@ -339,8 +339,7 @@ public final class BerthNode {
         .onComplete(
             ended -> {
               LOG.info("{} stopped", identity.node());
-              closed.handle(
-                  notDrained == null ? Future.succeededFuture() : Future.failedFuture(notDrained));
+              closed.complete(null, notDrained);
             });
   }
 

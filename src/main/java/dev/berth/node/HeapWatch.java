@@ -1,5 +1,6 @@
 package dev.berth.node;
 
+import dev.berth.replica.hooks.DaemonThread;
 import io.netty.util.concurrent.EventExecutor;
 import io.vertx.core.Vertx;
 import io.vertx.core.internal.VertxInternal;
@@ -31,6 +32,9 @@ final class HeapWatch implements Runnable {
   private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private static final int MAX_BLIND_LOOKS = 10;
+
+  private static final List<String> OF_YOUNG_OR_PARTS =
+      List.of("Young", "Copy", "Scavenge", "Minor", "Pauses", "Concurrent");
 
   // Made in time: even a constant takes memory when it is used first.
   private final String loopEnded = "an event loop has ended";
@@ -66,10 +70,8 @@ final class HeapWatch implements Runnable {
       LOG.warn("the heap is not watched: this collector has no pool that tells its live set");
       return;
     }
-    Thread thread =
-        new Thread(new HeapWatch(pool, (VertxInternal) vertx, closing), "berth-heap-watch");
-    thread.setDaemon(true);
-    thread.start();
+    HeapWatch watch = new HeapWatch(pool, (VertxInternal) vertx, closing);
+    new DaemonThread(watch, "berth-heap-watch").start();
   }
 
   /** By itself and not by an executor, which an {@link OutOfMemoryError} can end. */
@@ -149,11 +151,6 @@ final class HeapWatch implements Runnable {
 
   /** Whether a collector by this name looks at old objects; those that do not have such names. */
   private static boolean isFull(String name) {
-    return !name.contains("Young")
-        && !name.contains("Copy")
-        && !name.contains("Scavenge")
-        && !name.contains("Minor")
-        && !name.contains("Pauses")
-        && !name.contains("Concurrent");
+    return OF_YOUNG_OR_PARTS.stream().noneMatch(name::contains);
   }
 }

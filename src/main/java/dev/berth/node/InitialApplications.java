@@ -45,11 +45,10 @@ final class InitialApplications {
           try {
             serve.open();
             serve.applications().forEach(this::load);
+            promise.complete();
           } catch (Throwable thrown) { // whatever it is, the start must not wait for ever
-            promise.fail(thrown);
-            return;
+            promise.tryFail(thrown);
           }
-          promise.complete();
         });
   }
 

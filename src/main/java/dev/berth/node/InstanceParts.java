@@ -88,8 +88,6 @@ final class InstanceParts {
   private final @Nullable InstanceBus mailboxes; // null: the event bus carries messages
   private final Meters meters;
   final Ingress ingress;
-  private final ExplainRing explained;
-  private final LogRing logRing;
   private final Runnable endLog;
   final DataPlane plane;
   final ReservationTable reservations;
@@ -110,12 +108,14 @@ final class InstanceParts {
     ingress = new Ingress(config.settings(), meters, identity.nanoClock(), identity.incarnation());
     accessLog = new AccessLogWriter(meters);
     ingress.logAccess(accessLog.log, accessEncoding(config.get(ServeConfig.LOGGING_CONFIG)));
-    explained = new ExplainRing(config.get(ExplainOptions.RING_SIZE));
-    logRing =
+    ExplainRing explained = new ExplainRing(config.get(ExplainOptions.RING_SIZE));
+    explained.show(meters);
+    LogRing logRing =
         new LogRing(
             config.get(LogRingOptions.LINES),
             config.get(LogRingOptions.BYTES),
             identity.wallClock().instant());
+    logRing.show(meters);
     endLog = on.log().to(logRing::add);
     boolean direct = config.get(InstanceOptions.MESSAGES) == MessageCarrier.DIRECT;
     mailboxes = direct ? new InstanceBus(identity.node()) : null;
@@ -242,8 +242,6 @@ final class InstanceParts {
               on.threads().look();
             });
     meters.addCounter("berth_audits_failed", upkeep::mismatches);
-    explained.show(meters);
-    logRing.show(meters);
     meters.add(pusher::show);
     meters.add(into -> InstanceSeries.show(plane.routers().bounds(), config.settings(), into));
     meters.add(into -> InstanceSeries.show(plane.limits().bodies(), into));

@@ -3,6 +3,7 @@ package dev.berth.node;
 import dev.berth.metrics.Series;
 import dev.berth.node.HookShares.Hook;
 import dev.berth.replica.StackText;
+import dev.berth.replica.hooks.DaemonThread;
 import dev.berth.replica.hooks.HookThreads;
 import dev.berth.replica.log.WorkFields;
 import java.util.List;
@@ -51,7 +52,7 @@ final class InstanceThreads implements HookThreads {
           IDLE_SECONDS,
           TimeUnit.SECONDS,
           new LinkedBlockingQueue<>(),
-          task -> daemon(new Thread(task, "berth-commands")));
+          task -> new DaemonThread(task, "berth-commands"));
 
   /**
    * @param nanoClock monotonic nanoseconds
@@ -61,18 +62,12 @@ final class InstanceThreads implements HookThreads {
     commands.allowCoreThreadTimeOut(true);
   }
 
-  private static Thread daemon(Thread thread) {
-    thread.setDaemon(true);
-    return thread;
-  }
-
   /** Notes when what it runs is interrupted: that is how whoever waits for a hook gives it up. */
-  private final class HookThread extends Thread {
+  private final class HookThread extends DaemonThread {
     private @Nullable Hook hook; // under the instance's lock, while it runs
 
     HookThread(Runnable task) {
-      super(task);
-      setDaemon(true);
+      super(task, "berth-hook");
     }
 
     @Override

@@ -12,6 +12,7 @@ import io.vertx.core.VerticleBase;
 import io.vertx.core.Vertx;
 import io.vertx.core.internal.ContextInternal;
 import java.util.Objects;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -105,22 +106,15 @@ final class LoopVerticle extends VerticleBase implements Loop {
     return run(() -> part.undeploy(home()));
   }
 
-  private interface Step {
-    Future<?> run() throws Exception;
-  }
-
-  private Future<Void> run(Step step) {
+  private Future<Void> run(Callable<Future<?>> step) {
     Promise<Void> done = home().promise();
     execute(
         () -> {
-          Future<?> result;
           try {
-            result = step.run();
+            step.call().<Void>mapEmpty().onComplete(done);
           } catch (Throwable thrown) { // an error too: whoever waits must not wait for ever
-            done.fail(thrown);
-            return;
+            done.tryFail(thrown);
           }
-          result.<Void>mapEmpty().onComplete(done);
         });
     return done.future();
   }

@@ -1,5 +1,6 @@
 package dev.berth.replica;
 
+import dev.berth.replica.hooks.DaemonThread;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.concurrent.Executor;
@@ -68,12 +69,8 @@ public interface HandlerThreads extends Executor {
     Pool(String replicaId, int maxOngoing) {
       super(maxOngoing, maxOngoing, 30, TimeUnit.SECONDS, new LinkedBlockingQueue<>(65_535));
       AtomicInteger made = new AtomicInteger();
-      setThreadFactory(
-          task -> {
-            Thread thread = new Thread(task, "berth-" + replicaId + "-" + made.incrementAndGet());
-            thread.setDaemon(true);
-            return thread;
-          });
+      String prefix = "berth-" + replicaId + "-";
+      setThreadFactory(task -> new DaemonThread(task, prefix + made.incrementAndGet()));
       allowCoreThreadTimeOut(true);
     }
 

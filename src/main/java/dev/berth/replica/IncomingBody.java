@@ -8,6 +8,7 @@ import dev.berth.protocol.BusMessage.RequestCredit;
 import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.InboundStream;
 import io.vertx.core.buffer.Buffer;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -139,7 +140,7 @@ final class IncomingBody implements InboundStream.Owner {
               .formatted(piece.length(), loop.bodyBounds.gathered().most()));
     } else {
       gatheredBytes += piece.length();
-      java.util.Objects.requireNonNull(gathered).appendBuffer(piece);
+      Objects.requireNonNull(gathered).appendBuffer(piece);
     }
   }
 

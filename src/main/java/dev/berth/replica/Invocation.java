@@ -345,15 +345,14 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
         "replica " + replicaId() + ": killed while it ran the request");
   }
 
-  /** Ends the request from here: the caller is told why, and the handler is cancelled. */
+  /**
+   * Ends the request from here: the caller is told why, and the handler, or who makes the stream,
+   * learns it by cancel.
+   */
   void breakOff(BerthException.Kind kind, String message) {
-    if (!isOver()) {
-      streamBroken(kind, message);
+    if (isOver()) {
+      return;
     }
-  }
-
-  /** The stream could not go on: its receiver is told, and the producer learns it by cancel. */
-  void streamBroken(BerthException.Kind kind, String message) {
     boolean headSent = stream != null && stream.headSent();
     cancel();
     send(

@@ -44,7 +44,6 @@ public final class Replica extends ServedReplica {
   static final long STOP_WAIT_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   private final HandlerPorts ports;
-  private final ReplicaListener listener;
   private final Runnable gone; // frees its place at the host
   private final Consumer<Replica> toLookAt; // a look at it is due sooner than was said
 
@@ -61,7 +60,6 @@ public final class Replica extends ServedReplica {
   private final Reconfigurations reconfigurations;
   private volatile @Nullable HandlerThreads threads; // of a blocking handler
   private final AtomicBoolean leaving = new AtomicBoolean(); // the home loop looks after it
-  private final AtomicBoolean drainedSeen = new AtomicBoolean();
   private final Promise<Void> drained = Promise.promise();
   private final AtomicBoolean shuttingDown = new AtomicBoolean();
   private final Promise<Void> stopped = Promise.promise();
@@ -89,7 +87,6 @@ public final class Replica extends ServedReplica {
       Consumer<Replica> toLookAt) {
     super(spec, address, slots, instance, limits);
     this.ports = ports;
-    this.listener = ports.listener();
     this.gone = gone;
     this.toLookAt = toLookAt;
     this.hooks =
@@ -195,11 +192,12 @@ public final class Replica extends ServedReplica {
   }
 
   private void checkDrained() {
-    if (slots.draining() && slots.ongoing() == 0 && drainedSeen.compareAndSet(false, true)) {
+    if (slots.draining() && slots.ongoing() == 0) {
       onHomeLoop(
           () -> {
-            drainedNanos = nanoClock.getAsLong();
-            drained.complete();
+            if (drained.tryComplete()) {
+              drainedNanos = nanoClock.getAsLong();
+            }
           });
     }
   }
@@ -354,7 +352,7 @@ public final class Replica extends ServedReplica {
     for (ReplicaState each : from) {
       if (state.compareAndSet(each, to)) {
         LOG.debug("replica {}: {} -> {}", replicaId(), each, to); // the controller says it
-        listener.changed(this, to);
+        ports.listener().changed(this, to);
         return true;
       }
     }
@@ -394,7 +392,7 @@ public final class Replica extends ServedReplica {
 
   @Override
   void handlerFailed(Throwable cause) {
-    listener.handlerFailed(this, cause);
+    ports.listener().handlerFailed(this, cause);
   }
 
   /** Whether it takes requests. */
@@ -444,11 +442,11 @@ public final class Replica extends ServedReplica {
         if (!known) {
           LOG.warn("replica {}: suspect: {}", replicaId(), reason);
         }
-        listener.suspected(this, true, reason);
+        ports.listener().suspected(this, true, reason);
       }
       case CLEARED -> {
         LOG.info("replica {}: suspect no more: it answers", replicaId());
-        listener.suspected(this, false, "");
+        ports.listener().suspected(this, false, "");
       }
       case NOTHING_NEW -> {}
     }

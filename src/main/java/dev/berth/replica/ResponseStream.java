@@ -61,8 +61,7 @@ final class ResponseStream implements ResponseWriter {
   private long sent; // bytes
   private long accounted; // bytes of the instance's, held for want of credit
   private int sequence;
-  private boolean blocked; // something to send, and no credit or no way
-  private long idleAt = ReplicaLoop.NEVER;
+  private long idleAt = ReplicaLoop.NEVER; // while there is something to send, and no way
   private long retryAt = ReplicaLoop.NEVER;
   private Response.Body.@Nullable Received relayed;
   private boolean relay;
@@ -217,7 +216,7 @@ final class ResponseStream implements ResponseWriter {
       return;
     }
     limit = newLimit;
-    blocked = false; // the receiver lives: its idle time starts anew
+    idleAt = ReplicaLoop.NEVER; // the receiver lives: its idle time starts anew
     emit();
     tellWriters();
   }
@@ -244,7 +243,7 @@ final class ResponseStream implements ResponseWriter {
         block(true);
         return;
       }
-      blocked = false;
+      idleAt = ReplicaLoop.NEVER;
       sent += size;
       drop(size);
       if (last) {
@@ -262,7 +261,7 @@ final class ResponseStream implements ResponseWriter {
         block(true);
       }
     } else {
-      blocked = false;
+      idleAt = ReplicaLoop.NEVER;
       account(0);
     }
   }
@@ -295,8 +294,7 @@ final class ResponseStream implements ResponseWriter {
 
   /** Waits for credit, or to try again after a tick when the peer takes no more bytes. */
   private void block(boolean retry) {
-    if (!blocked) {
-      blocked = true;
+    if (idleAt == ReplicaLoop.NEVER) {
       idleAt = ReplicaLoop.plus(loop.now(), idleTimeoutNanos);
     }
     if (retry) {
@@ -356,9 +354,7 @@ final class ResponseStream implements ResponseWriter {
 
   /** When something is due next, on the loop's clock. */
   long dueNanos() {
-    return state == State.ENDED
-        ? ReplicaLoop.NEVER
-        : Math.min(blocked ? idleAt : ReplicaLoop.NEVER, retryAt);
+    return state == State.ENDED ? ReplicaLoop.NEVER : Math.min(idleAt, retryAt);
   }
 
   /** A moment asked for with {@link #dueNanos} may have come. */
@@ -370,7 +366,7 @@ final class ResponseStream implements ResponseWriter {
       emit();
       tellWriters();
     }
-    if (state != State.ENDED && blocked && idleAt <= now) {
+    if (state != State.ENDED && idleAt <= now) {
       breakOff(
           BerthException.Kind.TIMEOUT,
           "stream_idle_timeout_s: no credit in "
@@ -381,10 +377,8 @@ final class ResponseStream implements ResponseWriter {
 
   /** Ends it here: the receiver is told, and the producer is cancelled. */
   private void breakOff(BerthException.Kind kind, String message) {
-    if (state != State.ENDED) {
-      discard();
-      invocation.streamBroken(kind, message);
-    }
+    abandon();
+    invocation.breakOff(kind, message);
   }
 
   /** Ends it without a word to the receiver. */

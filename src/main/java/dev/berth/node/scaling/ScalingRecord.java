@@ -1,6 +1,7 @@
 package dev.berth.node.scaling;
 
 import dev.berth.metrics.Series;
+import dev.berth.replica.hooks.DaemonThread;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonObject;
@@ -62,11 +63,7 @@ final class ScalingRecord {
             0,
             TimeUnit.SECONDS,
             new ArrayBlockingQueue<>(MAX_WAITING),
-            task -> {
-              Thread thread = new Thread(task, "berth-autoscaling-record");
-              thread.setDaemon(true);
-              return thread;
-            },
+            task -> new DaemonThread(task, "berth-autoscaling-record"),
             (task, full) -> lost.increment()) {
           @Override
           protected void terminated() {
