@@ -105,8 +105,8 @@ record ApplicationCode(
   }
 
   private static Problem jarProblem(ApplicationConfig config, Path jar, String what) {
-    return config.problem(
-        "runtime_env.jars", Jar.given(jar) + ": " + what, "a jar that can be read");
+    return problem(
+        config, "runtime_env.jars", Jar.given(jar) + ": " + what, "a jar that can be read");
   }
 
   private static @Nullable Method builder(
@@ -122,7 +122,8 @@ record ApplicationCode(
         return null;
       } else if (found.getParameterCount() == 0 && !config.get(ARGS).isEmpty()) {
         problems.add(
-            config.problem(
+            problem(
+                config,
                 "args",
                 "given, and " + config.get(IMPORT_PATH) + " takes none",
                 "a builder with a Map parameter, or no args"));
@@ -165,8 +166,13 @@ record ApplicationCode(
     return without;
   }
 
+  /** A problem with the value of a key of an application, at its place in the file. */
+  static Problem problem(ApplicationConfig config, String key, String value, String expected) {
+    return config.source().problem(key, value, expected);
+  }
+
   private static Problem problem(ApplicationConfig config, String what, String expected) {
-    return config.problem("import_path", config.get(IMPORT_PATH) + ": " + what, expected);
+    return problem(config, "import_path", config.get(IMPORT_PATH) + ": " + what, expected);
   }
 
   /**

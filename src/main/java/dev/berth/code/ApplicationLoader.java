@@ -95,7 +95,8 @@ final class ApplicationLoader {
 
   private static Problem unknown(
       ApplicationConfig config, String at, String name, List<String> known) {
-    return config.problem(
+    return ApplicationCode.problem(
+        config,
         at,
         '"' + name + "\", unknown to " + config.get(ApplicationConfig.IMPORT_PATH),
         "one of " + String.join(", ", known));

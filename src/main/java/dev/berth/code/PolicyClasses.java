@@ -39,7 +39,8 @@ final class PolicyClasses {
         name == null ? null : NamedClass.wrong(AutoscalingPolicy.class, name, arguments, loader);
     if (wrong != null) {
       problems.add(
-          config.problem(
+          ApplicationCode.problem(
+              config,
               path + ".policy_function",
               name + ": " + wrong,
               NamedClass.expected(AutoscalingPolicy.class, "policy_kwargs")));

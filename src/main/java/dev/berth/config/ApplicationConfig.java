@@ -4,7 +4,6 @@ import dev.berth.api.Deployment;
 import dev.berth.config.keys.Key;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Marks;
-import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Reach;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
@@ -157,11 +156,6 @@ public record ApplicationConfig(
   /** What its class loader reads, in order; absolute, existing. */
   public List<Path> jars() {
     return settings.get(JARS);
-  }
-
-  /** A problem with the value of a key here, at its place in the file. */
-  public Problem problem(String key, String value, String expected) {
-    return source.problem(key, value, expected);
   }
 
   /** What the file says here, with paths of jars that say where they are, wherever it is read. */

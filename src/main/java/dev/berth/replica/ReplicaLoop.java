@@ -1,6 +1,5 @@
 package dev.berth.replica;
 
-import dev.berth.protocol.Addresses;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallAccepted;
@@ -104,11 +103,6 @@ public final class ReplicaLoop {
     this.limits = limits;
     this.bodyBounds = bodyBounds;
     this.streams = streams;
-  }
-
-  /** Where its messages are to be sent. Any thread. */
-  public String busAddress() {
-    return Addresses.replica(node, index);
   }
 
   /** The event loop's index within the instance. Any thread. */

@@ -202,9 +202,4 @@ abstract class ServedReplica {
   public int zombies() {
     return zombies.get();
   }
-
-  /** How often each class of user failure came, by class name. */
-  public Map<String, Long> failures() {
-    return failures.counts();
-  }
 }

@@ -30,7 +30,6 @@ import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
@@ -137,7 +136,7 @@ class InvocationTest {
                 assertThat(full.retryAfterSeconds()).hasValue(3);
                 assertThat(full.statusCode()).hasValue(429);
               });
-      assertThat(replica.failures()).as("expected, so not of the log").isEmpty();
+      assertThat(replica.failures.counts()).as("expected, so not of the log").isEmpty();
     }
   }
 
@@ -150,7 +149,7 @@ class InvocationTest {
       rig.sendHeld(replica, callId(1, i));
     }
 
-    assertThat(replica.failures())
+    assertThat(replica.failures.counts())
         .containsEntry("java.lang.IllegalStateException", 3L)
         .containsEntry("java.lang.UnsupportedOperationException", 3L)
         .hasSize(2);
@@ -387,17 +386,8 @@ class InvocationTest {
 
   @Test
   void aDeploymentsOwnGraceCountsAndNotTheInstances() {
-    ReplicaSpec hasty =
-        new ReplicaSpec(
-            "app#hasty#1",
-            ReplicaRig.DEPLOYMENT,
-            77,
-            5,
-            Map.of(),
-            context -> handler,
-            ReplicaLimits.DEFAULTS.withOwn(Duration.ofSeconds(1).toNanos(), 0, 4 << 20),
-            HealthCheckSettings.DEFAULTS,
-            null);
+    ReplicaLimits own = ReplicaLimits.DEFAULTS.withOwn(Duration.ofSeconds(1).toNanos(), 0, 4 << 20);
+    ReplicaSpec hasty = rig.spec(5, context -> handler, own, null);
     var begun = rig.host.begin(hasty, List.of(rig.seat(0))).running();
     rig.runAll();
     Replica replica = begun.result();

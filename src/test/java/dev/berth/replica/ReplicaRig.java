@@ -13,6 +13,7 @@ import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.QueueExecutor;
 import dev.berth.fakes.RecordingBus;
+import dev.berth.fakes.Replicas;
 import dev.berth.node.DataPlane;
 import dev.berth.node.InstanceLimits;
 import dev.berth.protocol.Admission;
@@ -32,7 +33,6 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.StreamLedger;
-import dev.berth.protocol.port.BareHandle;
 import dev.berth.replica.hooks.HookThreads;
 import dev.berth.replica.log.FailureLog;
 import dev.berth.replica.slots.Ledgers;
@@ -51,6 +51,8 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A replica with its loops under the test's hand: the test is the loop's thread, moves the clock,
@@ -237,31 +239,31 @@ final class ReplicaRig {
   }
 
   Future<Replica> begin(int maxOngoing, HandlerFactory factory, int seats) {
+    ReplicaSpec spec = spec(maxOngoing, factory, null, null);
+    return host.begin(spec, IntStream.range(0, seats).mapToObj(this::seat).toList()).running();
+  }
+
+  /** What is to be started, with defaults for what is null. */
+  ReplicaSpec spec(
+      int maxOngoing,
+      HandlerFactory factory,
+      @Nullable ReplicaLimits limits,
+      @Nullable Long startTimeoutNanos) {
     long epoch = epochs++;
-    ReplicaSpec spec =
-        new ReplicaSpec(
-            "app#echo#" + epoch,
-            DEPLOYMENT,
-            epoch,
-            maxOngoing,
-            Map.of("k", "v"),
-            factory,
-            null,
-            HealthCheckSettings.DEFAULTS,
-            null);
-    List<ReplicaSeat> seated = new ArrayList<>();
-    for (int i = 0; i < seats; i++) {
-      seated.add(seat(i));
-    }
-    return host.begin(spec, seated).running();
+    return new ReplicaSpec(
+        "app#echo#" + epoch,
+        DEPLOYMENT,
+        epoch,
+        maxOngoing,
+        Map.of("k", "v"),
+        factory,
+        limits,
+        HealthCheckSettings.DEFAULTS,
+        startTimeoutNanos);
   }
 
   ReplicaSeat seat(int loop) {
-    return new ReplicaSeat(loops.get(loop), this::handle);
-  }
-
-  private BareHandle handle(String deployment) {
-    throw new IllegalArgumentException("deployment: " + deployment + " (expected: none here)");
+    return Replicas.seat(loops.get(loop));
   }
 
   // --- time and tasks ---

@@ -9,7 +9,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
@@ -72,18 +71,8 @@ class SlowHooksTest {
   }
 
   private ReplicaHost.Starting begin(AsyncHandler handler, Duration timeout) {
-    return rig.host.begin(
-        new ReplicaSpec(
-            "app#slow#1",
-            ReplicaRig.DEPLOYMENT,
-            1,
-            1,
-            Map.of(),
-            context -> handler,
-            null,
-            HealthCheckSettings.DEFAULTS,
-            timeout == null ? null : (Long) timeout.toNanos()),
-        List.of(rig.seat(0)));
+    Long nanos = timeout == null ? null : (Long) timeout.toNanos();
+    return rig.host.begin(rig.spec(1, context -> handler, null, nanos), List.of(rig.seat(0)));
   }
 
   /** Runs what waits for a thread, on one. */

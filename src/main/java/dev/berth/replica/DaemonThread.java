@@ -1,4 +1,4 @@
-package dev.berth.replica.hooks;
+package dev.berth.replica;
 
 /** A thread that keeps no process alive. */
 public class DaemonThread extends Thread {
