@@ -2,7 +2,7 @@ package dev.berth.node;
 
 import dev.berth.ingress.access.AccessLog;
 import dev.berth.metrics.Meters;
-import dev.berth.replica.DaemonThread;
+import dev.berth.replica.hooks.DaemonThread;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import org.slf4j.Logger;

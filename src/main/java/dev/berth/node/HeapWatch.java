@@ -1,6 +1,6 @@
 package dev.berth.node;
 
-import dev.berth.replica.DaemonThread;
+import dev.berth.replica.hooks.DaemonThread;
 import io.netty.util.concurrent.EventExecutor;
 import io.vertx.core.Vertx;
 import io.vertx.core.internal.VertxInternal;

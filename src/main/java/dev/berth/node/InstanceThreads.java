@@ -2,8 +2,8 @@ package dev.berth.node;
 
 import dev.berth.metrics.Series;
 import dev.berth.node.HookShares.Hook;
-import dev.berth.replica.DaemonThread;
 import dev.berth.replica.StackText;
+import dev.berth.replica.hooks.DaemonThread;
 import dev.berth.replica.hooks.HookThreads;
 import dev.berth.replica.log.WorkFields;
 import java.util.List;

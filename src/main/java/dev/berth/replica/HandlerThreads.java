@@ -1,5 +1,6 @@
 package dev.berth.replica;
 
+import dev.berth.replica.hooks.DaemonThread;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.concurrent.Executor;

@@ -1,7 +1,7 @@
 package dev.berth.node.scaling;
 
 import dev.berth.metrics.Series;
-import dev.berth.replica.DaemonThread;
+import dev.berth.replica.hooks.DaemonThread;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonObject;

@@ -9,7 +9,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class UserCall {
   /** What is called. */
-  @FunctionalInterface
   public interface Code {
     void run() throws Throwable;
   }

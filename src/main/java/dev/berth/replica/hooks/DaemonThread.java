@@ -1,4 +1,4 @@
-package dev.berth.replica;
+package dev.berth.replica.hooks;
 
 /** A thread that keeps no process alive. */
 public class DaemonThread extends Thread {
