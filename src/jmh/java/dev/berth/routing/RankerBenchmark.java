@@ -61,13 +61,11 @@ public class RankerBenchmark {
   public void setUp() {
     router = DecisionBenchmark.router(replicas);
     if (ranker.equals("own")) {
-      router
-          .ranker()
-          .setOwn(
-              (candidates, asker, chance, into) -> into.add(chance.nextInt(candidates.size())),
-              failed -> {});
+      router.ranker.setOwn(
+          (candidates, asker, chance, into) -> into.add(chance.nextInt(candidates.size())),
+          failed -> {});
     } else {
-      router.ranker().set(made());
+      router.ranker.set(made());
     }
   }
 

@@ -71,7 +71,7 @@ public final class InstanceRankers {
     if (own) {
       make(router, next);
     } else {
-      router.ranker().set(made(choice));
+      router.ranker.set(made(choice));
       use(target.id(), null);
     }
   }
@@ -155,14 +155,13 @@ public final class InstanceRankers {
     if (ranker == null) {
       Throwable shown = why == null ? null : UserFailure.legible(why);
       LOG.warn("{}: ranker {} cannot be made; power of two choices ranks", id, name, shown);
-      router.ranker().set(new PowerOfTwoRanker());
+      router.ranker.set(new PowerOfTwoRanker());
     } else {
       String failing =
           "{}: ranker {} fails; power of two choices decides in its place"
               + " (berth_ranker_failures counts)";
-      router
-          .ranker()
-          .setOwn(ranker, thrown -> LOG.warn(failing, id, name, UserFailure.legible(thrown)));
+      router.ranker.setOwn(
+          ranker, thrown -> LOG.warn(failing, id, name, UserFailure.legible(thrown)));
     }
     use(id, code);
   }

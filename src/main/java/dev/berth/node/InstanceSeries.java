@@ -87,7 +87,7 @@ final class InstanceSeries {
   static void show(DeploymentRouter router, String route, Series unlabelled) {
     DeploymentId id = router.deployment();
     Series into = unlabelled.with("deployment", id.name(), "application", id.application());
-    HandleCounters counters = router.counters();
+    HandleCounters counters = router.counters;
     Series routed = into.with("route", route);
     routed.counter("serve_handle_request_counter", counters.handleRequests());
     routed.counter("serve_num_router_requests", router.begun());
@@ -97,16 +97,16 @@ final class InstanceSeries {
     }
     into.gauge("serve_num_ongoing_requests_at_replicas", router.running());
     into.gauge("serve_reserved_slots_active", router.reserved());
-    into.histogram("serve_request_router_fulfillment_time_ms", router.fulfillmentTimes());
-    into.histogram("serve_selection_dispatch_gap_ms", router.dispatchGaps());
+    into.histogram("serve_request_router_fulfillment_time_ms", router.fulfillmentTimes);
+    into.histogram("serve_selection_dispatch_gap_ms", router.dispatchGaps);
     into.counter("serve_selections_released_without_dispatch", counters.releasedWithoutDispatch());
     into.counter("berth_selections_expired", counters.selectionsExpired());
-    into.gauge("berth_legs_waiting", router.legGate().size());
+    into.gauge("berth_legs_waiting", router.legGate.size());
     into.counter("berth_legs_begun_anew", counters.collectedAnew());
     into.counter("berth_back_pressured_requests", counters.backPressured());
     into.counter("berth_request_retries", counters.retries());
     into.counter("berth_slot_hand_offs", router.handOffs());
-    into.counter("berth_ranker_failures", router.ranker().failures());
+    into.counter("berth_ranker_failures", router.ranker.failures());
     router.forEachReplica(
         (replica, ongoing) ->
             into.with("replica_id", replica).gauge("serve_request_router_queue_len", ongoing));

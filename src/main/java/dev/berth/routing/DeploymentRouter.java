@@ -35,6 +35,7 @@ import java.util.function.ObjIntConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,14 +58,24 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   private final Routers routers;
   private final DeploymentId deployment;
-  final HandleCounters counters = new HandleCounters();
+  public final HandleCounters counters = new HandleCounters();
   final InstanceBounds bounds;
   final BlockedLoops blocked;
-  private final List<LatencyBuckets> fulfillmentTimes; // by loop, written there
-  private final List<LatencyBuckets> dispatchGaps; // likewise
+
+  /** Time requests waited until they had their replica, by loop; 0 when none waited. */
+  public final List<LatencyBuckets> fulfillmentTimes; // each written on its loop
+
+  /** Time from a selection's making to its dispatch, by loop. */
+  public final List<LatencyBuckets> dispatchGaps; // likewise
+
   final WaiterQueue queue;
-  private final LegGate legGate;
-  private final CurrentRanker ranker;
+
+  /** Where those who collect several slots of it take turns ({@code berth_legs_waiting}). */
+  public final LegGate legGate;
+
+  /** Who ranks its replicas. */
+  public final CurrentRanker ranker;
+
   private final ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking(); // the pump's own
   private final RandomGenerator pumpRandom;
   volatile ReplicaSet replicas;
@@ -248,11 +259,6 @@ public final class DeploymentRouter implements HandleMetricSource {
     return replicas.wholeBodyBytes;
   }
 
-  /** Where those who collect several slots of it take turns ({@code berth_legs_waiting}). */
-  public LegGate legGate() {
-    return legGate;
-  }
-
   /**
    * Takes a newer snapshot; an older one, or the same, changes nothing. Known incarnations keep
    * their counts.
@@ -304,15 +310,10 @@ public final class DeploymentRouter implements HandleMetricSource {
   /** Every replica that fits is not there any more. */
   synchronized void lost(Predicate<RoutedReplica> gone) {
     ReplicaSet current = replicas;
-    List<RoutedReplica> next = new ArrayList<>(current.all.length);
-    for (RoutedReplica replica : current.all) {
-      if (gone.test(replica)) {
-        leave(replica);
-      } else {
-        next.add(replica);
-      }
-    }
+    List<RoutedReplica> next = new ArrayList<>(List.of(current.all));
+    next.removeIf(gone);
     if (next.size() < current.all.length) {
+      Stream.of(current.all).filter(gone).forEach(this::leave);
       publish(current.version, current.available, next);
     }
   }
@@ -421,20 +422,6 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   // --- what operators see ---
 
-  public HandleCounters counters() {
-    return counters;
-  }
-
-  /** Time requests waited until they had their replica, by loop; 0 when none waited. */
-  public List<LatencyBuckets> fulfillmentTimes() {
-    return fulfillmentTimes;
-  }
-
-  /** Time from a selection's making to its dispatch, by loop. */
-  public List<LatencyBuckets> dispatchGaps() {
-    return dispatchGaps;
-  }
-
   /** Requests running or reserved at each replica, as seen here: id and number. */
   public void forEachReplica(ObjIntConsumer<String> into) {
     for (RoutedReplica replica : replicas.all) {
@@ -471,11 +458,6 @@ public final class DeploymentRouter implements HandleMetricSource {
   /** Slots handed from a completed request to a waiter in one step. */
   public long handOffs() {
     return queue.handOffs();
-  }
-
-  /** Who ranks its replicas. */
-  public CurrentRanker ranker() {
-    return ranker;
   }
 
   /** The version of the snapshot in use. */

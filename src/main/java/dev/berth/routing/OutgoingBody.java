@@ -43,13 +43,9 @@ final class OutgoingBody {
   private boolean retrying;
 
   private OutgoingBody(
-      RoutedCall call,
-      RouterLoop loop,
-      Buffer first,
-      @Nullable ReadStream<Buffer> source,
-      Buffer rest) {
+      RoutedCall call, Buffer first, @Nullable ReadStream<Buffer> source, Buffer rest) {
     this.call = call;
-    this.loop = loop;
+    this.loop = call.loop;
     this.first = first;
     this.source = source;
     this.heldBytes = first.length() + rest.length();
@@ -60,26 +56,22 @@ final class OutgoingBody {
   }
 
   /** What is to be sent beside the request; null when all of its body travels inside it. */
-  static @Nullable OutgoingBody of(RoutedCall call, RouterLoop loop, Request request) {
+  static @Nullable OutgoingBody of(RoutedCall call, Request request) {
     Request.Body body = request.body();
     if (body instanceof Request.Body.Whole whole) {
       if (whole.length() <= LoopLimits.MAX_FRAME_BYTES) {
         return null;
       }
-      Buffer bytes = whole.bytes();
-      return new OutgoingBody(
-          call,
-          loop,
-          bytes.slice(0, LoopLimits.MAX_FRAME_BYTES),
-          null,
-          bytes.slice(LoopLimits.MAX_FRAME_BYTES, bytes.length()));
+      Buffer first = whole.bytes().slice(0, LoopLimits.MAX_FRAME_BYTES);
+      Buffer rest = whole.bytes().slice(LoopLimits.MAX_FRAME_BYTES, whole.length());
+      return new OutgoingBody(call, first, null, rest);
     }
     if (body instanceof Request.Body.Streamed streamed) {
       ReadStream<Buffer> source = streamed.stream();
       Buffer first = source instanceof BegunBody begun ? begun.first() : NOTHING;
-      return new OutgoingBody(call, loop, first, source, NOTHING);
+      return new OutgoingBody(call, first, source, NOTHING);
     }
-    return new OutgoingBody(call, loop, NOTHING, null, NOTHING); // refused when it is to be sent
+    return new OutgoingBody(call, NOTHING, null, NOTHING); // refused when it is to be sent
   }
 
   /** The request as it travels: with what is known of its body. */
@@ -87,7 +79,10 @@ final class OutgoingBody {
     if (request.body() instanceof Request.Body.Input) {
       throw new IllegalArgumentException("body: an input (expected: whole or streamed)");
     }
-    attach();
+    if (source != null && !attached) {
+      attached = true;
+      attach(source);
+    }
     return request.withBody(first);
   }
 
@@ -101,12 +96,7 @@ final class OutgoingBody {
     return accepted;
   }
 
-  private void attach() {
-    ReadStream<Buffer> from = source;
-    if (from == null || attached) {
-      return;
-    }
-    attached = true;
+  private void attach(ReadStream<Buffer> from) {
     from.pause();
     // In a task of its own: a source that has failed says so at once, within the sending.
     from.exceptionHandler(failure -> loop.ports.loop().execute(() -> sourceFailed(failure)));

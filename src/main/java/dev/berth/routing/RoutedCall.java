@@ -63,7 +63,7 @@ public final class RoutedCall extends SlotRequest {
     this.requestId = owner.requestId();
     this.recorder = owner.explaining();
     this.selection = selection;
-    this.outgoing = OutgoingBody.of(this, loop, request);
+    this.outgoing = OutgoingBody.of(this, request);
   }
 
   /** Makes this replica the only one that would do; before it begins. */

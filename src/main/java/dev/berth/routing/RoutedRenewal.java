@@ -30,15 +30,13 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
 
   static void start(RouterLoop loop, HeldSelection selection, Promise<Boolean> renewed) {
     RoutedRenewal renewal = new RoutedRenewal(loop, selection, renewed);
-    if (renewal.id == PendingTable.FULL) {
-      renewed.complete(false);
-    } else {
-      loop.ring().schedule(renewal, loop.now() + ANSWER_WITHIN_NANOS);
-      renewal.send();
+    loop.ring().schedule(renewal, loop.now() + ANSWER_WITHIN_NANOS);
+    if (renewal.id == PendingTable.FULL || !renewal.isSent()) {
+      renewal.end(false);
     }
   }
 
-  private void send() {
+  private boolean isSent() {
     RoutedReplica to = selection.replica;
     BusMessage message =
         new BusMessage.RenewLease(
@@ -52,13 +50,12 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
     try {
       left = loop.send(to, message);
     } catch (RuntimeException broken) { // the lease runs out, or its dispatch says why
-      end(false);
-      return;
+      return false;
     }
     if (!left) {
       selection.router.lost(to);
-      end(false);
     }
+    return left;
   }
 
   @Override

@@ -252,11 +252,7 @@ public final class Routers {
 
   /** A replica incarnation died: the same for it alone. Any thread. */
   public void replicaLost(ReplicaAddress lost) {
-    lost(
-        address ->
-            address.node().equals(lost.node())
-                && address.ordinal() == lost.ordinal()
-                && address.epoch() == lost.epoch());
+    lost(address -> address.onLoop(lost.loop()).equals(lost));
   }
 
   private void lost(Predicate<ReplicaAddress> gone) {

@@ -95,9 +95,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   abstract long routingKey();
 
   /** Whether it waits where no slot is free; else it is refused. */
-  boolean waits() {
-    return true;
-  }
+  abstract boolean waits();
 
   // --- getting a slot ---
 

@@ -81,8 +81,8 @@ final class Unsettled {
   }
 
   private void lookAtCounters(DeploymentRouter router) {
-    add(nameOf(router), router.counters().reserved(), "selection", " open");
-    add(nameOf(router), router.counters().running(), "request", " without an answer");
+    add(nameOf(router), router.counters.reserved(), "selection", " open");
+    add(nameOf(router), router.counters.running(), "request", " without an answer");
   }
 
   private static String nameOf(DeploymentRouter router) {

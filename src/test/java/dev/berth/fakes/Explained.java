@@ -1,5 +1,7 @@
 package dev.berth.fakes;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.berth.api.DeploymentId;
 import dev.berth.api.spi.ReplicaRanker.Tier;
 import dev.berth.protocol.RequestExplanation;
@@ -31,6 +33,18 @@ public final class Explained {
         + p.handler()
         + p.stream()
         + p.respond();
+  }
+
+  /** What befell it, in order. */
+  public static List<Kind> kinds(RequestExplanation record) {
+    return record.steps().stream().map(Step::kind).toList();
+  }
+
+  /** Its one step of a kind. */
+  public static Step step(RequestExplanation record, Kind kind) {
+    List<Step> found = record.steps().stream().filter(step -> step.kind() == kind).toList();
+    assertThat(found).hasSize(1);
+    return found.get(0);
   }
 
   /** One that came by HTTP, waited, was refused once, and ran on another loop. */

@@ -283,10 +283,10 @@ public final class RoutingWorld implements ReplicaDirectory {
 
   private static void assertAtRest(DeploymentRouter router) {
     String of = router.deployment().toString();
-    assertThat(router.counters().reserved()).as("reserved, %s", of).isZero();
-    assertThat(router.counters().running()).as("running, %s", of).isZero();
+    assertThat(router.counters.reserved()).as("reserved, %s", of).isZero();
+    assertThat(router.counters.running()).as("running, %s", of).isZero();
     assertThat(router.queued()).as("queued, %s", of).isZero();
-    assertThat(router.legGate().size()).as("at the gate, %s", of).isZero();
+    assertThat(router.legGate.size()).as("at the gate, %s", of).isZero();
     assertThat(RoutingProbe.ownElsewhere(router)).as("own elsewhere, %s", of).isZero();
   }
 

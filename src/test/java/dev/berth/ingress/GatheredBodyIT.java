@@ -48,7 +48,7 @@ class GatheredBodyIT {
   }
 
   private int running() {
-    return rig.upstream.router().counters().running();
+    return rig.upstream.router().counters.running();
   }
 
   /** All of it, as a replica gathers it that gives credit. */

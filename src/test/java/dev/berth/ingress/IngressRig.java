@@ -246,7 +246,7 @@ final class IngressRig implements AutoCloseable {
   void assertAtRest() throws IOException {
     closeClients();
     eventually("no request under way", () -> ongoing() == 0);
-    eventually("no slot in use", () -> upstream.router().counters().running() == 0);
+    eventually("no slot in use", () -> upstream.router().counters.running() == 0);
     eventually("no room taken", () -> requestBytes() == 0);
     eventually("none for answers", () -> metric("berth_http_large_answer_bytes") == 0);
     eventually("nor wanted", () -> metric("berth_http_large_answer_bytes_waiting") == 0);

@@ -221,7 +221,7 @@ class RequestRoomIT {
     large.first.respond("done");
     assertThat(three.readHead()).startsWith("HTTP/1.1 410");
     large.second.respond("done");
-    rig.eventually("no slot is held", () -> rig.upstream.router().counters().reserved() == 0);
+    rig.eventually("no slot is held", () -> rig.upstream.router().counters.reserved() == 0);
   }
 
   /** With room for so much, and time for who stands still. */

@@ -271,13 +271,11 @@ class SplitIT {
   void aKeyIsHashedWhereThereIsNothingToSplit(String header) throws Exception {
     DeploymentRouter router = router("a", 2);
     List<Long> keys = new ArrayList<>();
-    router
-        .ranker()
-        .set(
-            (candidates, asker, random, order) -> {
-              keys.add(asker.key());
-              order.add(0);
-            });
+    router.ranker.set(
+        (candidates, asker, random, order) -> {
+          keys.add(asker.key());
+          order.add(0);
+        });
     rig.ingress.update(RouteTable.of("", Map.of("/", side(router))));
     RawClient raw = rig.raw();
     raw.send("GET / HTTP/1.1\r\nHost: x\r\n" + header + "\r\n\r\n");

@@ -144,7 +144,7 @@ class InstanceRankersTest {
   }
 
   private String name() {
-    return router().ranker().now().name();
+    return router().ranker.now().name();
   }
 
   private void discard() {
@@ -164,9 +164,9 @@ class InstanceRankersTest {
   void aRankerOfBerthsIsThereAtOnce(String wanted, String name) {
     assertThat(configure("{}")).isEqualTo("power_of_two_choices");
     assertThat(configure("{request_router_class: '" + wanted + "'}")).isEqualTo(name);
-    ReplicaRanker now = router().ranker().now();
+    ReplicaRanker now = router().ranker.now();
     configure("{request_router_class: '" + wanted + "'}");
-    assertThat(router().ranker().now()).as("nothing else is wanted").isSameAs(now);
+    assertThat(router().ranker.now()).as("nothing else is wanted").isSameAs(now);
     assertThat(configure("{}")).isEqualTo("power_of_two_choices");
   }
 
@@ -223,11 +223,11 @@ class InstanceRankersTest {
       configure(own("{index: 9}"));
       made();
       FakeCandidates replicas = new FakeCandidates(2);
-      ReplicaRanker over = replicas.rankedBy(router().ranker().now());
+      ReplicaRanker over = replicas.rankedBy(router().ranker.now());
       for (int i = 0; i < 5; i++) {
         assertThat(replicas.first(over, new SplittableRandom(1))).isNotNegative();
       }
-      assertThat(router().ranker().failures()).isEqualTo(5);
+      assertThat(router().ranker.failures()).isEqualTo(5);
       assertThat(log.all())
           .singleElement()
           .satisfies(line -> assertThat(line.getFormattedMessage()).contains("a", "Preferring"));

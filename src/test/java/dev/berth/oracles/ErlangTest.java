@@ -308,7 +308,7 @@ class ErlangTest {
 
     void assertAtRest() {
       assertThat(router.queued()).isZero();
-      assertThat(router.counters().running()).isZero();
+      assertThat(router.counters.running()).isZero();
       assertThat(ledgers).allMatch(ledger -> ledger.ongoing() == 0);
     }
 

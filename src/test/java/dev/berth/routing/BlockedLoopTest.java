@@ -10,9 +10,8 @@ import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.port.SlotLease;
 import io.vertx.core.Future;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** What a loop that takes no tasks costs the requests that have nothing to do with it: nothing. */
@@ -31,6 +30,16 @@ class BlockedLoopTest {
     world.routers.loopBlocked(BLOCKED, true);
   }
 
+  private void publishAndBlock() {
+    world.publish();
+    block();
+  }
+
+  /** So many, all of which are to run or to wait. */
+  private List<Future<Response>> calls(int count) {
+    return world.settled(Stream.generate(() -> call(0)).limit(count).toList());
+  }
+
   private void heal() {
     world.routers.loopBlocked(BLOCKED, false);
   }
@@ -39,8 +48,7 @@ class BlockedLoopTest {
 
   @Test
   void newRequestsAvoidItsReplicas() {
-    world.publish();
-    block();
+    publishAndBlock();
     for (int i = 0; i < 50; i++) {
       world.settled(call(i % 2 * 2));
       assertThat(well.running).hasSize(1);
@@ -51,8 +59,7 @@ class BlockedLoopTest {
 
   @Test
   void soDoesChoose() {
-    world.publish();
-    block();
+    publishAndBlock();
     for (int i = 0; i < 20; i++) {
       Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
       assertThat(chosen.result().replicaId()).isEqualTo("well");
@@ -62,11 +69,8 @@ class BlockedLoopTest {
 
   @Test
   void whoFindsTheOthersFullWaitsForThemAndNotForIt() {
-    world.publish();
-    block();
-    call(0);
-    call(0);
-    Future<Response> third = world.settled(call(0));
+    publishAndBlock();
+    Future<Response> third = calls(3).get(2);
     assertThat(well.running).hasSize(2);
     assertThat(stuck.ledger.ongoing()).isZero();
     well.finish();
@@ -79,11 +83,7 @@ class BlockedLoopTest {
   @Test
   void whatItsReplicaCompletesIsHandedToNoOne() {
     world.publish();
-    List<Future<Response>> calls = new ArrayList<>();
-    for (int i = 0; i < 5; i++) {
-      calls.add(call(0));
-    }
-    world.run();
+    calls(5);
     assertThat(stuck.running).hasSize(2);
     block();
     stuck.respond(); // a blocking handler of it, on its own thread
@@ -94,7 +94,6 @@ class BlockedLoopTest {
     well.finish();
     assertThat(world.router.queued()).isZero();
     assertThat(well.executions).isEqualTo(3);
-    assertThat(calls).hasSize(5);
   }
 
   @Test
@@ -108,8 +107,7 @@ class BlockedLoopTest {
   @Test
   void theyAreCandidatesAgainWhenTheLastOtherOneLeaves() {
     world.publish();
-    IntStream.range(0, 4).forEach(i -> call(0));
-    Future<Response> waiting = world.settled(call(0));
+    Future<Response> waiting = calls(5).get(4);
     block();
     stuck.finish();
     assertThat(waiting.isComplete()).isFalse();
@@ -135,20 +133,14 @@ class BlockedLoopTest {
     world.remove(well);
     RoutingWorld.Replica far = world.published(world.remote("far", 3));
     block();
-    call(0);
-    call(0);
-    world.run();
+    calls(2);
     assertThat(far.executions).isEqualTo(2);
   }
 
   @Test
   void whoWaitsGetsItsSlotsAsSoonAsItRunsAgain() {
-    world.publish();
-    block();
-    for (int i = 0; i < 5; i++) {
-      call(0);
-    }
-    world.run();
+    publishAndBlock();
+    calls(5);
     assertThat(world.router.queued()).isEqualTo(3);
     world.run(this::heal);
     assertThat(stuck.running).hasSize(2);
@@ -158,8 +150,7 @@ class BlockedLoopTest {
 
   @Test
   void saidTwiceItIsOnce() {
-    world.publish();
-    block();
+    publishAndBlock();
     block();
     heal();
     world.settled(call(BLOCKED));
@@ -180,9 +171,7 @@ class BlockedLoopTest {
 
   private void fillTheOther() {
     world.withdraw(stuck);
-    call(0);
-    call(0);
-    world.run();
+    calls(2);
   }
 
   @Test

@@ -107,7 +107,7 @@ class ChooseAndDispatchTest {
       ReplicaSelection selection = choose();
       world.settled(selection.close());
       world.assertAtRest(replica);
-      assertThat(world.router.counters().releasedWithoutDispatch()).isOne();
+      assertThat(world.router.counters.releasedWithoutDispatch()).isOne();
     }
 
     @Test
@@ -123,12 +123,12 @@ class ChooseAndDispatchTest {
       for (int i = 0; i < 10_000; i++) {
         choose();
       }
-      assertThat(world.router.counters().reserved()).isEqualTo(10_000);
+      assertThat(world.router.counters.reserved()).isEqualTo(10_000);
       world.pass(TTL.minusMillis(50));
       assertThat(replica.ledger.reserved() + wide.ledger.reserved()).isEqualTo(10_000);
       world.pass(Duration.ofMillis(150));
       world.assertAtRest(replica, wide);
-      assertThat(world.router.counters().selectionsExpired()).isEqualTo(10_000);
+      assertThat(world.router.counters.selectionsExpired()).isEqualTo(10_000);
     }
 
     @ParameterizedTest(name = "swept: {0}")
@@ -243,7 +243,7 @@ class ChooseAndDispatchTest {
 
     @Test
     void theReservedGaugeGoesZeroOneZeroWithAndWithoutDispatch() {
-      HandleCounters counters = world.router.counters();
+      HandleCounters counters = world.router.counters;
       assertThat(counters.reserved()).isZero();
       ReplicaSelection dispatched = choose();
       assertThat(counters.reserved()).isOne();
@@ -328,7 +328,7 @@ class ChooseAndDispatchTest {
           choose(world.handle().withReservationTtl(Duration.ofMillis(200)));
       assertThat(selection.leaseRemaining()).isEqualTo(Duration.ofMillis(200));
       world.pass(Duration.ofMillis(300));
-      assertThat(world.router.counters().selectionsExpired()).isOne();
+      assertThat(world.router.counters.selectionsExpired()).isOne();
     }
 
     @Test
@@ -465,7 +465,7 @@ class ChooseAndDispatchTest {
       replica.failingSends = true;
       Future<Void> closed = world.settled(selection.close());
       assertThat(closed.failed()).isTrue();
-      assertThat(world.router.counters().reserved()).isZero();
+      assertThat(world.router.counters.reserved()).isZero();
       world.pass(TTL.plusMillis(50));
     }
 
@@ -477,7 +477,7 @@ class ChooseAndDispatchTest {
           world.settled(world.handle().withSelection(held -> Future.failedFuture(mine)));
       assertThat(used.cause()).isSameAs(mine);
       assertThat(mine.getSuppressed()).hasSize(1);
-      assertThat(world.router.counters().reserved()).isZero();
+      assertThat(world.router.counters.reserved()).isZero();
       world.pass(TTL.plusMillis(50));
     }
 

@@ -83,7 +83,7 @@ class DeploymentRouterTest {
         .contains("full 4", "free 4");
     free.finishAll();
     assertThat(responses).allMatch(Future::succeeded);
-    assertThat(world.router.counters().retries()).isPositive();
+    assertThat(world.router.counters.retries()).isPositive();
   }
 
   @Test
@@ -181,7 +181,7 @@ class DeploymentRouterTest {
     RoutingWorld.Replica leaving = world.published(world.local("leaving", 2));
     List<Future<Response>> responses = calls(2);
     world.withdraw(leaving);
-    assertThat(world.router.counters().running()).isEqualTo(2);
+    assertThat(world.router.counters.running()).isEqualTo(2);
     leaving.finish();
     leaving.finish();
     assertThat(responses).allMatch(Future::succeeded);
@@ -321,7 +321,7 @@ class DeploymentRouterTest {
     world.run();
     assertThat(response.cause()).isInstanceOf(BerthException.OutcomeUnknown.class);
     assertThat(other.executions).isZero();
-    assertThat(world.router.counters().running()).isZero();
+    assertThat(world.router.counters.running()).isZero();
   }
 
   @Test
@@ -443,16 +443,14 @@ class DeploymentRouterTest {
             new PowerOfTwoRanker(),
             new java.util.SplittableRandom(1));
     List<Throwable> told = new ArrayList<>();
-    broken
-        .ranker()
-        .setOwn(
-            (candidates, asker, random, ranking) -> {
-              if (failure == NoSuchMethodError.class) {
-                throw new NoSuchMethodError("ranker");
-              }
-              throw new IllegalStateException("ranker");
-            },
-            told::add);
+    broken.ranker.setOwn(
+        (candidates, asker, random, ranking) -> {
+          if (failure == NoSuchMethodError.class) {
+            throw new NoSuchMethodError("ranker");
+          }
+          throw new IllegalStateException("ranker");
+        },
+        told::add);
     RoutingWorld.Replica replica = world.local("r1", 1);
     broken.update(
         new RoutingSnapshot(
@@ -464,7 +462,7 @@ class DeploymentRouterTest {
     Future<Response> waiting = new RoutedHandle(broken, routers.loop(0)).call(REQUEST);
     world.run();
     assertThat(replica.running).hasSize(1);
-    assertThat(broken.ranker().failures()).isGreaterThan(1);
+    assertThat(broken.ranker.failures()).isGreaterThan(1);
     assertThat(told).singleElement().isInstanceOf(failure);
     replica.finish();
     replica.finish();

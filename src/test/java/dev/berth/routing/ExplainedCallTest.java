@@ -1,5 +1,7 @@
 package dev.berth.routing;
 
+import static dev.berth.fakes.Explained.kinds;
+import static dev.berth.fakes.Explained.step;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
@@ -38,10 +40,7 @@ class ExplainedCallTest {
   }
 
   private RoutingWorld.Replica replica(String where) {
-    RoutingWorld.Replica replica =
-        where.equals("here") ? world.local("a", 1) : world.remote("a", 1);
-    world.publish();
-    return replica;
+    return world.published(where.equals("here") ? world.local("a", 1) : world.remote("a", 1));
   }
 
   private RequestExplanation only() {
@@ -49,13 +48,8 @@ class ExplainedCallTest {
     return world.explained.get(0);
   }
 
-  private static List<Kind> kinds(RequestExplanation record) {
-    return record.steps().stream().map(Step::kind).toList();
-  }
-
   private ReplicaSelection choose() {
-    Future<ReplicaSelection> chosen = world.settled(handle.choose());
-    return chosen.result();
+    return world.settled(handle.choose()).result();
   }
 
   @ParameterizedTest
@@ -74,10 +68,8 @@ class ExplainedCallTest {
     assertThat(record.status()).isEqualTo(-1);
     assertThat(record.outcome()).isEqualTo("ok");
     assertThat(record.phases()).isEqualTo(new Phases(0, 0, 0, 0, MS, 4 * MS, 0, 0, 5 * MS));
-    assertThat(record.steps())
-        .filteredOn(step -> step.kind() == Kind.SENT)
-        .singleElement()
-        .returns(where.equals("here") ? "its slot held" : "if a slot is free", Step::detail);
+    assertThat(step(record, Kind.SENT).detail())
+        .isEqualTo(where.equals("here") ? "its slot held" : "if a slot is free");
     assertThat(world.sent.get(0)).extracting("explained").isEqualTo(true);
   }
 
@@ -130,10 +122,7 @@ class ExplainedCallTest {
       handle.call(Request.get("/"));
     }
     world.run();
-    while (!replica.running.isEmpty()) {
-      replica.respond();
-    }
-    world.run();
+    replica.finishAll();
     assertThat(replica.executions).isEqualTo(4);
     assertThat(world.explained).hasSize(2);
   }
@@ -211,11 +200,7 @@ class ExplainedCallTest {
     world.run(replica.ledger::sweep);
     assertThat(response.failed()).isTrue();
     assertThat(only().outcome()).isEqualTo("reservation_expired");
-    assertThat(only().steps())
-        .filteredOn(step -> step.kind() == Kind.REFUSED)
-        .singleElement()
-        .extracting(Step::detail)
-        .isEqualTo("EXPIRED");
+    assertThat(step(only(), Kind.REFUSED).detail()).isEqualTo("EXPIRED");
     assertThat(only().replicaId()).isEmpty();
   }
 

@@ -1,5 +1,7 @@
 package dev.berth.routing;
 
+import static dev.berth.fakes.Explained.kinds;
+import static dev.berth.fakes.Explained.step;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.Request;
@@ -14,6 +16,7 @@ import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RequestExplanation.Candidate;
 import dev.berth.protocol.RequestExplanation.Phases;
 import dev.berth.protocol.RequestExplanation.Queue;
+import dev.berth.protocol.RequestExplanation.Step;
 import dev.berth.protocol.RequestExplanation.Step.Kind;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RoutingSnapshot;
@@ -73,14 +76,18 @@ class ExplainedRequestTest {
     world.clock.advanceNanos(nanos);
   }
 
+  /** Its request is at a replica, and has been for so long. */
+  private Client sent(long nanos) {
+    Client client = new Client();
+    world.run();
+    pass(nanos);
+    return client;
+  }
+
   private RequestExplanation only() {
     assertThat(world.explained).hasSize(1);
     assertAddsUp(world.explained.get(0));
     return world.explained.get(0);
-  }
-
-  private static List<Kind> kinds(RequestExplanation record) {
-    return record.steps().stream().map(RequestExplanation.Step::kind).toList();
   }
 
   private static void assertAddsUp(RequestExplanation record) {
@@ -152,9 +159,7 @@ class ExplainedRequestTest {
     RequestExplanation record = only();
     assertThat(record.queue()).isEqualTo(new Queue(1, 5, 9 * MS));
     assertThat(record.phases().queue()).isEqualTo(9 * MS);
-    assertThat(record.candidates())
-        .singleElement()
-        .satisfies(candidate -> assertThat(candidate.rank()).isEqualTo(-1));
+    assertThat(record.candidates()).singleElement().returns(-1, Candidate::rank);
     assertThat(kinds(record)).startsWith(Kind.ARRIVED, Kind.QUEUED, Kind.GRANTED, Kind.SENT);
   }
 
@@ -183,23 +188,15 @@ class ExplainedRequestTest {
             Kind.ACCEPTED,
             Kind.ANSWERED,
             Kind.ENDED);
-    assertThat(record.steps())
-        .filteredOn(step -> step.kind() == Kind.REFUSED)
-        .singleElement()
-        .satisfies(
-            step -> {
-              assertThat(step.replicaId()).isEqualTo("full");
-              assertThat(step.node()).isEqualTo("there");
-              assertThat(step.detail()).isEqualTo("FULL");
-            });
+    assertThat(step(record, Kind.REFUSED))
+        .returns("full", Step::replicaId)
+        .returns("there", Step::node)
+        .returns("FULL", Step::detail);
     assertThat(record.candidates())
         .singleElement()
-        .satisfies(
-            candidate -> {
-              assertThat(candidate.exact()).isFalse();
-              assertThat(candidate.ageNanos()).isEqualTo(-1);
-              assertThat(candidate.tier()).isEqualTo(Tier.ANY);
-            });
+        .returns(false, Candidate::exact)
+        .returns(-1L, Candidate::ageNanos)
+        .returns(Tier.ANY, Candidate::tier);
   }
 
   @Test
@@ -244,9 +241,7 @@ class ExplainedRequestTest {
   @Test
   void aFailedHandlersTimeIsTold() {
     RoutingWorld.Replica replica = world.published(world.remote("a", 1));
-    new Client();
-    world.run();
-    pass(3 * MS);
+    sent(3 * MS);
     world.handlerTime = new HandlerTime(0, 2 * MS, RequestFailure.NONE);
     replica.fail("no");
 
@@ -272,9 +267,7 @@ class ExplainedRequestTest {
   @Test
   void aStreamedAnswerIsAPhaseOfItsOwn() {
     RoutingWorld.Replica replica = world.published(world.local("a", 1));
-    Client client = new Client();
-    world.run();
-    pass(2 * MS);
+    Client client = sent(2 * MS);
     world.handlerTime = new HandlerTime(0, 2 * MS, RequestFailure.NONE);
     BusMessage.CallRequest call = world.settled(replica.beginStream());
     pass(30 * MS);
@@ -290,9 +283,7 @@ class ExplainedRequestTest {
   @Test
   void aClientThatLeavesEndsItsRecordOnce() {
     RoutingWorld.Replica replica = world.published(world.local("a", 1));
-    Client client = new Client();
-    world.run();
-    pass(MS);
+    Client client = sent(MS);
     client.recorder.outcome("client_gone");
     client.recorder.end(499);
     world.run(client.call::cancel);
@@ -308,9 +299,7 @@ class ExplainedRequestTest {
   @Test
   void anotherNodesClockIsBelievedNoFurtherThanTheRoundTripWasLong() {
     RoutingWorld.Replica replica = world.published(world.remote("a", 1));
-    new Client();
-    world.run();
-    pass(2 * MS);
+    sent(2 * MS);
     world.handlerTime = new HandlerTime(-5, Long.MAX_VALUE, RequestFailure.NONE);
     replica.finish();
 
@@ -320,9 +309,7 @@ class ExplainedRequestTest {
   @Test
   void ofABodyThatCameWithItsRequestNothingIsReceivedLater() {
     RoutingWorld.Replica replica = world.published(world.local("a", 1));
-    new Client();
-    world.run();
-    pass(2 * MS);
+    sent(2 * MS);
     world.handlerTime = new HandlerTime(MS, MS, RequestFailure.NONE);
     replica.finish();
 
@@ -335,13 +322,9 @@ class ExplainedRequestTest {
       world.publish();
       RequestRecorder recorder =
           world.router.explained(world.routers.loop(0), "id", "GET /echo", world.clock.getAsLong());
-      recorder.reserved(
-          world.router.routable().stream()
-              .filter(known -> known.info.replicaId().equals(each.info.replicaId()))
-              .findFirst()
-              .orElseThrow(),
-          MS);
+      recorder.reserved(world.router.routable().get(0), MS);
       recorder.end(200);
+      world.remove(each);
     }
     assertThat(kinds(world.explained.get(0))).contains(Kind.LEASE_GRANTED, Kind.LEASE_CONSUMED);
     assertThat(kinds(world.explained.get(1)))

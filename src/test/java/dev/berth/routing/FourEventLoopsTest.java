@@ -380,7 +380,7 @@ class FourEventLoopsTest {
       assertThat(plane.replicas(i).invocations()).as("invocations on loop %d", i).isZero();
       assertThat(users.get(i).underWay.get()).as("unanswered on loop %d", i).isZero();
     }
-    HandleCounters counters = router.counters();
+    HandleCounters counters = router.counters;
     assertThat(counters.selected.sum()).as("selections").isEqualTo(counters.unselected.sum());
     assertThat(counters.sent.sum())
         .as("requests sent")
@@ -419,9 +419,9 @@ class FourEventLoopsTest {
   }
 
   private void everythingHappened(List<Users> users) {
-    HandleCounters counters = router.counters();
+    HandleCounters counters = router.counters;
     assertThat(counters.requests()).as("requests").isPositive();
-    assertThat(router.dispatchGaps()).as("dispatches").anyMatch(loop -> loop.count() > 0);
+    assertThat(router.dispatchGaps).as("dispatches").anyMatch(loop -> loop.count() > 0);
     assertThat(counters.releasedWithoutDispatch()).as("selections closed").isPositive();
     assertThat(counters.selectionsExpired()).as("selections left to the TTL").isPositive();
     assertThat(router.handOffs()).as("slots handed over").isPositive();

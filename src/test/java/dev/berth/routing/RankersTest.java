@@ -42,7 +42,7 @@ class RankersTest {
   }
 
   private void hash(int fallbacks) {
-    world.router.ranker().set(new ConsistentHashRanker(100, fallbacks, 0));
+    world.router.ranker.set(new ConsistentHashRanker(100, fallbacks, 0));
   }
 
   private Future<Response> call(String session) {
@@ -139,10 +139,8 @@ class RankersTest {
     world.settled(world.handle().withSessionId("s1").call(Request.get("/waits")));
     assertThat(world.router.queued()).isOne();
     List<Long> keys = new ArrayList<>();
-    world
-        .router
-        .ranker()
-        .setOwn((candidates, asker, random, ranking) -> keys.add(asker.key()), failed -> {});
+    world.router.ranker.setOwn(
+        (candidates, asker, random, ranking) -> keys.add(asker.key()), failed -> {});
     assertThat(keys).isNotEmpty().doesNotContain(ReplicaRanker.Asker.NO_KEY);
     assertThat(new HashSet<>(keys)).hasSize(1);
   }
@@ -152,7 +150,7 @@ class RankersTest {
   @Test
   void roundRobinIsExactWhereSlotsAreFree() {
     List<RoutingWorld.Replica> four = replicas(4, 100);
-    world.router.ranker().set(new RoundRobinRanker());
+    world.router.ranker.set(new RoundRobinRanker());
     for (int i = 0; i < 40; i++) {
       world.handle().call(Request.get("/" + i));
     }
@@ -164,22 +162,18 @@ class RankersTest {
   void onlyOneThatAsksForItIsToldOfAnswers() {
     List<RoutingWorld.Replica> two = replicas(2, 10);
     List<Long> took = new ArrayList<>();
-    world
-        .router
-        .ranker()
-        .set(
-            new ReplicaRanker() {
-              @Override
-              public void rank(
-                  Candidates all, Asker asker, RandomGenerator random, Ranking ranking) {
-                ranking.add(0);
-              }
+    world.router.ranker.set(
+        new ReplicaRanker() {
+          @Override
+          public void rank(Candidates all, Asker asker, RandomGenerator random, Ranking ranking) {
+            ranking.add(0);
+          }
 
-              @Override
-              public Listener joined(String replicaId) {
-                return replicaId.equals("r0") ? (nanos, now) -> took.add(nanos) : null;
-              }
-            });
+          @Override
+          public Listener joined(String replicaId) {
+            return replicaId.equals("r0") ? (nanos, now) -> took.add(nanos) : null;
+          }
+        });
     call("");
     world.clock.advance(Duration.ofMillis(30));
     two.get(0).finish();
@@ -190,7 +184,7 @@ class RankersTest {
     assertThat(took).as("a caller that gave up").hasSize(2);
     assertThat(took.get(1)).isGreaterThanOrEqualTo(Duration.ofMillis(50).toNanos());
 
-    world.router.ranker().set(new PowerOfTwoRanker());
+    world.router.ranker.set(new PowerOfTwoRanker());
     call("");
     two.forEach(RoutingWorld.Replica::finishAll);
     assertThat(took).hasSize(2);
@@ -208,7 +202,7 @@ class RankersTest {
     assertThat(ranked(seen(KeyHash.of("s1"))))
         .as("the one that it went to is the first")
         .isEqualTo(ranked(seen));
-    world.router.ranker().setOwn(new Backwards(), failed -> {});
+    world.router.ranker.setOwn(new Backwards(), failed -> {});
     assertThat(seen(0).policy()).isEqualTo("Backwards");
     assertThat(ranked(seen(0))).containsExactly("r4", "r3", "r2", "r1", "r0");
   }
@@ -258,8 +252,8 @@ class RankersTest {
             () -> new ConsistentHashRanker(100, 2, 0),
             () -> new ConsistentHashRanker(100, 2, 1.25),
             () -> new LeastLatencyRanker(tiers, 1_000_000_000L, 1_000_000, world.clock));
-    built.forEach(each -> all.add(() -> () -> world.router.ranker().set(each.get())));
-    own.forEach(each -> all.add(() -> () -> world.router.ranker().setOwn(each, failed -> {})));
+    built.forEach(each -> all.add(() -> () -> world.router.ranker.set(each.get())));
+    own.forEach(each -> all.add(() -> () -> world.router.ranker.setOwn(each, failed -> {})));
     return all;
   }
 

@@ -28,8 +28,8 @@ class RouterMetricsTest {
   @BeforeEach
   void publish() {
     world.publish();
-    meters.add(into -> into.histogram("gap_ms", world.router.dispatchGaps()));
-    meters.add(into -> into.histogram("wait_ms", world.router.fulfillmentTimes()));
+    meters.add(into -> into.histogram("gap_ms", world.router.dispatchGaps));
+    meters.add(into -> into.histogram("wait_ms", world.router.fulfillmentTimes));
   }
 
   private List<String> lines() {
@@ -89,7 +89,7 @@ class RouterMetricsTest {
     near.unreachable = true;
     world.settled(selection.dispatch(REQUEST));
     assertThat(lines()).contains("gap_ms_count 1");
-    assertThat(world.router.counters().releasedWithoutDispatch()).isZero();
+    assertThat(world.router.counters.releasedWithoutDispatch()).isZero();
   }
 
   @Test
@@ -130,8 +130,8 @@ class RouterMetricsTest {
     near.finish();
     dispatch(choose());
     world.settled(choose().close());
-    assertThat(world.router.counters().handleRequests()).isEqualTo(2);
-    assertThat(world.router.counters().requests()).isEqualTo(3);
+    assertThat(world.router.counters.handleRequests()).isEqualTo(2);
+    assertThat(world.router.counters.requests()).isEqualTo(3);
   }
 
   @Test
@@ -151,12 +151,12 @@ class RouterMetricsTest {
     one.call(0);
     List<String> gauges = new ArrayList<>();
     one.whenTheClockIsRead =
-        () -> noteChange(gauges, one.router.queued(), one.router.counters().reserved());
+        () -> noteChange(gauges, one.router.queued(), one.router.counters.reserved());
     RoutingProbe.choose(
         one.router,
         one.loop(0),
         Duration.ofSeconds(10).toNanos(),
-        selection -> noteChange(gauges, one.router.queued(), one.router.counters().reserved()),
+        selection -> noteChange(gauges, one.router.queued(), one.router.counters.reserved()),
         RoutingProbe::unexpected);
     one.completeSlot();
     one.respondFirst();
@@ -173,7 +173,7 @@ class RouterMetricsTest {
     far.ledger.tryAcquire(); // full, and this router does not know
     List<String> gauges = new ArrayList<>();
     Runnable look =
-        () -> noteChange(gauges, world.router.queued(), world.router.counters().reserved());
+        () -> noteChange(gauges, world.router.queued(), world.router.counters.reserved());
     far.whenSent = message -> look.run();
     Future<ReplicaSelection> chosen =
         world.settled(world.handle().choose().onSuccess(selection -> look.run()));
@@ -207,7 +207,7 @@ class RouterMetricsTest {
       world.remove(here);
       world.withdraw(far);
       assertThat(replicas()).as("left, and still at work").isEmpty();
-      assertThat(world.router.counters().running()).isEqualTo(2);
+      assertThat(world.router.counters.running()).isEqualTo(2);
       here.respond();
       far.finish();
       assertThat(first.succeeded() && second.succeeded()).isTrue();

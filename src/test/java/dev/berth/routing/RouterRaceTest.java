@@ -19,39 +19,13 @@ class RouterRaceTest {
   private final OneReplicaWorld world = new OneReplicaWorld(LOOPS);
 
   @Test
-  void aRequestThatArrivesWhileASlotComesFreeIsNotForgotten() {
-    int rounds = Effort.times(30_000);
-    Contest.run(
-        2,
-        rounds,
-        120,
-        new Round() {
-          @Override
-          public void prepare(int round) {
-            world.call(0);
-          }
-
-          @Override
-          public void act(int contender, int round) {
-            if (contender == 0) {
-              world.completeSlot();
-            } else {
-              world.call(1);
-            }
-          }
-        });
-
-    assertThat(world.answered()).isEqualTo(2 * rounds);
-  }
-
-  @Test
   void aCancelThatMeetsItsGrantPassesTheSlotOn() {
     int rounds = Effort.times(20_000);
     Contest.run(
         LOOPS,
         rounds,
         120,
-        new Round() {
+        new Contest.Round() {
           private RoutedCall waiting;
 
           @Override
@@ -68,19 +42,16 @@ class RouterRaceTest {
               default -> world.call(2);
             }
           }
+
+          @Override
+          public void check(int round) {
+            world.nobodyWaitsBesideAFreeSlot();
+            world.respondFirst();
+            world.finish();
+            world.assertAtRest();
+          }
         });
 
     assertThat(world.answered()).isEqualTo(3 * rounds);
-  }
-
-  /** Of one slot, which is completed in each round. */
-  private abstract class Round implements Contest.Round {
-    @Override
-    public void check(int round) {
-      world.nobodyWaitsBesideAFreeSlot();
-      world.respondFirst();
-      world.finish();
-      world.assertAtRest();
-    }
   }
 }

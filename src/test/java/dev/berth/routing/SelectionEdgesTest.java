@@ -132,12 +132,12 @@ class SelectionEdgesTest {
   void aDispatchedRequestCountsAsRunningAsACallDoes() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     ReplicaSelection selection = choose();
-    assertThat(world.router.counters().running()).as("chosen is not sent").isZero();
+    assertThat(world.router.counters.running()).as("chosen is not sent").isZero();
     selection.dispatch(REQUEST);
-    assertThat(world.router.counters().running()).isOne();
+    assertThat(world.router.counters.running()).isOne();
     world.run();
     replica.finish();
-    assertThat(world.router.counters().running()).isZero();
+    assertThat(world.router.counters.running()).isZero();
   }
 
   @Test
@@ -206,9 +206,9 @@ class SelectionEdgesTest {
           .isZero();
       assertThat(replica.executions).as(which).isZero();
       assertThat(parent.children()).as(which).isZero();
-      assertThat(world.router.counters().reserved()).as(which).isZero();
-      assertThat(world.router.counters().running()).as(which).isZero();
-      assertThat(world.router.counters().releasedWithoutDispatch()).as(which).isOne();
+      assertThat(world.router.counters.reserved()).as(which).isZero();
+      assertThat(world.router.counters.running()).as(which).isZero();
+      assertThat(world.router.counters.releasedWithoutDispatch()).as(which).isOne();
       assertThat(world.routers.loop(0).deadlines()).as(which).isZero();
     }
   }

@@ -146,7 +146,7 @@ class SlotQueueTest {
     call(0); // refused, waits again
     calls(1, 3);
     assertThat(world.router.queued()).isEqualTo(3);
-    assertThat(world.router.counters().running()).as("refused is not running").isZero();
+    assertThat(world.router.counters.running()).as("refused is not running").isZero();
     List<String> served = new ArrayList<>();
     replica.ledger.complete();
     for (int i = 0; i < 3; i++) {
@@ -266,7 +266,7 @@ class SlotQueueTest {
     assertThat(replica.ledger.view("r", 0).expired()).isOne();
     world.run();
     assertThat(paths(replica)).containsExactly("/1");
-    assertThat(world.router.counters().retries()).isOne();
+    assertThat(world.router.counters.retries()).isOne();
   }
 
   // --- estimates of replicas elsewhere ---

@@ -257,8 +257,8 @@ final class Invariants {
           Transition.DUPLICATE_REQUEST_DROPPED, instance.plane.replicas(index).duplicates());
     }
     on.coverage.seen(Transition.HAND_OFF, instance.router.handOffs());
-    on.coverage.seen(Transition.RETRY_AFTER_REFUSAL, instance.router.counters().retries());
-    on.coverage.seen(Transition.SELECTION_EXPIRED, instance.router.counters().selectionsExpired());
+    on.coverage.seen(Transition.RETRY_AFTER_REFUSAL, instance.router.counters.retries());
+    on.coverage.seen(Transition.SELECTION_EXPIRED, instance.router.counters.selectionsExpired());
   }
 
   private void count(SimulatedController.Incarnation incarnation, LedgerView view) {

@@ -87,14 +87,14 @@ final class LegsSimulation extends ClusterRun {
     checkAllAnswered();
     rest();
     checkAtEnd();
-    long anew = routers().stream().mapToLong(each -> each.counters().collectedAnew()).sum();
+    long anew = routers().stream().mapToLong(each -> each.counters.collectedAnew()).sum();
     return new Result(world.hash(), world.ran(), workload.outcomes, anew, gated);
   }
 
   @Override
   public void ticking(SimulatedInstance at, int loop) {
     for (DeploymentRouter router : at.routers.all()) {
-      gated = Math.max(gated, router.legGate().size());
+      gated = Math.max(gated, router.legGate.size());
     }
   }
 

@@ -243,10 +243,10 @@ final class SimulatedInstance {
     for (DeploymentRouter each : routers.all()) {
       String of = each.deployment() + ": ";
       zero(of + "queued", each.queued());
-      zero(of + "at the gate", each.legGate().size());
-      zero(of + "running gauge", each.counters().running());
+      zero(of + "at the gate", each.legGate.size());
+      zero(of + "running gauge", each.counters.running());
       zero(of + "requests sent and not over", RoutingProbe.notOver(each));
-      zero(of + "reserved gauge", each.counters().reserved());
+      zero(of + "reserved gauge", each.counters.reserved());
       zero(of + "own elsewhere", RoutingProbe.ownElsewhere(each));
     }
     zero("bound of queued requests", routers.bounds().queued());

@@ -133,8 +133,7 @@ final class Simulation {
     if (at.router.queued() > 0) {
       coverage.seen(Transition.RANKER_CHANGED_BESIDE_WAITERS);
     }
-    world.note(
-        "ranker", at.node + " " + SimulatedRankers.change(at.router.ranker(), random, world));
+    world.note("ranker", at.node + " " + SimulatedRankers.change(at.router.ranker, random, world));
   }
 
   private void fault() {

@@ -364,7 +364,7 @@ final class TrafficSimulation extends ClusterRun {
       met(Met.RANKER_SWITCHED);
       DeploymentRouter router = control.router(id);
       control.rings.remove(router);
-      CurrentRanker ranker = router.ranker();
+      CurrentRanker ranker = router.ranker;
       switch (which) {
         case 0 -> ranker.set(new PowerOfTwoRanker());
         case 1 -> ranker.set(new LeastRequestsRanker(Tiers.ALL, 16));

@@ -6,7 +6,6 @@ import dev.berth.protocol.RequestExplanation.Candidate;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -29,20 +28,17 @@ public record SeenCandidates(
   public static SeenCandidates of(
       ReplicaSet set, int loop, ReplicaRanker.@Nullable Ranking ranking, long key) {
     int all = set.eligible.length;
-    int kept = Math.min(all, RequestExplanation.MAX_CANDIDATES);
-    List<Candidate> candidates = new ArrayList<>(kept);
-    boolean[] listed = new boolean[all];
     int ranked = ranking == null ? 0 : ranking.size();
-    for (int place = 0; place < ranked && candidates.size() < kept; place++) {
-      int index = ranking.get(place);
-      listed[index] = true;
-      candidates.add(candidate(set, loop, index, place));
-    }
-    for (int index = 0; candidates.size() < kept; index++) {
-      if (!listed[index]) {
-        candidates.add(candidate(set, loop, index, -1));
-      }
-    }
+    IntStream best = IntStream.range(0, ranked).map(place -> ranking.get(place));
+    int[] order =
+        IntStream.concat(best, IntStream.range(0, all))
+            .distinct()
+            .limit(RequestExplanation.MAX_CANDIDATES)
+            .toArray();
+    List<Candidate> candidates =
+        IntStream.range(0, order.length)
+            .mapToObj(at -> candidate(set, loop, order[at], at < ranked ? at : -1))
+            .toList();
     String name = set.ranker.name();
     String policy =
         key == ReplicaRanker.Asker.NO_KEY ? name : name + ", key " + Long.toHexString(key);

@@ -180,26 +180,18 @@ public final class RoutingFeed {
 
   /** Asks for deployments; each is asked for at most once at a time. */
   private void pull(Collection<Entry> wanted, boolean all, long nowNanos) {
-    boolean first = all;
     List<PullRouting.Held> held = new ArrayList<>();
     for (Entry entry : wanted) {
       pulling.remove(entry);
       pulling.add(entry);
       entry.pulledNanos = nowNanos;
       held.add(new PullRouting.Held(entry.deployment, entry.version()));
-      if (held.size() == MAX_PULLED_AT_ONCE) {
-        send(first, held);
-        first = false;
-        held = new ArrayList<>();
-      }
     }
-    if (!held.isEmpty()) {
-      send(first, held);
+    for (int from = 0; from < held.size(); from += MAX_PULLED_AT_ONCE) {
+      int to = Math.min(held.size(), from + MAX_PULLED_AT_ONCE);
+      boolean first = all && from == 0;
+      controller.accept(new PullRouting(node, incarnation, first, held.subList(from, to)));
     }
-  }
-
-  private void send(boolean all, List<PullRouting.Held> held) {
-    controller.accept(new PullRouting(node, incarnation, all, held));
   }
 
   // --- what operators see ---

@@ -101,7 +101,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     }
     RoutedLegs routed = new RoutedLegs(loop, legs, deadlineNanos, waits, observer);
     loop.run(routed::begin);
-    return routed::cancel;
+    return () -> loop.run(() -> routed.stop(SlotRequest.cancelled()));
   }
 
   /** One leg needs neither order nor gate: it is a choose. */
@@ -160,11 +160,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   }
 
   private void parentCancelled() {
-    if (!over) {
-      end(
-          loop.isPast(deadlineNanos) ? SlotRequest.timeout() : SlotRequest.cancelled(),
-          LegsObserver.NO_LEG);
-    }
+    stop(loop.isPast(deadlineNanos) ? SlotRequest.timeout() : SlotRequest.cancelled());
   }
 
   private static long earlier(long deadlineNanos, long bound) {
@@ -249,14 +245,14 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   /** Whether the gate of the group's deployment is ours now. */
   private boolean enter() {
     DeploymentRouter router = order.router(group);
-    LegGate.Entry entry = router.legGate().enter(this, waits, router.settings().maxQueued());
+    LegGate.Entry entry = router.legGate.enter(this, waits, router.settings().maxQueued());
     if (entry == LegGate.Entry.REFUSED) {
       end(
           router.backPressure("others collect several slots of " + router.deployment()),
           order.groups[group][0]);
       return false;
     }
-    gate = router.legGate();
+    gate = router.legGate;
     inside = entry == LegGate.Entry.HOLDING;
     return inside;
   }
@@ -383,14 +379,11 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   // --- ending ---
 
-  /** Ends it at once with {@link BerthException.Cancelled}; nothing when it is over. Any thread. */
-  private void cancel() {
-    loop.run(
-        () -> {
-          if (!over) {
-            end(SlotRequest.cancelled(), LegsObserver.NO_LEG);
-          }
-        });
+  /** Ends it for no leg's sake; nothing when it is over. */
+  private void stop(BerthException why) {
+    if (!over) {
+      end(why, LegsObserver.NO_LEG);
+    }
   }
 
   /** Over, with a failure: the first. Settles everything, then tells. */

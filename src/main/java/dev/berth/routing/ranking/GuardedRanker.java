@@ -46,11 +46,9 @@ public final class GuardedRanker implements ReplicaRanker {
 
   @Override
   public ReplicaRanker over(Candidates replicas) {
-    return asked(
-        () ->
-            new GuardedRanker(
-                Objects.requireNonNull(own.over(new Shown(replicas)), "over"), usual, failed),
-        usual);
+    Shown shown = new Shown(replicas);
+    ReplicaRanker over = asked(() -> Objects.requireNonNull(own.over(shown), "over"), null);
+    return over == null ? usual : new GuardedRanker(over, usual, failed);
   }
 
   @Override

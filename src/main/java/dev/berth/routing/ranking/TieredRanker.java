@@ -38,18 +38,13 @@ abstract class TieredRanker implements ReplicaRanker {
     for (Tier tier : order) {
       int[] within = candidates.within(tier);
       if (within.length > seen) { // else it has no more than the one before
-        among(candidates, within, seen == 0 ? near : NONE, random, ranking);
+        if (within.length == 1) {
+          ranking.add(within[0]);
+        } else {
+          choose(candidates, within, seen == 0 ? near : NONE, random, ranking);
+        }
         seen = within.length;
       }
-    }
-  }
-
-  private void among(
-      Candidates candidates, int[] tier, int near, RandomGenerator random, Ranking ranking) {
-    if (tier.length > 1) {
-      choose(candidates, tier, near, random, ranking);
-    } else if (tier.length == 1) {
-      ranking.add(tier[0]);
     }
   }
 

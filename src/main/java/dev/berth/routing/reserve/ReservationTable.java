@@ -87,41 +87,29 @@ public final class ReservationTable implements Reservations {
 
   @Override
   public Asked<Reservation> reserve(Wish wish, Caller caller) {
-    return reserve(wish, List.of(wish), false, wish.waitNanos(), caller, list -> now(list.get(0)));
+    Wanted one = new Wanted(List.of(wish), wish.waitNanos(), false);
+    return reserve(one, caller, list -> now(list.get(0)));
   }
 
   @Override
   public Asked<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller) {
-    return reserve(
-        new Wanted(wishes, waitNanos),
-        wishes,
-        true,
-        waitNanos,
-        caller,
-        list -> list.stream().map(this::now).toList());
+    Wanted all = new Wanted(wishes, waitNanos, true);
+    return reserve(all, caller, list -> list.stream().map(this::now).toList());
   }
 
   /**
    * Asks for a slot for each wish, once for all who repeat the same under the same key.
    *
-   * @param wanted compared with that of a repeat
-   * @param named whether a failure says whose it is: they were asked for in a list
    * @param shown what a caller is told of what is held
    */
-  private <T> Asked<T> reserve(
-      Object wanted,
-      List<Wish> wishes,
-      boolean named,
-      long waitNanos,
-      Caller caller,
-      Function<List<TokenEntry>, T> shown) {
-    List<Leg> legs = new ArrayList<>(wishes.size());
-    for (Wish wish : wishes) {
+  private <T> Asked<T> reserve(Wanted wanted, Caller caller, Function<List<TokenEntry>, T> shown) {
+    List<Leg> legs = new ArrayList<>(wanted.wishes.size());
+    for (Wish wish : wanted.wishes) {
       DeploymentRouter router = routers.find(wish.deployment());
       if (router == null) {
         String text = "deployment: " + wish.deployment() + " is not known here";
         ReservationException unknown = refusal(Problem.UNKNOWN_DEPLOYMENT, text);
-        return refusedAtOnce(named ? ReservationAsk.named(legs.size(), unknown) : unknown);
+        return refusedAtOnce(wanted.named ? ReservationAsk.named(legs.size(), unknown) : unknown);
       }
       legs.add(leg(router, wish));
     }
@@ -129,8 +117,8 @@ public final class ReservationTable implements Reservations {
       return refusedAtOnce(drains());
     }
     long now = nanoClock.getAsLong();
-    ReservationAsk ask =
-        new ReservationAsk(this, caller, legs, named, now + waitNanos + LATE_NANOS);
+    long until = now + wanted.waitNanos + LATE_NANOS;
+    ReservationAsk ask = new ReservationAsk(this, caller, legs, wanted.named, until);
     String key = ask.key;
     if (key != null) {
       synchronized (keys) {
@@ -144,12 +132,16 @@ public final class ReservationTable implements Reservations {
         keys.put(ask.caller, key, wanted, ask, now);
       }
     }
-    start(ask, waitNanos);
+    start(ask, wanted.waitNanos);
     return answer(ask, shown);
   }
 
-  /** What a repeat under the same key must want as well. */
-  private record Wanted(List<Wish> wishes, long waitNanos) {
+  /**
+   * What a repeat under the same key must want as well.
+   *
+   * @param named whether a failure says whose it is: they were asked for in a list
+   */
+  private record Wanted(List<Wish> wishes, long waitNanos, boolean named) {
     Wanted {
       wishes = List.copyOf(wishes);
       if (wishes.isEmpty()) {

@@ -4,7 +4,6 @@ import dev.berth.api.DeploymentId;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.routing.HeldSelection;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** What a token stands for: a selection while it is open, and how that ended for a while after. */
@@ -13,7 +12,6 @@ final class TokenEntry {
   final DeploymentId deployment;
   final String caller;
   final long ttlNanos;
-  private final AtomicBoolean over = new AtomicBoolean();
   private volatile @Nullable HeldSelection selection; // dropped when it is over
   private volatile @Nullable Problem ended;
   private volatile long forgetNanos;
@@ -38,8 +36,8 @@ final class TokenEntry {
   }
 
   /** Notes its end; false when that was noted before. */
-  boolean end(Problem how, long forgetAtNanos) {
-    if (!over.compareAndSet(false, true)) {
+  synchronized boolean end(Problem how, long forgetAtNanos) {
+    if (selection == null) {
       return false;
     }
     forgetNanos = forgetAtNanos;

@@ -42,7 +42,6 @@ public final class LegGate {
   private final InstanceBounds bounds;
   private final Set<Collector> waiting = new LinkedHashSet<>(); // in order
   private @Nullable Collector holder;
-  private volatile int size; // that wait
 
   public LegGate(InstanceBounds bounds) {
     this.bounds = bounds;
@@ -67,7 +66,6 @@ public final class LegGate {
       return Entry.REFUSED;
     }
     waiting.add(collector);
-    size = waiting.size();
     return Entry.WAITING;
   }
 
@@ -77,7 +75,7 @@ public final class LegGate {
       holder = null;
       next();
     } else if (waiting.remove(collector)) {
-      left();
+      bounds.unqueue(0);
     }
   }
 
@@ -110,7 +108,7 @@ public final class LegGate {
         continue;
       }
       places.remove();
-      left();
+      bounds.unqueue(0);
       try {
         first.entered();
         holder = first;
@@ -120,14 +118,9 @@ public final class LegGate {
     }
   }
 
-  private void left() {
-    size = waiting.size();
-    bounds.unqueue(0);
-  }
-
   /** How many wait. */
-  public int size() {
-    return size;
+  public synchronized int size() {
+    return waiting.size();
   }
 
   /** Whether it is this one's turn. */

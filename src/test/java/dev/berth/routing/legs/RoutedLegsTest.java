@@ -87,9 +87,13 @@ class RoutedLegsTest {
     world.settled(busy.close());
   }
 
-  private void close(Future<Selections> chosen) {
-    assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
-    world.settled(chosen.result().close());
+  /** Each once it is there, which the one before may have to make room for. */
+  @SafeVarargs
+  private void close(Future<Selections>... all) {
+    for (Future<Selections> chosen : all) {
+      assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
+      world.settled(chosen.result().close());
+    }
   }
 
   private static void assertFailed(Future<?> chosen, Class<? extends BerthException> kind) {
@@ -204,9 +208,7 @@ class RoutedLegsTest {
     @Test
     void withoutAnyTimeoutTheQueuesTimeoutEndsTheWaitAsTheOneWaitedForRefuses() {
       world.routers.router(B, RoutingProbe.refusing(RouterSettings.DEFAULTS, 429, 7));
-      replica(A, 1);
-      ReplicaSelection busy = busy(B);
-      Future<Selections> chosen = all(A, B);
+      Future<Selections> chosen = waitsForB();
       for (int second = 0; second < 61; second++) {
         busy.renew();
         world.pass(Duration.ofSeconds(1));
@@ -261,8 +263,7 @@ class RoutedLegsTest {
       Future<Selections> first = all(A, B);
       Future<Selections> second = all(B, A);
       assertThat(second.isComplete()).isFalse();
-      close(first);
-      close(second);
+      close(first, second);
     }
 
     @Test
@@ -278,9 +279,7 @@ class RoutedLegsTest {
 
     @Test
     void aChooseThatCameLaterDoesNotOvertake() {
-      replica(A, 1);
-      ReplicaSelection busy = busy(B);
-      Future<Selections> waiting = all(A, B);
+      Future<Selections> waiting = waitsForB();
       Future<ReplicaSelection> later = handle(B).choose();
       free(busy);
       assertThat(waiting.succeeded()).isTrue();
@@ -298,13 +297,12 @@ class RoutedLegsTest {
       ReplicaSelection busy = one(A);
       Future<Selections> first = all(A, A);
       Future<Selections> second = all(A, A);
-      assertThat(router(A).legGate().size()).isOne();
+      assertThat(router(A).legGate.size()).isOne();
       assertThat(router(A).queued()).isOne();
       free(busy);
       assertThat(first.succeeded()).isTrue();
       assertThat(a.ledger.reserved()).isEqualTo(2);
-      close(first);
-      close(second);
+      close(first, second);
     }
 
     @Test
@@ -318,8 +316,7 @@ class RoutedLegsTest {
       assertThat(single.succeeded()).isTrue();
       assertThat(second.isComplete()).isFalse();
       world.settled(single.result().close());
-      close(second);
-      close(third);
+      close(second, third);
     }
 
     @Test
@@ -328,13 +325,11 @@ class RoutedLegsTest {
       ReplicaSelection busy = one(A);
       Future<Selections> collecting = all(A, A, A);
       Future<Selections> gated = all(A, A);
-      assertThat(router(A).legGate().size()).isOne();
+      assertThat(router(A).legGate.size()).isOne();
       Future<Selections> single = all(A);
       assertThat(router(A).queued()).as("the third slot, and the single").isEqualTo(2);
       free(busy);
-      close(collecting);
-      close(single);
-      close(gated);
+      close(collecting, single, gated);
     }
 
     @Test
@@ -369,9 +364,7 @@ class RoutedLegsTest {
       assertFailed(all(A, A), BerthException.BackPressure.class);
       busy.close();
       world.settled(alsoBusy.close());
-      close(collecting);
-      close(second);
-      close(third);
+      close(collecting, second, third);
     }
 
     @Test
@@ -382,8 +375,7 @@ class RoutedLegsTest {
       Future<Selections> gated = Selections.all(Duration.ofSeconds(1), handles(A, A));
       world.pass(Duration.ofMillis(1025));
       assertFailed(gated, BerthException.Timeout.class);
-      close(holds);
-      close(collecting);
+      close(holds, collecting);
     }
 
     /** Also where its turn is on its way to it. */
@@ -397,8 +389,7 @@ class RoutedLegsTest {
       Future<Selections> last = all(A, A);
       (itsTurn ? collecting : gated).cancel();
       (itsTurn ? gated : collecting).cancel();
-      close(holds);
-      close(last);
+      close(holds, last);
       assertFailed(gated.future(), BerthException.Cancelled.class);
     }
   }
@@ -679,15 +670,14 @@ class RoutedLegsTest {
       assertThat(a.ledger.reserved()).isEqualTo(2);
       world.routers.loopBlocked(1, true);
       Future<Selections> other = Selections.all(handles(A, A));
-      assertThat(router(A).legGate().size()).isZero();
+      assertThat(router(A).legGate.size()).isZero();
       world.routers.loopBlocked(1, false);
       world.run(); // the blocked one gives back its slot and stands behind
-      assertThat(router(A).legGate().size()).isOne();
+      assertThat(router(A).legGate.size()).isOne();
       assertThat(other.isComplete()).isFalse();
       free(busy);
       assertThat(blocked.isComplete()).isFalse();
-      close(other);
-      close(blocked);
+      close(other, blocked);
     }
 
     @Test
@@ -703,8 +693,7 @@ class RoutedLegsTest {
       assertThat(behind.succeeded()).isTrue();
       assertThat(blocked.isComplete()).isFalse();
       world.routers.loopBlocked(1, false);
-      close(behind);
-      close(blocked);
+      close(behind, blocked);
     }
   }
 

@@ -10,13 +10,13 @@ import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.HttpFailure;
-import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.Reservations.Asked;
 import dev.berth.protocol.port.Reservations.Caller;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.Wish;
+import dev.berth.replica.slots.Ledgers;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterSettings;
@@ -65,7 +65,11 @@ class ReservationTableTest {
   }
 
   private Reservation reserve() {
-    return reserve(wish(10, 0), caller("c"));
+    return reserve(10);
+  }
+
+  private Reservation reserve(long ttlSeconds) {
+    return reserve(wish(ttlSeconds, 0), caller("c"));
   }
 
   private Reservation reserve(Wish wish, Caller caller) {
@@ -76,6 +80,14 @@ class ReservationTableTest {
 
   private static @Nullable Problem problem(Future<?> answer) {
     return answer.cause() instanceof ReservationException refused ? refused.problem() : null;
+  }
+
+  private Future<Reservation> renew(String token) {
+    return table.renew(RoutingWorld.DEPLOYMENT, token);
+  }
+
+  private Future<Void> release(String token) {
+    return table.release(RoutingWorld.DEPLOYMENT, token);
   }
 
   private FakeCaller use(String token) {
@@ -105,8 +117,7 @@ class ReservationTableTest {
   }
 
   private static void assertAtRest(RoutingWorld.Replica replica) {
-    assertThat(replica.ledger.ongoing()).isZero();
-    assertThat(replica.ledger.audit()).isEqualTo(LedgerView.Audit.CLEAN);
+    Ledgers.assertAtRest(replica.ledger);
   }
 
   /** Whatever a test did: what it left ends by itself, and then nothing is held or counted. */
@@ -122,7 +133,7 @@ class ReservationTableTest {
     assertThat(table.callers()).isZero();
     assertThat(table.keys()).isZero();
     assertThat(table.remembered()).isZero();
-    assertThat(world.router.counters().reserved()).isZero();
+    assertThat(world.router.counters.reserved()).isZero();
   }
 
   /** Nothing ran, so that none of them is 500 or 502; to wait in vain is to find no slot. */
@@ -181,10 +192,8 @@ class ReservationTableTest {
   @Test
   void aTokenThatNeverWasIsUnknown() {
     refuses("nothing", Problem.UNKNOWN_TOKEN);
-    assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, "nothing")))
-        .isEqualTo(Problem.UNKNOWN_TOKEN);
-    assertThat(problem(table.release(RoutingWorld.DEPLOYMENT, "nothing")))
-        .isEqualTo(Problem.UNKNOWN_TOKEN);
+    assertThat(problem(renew("nothing"))).isEqualTo(Problem.UNKNOWN_TOKEN);
+    assertThat(problem(release("nothing"))).isEqualTo(Problem.UNKNOWN_TOKEN);
     assertThat(table.counters().refusedBy(Problem.UNKNOWN_TOKEN)).isEqualTo(3);
   }
 
@@ -208,48 +217,48 @@ class ReservationTableTest {
 
   @Test
   void anExpiredReservationFreesItsSlotAndSaysSo() {
-    String token = reserve(wish(1, 0), caller("c")).token();
+    String token = reserve(1).token();
     world.pass(Duration.ofSeconds(1));
     assertThat(table.held()).isZero();
     assertAtRest(replica);
     refuses(token, Problem.EXPIRED);
-    assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, token))).isEqualTo(Problem.EXPIRED);
-    assertThat(table.release(RoutingWorld.DEPLOYMENT, token).succeeded()).isTrue();
+    assertThat(problem(renew(token))).isEqualTo(Problem.EXPIRED);
+    assertThat(release(token).succeeded()).isTrue();
     assertThat(table.counters().endedBy(Problem.EXPIRED)).isEqualTo(1);
   }
 
   /** Neither the ring of its loop nor the sweep has seen the deadline yet. */
   @Test
   void aTokenIsOverAtItsDeadlineWhoeverLooksFirst() {
-    String token = reserve(wish(1, 0), caller("c")).token();
+    String token = reserve(1).token();
     world.clock.advanceNanos(SECOND);
     refuses(token, Problem.EXPIRED);
     assertThat(table.held()).isZero();
     assertAtRest(replica);
 
-    String renewed = reserve(wish(1, 0), caller("c")).token();
+    String renewed = reserve(1).token();
     world.clock.advanceNanos(SECOND);
-    assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, renewed))).isEqualTo(Problem.EXPIRED);
+    assertThat(problem(renew(renewed))).isEqualTo(Problem.EXPIRED);
     assertThat(table.held()).isZero();
     assertThat(table.counters().endedBy(Problem.EXPIRED)).isEqualTo(2);
   }
 
   @Test
   void theSweepEndsAReservationWhoseLoopIsBlocked() {
-    String token = reserve(wish(1, 0), caller("c")).token();
+    String token = reserve(1).token();
     world.clock.advanceNanos(SECOND); // and no loop ticks
     table.sweep();
     assertThat(table.held()).isZero();
-    assertThat(world.router.counters().reserved()).isZero();
+    assertThat(world.router.counters.reserved()).isZero();
     assertAtRest(replica);
     refuses(token, Problem.EXPIRED);
   }
 
   @Test
   void aRenewedReservationLastsItsWholeTimeAgain() {
-    String token = reserve(wish(2, 0), caller("c")).token();
+    String token = reserve(2).token();
     world.pass(Duration.ofMillis(1500));
-    Future<Reservation> renewed = table.renew(RoutingWorld.DEPLOYMENT, token);
+    Future<Reservation> renewed = renew(token);
     assertThat(renewed.result().expiresInNanos()).isEqualTo(2 * SECOND);
     assertThat(renewed.result().token()).isEqualTo(token);
     world.pass(Duration.ofMillis(1500));
@@ -262,12 +271,12 @@ class ReservationTableTest {
   @Test
   void aReleasedReservationIsReleasedOnceAndSaysSo() {
     String token = reserve().token();
-    assertThat(table.release(RoutingWorld.DEPLOYMENT, token).succeeded()).isTrue();
+    assertThat(release(token).succeeded()).isTrue();
     assertThat(replica.ledger.ongoing()).as("at once").isZero();
-    assertThat(table.release(RoutingWorld.DEPLOYMENT, token).succeeded()).isTrue();
+    assertThat(release(token).succeeded()).isTrue();
     assertThat(table.counters().endedBy(Problem.RELEASED)).isEqualTo(1);
     refuses(token, Problem.RELEASED);
-    assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, token))).isEqualTo(Problem.RELEASED);
+    assertThat(problem(renew(token))).isEqualTo(Problem.RELEASED);
     assertAtRest(replica);
   }
 
@@ -277,10 +286,8 @@ class ReservationTableTest {
     String token = reserve().token();
     use(token);
     for (int look = 0; look < 2; look++) {
-      assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, token)))
-          .isEqualTo(Problem.ALREADY_USED);
-      assertThat(problem(table.release(RoutingWorld.DEPLOYMENT, token)))
-          .isEqualTo(Problem.ALREADY_USED);
+      assertThat(problem(renew(token))).isEqualTo(Problem.ALREADY_USED);
+      assertThat(problem(release(token))).isEqualTo(Problem.ALREADY_USED);
       List.copyOf(replica.running).forEach(replica::respond);
     }
     assertThat(table.counters().endedBy(Problem.RELEASED)).isZero();
@@ -291,10 +298,10 @@ class ReservationTableTest {
   @Test
   void anEndedTokenIsRememberedForAMinuteOrItsTimeToLive() {
     replica.ledger.setMaxOngoing(2);
-    String brief = reserve(wish(1, 0), caller("c")).token();
-    String lasting = reserve(wish(100, 0), caller("c")).token();
-    table.release(RoutingWorld.DEPLOYMENT, brief);
-    table.release(RoutingWorld.DEPLOYMENT, lasting);
+    String brief = reserve(1).token();
+    String lasting = reserve(100).token();
+    release(brief);
+    release(lasting);
     world.pass(Duration.ofSeconds(59));
     table.sweep();
     refuses(brief, Problem.RELEASED);
@@ -310,12 +317,11 @@ class ReservationTableTest {
     List<String> tokens = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
       tokens.add(reserve().token());
-      table.release(RoutingWorld.DEPLOYMENT, tokens.get(i));
+      release(tokens.get(i));
     }
     assertThat(table.remembered()).isEqualTo(2);
     refuses(tokens.get(0), Problem.UNKNOWN_TOKEN);
-    refuses(tokens.get(1), Problem.RELEASED);
-    refuses(tokens.get(2), Problem.RELEASED);
+    tokens.subList(1, 3).forEach(token -> refuses(token, Problem.RELEASED));
   }
 
   @Test
@@ -335,8 +341,8 @@ class ReservationTableTest {
   @Test
   void withoutATimeToLiveTheDeploymentsOwnHolds() {
     replica.ledger.setMaxOngoing(2);
-    assertThat(reserve(wish(0, 0), caller("c")).ttlNanos()).isEqualTo(10 * SECOND);
-    assertThat(reserve(wish(10_000, 0), caller("c")).ttlNanos()).isEqualTo(300 * SECOND);
+    assertThat(reserve(0).ttlNanos()).isEqualTo(10 * SECOND);
+    assertThat(reserve(10_000).ttlNanos()).isEqualTo(300 * SECOND);
   }
 
   @Test
@@ -386,7 +392,7 @@ class ReservationTableTest {
     String token = reserve().token();
     table.drain();
     assertThat(problem(ask(wish(1, 0), caller("c")))).isEqualTo(Problem.UNAVAILABLE);
-    assertThat(table.renew(RoutingWorld.DEPLOYMENT, token).succeeded()).isTrue();
+    assertThat(renew(token).succeeded()).isTrue();
     use(token);
     replica.respond();
   }
@@ -446,7 +452,7 @@ class ReservationTableTest {
     Future<Reservation> waiting = ask(wish(1, 30), caller("c"));
     Future<Reservation> second = ask(wish(1, 30), caller("d"));
     assertThat(waiting.isComplete()).isFalse();
-    table.release(RoutingWorld.DEPLOYMENT, first);
+    release(first);
     assertThat(problem(ask(wish(1, 0), caller("e")))).isEqualTo(Problem.FULL);
     world.run();
     assertThat(waiting.succeeded()).isTrue();
@@ -475,7 +481,7 @@ class ReservationTableTest {
     assertThat(world.router.queued()).isZero();
     assertThat(table.permitsTaken()).isEqualTo(1);
     assertThat(problem(waiting.answer())).isEqualTo(Problem.ABANDONED);
-    table.release(RoutingWorld.DEPLOYMENT, first);
+    release(first);
     assertAtRest(replica);
   }
 
@@ -483,7 +489,7 @@ class ReservationTableTest {
   void whoGoesAsItsSlotIsGrantedHoldsNothing() {
     String first = reserve().token();
     Asked<Reservation> waiting = world.settled(table.reserve(wish(1, 30), caller("c")));
-    table.release(RoutingWorld.DEPLOYMENT, first); // the grant is on its way
+    release(first); // the grant is on its way
     world.run(waiting::abandon);
     assertAtRest(replica);
     assertThat(table.held()).isZero();
@@ -507,7 +513,7 @@ class ReservationTableTest {
     world.clock.advanceNanos(4 * SECOND);
     table.sweep();
     assertThat(problem(waiting)).isEqualTo(Problem.FULL);
-    table.release(RoutingWorld.DEPLOYMENT, first);
+    release(first);
     world.run(); // what was granted meanwhile goes back
     assertAtRest(replica);
   }
@@ -577,7 +583,7 @@ class ReservationTableTest {
       first.abandon(); // its connection is gone: that is why it repeats
       world.run();
       assertThat(world.router.queued()).as("for the second").isEqualTo(1);
-      table.release(RoutingWorld.DEPLOYMENT, before);
+      release(before);
       world.run();
       assertThat(second.answer().result().token()).isEqualTo(first.answer().result().token());
     }
@@ -613,8 +619,7 @@ class ReservationTableTest {
       replica.ledger.setMaxOngoing(3);
       use(reserve(wish(1, 0), new Caller("c", "used")).token());
       reserve(wish(1, 0), new Caller("c", "expired"));
-      table.release(
-          RoutingWorld.DEPLOYMENT, reserve(wish(1, 0), new Caller("c", "released")).token());
+      release(reserve(wish(1, 0), new Caller("c", "released")).token());
       world.pass(Duration.ofSeconds(2));
       assertThat(problem(ask(wish(1, 0), new Caller("c", "used")))).isEqualTo(Problem.ALREADY_USED);
       assertThat(problem(ask(wish(1, 0), new Caller("c", "expired")))).isEqualTo(Problem.EXPIRED);
@@ -627,7 +632,7 @@ class ReservationTableTest {
     void aRefusalIsNotRemembered() {
       String before = reserve().token();
       assertThat(problem(ask(wish(10, 0), keyed))).isEqualTo(Problem.FULL);
-      table.release(RoutingWorld.DEPLOYMENT, before);
+      release(before);
       reserve(wish(10, 0), keyed);
     }
 
@@ -636,7 +641,7 @@ class ReservationTableTest {
       replica.ledger.setMaxOngoing(10);
       for (int i = 0; i < 6; i++) {
         String token = reserve(wish(10, 0), new Caller("c", "k" + i)).token();
-        table.release(RoutingWorld.DEPLOYMENT, token);
+        release(token);
       }
       assertThat(table.keys()).isEqualTo(5);
       assertThat(table.keysForgotten()).isEqualTo(1);
@@ -668,7 +673,7 @@ class ReservationTableTest {
 
     private String reserveThere() {
       world.withdraw(replica);
-      return reserve(wish(2, 0), caller("c")).token();
+      return reserve(2).token();
     }
 
     @Test
@@ -689,11 +694,11 @@ class ReservationTableTest {
     void itIsRenewedAndReleasedThere() {
       String token = reserveThere();
       world.pass(Duration.ofMillis(1500));
-      Future<Reservation> renewed = world.settled(table.renew(RoutingWorld.DEPLOYMENT, token));
+      Future<Reservation> renewed = world.settled(renew(token));
       assertThat(renewed.succeeded()).isTrue();
       world.pass(Duration.ofMillis(1000));
       assertThat(table.held()).isEqualTo(1);
-      table.release(RoutingWorld.DEPLOYMENT, token);
+      release(token);
       world.run();
       assertAtRest(far);
     }
