@@ -22,7 +22,6 @@ final class PendingTable<T> {
   private int[] generations;
   private int[] free; // a stack of slot indices
   private int freeSize;
-  private int size;
 
   /**
    * @param capacity entries, 1 to 65 536
@@ -56,7 +55,6 @@ final class PendingTable<T> {
     }
     int slot = free[--freeSize];
     entries[slot] = entry;
-    size++;
     return ((long) generations[slot] << 32) | slot;
   }
 
@@ -91,7 +89,6 @@ final class PendingTable<T> {
       entries[slot] = null;
       generations[slot] = (generations[slot] + 1) & Integer.MAX_VALUE; // keeps ids positive
       free[freeSize++] = slot;
-      size--;
     }
     return entry;
   }
@@ -107,10 +104,10 @@ final class PendingTable<T> {
   }
 
   boolean isFull() {
-    return size == capacity;
+    return freeSize == 0 && entries.length == capacity;
   }
 
   int size() {
-    return size;
+    return entries.length - freeSize;
   }
 }

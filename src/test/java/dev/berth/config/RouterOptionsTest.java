@@ -38,13 +38,10 @@ class RouterOptionsTest {
   @ParameterizedTest
   @CsvSource({"com.acme.Nearest", "com.acme:Nearest"})
   void aClassOfTheUsersOwnIsNamedAsInEitherLanguage(String name) {
-    assertThat(
-            choice("{request_router_class: '" + name + "', request_router_kwargs: {any: [1, x]}}"))
-        .satisfies(
-            own -> {
-              assertThat(own.className()).isEqualTo("com.acme.Nearest");
-              assertThat(own.arguments()).containsOnlyKeys("any");
-            });
+    Choice own =
+        choice("{request_router_class: '" + name + "', request_router_kwargs: {any: [1, x]}}");
+    assertThat(own.className()).isEqualTo("com.acme.Nearest");
+    assertThat(own.arguments()).containsOnlyKeys("any");
   }
 
   @Test
@@ -96,18 +93,12 @@ class RouterOptionsTest {
                     + " request_router_kwargs: {virtual_nodes: 0, fallback_replicas: 1.5,"
                     + " load_factor: x, choices: 3}}"))
         .hasSize(4)
-        .anySatisfy(
-            it -> assertThat(it).contains("virtual_nodes: 0 (expected: an integer from 1 to 1000)"))
-        .anySatisfy(
-            it ->
-                assertThat(it)
-                    .contains(
-                        "fallback_replicas: 1.5, a number with a fraction (expected: an integer from 0 to 7)"))
-        .anySatisfy(
-            it ->
-                assertThat(it)
-                    .contains("load_factor: \"x\", a string (expected: a number from 1 to 100)"))
-        .anySatisfy(it -> assertThat(it).contains("choices: unknown key"));
+        .anyMatch(it -> it.contains("virtual_nodes: 0 (expected: an integer from 1 to 1000)"))
+        .anyMatch(
+            it -> it.contains("fallback_replicas: 1.5, a number with a fraction (expected: an"))
+        .anyMatch(
+            it -> it.contains("load_factor: \"x\", a string (expected: a number from 1 to 100)"))
+        .anyMatch(it -> it.contains("choices: unknown key"));
   }
 
   @ParameterizedTest

@@ -3,7 +3,6 @@ package dev.berth.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -28,10 +27,9 @@ class DeadlineTest {
   @Test
   void aDispatchWhoseAnswerIsLostEndsByTheDeadlineOfItsChoose() {
     RoutingWorld.Replica replica = world.published(world.remote("r1", 1));
-    DeploymentHandle handle = world.handle().withTimeout(Duration.ofSeconds(1));
-    Future<ReplicaSelection> chosen = world.settled(handle.choose());
+    ReplicaSelection chosen = world.chosen(world.handle().withTimeout(Duration.ofSeconds(1)));
     replica.silent = true;
-    Future<Response> response = chosen.result().dispatch(REQUEST);
+    Future<Response> response = chosen.dispatch(REQUEST);
 
     world.pass(Duration.ofMillis(1_100));
 
@@ -45,11 +43,10 @@ class DeadlineTest {
   @Test
   void aDispatchAfterTheDeadlineGivesItsSlotBackAtOnce() {
     RoutingWorld.Replica replica = world.published(world.remote("r1", 1));
-    DeploymentHandle handle = world.handle().withTimeout(Duration.ofSeconds(1));
-    Future<ReplicaSelection> chosen = world.settled(handle.choose());
+    ReplicaSelection chosen = world.chosen(world.handle().withTimeout(Duration.ofSeconds(1)));
     world.clock.advance(Duration.ofMillis(1_001));
 
-    Future<Response> response = world.settled(chosen.result().dispatch(REQUEST));
+    Future<Response> response = world.settled(chosen.dispatch(REQUEST));
 
     assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
     assertThat(replica.ledger.ongoing()).isZero();

@@ -31,7 +31,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -103,21 +102,21 @@ class FourEventLoopsTest {
   private ReplicaInfo startReplica(int index) throws Exception {
     SplittableRandom random = new SplittableRandom(SEED * 31 + index);
     LoopThreads.Loop loop = threads.loop(index);
-    CompletableFuture<Replica> begun = new CompletableFuture<>();
-    plane
-        .host()
-        .begin(
-            Replicas.spec(
-                "r" + index,
-                DEPLOYMENT,
-                100 + index,
-                SLOTS,
-                context -> new SometimesLate(loop, random)),
-            List.of(Replicas.seat(plane.replicas(index))))
-        .running()
-        .onSuccess(begun::complete)
-        .onFailure(begun::completeExceptionally);
-    Replica replica = begun.get(10, TimeUnit.SECONDS);
+    Replica replica =
+        plane
+            .host()
+            .begin(
+                Replicas.spec(
+                    "r" + index,
+                    DEPLOYMENT,
+                    100 + index,
+                    SLOTS,
+                    context -> new SometimesLate(loop, random)),
+                List.of(Replicas.seat(plane.replicas(index))))
+            .running()
+            .toCompletionStage()
+            .toCompletableFuture()
+            .get(10, TimeUnit.SECONDS);
     replicas.add(replica);
     return Replicas.info(replica);
   }
@@ -200,8 +199,8 @@ class FourEventLoopsTest {
     /** Whether there was something to do it with. */
     private boolean taken(Step step) {
       return switch (step) {
-        case CALL -> call();
-        case CHOOSE -> choose();
+        case CALL -> mayAsk() && call();
+        case CHOOSE -> mayAsk() && choose();
         case DISPATCH -> with(selections.poll(), each -> started(each.start(Request.get("/"))));
         case DISPATCH_AND_CLOSE -> with(selections.poll(), this::race);
         case CLOSE -> with(selections.poll(), this::close);
@@ -240,9 +239,6 @@ class FourEventLoopsTest {
     }
 
     private boolean call() {
-      if (!mayAsk()) {
-        return false;
-      }
       underWay.incrementAndGet();
       long now = loop.now();
       long deadline = random.nextInt(8) == 0 ? now + Duration.ofSeconds(20).toNanos() : NO_DEADLINE;
@@ -263,9 +259,6 @@ class FourEventLoopsTest {
     }
 
     private boolean choose() {
-      if (!mayAsk()) {
-        return false;
-      }
       Runnable answer = asked();
       choices.add(
           RoutingProbe.choose(
@@ -394,9 +387,7 @@ class FourEventLoopsTest {
 
   /** Leaves what was forgotten to its time to live, and the rest to its loops. */
   private void everythingEndsAfterTheTtl(List<Users> users) throws InterruptedException {
-    for (Replica replica : replicas) {
-      replica.setMaxOngoing(SLOTS);
-    }
+    replicas.forEach(replica -> replica.setMaxOngoing(SLOTS));
     for (int turn = 0; turn < 2_000; turn++) {
       timePasses(users, Duration.ofMillis(50));
     }

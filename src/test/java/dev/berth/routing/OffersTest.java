@@ -22,15 +22,15 @@ class OffersTest {
   private static final Duration TTL = Duration.ofMillis(250);
 
   private final RoutingWorld world = new RoutingWorld(2, RouterSettings.DEFAULTS);
-  private final RoutingWorld.Replica replica = world.remote("r1", 2);
+  private final RoutingWorld.Replica replica = world.remote("r1", 2).filled();
   private List<Future<Response>> waiting = List.of();
 
   @BeforeEach
   void twoWaitForAFullReplica() {
     world.publish();
-    assertThat(replica.ledger.tryAcquire() && replica.ledger.tryAcquire()).isTrue();
-    waiting = Stream.generate(() -> world.handle().call(Request.get("/"))).limit(2).toList();
-    world.run();
+    waiting =
+        world.settled(
+            Stream.generate(() -> world.handle().call(Request.get("/"))).limit(2).toList());
     assertThat(world.router.queued()).isEqualTo(2);
     replica.ledger.complete();
     replica.ledger.complete();

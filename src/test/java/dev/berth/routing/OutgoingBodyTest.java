@@ -39,6 +39,12 @@ class OutgoingBodyTest {
     start(streamed());
   }
 
+  /** And the replica has accepted it, and taken so many bytes of its body on account. */
+  private void start(int creditBytes) {
+    start();
+    credit(creditBytes);
+  }
+
   private Request streamed() {
     return Request.of("POST", "/", null, Headers.empty(), new Request.Body.Streamed(source));
   }
@@ -72,7 +78,6 @@ class OutgoingBodyTest {
 
   @AfterEach
   void nothingIsLeft() {
-    assertThat(world.routers.loop(0).pendingRequests()).isZero();
     world.assertAtRest();
     assertThat(source.isFlowing()).isFalse();
   }
@@ -114,8 +119,7 @@ class OutgoingBodyTest {
 
   @Test
   void piecesOfOneTickLeaveAsOneFrame() {
-    start();
-    credit(10 * FRAME);
+    start(10 * FRAME);
     source.give("a");
     source.give("b");
     assertThat(frames()).isEmpty();
@@ -130,8 +134,7 @@ class OutgoingBodyTest {
 
   @Test
   void theSourceIsPausedWhenItsBytesHaveUsedUpTheCredit() {
-    start();
-    credit(10);
+    start(10);
     source.give("12345678");
     assertThat(source.isFlowing()).isTrue();
     source.give("90ab");
@@ -151,8 +154,7 @@ class OutgoingBodyTest {
 
   @Test
   void aCreditThatComesTwiceOrLateGrantsNothing() {
-    start();
-    credit(3);
+    start(3);
     replica.answer(request.source(), new BusMessage.RequestCredit(request.callId(), 3));
     replica.answer(request.source(), new BusMessage.RequestCredit(request.callId(), 1));
     world.run();
@@ -164,18 +166,14 @@ class OutgoingBodyTest {
 
   @Test
   void theEndNeedsNoCredit() {
-    start();
-    credit(3);
+    start(3);
     source.give("abc");
     world.run();
     endOfSource();
     assertThat(frames())
         .last()
-        .satisfies(
-            end -> {
-              assertThat(end.last()).isTrue();
-              assertThat(end.data().length()).isZero();
-            });
+        .returns(true, BusMessage.RequestFrame::last)
+        .returns(0, end -> end.data().length());
     replica.finish();
   }
 
@@ -207,8 +205,7 @@ class OutgoingBodyTest {
 
   @Test
   void aRefusalAfterAcceptanceIsNotTriedAgain() {
-    start();
-    credit(100);
+    start(100);
     replica.answer(request.source(), new BusMessage.CallRefused(request.callId(), Refusal.FULL, 0));
     world.run();
     assertThat(response.cause()).isInstanceOf(BerthException.OutcomeUnknown.class);
@@ -217,8 +214,7 @@ class OutgoingBodyTest {
 
   @Test
   void anAnswerBeforeTheEndStopsTheReading() {
-    start();
-    credit(100);
+    start(100);
     source.give("abc");
     replica.finish();
     assertThat(response.result().status()).isEqualTo(200);
@@ -231,8 +227,7 @@ class OutgoingBodyTest {
 
   @Test
   void aSourceThatFailsCancelsTheCall() {
-    start();
-    credit(100);
+    start(100);
     source.fail(new BerthException.Cancelled("its client left"));
     world.run();
     assertThat(response.cause()).isInstanceOf(BerthException.Cancelled.class);
@@ -252,8 +247,7 @@ class OutgoingBodyTest {
 
   @Test
   void cancellingStopsTheSource() {
-    start();
-    credit(100);
+    start(100);
     assertThat(source.isFlowing()).isTrue();
     world.run(call::cancel);
     assertThat(response.cause()).isInstanceOf(BerthException.Cancelled.class);
@@ -271,8 +265,7 @@ class OutgoingBodyTest {
 
   @Test
   void aSourceThatIgnoresPauseIsEndedBeforeItFillsTheMemory() {
-    start();
-    credit(10);
+    start(10);
     for (int i = 0; i < 40 && !response.isComplete(); i++) {
       source.force("x".repeat(FRAME));
       world.run();

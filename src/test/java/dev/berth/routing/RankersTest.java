@@ -9,6 +9,7 @@ import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.RequestExplanation;
 import dev.berth.routing.explain.SeenCandidates;
 import dev.berth.routing.ranking.ConsistentHashRanker;
+import dev.berth.routing.ranking.CurrentRanker;
 import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.ranking.LeastLatencyRanker;
 import dev.berth.routing.ranking.LeastRequestsRanker;
@@ -23,7 +24,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -233,28 +233,23 @@ class RankersTest {
 
   // --- changed live ---
 
-  /** Every ranker there is, and two of the user's own that are of no use. */
-  private List<Supplier<Runnable>> changes() {
-    Tiers tiers = Tiers.ALL;
-    List<ReplicaRanker> own =
-        List.of(
-            new Backwards(),
-            (candidates, asker, random, ranking) -> {
-              throw new LinkageError("of no use");
-            },
-            (candidates, asker, random, ranking) -> ranking.add(77));
-    List<Supplier<Runnable>> all = new ArrayList<>();
-    List<Supplier<ReplicaRanker>> built =
-        List.of(
-            () -> new PowerOfTwoRanker(tiers),
-            () -> new LeastRequestsRanker(tiers, 16),
-            RoundRobinRanker::new,
-            () -> new ConsistentHashRanker(100, 2, 0),
-            () -> new ConsistentHashRanker(100, 2, 1.25),
-            () -> new LeastLatencyRanker(tiers, 1_000_000_000L, 1_000_000, world.clock));
-    built.forEach(each -> all.add(() -> () -> world.router.ranker.set(each.get())));
-    own.forEach(each -> all.add(() -> () -> world.router.ranker.setOwn(each, failed -> {})));
-    return all;
+  /** To each ranker there is, each time a new one, and to some of no use. */
+  private List<Runnable> changes() {
+    CurrentRanker ranker = world.router.ranker;
+    ReplicaRanker throwing =
+        (candidates, asker, random, ranking) -> {
+          throw new LinkageError("of no use");
+        };
+    return List.of(
+        () -> ranker.set(new PowerOfTwoRanker()),
+        () -> ranker.set(new LeastRequestsRanker(Tiers.ALL, 16)),
+        () -> ranker.set(new RoundRobinRanker()),
+        () -> ranker.set(new ConsistentHashRanker(100, 2, 0)),
+        () -> ranker.set(new ConsistentHashRanker(100, 2, 1.25)),
+        () -> ranker.set(new LeastLatencyRanker(Tiers.ALL, 1e9, 1e6, world.clock)),
+        () -> ranker.setOwn(new Backwards(), failed -> {}),
+        () -> ranker.setOwn(throwing, failed -> {}),
+        () -> ranker.setOwn((all, asker, random, ranking) -> ranking.add(77), failed -> {}));
   }
 
   @ParameterizedTest
@@ -262,7 +257,7 @@ class RankersTest {
   void noChangeOfTheRankerLosesAWaiter(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     List<RoutingWorld.Replica> here = new ArrayList<>(replicas(4, 2));
-    List<Supplier<Runnable>> changes = changes();
+    List<Runnable> changes = changes();
     List<Future<Response>> calls = new ArrayList<>();
     List<Integer> served = new ArrayList<>();
     for (int step = 0; step < 600; step++) {
@@ -281,7 +276,7 @@ class RankersTest {
           replica.finish();
         }
       } else if (what == 8) {
-        changes.get(random.nextInt(changes.size())).get().run();
+        changes.get(random.nextInt(changes.size())).run();
       } else if (here.size() < 6) {
         here.add(world.published(world.local("more" + step, 2)));
       }
@@ -292,10 +287,7 @@ class RankersTest {
           .isTrue();
     }
     while (here.stream().anyMatch(replica -> !replica.running.isEmpty())) {
-      here.stream()
-          .filter(replica -> !replica.running.isEmpty())
-          .forEach(RoutingWorld.Replica::finish);
-      world.run();
+      here.forEach(RoutingWorld.Replica::finishAll);
     }
     assertThat(calls).hasSizeGreaterThan(100).allMatch(Future::succeeded);
     assertThat(served).hasSize(calls.size());

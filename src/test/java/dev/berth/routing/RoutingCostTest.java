@@ -146,8 +146,7 @@ class RoutingCostTest {
   void whenTheReplicasNearAreFullOneFarIsTriedWithoutAPause() {
     world.local("near", 1).filled();
     RoutingWorld.Replica far = world.published(world.remote("far", 1));
-    call(0);
-    world.run(); // no time passes
+    calls(1); // no time passes
     assertThat(far.running).hasSize(1);
   }
 
@@ -198,8 +197,7 @@ class RoutingCostTest {
     for (int i = 0; i < 3; i++) {
       far.ledger.tryAcquire(); // of others
     }
-    call(0);
-    world.run(); // accepted
+    calls(1); // accepted
     RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     assertThat(remote.ongoing()).isEqualTo(4);
     far.ledger.complete();
@@ -216,11 +214,8 @@ class RoutingCostTest {
     RoutingWorld.Replica again = world.published(world.remote("far", 10));
     assertThat(RoutingProbe.remoteReplicas(world.router))
         .singleElement()
-        .satisfies(
-            remote -> {
-              assertThat(remote.info.address()).isEqualTo(again.info.address());
-              assertThat(remote.ongoing()).isZero();
-            });
+        .returns(again.info.address(), remote -> remote.info.address())
+        .returns(0, RemoteReplica::ongoing);
   }
 
   @Test

@@ -23,7 +23,7 @@ final class IdempotencyKeys<A> {
   private final int maxKeysPerCaller;
   private final long keyNanos;
   // By caller, then by key in the order they came.
-  private final Map<String, LinkedHashMap<String, Remembered<A>>> callers = new HashMap<>();
+  private final Map<String, Map<String, Remembered<A>>> callers = new HashMap<>();
   private int size;
   private long forgotten;
 
@@ -35,13 +35,12 @@ final class IdempotencyKeys<A> {
 
   /** What was asked for under the key; null when nothing is remembered. */
   synchronized @Nullable Remembered<A> find(String caller, String key, long now) {
-    Map<String, Remembered<A>> keys = callers.get(caller);
-    Remembered<A> known = keys == null ? null : keys.get(key);
+    Remembered<A> known = callers.getOrDefault(caller, Map.of()).get(key);
     return known == null || known.untilNanos - now <= 0 ? null : known;
   }
 
   synchronized void put(String caller, String key, Object wish, A asked, long now) {
-    LinkedHashMap<String, Remembered<A>> keys =
+    Map<String, Remembered<A>> keys =
         callers.computeIfAbsent(caller, name -> new LinkedHashMap<>());
     if (keys.remove(key) != null) {
       size--;
@@ -53,16 +52,12 @@ final class IdempotencyKeys<A> {
     } else if (size > maxKeys) {
       sweep(now);
       if (size > maxKeys) {
-        dropOldest(largest());
+        dropOldest(Collections.max(callers.values(), Comparator.comparingInt(Map::size)));
       }
     }
   }
 
-  private LinkedHashMap<String, Remembered<A>> largest() {
-    return Collections.max(callers.values(), Comparator.comparingInt(Map::size));
-  }
-
-  private void dropOldest(LinkedHashMap<String, Remembered<A>> keys) {
+  private void dropOldest(Map<String, Remembered<A>> keys) {
     keys.remove(keys.keySet().iterator().next());
     size--;
     forgotten++;
@@ -70,9 +65,9 @@ final class IdempotencyKeys<A> {
 
   /** Forgets a key whose wish came to nothing: the next attempt asks anew. */
   synchronized void remove(String caller, String key, A asked) {
-    Map<String, Remembered<A>> keys = callers.get(caller);
-    Remembered<A> known = keys == null ? null : keys.get(key);
-    if (keys != null && known != null && known.asked == asked) {
+    Map<String, Remembered<A>> keys = callers.getOrDefault(caller, Map.of());
+    Remembered<A> known = keys.get(key);
+    if (known != null && known.asked == asked) {
       keys.remove(key);
       size--;
       if (keys.isEmpty()) {

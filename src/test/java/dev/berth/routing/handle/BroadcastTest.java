@@ -35,12 +35,6 @@ class BroadcastTest {
         .orElseThrow();
   }
 
-  private RoutingWorld.Replica busy(String name) {
-    RoutingWorld.Replica replica = world.local(name, 1);
-    assertThat(replica.ledger.tryAcquire()).isTrue();
-    return replica;
-  }
-
   @Test
   void everyReplicaRunsItOnceAndItsAnswerIsNamed() {
     RoutingWorld.Replica a = world.local("a", 1);
@@ -56,7 +50,7 @@ class BroadcastTest {
 
   @Test
   void aFullReplicaIsWaitedForWithoutHoldingUpTheOthers() {
-    RoutingWorld.Replica full = busy("full");
+    RoutingWorld.Replica full = world.local("full", 1).filled();
     RoutingWorld.Replica free = world.published(world.local("free", 2));
     Future<List<BroadcastAnswer>> all = world.settled(world.handle().broadcast(Request.get("/")));
     assertThat(free.running).hasSize(1);
@@ -78,7 +72,7 @@ class BroadcastTest {
 
   @Test
   void aReplicaThatStaysFullFailsAloneByTheTimeout() {
-    busy("full");
+    world.local("full", 1).filled();
     RoutingWorld.Replica free = world.published(world.local("free", 1));
     Future<List<BroadcastAnswer>> all =
         world.handle().withTimeout(Duration.ofSeconds(1)).broadcast(Request.get("/"));
@@ -93,7 +87,7 @@ class BroadcastTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void aReplicaThatGoesOrDrainsWhileItIsWaitedForFailsAtOnce(boolean drains) {
-    RoutingWorld.Replica full = busy("full");
+    RoutingWorld.Replica full = world.local("full", 1).filled();
     RoutingWorld.Replica free = world.published(world.local("free", 1));
     Future<List<BroadcastAnswer>> all = world.settled(world.handle().broadcast(Request.get("/")));
     free.finish();
@@ -131,7 +125,7 @@ class BroadcastTest {
   @Test
   void cancellingTheParentEndsIt() {
     RoutingWorld.Replica running = world.local("running", 1);
-    RoutingWorld.Replica full = busy("full");
+    RoutingWorld.Replica full = world.local("full", 1).filled();
     world.publish();
     FakeParent parent = new FakeParent();
     Future<List<BroadcastAnswer>> all =
@@ -148,9 +142,7 @@ class BroadcastTest {
   void whoWaitsIsCountedAgainstTheBoundOfTheQueue() {
     RoutingWorld bounded =
         new RoutingWorld(1, RoutingProbe.withMaxQueued(RouterSettings.DEFAULTS, 1));
-    for (String name : List.of("a", "b", "c")) {
-      assertThat(bounded.local(name, 1).ledger.tryAcquire()).isTrue();
-    }
+    List.of("a", "b", "c").forEach(name -> bounded.local(name, 1).filled());
     bounded.publish();
     Future<List<BroadcastAnswer>> all =
         bounded.handle().withTimeout(Duration.ofSeconds(1)).broadcast(Request.get("/"));
