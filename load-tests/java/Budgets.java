@@ -31,6 +31,8 @@ final class Budgets {
     all.add(ratio("no-op-other", "no-op, two loops, the handler on one", 1.35));
     all.add(ratio("messages-event-bus", "the same over the event bus, to direct"));
     all.add(ratio("vertx-metrics-on", "berth.metrics.vertx, all of it, to none"));
+    all.add(ratio("one-way", "no-op by a split of one way, same loop", 1.10));
+    all.add(ratio("split", "the same, to a route that is not split"));
     all.add(ratio("echo", "echo of 1 KiB, two loops, 64 connections"));
     all.add(ratio("echo-c1", "the same, 1 connection"));
     all.add(ratio("composition", "a call in a request, to raw without one", 1.15));

@@ -8,7 +8,7 @@ final class Groups {
   /** What a quick run does not do. */
   static final String LEFT_OUT =
       "TLS; calls without HTTP; c=1 of choose + dispatch; vertx-web; messages over the event bus;"
-          + " Vert.x's own meters";
+          + " Vert.x's own meters; a split of one way";
 
   /** Marks the ids of rows of the jar that is compared with, and of its second server. */
   private static final String BEFORE = "before-";
@@ -35,6 +35,7 @@ final class Groups {
     if (!quick) {
       all.add(messages()); // not of a jar before, which may not know the keys
       all.add(vertxMetrics());
+      all.add(traffic());
     }
     return all;
   }
@@ -169,47 +170,74 @@ final class Groups {
   }
 
   private Group messages() {
-    Configuration direct = Configuration.noOp(2, "single");
-    Row row = Row.of("messages-direct", "Berth no-op, on one of the loops", "berth", ROOT, 64);
-    return new Group(
+    return besideWithout(
         "messages",
         "a no-op on the other of two event loops",
-        "request",
-        List.of(
-            berth("berth", direct),
-            berth("berth again", direct),
-            berth("event-bus", direct.with("messages: event_bus"))),
-        List.of(
-            List.of(
-                row,
-                row.of("messages-event-bus", "the same, over the event bus", "event-bus")
-                    .against("messages-direct", "messages-direct-again"),
-                row.of("messages-direct-again", "Berth no-op again (A/A)", "berth again")
-                    .against("messages-direct"))),
-        "");
+        Configuration.noOp(2, "single"),
+        Row.of("messages-direct", "Berth no-op, on one of the loops", "berth", ROOT, 64),
+        "messages-event-bus",
+        "the same, over the event bus",
+        "messages: event_bus");
   }
 
   private Group vertxMetrics() {
-    Configuration off = Configuration.noOp(1, "single");
-    Row row =
-        Row.of("vertx-metrics-off", "Berth no-op, nothing of Vert.x counted", "berth", ROOT, 64);
-    return new Group(
+    return besideWithout(
         "vertx-metrics",
         "a no-op with Vert.x's own meters",
+        Configuration.noOp(1, "single"),
+        Row.of("vertx-metrics-off", "Berth no-op, nothing of Vert.x counted", "berth", ROOT, 64),
+        "vertx-metrics-on",
+        "the same, with all of berth.metrics.vertx",
+        "metrics: {vertx: [http_server, http_client, net, event_bus, pools]}");
+  }
+
+  /** A line of {@code berth} beside the same without it, twice. */
+  private static Group besideWithout(
+      String name,
+      String title,
+      Configuration without,
+      Row row,
+      String id,
+      String said,
+      String line) {
+    return new Group(
+        name,
+        title,
         "request",
         List.of(
-            berth("berth", off),
-            berth("berth again", off),
-            berth(
-                "vertx",
-                off.with("metrics: {vertx: [http_server, http_client, net, event_bus, pools]}"))),
+            berth("berth", without),
+            berth("berth again", without),
+            berth("with", without.with(line))),
         List.of(
             List.of(
                 row,
-                row.of("vertx-metrics-on", "the same, with all of berth.metrics.vertx", "vertx")
-                    .against("vertx-metrics-off", "vertx-metrics-off-again"),
-                row.of("vertx-metrics-off-again", "Berth no-op again (A/A)", "berth again")
-                    .against("vertx-metrics-off"))),
+                row.of(id, said, "with").against(row.id(), row.id() + AGAIN),
+                row.of(row.id() + AGAIN, "Berth no-op again (A/A)", "berth again")
+                    .against(row.id()))),
+        "");
+  }
+
+  /** Rows of one process: the path says whether a split of one way stands before the pick. */
+  private Group traffic() {
+    Configuration both =
+        Configuration.noOp(1, "single")
+            .with(
+                "endpoints: [{route_prefix: /one,"
+                    + " traffic: [{application: load-test, deployment: no-op, weight: 1}]}]");
+    Ask byOneWay = Ask.get("/one");
+    return new Group(
+        "traffic",
+        "a no-op behind a split of one way",
+        "request",
+        besideRaw(berth("berth", both), "reply", 1, byOneWay),
+        List.of(
+            besideRaw(Row.of("one-way", "Berth no-op, by a split of one way", "berth", byOneWay, 64)),
+            List.of(
+                Row.of("unsplit", "Berth no-op", "berth", ROOT, 64),
+                Row.of("split", "Berth no-op, by a split of one way", "berth", byOneWay, 64)
+                    .against("unsplit", "unsplit" + AGAIN),
+                Row.of("unsplit" + AGAIN, "Berth no-op again (A/A)", "berth", ROOT, 64)
+                    .against("unsplit"))),
         "");
   }
 
