@@ -21,12 +21,6 @@ class FaultEffectTest {
   private final SimulatedLoop to = new SimulatedLoop(world, "n2", 0);
   private final List<String> met = new ArrayList<>();
 
-  private void runAll() {
-    while (world.step()) {
-      // Everything that is scheduled.
-    }
-  }
-
   private void send(int messages, FaultRates rates) {
     bus.consume("r", to, message -> {});
     bus.rates(rates);
@@ -49,7 +43,7 @@ class FaultEffectTest {
     to.stall(1_000_000, () -> met.add("stall"));
     world.after(500_000, "event", () -> to.execute(() -> {}));
     assertThat(met).isEmpty();
-    runAll();
+    world.runAll();
     assertThat(met).containsExactly("stall");
   }
 
@@ -57,7 +51,7 @@ class FaultEffectTest {
   void aStallInWhichNothingCameDoesNot() {
     to.stall(1_000_000, () -> met.add("stall"));
     world.after(2_000_000, "event", () -> to.execute(() -> {}));
-    runAll();
+    world.runAll();
     assertThat(met).isEmpty();
   }
 
@@ -66,7 +60,7 @@ class FaultEffectTest {
     to.stall(1_000_000, () -> met.add("long"));
     to.stall(500_000, () -> met.add("short"));
     to.execute(() -> {});
-    runAll();
+    world.runAll();
     assertThat(met).containsExactly("long");
   }
 
@@ -74,11 +68,11 @@ class FaultEffectTest {
   void whatIsToBeReorderedCountsWhenALaterOneOvertookIt() {
     FaultRates reordered = new FaultRates(0, 0, 1, 0, 0);
     send(1, reordered);
-    runAll();
+    world.runAll();
     assertThat(covers(Fault.REORDER)).as("a message alone").isFalse();
 
     send(50, reordered);
-    runAll();
+    world.runAll();
 
     assertThat(covers(Fault.REORDER)).isTrue();
   }
@@ -89,7 +83,7 @@ class FaultEffectTest {
     send(1, lateAndTwice);
     assertThat(covers(Fault.DELAY)).as("still on its way").isFalse();
     to.halt();
-    runAll();
+    world.runAll();
     assertThat(covers(Fault.DELAY)).as("its loop died").isFalse();
     assertThat(covers(Fault.DUPLICATE)).as("its loop died").isFalse();
   }
@@ -97,7 +91,7 @@ class FaultEffectTest {
   @Test
   void whatComesLateAndTwiceToALoopThatLivesCounts() {
     send(1, new FaultRates(0, 1, 0, 1, 0));
-    runAll();
+    world.runAll();
     assertThat(covers(Fault.DELAY)).isTrue();
     assertThat(covers(Fault.DUPLICATE)).isTrue();
   }

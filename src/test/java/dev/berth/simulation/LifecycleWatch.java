@@ -18,6 +18,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,6 +53,15 @@ final class LifecycleWatch {
 
     boolean serves() {
       return life == Life.SERVING && isWell();
+    }
+
+    /** It took a configuration, or refused it; what it is given no more says nothing. */
+    void tried(DeploymentVersion version, boolean took) {
+      if (next != null && next.version().equals(version)) {
+        target = took ? next : target;
+        refused |= !took;
+        next = null;
+      }
     }
 
     DeploymentVersion version() {
@@ -134,6 +144,13 @@ final class LifecycleWatch {
     return null;
   }
 
+  private void with(String id, Consumer<Rep> does) {
+    Rep rep = find(id);
+    if (rep != null) {
+      does.accept(rep);
+    }
+  }
+
   RuntimeException broken(String claim) {
     throw world.fail(claim);
   }
@@ -143,10 +160,9 @@ final class LifecycleWatch {
   /** What the controller is told now. */
   void told(ControllerEvent event) {
     if (event instanceof ControllerEvent.ReplicaRunning running) {
-      Rep rep = find(running.replica().replicaId());
-      if (rep != null && rep.life == Life.STARTING) {
-        rep.life = Life.SERVING;
-      }
+      with(
+          running.replica().replicaId(),
+          rep -> rep.life = rep.life == Life.STARTING ? Life.SERVING : rep.life);
     } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
       Rep rep = find(failed.replicaId());
       if (rep == null || rep.life != Life.SERVING) {
@@ -158,27 +174,13 @@ final class LifecycleWatch {
     } else if (event instanceof ControllerEvent.ReplicaStopped stopped) {
       over(stopped.replicaId());
     } else if (event instanceof ControllerEvent.ReplicaReconfigured taken) {
-      Rep rep = find(taken.replicaId());
-      if (rep != null && rep.next != null && rep.next.version().equals(taken.version())) {
-        rep.target = rep.next;
-        rep.next = null;
-      }
+      with(taken.replicaId(), rep -> rep.tried(taken.version(), true));
     } else if (event instanceof ControllerEvent.ReconfigureFailed failed) {
-      Rep rep = find(failed.replicaId());
-      if (rep != null && rep.next != null && rep.next.version().equals(failed.version())) {
-        rep.refused = true;
-        rep.next = null;
-      }
+      with(failed.replicaId(), rep -> rep.tried(failed.version(), false));
     } else if (event instanceof ControllerEvent.ReplicaDraining draining) {
-      Rep rep = find(draining.replicaId());
-      if (rep != null) {
-        rep.life = Life.LEAVING;
-      }
+      with(draining.replicaId(), rep -> rep.life = Life.LEAVING);
     } else if (event instanceof ControllerEvent.ReplicaHealth health) {
-      Rep rep = find(health.replicaId());
-      if (rep != null) {
-        rep.healthy = health.healthy();
-      }
+      with(health.replicaId(), rep -> rep.healthy = health.healthy());
     } else if (event instanceof ControllerEvent.Declared wanted) {
       String name = wanted.application().name();
       declared.put(name, wanted.application().revision());
@@ -253,28 +255,27 @@ final class LifecycleWatch {
   // --- actions ---
 
   void asked(ControllerAction action) {
+    if (action instanceof ControllerAction.Command command) {
+      commandedBy(command.epoch());
+    }
     if (action instanceof ControllerAction.StartReplica start) {
-      commandedBy(start.epoch());
       start(start);
     } else if (action instanceof ControllerAction.StopReplica stop) {
-      commandedBy(stop.epoch());
-      Rep rep = find(stop.replicaId());
-      if (rep != null) {
-        fleet(rep.deployment).leftNow += rep.serves() ? 1 : 0;
-        rep.life = Life.LEAVING;
-      }
+      with(
+          stop.replicaId(),
+          rep -> {
+            fleet(rep.deployment).leftNow += rep.serves() ? 1 : 0;
+            rep.life = Life.LEAVING;
+          });
     } else if (action instanceof ControllerAction.ReconfigureReplica reconfigure) {
-      commandedBy(reconfigure.epoch());
       Rep rep = find(reconfigure.replicaId());
       if (rep == null || rep.life != Life.SERVING) {
         throw broken("reconfigure of " + reconfigure.replicaId() + " (expected: one that serves)");
       }
       rep.next = reconfigure.target();
     } else if (action instanceof ControllerAction.Configure configure) {
-      commandedBy(configure.epoch());
       fleet(configure.target().id()).target = configure.target();
     } else if (action instanceof ControllerAction.DiscardBuild discard) {
-      commandedBy(discard.epoch());
       discard(discard);
     } else if (action instanceof ControllerAction.Publish publish) {
       publish(publish.snapshot());
@@ -294,7 +295,6 @@ final class LifecycleWatch {
             .forEach(id -> requireThatItMayRun(id, null));
       }
     } else if (action instanceof ControllerAction.Forget forget) {
-      commandedBy(forget.epoch());
       forget(forget.deployment());
     }
   }

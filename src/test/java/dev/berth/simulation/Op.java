@@ -89,6 +89,10 @@ final class Op implements CallOwner {
     explain(explainer);
   }
 
+  private SimulationFailure fail(String what) {
+    return on.world.fail(requestId + ": " + what);
+  }
+
   // --- how it is explained ---
 
   private static final int CALLS = 1_000;
@@ -221,8 +225,7 @@ final class Op implements CallOwner {
   @Override
   public void onRouted(String replicaId) {
     if (!routedTo.isEmpty() || answered) {
-      throw on.world.fail(
-          requestId + ": routed to " + replicaId + " (expected: once, and before its answer)");
+      throw fail("routed to " + replicaId + " (expected: once, and before its answer)");
     }
     routedTo = replicaId;
   }
@@ -237,7 +240,7 @@ final class Op implements CallOwner {
     answeredBy = replicaId;
     // Of one that was killed with the request on its way it is not known, where that is done.
     if (on.orderly ? !replicaId.equals(routedTo) : replicaId.isEmpty() != routedTo.isEmpty()) {
-      throw on.world.fail(requestId + ": answered by " + replicaId + ", routed to " + routedTo);
+      throw fail("answered by " + replicaId + ", routed to " + routedTo);
     }
     if (received.body() instanceof Response.Body.Whole whole) {
       over = true;
@@ -271,14 +274,14 @@ final class Op implements CallOwner {
   private void checkCancelled() {
     Execution execution = on.executions.of(requestId);
     if (on.orderly && execution != null && !execution.settled && !execution.context.cancelled()) {
-      throw on.world.fail(requestId + ": cancelled, but it runs on and knows nothing");
+      throw fail("cancelled, but it runs on and knows nothing");
     }
   }
 
   /** A choose succeeded: for its caller that is the answer of the choose, and not yet the end. */
   void selected(ReplicaSelection chosen) {
     if (selection != null || over) {
-      throw on.world.fail(requestId + ": chosen twice, or after its end");
+      throw fail("chosen twice, or after its end");
     }
     selection = chosen;
     on.coverage.seen(Transition.SELECTION);
@@ -419,13 +422,12 @@ final class Op implements CallOwner {
     ReplicaSelection chosen = selection;
     Execution execution = on.executions.of(requestId);
     if (chosen != null && execution != null && !execution.replicaId.equals(chosen.replicaId())) {
-      throw on.world.fail(
-          requestId + ": chose " + chosen.replicaId() + ", but it ran on " + execution.replicaId);
+      throw fail("chose " + chosen.replicaId() + ", but it ran on " + execution.replicaId);
     }
     BerthException told = failure;
     if (told instanceof BerthException.ReservationExpired
         && String.valueOf(told.getMessage()).endsWith(": RELEASED")) {
-      throw on.world.fail(requestId + ": its slot was released, but it held it");
+      throw fail("its slot was released, but it held it");
     }
   }
 
@@ -438,8 +440,7 @@ final class Op implements CallOwner {
               .formatted(requestId, bytes, execution.bytesWritten));
     }
     if (!answeredBy.isEmpty() && !answeredBy.equals(execution.replicaId)) {
-      throw on.world.fail(
-          requestId + ": answered by " + answeredBy + ", but it ran on " + execution.replicaId);
+      throw fail("answered by " + answeredBy + ", but it ran on " + execution.replicaId);
     }
   }
 
@@ -457,7 +458,7 @@ final class Op implements CallOwner {
   void checkAtEnd() {
     checkChoice();
     if (parent != null && over && !lost && parent.children() > 0) {
-      throw on.world.fail(requestId + ": over, but its parent would still cancel it");
+      throw fail("over, but its parent would still cancel it");
     }
     BerthException told = failure;
     if (told == null) {
@@ -475,9 +476,8 @@ final class Op implements CallOwner {
           case OUTCOME_UNKNOWN, CANCELLED, TIMEOUT, HANDLER_FAILED -> false;
         };
     if (saidNotRun && on.executions.of(requestId) != null) {
-      throw on.world.fail(
-          requestId
-              + ": failed with "
+      throw fail(
+          "failed with "
               + told.kind()
               + " ("
               + told.getMessage()
@@ -487,7 +487,7 @@ final class Op implements CallOwner {
     if (told.kind() == BerthException.Kind.HANDLER_FAILED
         && on.executions.of(requestId) == null
         && !ownFault) {
-      throw on.world.fail(requestId + ": its handler failed, but it never ran");
+      throw fail("its handler failed, but it never ran");
     }
   }
 

@@ -155,11 +155,7 @@ final class Simulation {
     } else if (drawn < 95) {
       crash();
     } else if (drawn < 98) {
-      for (Op op : workload.active) {
-        if (op.active() && controller.isAmongLost(op)) {
-          coverage.fault(Fault.NODE_LOST, op.phase());
-        }
-      }
+      meets(Fault.NODE_LOST, controller::isAmongLost);
       controller.nodesLost();
     } else {
       controller.failToDeploy();
@@ -173,21 +169,13 @@ final class Simulation {
     if (dying.crashed() || survivor.crashed()) {
       return;
     }
-    for (Op op : workload.ops) {
-      boolean itsReplica =
-          controller.seats.stream()
-              .anyMatch(
-                  seat ->
-                      seat.instance == dying
-                          && seat.current != null
-                          && seat.current.replica.replicaId().equals(op.replica()));
-      if (op.active() && (op.at == dying || itsReplica)) {
-        coverage.fault(Fault.CRASH, op.phase());
-      }
-      if (op.at == dying) {
-        op.lose();
-      }
-    }
+    List<String> itsReplicas =
+        controller.seats.stream()
+            .filter(seat -> seat.instance == dying && seat.current != null)
+            .map(seat -> seat.current.replica.replicaId())
+            .toList();
+    meets(Fault.CRASH, op -> op.at == dying || itsReplicas.contains(op.replica()));
+    workload.ops.stream().filter(op -> op.at == dying).forEach(Op::lose);
     controller.crash(dying, survivor, random.nextInt(4) > 0);
     world.after(
         // Half of them are back while others still mean what was there before.
@@ -204,12 +192,11 @@ final class Simulation {
   private void stall() {
     SimulatedInstance instance = instances.get(random.nextInt(instances.size()));
     int loop = random.nextInt(SimulatedInstance.LOOPS);
-    List<Phase> met = new ArrayList<>();
-    for (Op op : workload.active) {
-      if (op.active() && op.at == instance && op.loopIndex == loop) {
-        met.add(op.phase());
-      }
-    }
+    List<Phase> met =
+        workload.active.stream()
+            .filter(op -> op.active() && op.at == instance && op.loopIndex == loop)
+            .map(Op::phase)
+            .toList();
     long nanos =
         TimeUnit.MICROSECONDS.toNanos(
             random.nextInt(20) == 0 ? 1_200_000 : random.nextInt(150_000));
@@ -224,14 +211,13 @@ final class Simulation {
     SimulatedController.Incarnation current = seat.current;
     String replica = current == null ? "none" : current.replica.replicaId();
     if (happens.test(seat)) {
-      for (Op op : workload.active) {
-        if (op.active()) {
-          Phase phase = op.phase();
-          if (phase == Phase.QUEUE || op.replica().equals(replica)) {
-            coverage.fault(fault, phase);
-          }
-        }
-      }
+      meets(fault, op -> op.phase() == Phase.QUEUE || op.replica().equals(replica));
     }
+  }
+
+  private void meets(Fault fault, Predicate<Op> whom) {
+    workload.active.stream()
+        .filter(op -> op.active() && whom.test(op))
+        .forEach(op -> coverage.fault(fault, op.phase()));
   }
 }

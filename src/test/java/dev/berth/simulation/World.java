@@ -165,6 +165,11 @@ final class World implements LongSupplier {
     return true;
   }
 
+  /** Runs everything that is scheduled. */
+  void runAll() {
+    runTo(Long.MAX_VALUE - 1, () -> {});
+  }
+
   /** Time of the next event since the start; {@link Long#MAX_VALUE} when there is none. */
   long nextNanos() {
     Event next = events.peek();

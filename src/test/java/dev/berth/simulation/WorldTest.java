@@ -21,18 +21,12 @@ class WorldTest {
   private final World world = new World(7);
   private final List<String> seen = new ArrayList<>();
 
-  private void runAll() {
-    while (world.step()) {
-      // Everything that is scheduled.
-    }
-  }
-
   @Test
   void eventsRunInOrderOfTheirTime() {
     for (int delay : new int[] {30, 10, 20}) {
       world.after(delay, "event", () -> seen.add(delay + " at " + world.elapsedNanos()));
     }
-    runAll();
+    world.runAll();
     assertThat(seen).containsExactly("10 at 10", "20 at 20", "30 at 30");
   }
 
@@ -48,9 +42,7 @@ class WorldTest {
                     int number = i;
                     each.after(5, "event", () -> order.add(number));
                   }
-                  while (each.step()) {
-                    // Everything that is scheduled.
-                  }
+                  each.runAll();
                   return order;
                 })
             .distinct()
@@ -68,7 +60,7 @@ class WorldTest {
         });
     loop.execute(() -> seen.add("second"));
     assertThat(seen).isEmpty();
-    runAll();
+    world.runAll();
     assertThat(seen).containsExactly("first", "second", "third");
   }
 
@@ -81,7 +73,7 @@ class WorldTest {
       world.step();
     }
     assertThat(seen).isEmpty();
-    runAll();
+    world.runAll();
     assertThat(seen).containsExactly("late");
   }
 
@@ -125,7 +117,7 @@ class WorldTest {
               REPLICA.busAddress(),
               new BusMessage.ReleaseSlot(new RouterAddress(from, 0), attempt, REPLICA));
     }
-    runAll();
+    world.runAll();
     return arrived;
   }
 

@@ -24,10 +24,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A deployment whose number follows its load does so in a user's unit test, on its clock. */
 class AutoscalingInATestTest {
+  @AutoClose private TestBerth berth;
   private static final String WRONG =
       "constructor exception error nan huge negative large branching cyclic object infinite null";
   private static final String CONFIG = "autoscaling_config";
@@ -146,46 +148,41 @@ class AutoscalingInATestTest {
         Application.of(
             Deployment.async("front", (request, context) -> context.handle("back").call(request)),
             Deployment.async("back", (request, context) -> Apps.text("back")));
-    try (TestBerth berth =
-        TestBerth.of(calling).set("front", CONFIG, SOON).set("back", CONFIG, SOON).start()) {
-      assertThat(berth.replicas("front")).isEmpty();
-      assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("back");
-      assertThat(berth.elapsed()).isZero();
+    berth = TestBerth.of(calling).set("front", CONFIG, SOON).set("back", CONFIG, SOON).start();
+    assertThat(berth.replicas("front")).isEmpty();
+    assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("back");
+    assertThat(berth.elapsed()).isZero();
 
-      berth.advance(Duration.ofSeconds(40)); // the request is in the window for 30 s
-      assertThat(berth.replicas("front")).isEmpty();
-      assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("back");
-    }
+    berth.advance(Duration.ofSeconds(40)); // the request is in the window for 30 s
+    assertThat(berth.replicas("front")).isEmpty();
+    assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("back");
   }
 
   @Test
   void loadStartsReplicasAndItsEndStopsThem() {
-    try (TestBerth berth =
-        TestBerth.of(Apps.slow(Duration.ofSeconds(60))).set("one", CONFIG, SOON).start()) {
-      List<Future<Response>> calls = new ArrayList<>();
-      for (int i = 0; i < 12; i++) {
-        calls.add(berth.handle("one").call(Request.get("/")));
-      }
-      berth.advance(Duration.ofSeconds(50));
-      assertThat(replicas(berth)).isEqualTo(6);
-      berth.advance(Duration.ofSeconds(60));
-      assertThat(calls).allMatch(Future::succeeded);
-      assertThat(replicas(berth)).isZero();
+    berth = TestBerth.of(Apps.slow(Duration.ofSeconds(60))).set("one", CONFIG, SOON).start();
+    List<Future<Response>> calls = new ArrayList<>();
+    for (int i = 0; i < 12; i++) {
+      calls.add(berth.handle("one").call(Request.get("/")));
     }
+    berth.advance(Duration.ofSeconds(50));
+    assertThat(replicas(berth)).isEqualTo(6);
+    berth.advance(Duration.ofSeconds(60));
+    assertThat(calls).allMatch(Future::succeeded);
+    assertThat(replicas(berth)).isZero();
   }
 
   @Test
   void aPolicyIsAskedOnceASecondAndRemembers() {
-    try (TestBerth berth = with(Counting.class, Map.of("step", 2)).start()) {
-      berth.advance(Duration.ofMillis(900));
-      assertThat(replicas(berth)).isEqualTo(1);
-      berth.advance(Duration.ofMillis(200));
-      assertThat(replicas(berth)).isEqualTo(2);
-      berth.advance(Duration.ofMillis(1_050));
-      assertThat(replicas(berth)).isEqualTo(4);
-      berth.advance(Duration.ofSeconds(9));
-      assertThat(replicas(berth)).isEqualTo(8); // the bound
-    }
+    berth = with(Counting.class, Map.of("step", 2)).start();
+    berth.advance(Duration.ofMillis(900));
+    assertThat(replicas(berth)).isEqualTo(1);
+    berth.advance(Duration.ofMillis(200));
+    assertThat(replicas(berth)).isEqualTo(2);
+    berth.advance(Duration.ofMillis(1_050));
+    assertThat(replicas(berth)).isEqualTo(4);
+    berth.advance(Duration.ofSeconds(9));
+    assertThat(replicas(berth)).isEqualTo(8); // the bound
   }
 
   @Test
@@ -202,28 +199,25 @@ class AutoscalingInATestTest {
             0.5,
             "policy",
             policy(Counting.class, Map.of("step", 3)));
-    try (TestBerth berth = TestBerth.of(Apps.echo()).set("one", CONFIG, config).start()) {
-      berth.advance(Duration.ofMillis(6_300));
-      assertThat(replicas(berth)).isEqualTo(1);
-      berth.advance(Duration.ofMillis(400));
-      assertThat(replicas(berth)).isEqualTo(10); // half of what is missing at 18
-    }
+    berth = TestBerth.of(Apps.echo()).set("one", CONFIG, config).start();
+    berth.advance(Duration.ofMillis(6_300));
+    assertThat(replicas(berth)).isEqualTo(1);
+    berth.advance(Duration.ofMillis(400));
+    assertThat(replicas(berth)).isEqualTo(10); // half of what is missing at 18
   }
 
   @Test
   void whatHandlersTellOfThemselvesIsShownToThePolicy() {
     AtomicInteger depth = new AtomicInteger(1);
-    try (TestBerth berth =
-        telling(() -> Future.succeededFuture(Map.of("depth", depth.get()))).start()) {
-      berth.advance(Duration.ofSeconds(10));
-      assertThat(replicas(berth)).isEqualTo(1);
-      depth.set(6);
-      berth.advance(Duration.ofSeconds(10));
-      assertThat(replicas(berth)).isEqualTo(6);
-      depth.set(2);
-      berth.advance(Duration.ofSeconds(10));
-      assertThat(replicas(berth)).isEqualTo(2);
-    }
+    berth = telling(() -> Future.succeededFuture(Map.of("depth", depth.get()))).start();
+    berth.advance(Duration.ofSeconds(10));
+    assertThat(replicas(berth)).isEqualTo(1);
+    depth.set(6);
+    berth.advance(Duration.ofSeconds(10));
+    assertThat(replicas(berth)).isEqualTo(6);
+    depth.set(2);
+    berth.advance(Duration.ofSeconds(10));
+    assertThat(replicas(berth)).isEqualTo(2);
   }
 
   @Test

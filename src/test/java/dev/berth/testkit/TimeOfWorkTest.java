@@ -16,12 +16,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** How long a request, a call, or a piece of work of several calls may take. */
 class TimeOfWorkTest {
+  @AutoClose private TestBerth berth;
   private static final Duration SECOND = Duration.ofSeconds(1);
 
   private final AtomicInteger reached = new AtomicInteger();
@@ -50,14 +52,13 @@ class TimeOfWorkTest {
           RequestContext piece = context.withTimeout(Duration.ofMillis(2_500));
           return back(piece).compose(one -> back(piece)).compose(two -> back(piece));
         };
-    try (TestBerth berth = TestBerth.start(behind(front))) {
-      Future<Response> response = berth.handle("front").call(Request.get("/"));
-      response.onComplete(done -> ended.add(berth.elapsed()));
-      berth.advance(Duration.ofSeconds(10));
-      assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
-      assertThat(ended).containsExactly(Duration.ofMillis(2_500));
-      assertThat(reached).hasValue(3);
-    }
+    berth = TestBerth.start(behind(front));
+    Future<Response> response = berth.handle("front").call(Request.get("/"));
+    response.onComplete(done -> ended.add(berth.elapsed()));
+    berth.advance(Duration.ofSeconds(10));
+    assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(ended).containsExactly(Duration.ofMillis(2_500));
+    assertThat(reached).hasValue(3);
   }
 
   @Test
@@ -71,14 +72,13 @@ class TimeOfWorkTest {
           left.add(piece.withTimeout(Duration.ofMillis(300)).remaining());
           return Future.succeededFuture(Response.text(""));
         };
-    try (TestBerth berth = TestBerth.start(behind(front))) {
-      berth.await(berth.handle("front").withTimeout(SECOND.multipliedBy(5)).call(Request.get("/")));
-      assertThat(left)
-          .containsExactly(
-              Optional.of(SECOND.multipliedBy(5)),
-              Optional.of(SECOND),
-              Optional.of(Duration.ofMillis(300)));
-    }
+    berth = TestBerth.start(behind(front));
+    berth.await(berth.handle("front").withTimeout(SECOND.multipliedBy(5)).call(Request.get("/")));
+    assertThat(left)
+        .containsExactly(
+            Optional.of(SECOND.multipliedBy(5)),
+            Optional.of(SECOND),
+            Optional.of(Duration.ofMillis(300)));
   }
 
   /** What was left of a budget is computed, and may well be nothing. */
@@ -111,12 +111,11 @@ class TimeOfWorkTest {
         (request, context) ->
             back(context.withTimeout(Duration.ofMillis(10)))
                 .recover(late -> Future.succeededFuture(Response.text("without it")));
-    try (TestBerth berth = TestBerth.start(behind(front))) {
-      Future<Response> response = berth.handle("front").call(Request.get("/"));
-      berth.advance(Duration.ofMillis(10));
-      assertThat(berth.text(berth.await(response))).isEqualTo("without it");
-      berth.advance(SECOND);
-    }
+    berth = TestBerth.start(behind(front));
+    Future<Response> response = berth.handle("front").call(Request.get("/"));
+    berth.advance(Duration.ofMillis(10));
+    assertThat(berth.text(berth.await(response))).isEqualTo("without it");
+    berth.advance(SECOND);
   }
 
   @Test
@@ -133,29 +132,26 @@ class TimeOfWorkTest {
                     return Response.text("");
                   });
         };
-    try (TestBerth berth = TestBerth.start(behind(front))) {
-      Instant began = berth.now();
-      berth.handle("front").call(Request.get("/"));
-      berth.advance(SECOND);
-      assertThat(seen).containsExactly(began, began.plus(SECOND));
-    }
+    berth = TestBerth.start(behind(front));
+    Instant began = berth.now();
+    berth.handle("front").call(Request.get("/"));
+    berth.advance(SECOND);
+    assertThat(seen).containsExactly(began, began.plus(SECOND));
   }
 
   @Test
   void aDeploymentsTimeHoldsForCallsThatSayNone() {
     AsyncHandler front = (request, context) -> back(context);
-    try (TestBerth berth =
-        TestBerth.of(behind(front)).set("back", "berth.request_timeout_s", 0.25).start()) {
-      Future<Response> call = berth.handle("front").call(Request.get("/"));
-      Future<Response> own =
-          berth.handle("back").withTimeout(Duration.ofSeconds(3)).call(Request.get("/"));
-      Future<Response> chosen =
-          berth.handle("back").withSelection(held -> held.dispatch(Request.get("/")));
-      berth.advance(Duration.ofMillis(250));
-      assertThat(call.cause()).isInstanceOf(BerthException.Timeout.class);
-      assertThat(chosen.cause()).isInstanceOf(BerthException.Timeout.class);
-      berth.advance(SECOND);
-      assertThat(own.succeeded()).isTrue();
-    }
+    berth = TestBerth.of(behind(front)).set("back", "berth.request_timeout_s", 0.25).start();
+    Future<Response> call = berth.handle("front").call(Request.get("/"));
+    Future<Response> own =
+        berth.handle("back").withTimeout(Duration.ofSeconds(3)).call(Request.get("/"));
+    Future<Response> chosen =
+        berth.handle("back").withSelection(held -> held.dispatch(Request.get("/")));
+    berth.advance(Duration.ofMillis(250));
+    assertThat(call.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(chosen.cause()).isInstanceOf(BerthException.Timeout.class);
+    berth.advance(SECOND);
+    assertThat(own.succeeded()).isTrue();
   }
 }
