@@ -122,8 +122,7 @@ class AccessLogIT {
 
   @Test
   void aDeadlineThatPassesWhileTheHandlerRunsIsUt() throws Exception {
-    RawClient client = rig.raw();
-    client.send("GET /logged HTTP/1.1\r\nHost: test\r\nX-Request-Timeout-Seconds: 0.1\r\n\r\n");
+    RawClient client = rig.raw().get("/logged", "X-Request-Timeout-Seconds: 0.1");
     upstream.nextCall();
     client.readHead();
     JsonObject line = line(408, "UT");

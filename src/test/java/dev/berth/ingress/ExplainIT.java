@@ -138,8 +138,7 @@ class ExplainIT {
 
   @Test
   void aClientThatLeavesIsExplained() throws Exception {
-    RawClient raw = new RawClient(rig.port());
-    raw.send("GET / HTTP/1.1\r\nHost: t\r\nX-Berth-Explain: true\r\n\r\n");
+    RawClient raw = rig.raw().get("/", "X-Berth-Explain: true");
     rig.upstream.nextCall();
     raw.close();
     RequestExplanation record = record();

@@ -97,8 +97,7 @@ class GatheredBodyIT {
 
   @Test
   void soDoThoseOfUnknownLength() throws Exception {
-    RawClient raw = rig.raw();
-    raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
+    RawClient raw = rig.raw().post("/", "Transfer-Encoding: chunked");
     raw.send("4\r\nbody\r\n"); // which has gone on, with a slot, before this
     assertThat(new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS)).isFalse();
     assertThat(running()).isZero();
@@ -108,9 +107,7 @@ class GatheredBodyIT {
 
   @Test
   void whoWaitsToBeToldToGoOnIsToldAtOnce() throws Exception {
-    RawClient raw = rig.raw();
-    raw.send(
-        "POST / HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 200000\r\n\r\n");
+    RawClient raw = rig.raw().post("/", "Expect: 100-continue", "Content-Length: 200000");
     assertThat(raw.readHead()).startsWith("HTTP/1.1 100 ");
     assertThat(running()).isZero();
     raw.send("x".repeat(200_000));
@@ -127,8 +124,7 @@ class GatheredBodyIT {
       call.respond("all");
       assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
     }
-    RawClient raw = rig.raw();
-    raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
+    RawClient raw = rig.raw().post("/", "Transfer-Encoding: chunked");
     raw.send("7a120\r\n" + "x".repeat(500_000) + "\r\n");
     Call call = rig.upstream.nextCall();
     raw.send("0\r\n\r\n");

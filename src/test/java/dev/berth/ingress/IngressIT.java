@@ -240,14 +240,14 @@ class IngressIT {
   @Test
   void aHeadRequestGetsTheHeadAndNoBody() throws Exception {
     upstream.behave(call -> call.respond("four"));
-    RawClient raw = rig.raw().send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
+    RawClient raw = rig.raw().head("/");
     assertThat(raw.readHead()).startsWith("HTTP/1.1 200").contains("content-length: 4\r\n");
     assertThat(raw.get("/").readHead()).as("nothing stood between").startsWith("HTTP/1.1 200");
   }
 
   @Test
   void aHeadRequestOfAStreamEndsTheStream() throws Exception {
-    RawClient raw = rig.raw().send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
+    RawClient raw = rig.raw().head("/");
     Call call = upstream.nextStream();
     assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
     assertThat(call.cancelledWithin(10)).isTrue();
@@ -404,8 +404,7 @@ class IngressIT {
   @Test
   void aClientStillSendingAHugeBodyReadsIts413BeforeTheConnectionCloses() throws Exception {
     hurry();
-    RawClient raw =
-        rig.raw().send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000000\r\n\r\n");
+    RawClient raw = rig.raw().post("/", "Content-Length: 1000000000");
     raw.send("x".repeat(100_000)).send("x".repeat(100_000));
     assertThat(raw.readToEnd())
         .startsWith("HTTP/1.1 413")
@@ -416,8 +415,7 @@ class IngressIT {
   @Test
   void aChunkedBodyThatGrowsOverTheLimitIs413() throws Exception {
     String piece = "x".repeat(0x8000);
-    RawClient raw =
-        rig.raw().send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
+    RawClient raw = rig.raw().post("/", "Transfer-Encoding: chunked");
     for (int i = 0; i < 3; i++) {
       raw.send("8000\r\n" + piece + "\r\n");
     }
@@ -429,10 +427,7 @@ class IngressIT {
   @Test
   void aClientThatExpectsToBeToldIsToldToGoOn() throws Exception {
     upstream.behave(call -> call.respond(call.request().bytes().toString()));
-    RawClient raw =
-        rig.raw()
-            .send(
-                "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+    RawClient raw = rig.raw().post("/", "Content-Length: 2", "Expect: 100-continue");
     assertThat(raw.readHead()).startsWith("HTTP/1.1 100");
     assertThat(raw.send("hi").readHead()).startsWith("HTTP/1.1 200");
     assertThat(raw.read(2)).isEqualTo("hi");
@@ -558,7 +553,7 @@ class IngressIT {
         .contains("content-length: 6")
         .doesNotContain("transfer-encoding");
     assertThat(raw.readUntil("onetwo")).isEqualTo("onetwo");
-    raw.send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
+    raw.head("/");
     assertThat(raw.readHead()).contains("content-length: 6");
   }
 
@@ -652,7 +647,7 @@ class IngressIT {
 
   @Test
   void aClientThatLeavesWhileSendingItsBodyLeavesNothing() throws Exception {
-    RawClient raw = new RawClient(ingress.port());
+    RawClient raw = rig.raw();
     raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf");
     rig.eventually("a request under way", () -> rig.ongoing() == 1);
     raw.close();
@@ -667,7 +662,7 @@ class IngressIT {
     Random random = new Random(-seed);
     List<RawClient> open = new ArrayList<>();
     for (int i = 0; i < 300; i++) {
-      RawClient raw = new RawClient(ingress.port());
+      RawClient raw = rig.raw();
       String head = "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n\r\n";
       switch (random.nextInt(4)) {
         case 0 -> raw.get("/");
@@ -726,7 +721,7 @@ class IngressIT {
   void aHeadThatIsNotWholeInTimeIs408() throws Exception {
     hurry();
     upstream.behave(call -> call.respond("ok"));
-    try (RawClient first = new RawClient(ingress.port());
+    try (RawClient first = rig.raw();
         RawClient second = new RawClient(ingress.port())) {
       first.send("GET / HT");
       second.get("/").readHead();
@@ -773,7 +768,7 @@ class IngressIT {
   void aConnectionOverTheLimitIsRefusedAndCounted() throws Exception {
     start(null, limits(2));
     upstream.behave(call -> call.respond("ok"));
-    try (RawClient first = new RawClient(ingress.port());
+    try (RawClient first = rig.raw();
         RawClient second = new RawClient(ingress.port())) {
       first.get("/").readHead();
       second.get("/").readHead();

@@ -35,7 +35,7 @@ class PipeliningIT {
 
   @Test
   void aClientThatLeavesCancelsTheRequestThatBeganAsAnotherEnded() throws Exception {
-    RawClient raw = new RawClient(rig.ingress.port());
+    RawClient raw = rig.raw();
     raw.send(GET + GET);
     upstream.nextCall().respond("one");
     raw.readUntil("one");
@@ -74,7 +74,7 @@ class PipeliningIT {
     log.start();
     root.addAppender(log);
     try {
-      RawClient raw = new RawClient(rig.ingress.port());
+      RawClient raw = rig.raw();
       raw.send(GET + CHUNKED + "2\r\nhi\r\n");
       Call first = upstream.nextCall();
       raw.reset();

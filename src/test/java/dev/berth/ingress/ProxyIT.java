@@ -140,8 +140,7 @@ class ProxyIT {
 
   @Test
   void aTimeoutInMidStreamCutsTheResponseSoThatItNeverLooksWhole() throws Exception {
-    RawClient raw = rig.raw();
-    raw.send("GET / HTTP/1.1\r\nHost: t\r\nx-request-timeout-seconds: 0.3\r\n\r\n");
+    RawClient raw = rig.raw().get("/", "x-request-timeout-seconds: 0.3");
     Call call = upstream.nextStream();
     call.frame(Buffer.buffer("generated 0"), false);
     assertThat(raw.readUntil("generated 0\r\n")).startsWith("HTTP/1.1 200");
@@ -169,8 +168,7 @@ class ProxyIT {
 
   @Test
   void aClientThatWantsItsRequestToGoOnLeavesItRunning() throws Exception {
-    RawClient raw = new RawClient(rig.ingress.port());
-    raw.send("GET / HTTP/1.1\r\nHost: t\r\nx-request-disconnect-disabled: ?1\r\n\r\n");
+    RawClient raw = rig.raw().get("/", "x-request-disconnect-disabled: ?1");
     Call call = upstream.nextCall();
     raw.close();
     afterTheDisconnect();
@@ -183,8 +181,7 @@ class ProxyIT {
 
   @Test
   void aStreamThatGoesOnWithoutItsClientIsReadToItsEnd() throws Exception {
-    RawClient raw = new RawClient(rig.ingress.port());
-    raw.send("GET / HTTP/1.1\r\nHost: t\r\nx-request-disconnect-disabled: ?1\r\n\r\n");
+    RawClient raw = rig.raw().get("/", "x-request-disconnect-disabled: ?1");
     Call call = upstream.nextStream();
     call.frame(Buffer.buffer("half"), false);
     raw.readUntil("half\r\n");
@@ -209,8 +206,7 @@ class ProxyIT {
 
   @Test
   void aStreamThatBeginsAfterItsClientWentIsReadToItsEnd() throws Exception {
-    RawClient raw = new RawClient(rig.ingress.port());
-    raw.send("GET / HTTP/1.1\r\nHost: t\r\nx-request-disconnect-disabled: ?1\r\n\r\n");
+    RawClient raw = rig.raw().get("/", "x-request-disconnect-disabled: ?1");
     Call call = upstream.nextCall();
     raw.close();
     afterTheDisconnect();
@@ -222,10 +218,8 @@ class ProxyIT {
 
   @Test
   void aRequestThatGoesOnWithoutItsClientStillHasItsTimeout() throws Exception {
-    RawClient raw = new RawClient(rig.ingress.port());
-    raw.send(
-        "GET / HTTP/1.1\r\nHost: t\r\nx-request-disconnect-disabled: ?1\r\n"
-            + "x-request-timeout-seconds: 0.3\r\n\r\n");
+    RawClient raw = rig.raw();
+    raw.get("/", "x-request-disconnect-disabled: ?1", "x-request-timeout-seconds: 0.3");
     Call call = upstream.nextCall();
     raw.close();
     assertThat(call.cancelledWithin(10)).isTrue();
@@ -235,7 +229,7 @@ class ProxyIT {
   @ParameterizedTest
   @ValueSource(strings = {"?0", "1", "true"})
   void anyOtherValueCancelsAsUsual(String value) throws Exception {
-    RawClient raw = new RawClient(rig.ingress.port());
+    RawClient raw = rig.raw();
     raw.send("GET / HTTP/1.1\r\nHost: t\r\nx-request-disconnect-disabled: " + value + "\r\n\r\n");
     Call call = upstream.nextCall();
     raw.close();
@@ -245,7 +239,7 @@ class ProxyIT {
 
   @Test
   void aRequestThatIsNotWholeWhenItsClientLeavesNeverRuns() throws Exception {
-    RawClient raw = new RawClient(rig.ingress.port());
+    RawClient raw = rig.raw();
     raw.send(
         "GET / HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n"
             + "x-request-disconnect-disabled: ?1\r\n\r\nhalf");

@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** A client that says exactly what a test wants, byte by byte. */
 final class RawClient implements Closeable {
@@ -24,9 +26,23 @@ final class RawClient implements Closeable {
     return this;
   }
 
-  /** A GET without a body; the connection stays open. */
-  RawClient get(String path) throws IOException {
-    return send("GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n");
+  /** A GET without a body, with these lines of its head; the connection stays open. */
+  RawClient get(String path, String... fields) throws IOException {
+    return request("GET", path, fields);
+  }
+
+  RawClient head(String path, String... fields) throws IOException {
+    return request("HEAD", path, fields);
+  }
+
+  /** Its head alone. */
+  RawClient post(String path, String... fields) throws IOException {
+    return request("POST", path, fields);
+  }
+
+  private RawClient request(String method, String path, String... fields) throws IOException {
+    String lines = Stream.of(fields).map(field -> field + "\r\n").collect(Collectors.joining());
+    return send(method + " " + path + " HTTP/1.1\r\nHost: test\r\n" + lines + "\r\n");
   }
 
   /** Reads up to and including a text. */

@@ -56,7 +56,7 @@ class SlowBodyIT {
   void aTrickleIs408BeforeItsSlotIsHeldForLong() throws Exception {
     rig.upstream.streamRequests();
     RawClient raw = rig.raw();
-    chunk(raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n"), 40_000);
+    chunk(raw.post("/", "Transfer-Encoding: chunked"), 40_000);
     Call call = rig.upstream.nextCall();
     call.credit(1 << 20);
     trickle(() -> chunk(raw, 1));
@@ -66,7 +66,7 @@ class SlowBodyIT {
 
   @Test
   void aShortBodyThatTricklesIs408Too() throws Exception {
-    RawClient raw = rig.raw().send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000\r\n\r\n");
+    RawClient raw = rig.raw().post("/", "Content-Length: 1000");
     trickle(() -> raw.send("x"));
     assertThat(raw.readToEnd()).startsWith("HTTP/1.1 408 ").contains(TOO_SLOW);
   }
@@ -86,7 +86,7 @@ class SlowBodyIT {
   void whoIsHeldBackIsNotBlamed() throws Exception {
     rig.upstream.streamRequests();
     RawClient raw = rig.raw();
-    chunk(raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n"), 40_000);
+    chunk(raw.post("/", "Transfer-Encoding: chunked"), 40_000);
     Call call = rig.upstream.nextCall();
     pause(4 * GRACE.toMillis()); // its handler reads nothing
     chunk(raw, 20_000).send("0\r\n\r\n");

@@ -233,8 +233,7 @@ class SplitIT {
           rig.send(rig.request("/" + i).POST(HttpRequest.BodyPublishers.ofString("body " + i))));
       parked(i + 1);
     }
-    RawClient gone = rig.raw();
-    gone.send("GET /gone HTTP/1.1\r\nHost: x\r\n\r\n");
+    RawClient gone = rig.raw().get("/gone");
     parked(6);
     gone.close();
     parked(5);
