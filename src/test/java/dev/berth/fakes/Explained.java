@@ -14,6 +14,7 @@ import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RoutingSnapshot;
 import java.time.Instant;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** Explanations that no request was made for. */
 public final class Explained {
@@ -35,9 +36,9 @@ public final class Explained {
         + p.respond();
   }
 
-  /** What befell it, in order. */
-  public static List<Kind> kinds(RequestExplanation record) {
-    return record.steps().stream().map(Step::kind).toList();
+  /** What befell it, in order, with spaces between. */
+  public static String story(RequestExplanation record) {
+    return record.steps().stream().map(step -> step.kind().name()).collect(Collectors.joining(" "));
   }
 
   /** Its one step of a kind. */

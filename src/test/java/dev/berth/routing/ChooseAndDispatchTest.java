@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -383,11 +384,8 @@ class ChooseAndDispatchTest {
     void concurrentChoicesEachUpdateTheCount() {
       RoutingWorld.Replica wide = world.remote("wide", 10);
       world.withdraw(replica);
-      List<Future<ReplicaSelection>> chosen = new ArrayList<>();
-      for (int i = 0; i < 5; i++) {
-        chosen.add(world.handle().choose());
-      }
-      world.run();
+      List<Future<ReplicaSelection>> chosen =
+          world.settled(Stream.generate(world.handle()::choose).limit(5).toList());
       assertThat(remote().ongoing()).isEqualTo(5);
       assertThat(wide.ledger.reserved()).isEqualTo(5);
       chosen.forEach(choice -> choice.result().close());

@@ -12,8 +12,6 @@ import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.routing.handle.RoutedHandle;
-import dev.berth.routing.ranking.PowerOfTwoRanker;
 import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -182,8 +180,7 @@ class DeploymentRouterTest {
     List<Future<Response>> responses = calls(2);
     world.withdraw(leaving);
     assertThat(world.router.counters.running()).isEqualTo(2);
-    leaving.finish();
-    leaving.finish();
+    leaving.finishAll();
     assertThat(responses).allMatch(Future::succeeded);
     world.assertAtRest(leaving);
   }
@@ -197,8 +194,7 @@ class DeploymentRouterTest {
     world.run(queued::cancel);
     assertThat(queued.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(world.router.queued()).isOne();
-    replica.finish();
-    replica.finish();
+    replica.finishAll();
     assertThat(next.future().succeeded()).isTrue();
     assertThat(replica.executions).isEqualTo(2);
     world.assertAtRest(replica);
@@ -434,16 +430,8 @@ class DeploymentRouterTest {
   @ParameterizedTest
   @ValueSource(classes = {IllegalStateException.class, NoSuchMethodError.class})
   void aRankerThatThrowsCostsSpeedAndNoRequest(Class<? extends Throwable> failure) {
-    Routers routers = world.routers;
-    DeploymentRouter broken =
-        new DeploymentRouter(
-            routers,
-            new dev.berth.api.DeploymentId("app", "broken"),
-            RouterSettings.DEFAULTS,
-            new PowerOfTwoRanker(),
-            new java.util.SplittableRandom(1));
     List<Throwable> told = new ArrayList<>();
-    broken.ranker.setOwn(
+    world.router.ranker.setOwn(
         (candidates, asker, random, ranking) -> {
           if (failure == NoSuchMethodError.class) {
             throw new NoSuchMethodError("ranker");
@@ -451,21 +439,12 @@ class DeploymentRouterTest {
           throw new IllegalStateException("ranker");
         },
         told::add);
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    broken.update(
-        new RoutingSnapshot(
-            broken.deployment(),
-            new RoutingSnapshot.Version(1, 1),
-            true,
-            List.of(new RoutingSnapshot.Route(replica.info, true))));
-    new RoutedHandle(broken, routers.loop(0)).call(REQUEST);
-    Future<Response> waiting = new RoutedHandle(broken, routers.loop(0)).call(REQUEST);
-    world.run();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
+    Future<Response> waiting = calls(2).get(1);
     assertThat(replica.running).hasSize(1);
-    assertThat(broken.ranker.failures()).isGreaterThan(1);
+    assertThat(world.router.ranker.failures()).isGreaterThan(1);
     assertThat(told).singleElement().isInstanceOf(failure);
-    replica.finish();
-    replica.finish();
+    replica.finishAll();
     assertThat(waiting.succeeded()).as("the pump asks the ranker too").isTrue();
   }
 
@@ -473,8 +452,7 @@ class DeploymentRouterTest {
   void aUserCallbackMayCallTheHandleAgain() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     Future<Response> chained = world.settled(call().compose(first -> call()));
-    replica.finish();
-    replica.finish();
+    replica.finishAll();
     assertThat(chained.succeeded()).isTrue();
     world.assertAtRest(replica);
   }

@@ -74,9 +74,7 @@ class RoutingCostTest {
   @Test
   void whereAllReplicasAreFullARequestThatComesOrLeavesLooksAtNone() {
     int replicas = 1000;
-    for (int i = 0; i < replicas; i++) {
-      world.local("r" + i, 1);
-    }
+    IntStream.range(0, replicas).forEach(i -> world.local("r" + i, 1));
     world.publish();
     calls(replicas + 1);
     assertThat(world.router.queued()).as("the first one has looked at all of them").isOne();
@@ -94,17 +92,12 @@ class RoutingCostTest {
   @Test
   void whereAllReplicasAreFullACompletionLooksAtItsOwnAlone() {
     int replicas = 1000;
-    List<RoutingWorld.Replica> all = new ArrayList<>();
-    for (int i = 0; i < replicas; i++) {
-      all.add(world.local("r" + i, 1));
-    }
+    List<RoutingWorld.Replica> all =
+        IntStream.range(0, replicas).mapToObj(i -> world.local("r" + i, 1)).toList();
     world.publish();
     calls(replicas + 100);
     long looked = world.looks();
-    for (int i = 0; i < 99; i++) {
-      all.get(i).respond();
-      world.run();
-    }
+    all.subList(0, 99).forEach(RoutingWorld.Replica::finish);
     assertThat(world.router.handOffs()).isEqualTo(99);
     assertThat(world.router.queued()).isOne();
     assertThat(world.looks() - looked).as("each at its own, once").isEqualTo(99);
@@ -194,9 +187,7 @@ class RoutingCostTest {
   @Test
   void everyAnswerOfAReplicaElsewhereBringsItsCount() {
     RoutingWorld.Replica far = world.published(world.remote("far", 10));
-    for (int i = 0; i < 3; i++) {
-      far.ledger.tryAcquire(); // of others
-    }
+    IntStream.range(0, 3).forEach(i -> far.ledger.tryAcquire()); // of others
     calls(1); // accepted
     RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     assertThat(remote.ongoing()).isEqualTo(4);

@@ -36,9 +36,7 @@ class SlotQueueTest {
   }
 
   private void calls(int from, int to) {
-    for (int i = from; i < to; i++) {
-      call(i);
-    }
+    IntStream.range(from, to).forEach(this::call);
     world.run();
   }
 
@@ -95,9 +93,7 @@ class SlotQueueTest {
   void ofTwoReplicasTheLessBusyIsChosen() {
     RoutingWorld.Replica busier = world.local("busier", 100);
     RoutingWorld.Replica idler = world.local("idler", 100);
-    for (int i = 0; i < 50; i++) {
-      busier.ledger.tryAcquire();
-    }
+    IntStream.range(0, 50).forEach(i -> busier.ledger.tryAcquire());
     world.publish();
     calls(0, 49);
     assertThat(idler.running).hasSize(49);
@@ -133,9 +129,7 @@ class SlotQueueTest {
   void grantsAreFirstInFirstOutAcrossEventLoops() {
     RoutingWorld wide = new RoutingWorld(4, RouterSettings.DEFAULTS);
     RoutingWorld.Replica replica = wide.published(wide.local("r1", 1));
-    for (int i = 0; i < 20; i++) {
-      call(wide.handle(i % 4), i);
-    }
+    IntStream.range(0, 20).forEach(i -> call(wide.handle(i % 4), i));
     assertThat(served(wide, replica)).containsExactlyElementsOf(expected(20));
   }
 
@@ -232,11 +226,8 @@ class SlotQueueTest {
   void finishingOneRequestNeverStrandsAnother() {
     RoutingWorld.Replica one = world.local("one", 1);
     RoutingWorld.Replica two = world.published(world.local("two", 1));
-    List<Future<Response>> responses = new ArrayList<>();
-    for (int i = 0; i < 6; i++) {
-      responses.add(call(i));
-    }
-    world.run();
+    List<Future<Response>> responses =
+        world.settled(IntStream.range(0, 6).mapToObj(this::call).toList());
     for (int i = 0; i < 3; i++) {
       one.respond();
       two.finish();
@@ -385,9 +376,7 @@ class SlotQueueTest {
     RoutingWorld zoned = new RoutingWorld(1, RouterSettings.DEFAULTS, "a");
     RoutingWorld.Replica same = zoned.remote("same", 10, "a");
     RoutingWorld.Replica other = zoned.published(zoned.remote("other", 10, "b"));
-    for (int i = 0; i < 10; i++) {
-      call(zoned.handle(), i);
-    }
+    IntStream.range(0, 10).forEach(i -> call(zoned.handle(), i));
     zoned.run();
     assertThat(same.running).hasSize(10);
     call(zoned.handle(), 10);

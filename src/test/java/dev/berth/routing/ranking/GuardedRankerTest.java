@@ -23,6 +23,14 @@ class GuardedRankerTest {
     return replicas.first(replicas.rankedBy(guarded), new SplittableRandom(1));
   }
 
+  /** Prefers the first. */
+  private abstract static class First implements ReplicaRanker {
+    @Override
+    public final void rank(Candidates all, Asker asker, RandomGenerator random, Ranking into) {
+      into.add(0);
+    }
+  }
+
   private static <T extends Throwable> void sneak(Throwable thrown) throws T {
     @SuppressWarnings("unchecked") // for a checked one that no signature says
     T any = (T) thrown;
@@ -90,12 +98,7 @@ class GuardedRankerTest {
   @Test
   void whatItMakesOfAChangeMayFailToo() {
     ReplicaRanker none =
-        new ReplicaRanker() {
-          @Override
-          public void rank(Candidates all, Asker asker, RandomGenerator random, Ranking into) {
-            into.add(0);
-          }
-
+        new First() {
           @Override
           @SuppressWarnings("NullAway")
           public ReplicaRanker over(Candidates changed) {
@@ -132,12 +135,7 @@ class GuardedRankerTest {
           throw new AssertionError("told " + took);
         };
     first(
-        new ReplicaRanker() {
-          @Override
-          public void rank(Candidates all, Asker asker, RandomGenerator random, Ranking into) {
-            into.add(1);
-          }
-
+        new First() {
           @Override
           public Listener joined(String replicaId) {
             return own;
