@@ -188,13 +188,15 @@ public final class RouterOptions {
 
   private static void check(Settings values) {
     Map<String, @Nullable Object> arguments = values.find(REQUEST_ROUTER_KWARGS);
-    String text = values.find(REQUEST_ROUTER_CLASS);
-    Object named = arguments == null ? null : arguments.get(Arguments.NAMED);
-    Choice choice = chosen(named == null ? String.valueOf(text) : named.toString(), Map.of());
+    if (arguments == null || arguments.isEmpty()) {
+      return; // wrong as such, or none
+    }
+    Object named = arguments.get(Arguments.NAMED);
+    Object text = named == null ? values.find(REQUEST_ROUTER_CLASS) : named;
+    Choice choice = chosen(String.valueOf(text), Map.of());
     if (choice == null && named != null) {
       values.problem(REQUEST_ROUTER_KWARGS, Arguments.NAMED + ": " + named, EXPECTED);
-    }
-    if (choice != null && choice.className == null && arguments != null && !arguments.isEmpty()) {
+    } else if (choice != null && choice.className == null) {
       values.marks().check(REQUEST_ROUTER_KWARGS, choice.ranker.arguments);
     }
   }

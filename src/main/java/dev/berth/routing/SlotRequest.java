@@ -205,10 +205,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       recorder.queued(router.queue.size() - 1, max);
     }
     long timeout = loop.now() + router.settings().queueTimeoutNanos();
-    queueDeadlineNanos =
-        callDeadlineNanos != NO_DEADLINE && callDeadlineNanos - timeout < 0
-            ? callDeadlineNanos
-            : timeout;
+    queueDeadlineNanos = earlier(callDeadlineNanos, timeout);
     await();
   }
 
@@ -460,6 +457,11 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     } else if (waiter != null) {
       end(router.backPressure("queue_timeout_s reached while waiting for a slot"), false);
     }
+  }
+
+  /** Of two times on a loop's clock; either may be no deadline. */
+  public static long earlier(long a, long b) {
+    return a != NO_DEADLINE && (b == NO_DEADLINE || a - b < 0) ? a : b;
   }
 
   final boolean isPastDeadline() {

@@ -182,10 +182,8 @@ public final class RequestRecorder {
     if (byToken) {
       consumed();
     }
-    sent(
-        to,
-        held ? "its slot held" : byToken ? "by its lease" : "if a slot is free",
-        held || byToken);
+    String how = held ? "its slot held" : byToken ? "by its lease" : "if a slot is free";
+    sent(to, how, held || byToken);
   }
 
   /** A message for it leaves. */

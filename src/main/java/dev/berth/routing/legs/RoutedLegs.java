@@ -44,6 +44,9 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   /** How long those who do not wait for slots wait for answers of other instances. */
   private static final long ANSWER_WITHIN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
+  private static final String UNANSWERED = "another instance did not answer";
+  private static final String NO_SLOT = "queue_timeout_s reached while waiting for several slots";
+
   private final RouterLoop loop;
   private final LegOrder order;
   private final long deadlineNanos; // of all of them; or NO_DEADLINE
@@ -93,7 +96,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
       Leg leg = legs.get(0);
       Only only = new Only(observer, leg, loop, deadlineNanos);
       long within = waits ? SlotRequest.NO_DEADLINE : loop.now() + ANSWER_WITHIN_NANOS;
-      long deadline = earlier(deadlineNanos, within);
+      long deadline = SlotRequest.earlier(deadlineNanos, within);
       long ttl = Math.min(leg.ttlNanos(), leg.router().settings().maxReservationTtlNanos());
       RoutedChoice choice = new RoutedChoice(leg, loop, deadline, ttl, waits, only);
       loop.run(choice::start);
@@ -115,7 +118,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     @Override
     public void onFailure(BerthException failure) {
       boolean unanswered = failure instanceof BerthException.Timeout && !loop.isPast(deadlineNanos);
-      observer.onFailure(unanswered ? unanswered(leg) : failure, 0);
+      observer.onFailure(unanswered ? leg.router().backPressure(UNANSWERED) : failure, 0);
     }
   }
 
@@ -137,7 +140,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     }
     long now = loop.now();
     long bound = now + (waits ? order.queueTimeoutNanos() : ANSWER_WITHIN_NANOS);
-    waitDeadlineNanos = earlier(deadlineNanos, bound);
+    waitDeadlineNanos = SlotRequest.earlier(deadlineNanos, bound);
     renewAtNanos = now + order.renewEveryNanos();
     schedule();
     followParents();
@@ -161,17 +164,6 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   private void parentCancelled() {
     stop(loop.isPast(deadlineNanos) ? SlotRequest.timeout() : SlotRequest.cancelled());
-  }
-
-  private static long earlier(long deadlineNanos, long bound) {
-    return deadlineNanos != SlotRequest.NO_DEADLINE
-            && (bound == SlotRequest.NO_DEADLINE || deadlineNanos - bound < 0)
-        ? deadlineNanos
-        : bound;
-  }
-
-  private static BerthException unanswered(Leg leg) {
-    return leg.router().backPressure("another instance did not answer");
   }
 
   // --- collecting ---
@@ -314,14 +306,8 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
       end(SlotRequest.timeout(), waitedFor());
     } else if (waitDeadlineNanos - now <= 0) {
       int place = waitedFor();
-      Leg waited = order.legs.get(Math.max(0, place));
-      end(
-          waits
-              ? waited
-                  .router()
-                  .backPressure("queue_timeout_s reached while waiting for several slots")
-              : unanswered(waited),
-          place);
+      DeploymentRouter router = order.legs.get(Math.max(0, place)).router();
+      end(router.backPressure(waits ? NO_SLOT : UNANSWERED), place);
     } else {
       renewAtNanos = now + order.renewEveryNanos();
       schedule();

@@ -26,6 +26,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -201,13 +202,11 @@ public final class ReservationTable implements Reservations {
   RouterLoop pickLoop() {
     int count = routers.loops();
     int first = Math.floorMod(nextLoop.getAndIncrement(), count);
-    for (int i = 0; i < count; i++) {
-      int index = (first + i) % count;
-      if (!routers.loop(index).isBlocked()) {
-        return routers.loop(index);
-      }
-    }
-    return routers.loop(first);
+    return IntStream.range(first, first + count)
+        .mapToObj(index -> routers.loop(index % count))
+        .filter(loop -> !loop.isBlocked())
+        .findFirst()
+        .orElse(routers.loop(first));
   }
 
   // --- what an ask came to ---
