@@ -55,13 +55,13 @@ final class InstanceSeries {
   /** What is shown of the slots that are held by tokens; never a token, nor who holds it. */
   static void show(ReservationTable table, Series into) {
     into.gauge("berth_reservations_held", table.held());
-    into.gauge("berth_reservations_asked", table.permitsTaken(), table.limits().maxHeld());
-    into.gauge("berth_reservations_caller_limit", table.limits().maxHeldPerCaller());
+    into.gauge("berth_reservations_asked", table.permitsTaken(), table.limits.maxHeld());
+    into.gauge("berth_reservations_caller_limit", table.limits.maxHeldPerCaller());
     into.gauge("berth_reservation_callers", table.callers());
-    into.gauge("berth_reservations_remembered", table.remembered(), table.limits().maxEnded());
-    into.gauge("berth_idempotency_keys", table.keys(), table.limits().maxKeys());
+    into.gauge("berth_reservations_remembered", table.remembered(), table.limits.maxEnded());
+    into.gauge("berth_idempotency_keys", table.keys(), table.limits.maxKeys());
     into.counter("berth_idempotency_keys_forgotten", table.keysForgotten());
-    ReservationCounters counters = table.counters();
+    ReservationCounters counters = table.counters;
     into.counter("berth_reservations_made", counters.made());
     Map<String, Problem> ends =
         Map.of(

@@ -120,7 +120,7 @@ class ReservationRaceTest {
             world.assertAtRest();
           }
         });
-    ReservationCounters counters = table.counters();
+    ReservationCounters counters = table.counters;
     assertThat(counters.made()).isEqualTo(rounds);
     assertThat(counters.endedBy(Problem.ALREADY_USED)).isEqualTo(ran.get()).isPositive();
     assertThat(

@@ -54,10 +54,10 @@ public final class ReservationTable implements Reservations {
   private static final int TOKEN_BYTES = 24;
 
   private final Routers routers;
-  private final ReservationLimits limits;
+  public final ReservationLimits limits;
   private final LongSupplier nanoClock;
   private final LongSupplier secrets;
-  private final ReservationCounters counters = new ReservationCounters();
+  public final ReservationCounters counters = new ReservationCounters();
   private final ConcurrentHashMap<String, TokenEntry> tokens = new ConcurrentHashMap<>();
   private final Set<ReservationAsk> asking = ConcurrentHashMap.newKeySet();
   private final Set<TokenEntry> held = ConcurrentHashMap.newKeySet();
@@ -434,14 +434,6 @@ public final class ReservationTable implements Reservations {
   }
 
   // --- what operators see ---
-
-  public ReservationCounters counters() {
-    return counters;
-  }
-
-  public ReservationLimits limits() {
-    return limits;
-  }
 
   /** Reservations that can be used now. */
   public int held() {

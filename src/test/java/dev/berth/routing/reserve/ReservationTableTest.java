@@ -173,7 +173,7 @@ class ReservationTableTest {
     replica.finish();
     assertThat(answer.response).isNotNull();
     assertAtRest(replica);
-    assertThat(table.counters().endedBy(Problem.ALREADY_USED)).isEqualTo(1);
+    assertThat(table.counters.endedBy(Problem.ALREADY_USED)).isEqualTo(1);
     refuses(held.token(), Problem.ALREADY_USED);
   }
 
@@ -194,7 +194,7 @@ class ReservationTableTest {
     refuses("nothing", Problem.UNKNOWN_TOKEN);
     assertThat(problem(renew("nothing"))).isEqualTo(Problem.UNKNOWN_TOKEN);
     assertThat(problem(release("nothing"))).isEqualTo(Problem.UNKNOWN_TOKEN);
-    assertThat(table.counters().refusedBy(Problem.UNKNOWN_TOKEN)).isEqualTo(3);
+    assertThat(table.counters.refusedBy(Problem.UNKNOWN_TOKEN)).isEqualTo(3);
   }
 
   @Test
@@ -224,7 +224,7 @@ class ReservationTableTest {
     refuses(token, Problem.EXPIRED);
     assertThat(problem(renew(token))).isEqualTo(Problem.EXPIRED);
     assertThat(release(token).succeeded()).isTrue();
-    assertThat(table.counters().endedBy(Problem.EXPIRED)).isEqualTo(1);
+    assertThat(table.counters.endedBy(Problem.EXPIRED)).isEqualTo(1);
   }
 
   /** Neither the ring of its loop nor the sweep has seen the deadline yet. */
@@ -240,7 +240,7 @@ class ReservationTableTest {
     world.clock.advanceNanos(SECOND);
     assertThat(problem(renew(renewed))).isEqualTo(Problem.EXPIRED);
     assertThat(table.held()).isZero();
-    assertThat(table.counters().endedBy(Problem.EXPIRED)).isEqualTo(2);
+    assertThat(table.counters.endedBy(Problem.EXPIRED)).isEqualTo(2);
   }
 
   @Test
@@ -274,7 +274,7 @@ class ReservationTableTest {
     assertThat(release(token).succeeded()).isTrue();
     assertThat(replica.ledger.ongoing()).as("at once").isZero();
     assertThat(release(token).succeeded()).isTrue();
-    assertThat(table.counters().endedBy(Problem.RELEASED)).isEqualTo(1);
+    assertThat(table.counters.endedBy(Problem.RELEASED)).isEqualTo(1);
     refuses(token, Problem.RELEASED);
     assertThat(problem(renew(token))).isEqualTo(Problem.RELEASED);
     assertAtRest(replica);
@@ -290,8 +290,8 @@ class ReservationTableTest {
       assertThat(problem(release(token))).isEqualTo(Problem.ALREADY_USED);
       List.copyOf(replica.running).forEach(replica::respond);
     }
-    assertThat(table.counters().endedBy(Problem.RELEASED)).isZero();
-    assertThat(table.counters().refusedBy(Problem.ALREADY_USED)).isEqualTo(4);
+    assertThat(table.counters.endedBy(Problem.RELEASED)).isZero();
+    assertThat(table.counters.refusedBy(Problem.ALREADY_USED)).isEqualTo(4);
     assertAtRest(replica);
   }
 
@@ -371,8 +371,8 @@ class ReservationTableTest {
     world.withdraw(replica);
     refuses(token, Problem.REPLICA_GONE);
     refuses(token, Problem.REPLICA_GONE); // and not used
-    assertThat(table.counters().endedBy(Problem.REPLICA_GONE)).isEqualTo(1);
-    assertThat(table.counters().endedBy(Problem.ALREADY_USED)).isZero();
+    assertThat(table.counters.endedBy(Problem.REPLICA_GONE)).isEqualTo(1);
+    assertThat(table.counters.endedBy(Problem.ALREADY_USED)).isZero();
     assertThat(replica.ledger.ongoing()).isZero();
   }
 
@@ -438,7 +438,7 @@ class ReservationTableTest {
     reserve();
     Future<Reservation> refused = ask(wish(1, 0), caller("c"));
     assertThat(problem(refused)).isEqualTo(Problem.FULL);
-    assertThat(table.counters().refusedBy(Problem.FULL)).isOne();
+    assertThat(table.counters.refusedBy(Problem.FULL)).isOne();
     assertThat(((ReservationException) refused.cause()).retryAfterSeconds()).isPositive();
     assertThat(((ReservationException) refused.cause()).statusCode()).isEqualTo(503);
     assertThat(world.router.queued()).isZero();
@@ -571,7 +571,7 @@ class ReservationTableTest {
       assertThat(again.token()).isEqualTo(first.token());
       assertThat(again.expiresInNanos()).isEqualTo(9 * SECOND);
       assertThat(replica.ledger.ongoing()).isEqualTo(1);
-      assertThat(table.counters().made()).isEqualTo(1);
+      assertThat(table.counters.made()).isEqualTo(1);
     }
 
     @Test
@@ -624,7 +624,7 @@ class ReservationTableTest {
       assertThat(problem(ask(wish(1, 0), new Caller("c", "used")))).isEqualTo(Problem.ALREADY_USED);
       assertThat(problem(ask(wish(1, 0), new Caller("c", "expired")))).isEqualTo(Problem.EXPIRED);
       assertThat(problem(ask(wish(1, 0), new Caller("c", "released")))).isEqualTo(Problem.RELEASED);
-      assertThat(table.counters().made()).isEqualTo(3);
+      assertThat(table.counters.made()).isEqualTo(3);
       replica.respond();
     }
 
