@@ -252,8 +252,7 @@ class BlockingStreamTest {
 
   @Test
   void anOutputThatCannotBeginIsAFailedCallAndWaitsForNobody() {
-    Replica replica =
-        open(request -> Response.output("a/b", out -> out.write(1)).withHeaders(null));
+    open(request -> Response.output("a/b", out -> out.write(1)).withHeaders(null));
     assertThat(await(CallFailed.class).kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
     untilItsSlotIsFree();
   }

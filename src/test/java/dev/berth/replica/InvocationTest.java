@@ -141,25 +141,6 @@ class InvocationTest {
   }
 
   @Test
-  void failuresAreCountedByClass() {
-    int[] next = {0};
-    Replica replica =
-        rig.start(1, (AsyncHandler) (request, context) -> Future.failedFuture(failure(next[0]++)));
-    for (int i = 0; i < 6; i++) {
-      rig.sendHeld(replica, callId(1, i));
-    }
-
-    assertThat(replica.failures.counts())
-        .containsEntry("java.lang.IllegalStateException", 3L)
-        .containsEntry("java.lang.UnsupportedOperationException", 3L)
-        .hasSize(2);
-  }
-
-  private static Throwable failure(int i) {
-    return i % 2 == 0 ? new IllegalStateException() : new UnsupportedOperationException();
-  }
-
-  @Test
   void theSlotIsFreeBeforeTheAnswerIsSent() {
     Replica replica = rig.start(1, handler);
     List<Integer> ongoingAtSend = new ArrayList<>();

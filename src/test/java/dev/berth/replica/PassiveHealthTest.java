@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
-import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage.CancelCall;
 import dev.berth.replica.PassiveHealth.Verdict;
@@ -12,6 +11,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
+import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
@@ -48,6 +48,16 @@ class PassiveHealthTest {
     for (int i = 0; i < count; i++) {
       call();
       rig.passLooking(span.dividedBy(count));
+    }
+    rig.passLooking(LOOK);
+  }
+
+  /** Eight of these, one after the other. */
+  private void eight(LongConsumer calling) {
+    for (int i = 0; i < 8; i++) {
+      calling.accept(ReplicaRig.callId(++calls, 1));
+      rig.runAll();
+      rig.passLooking(Duration.ofMillis(300));
     }
     rig.passLooking(LOOK);
   }
@@ -106,14 +116,6 @@ class PassiveHealthTest {
   }
 
   @Test
-  void whatTheHandlerAnswersOnPurposeIsNoFailure() {
-    behaviour = () -> says(404);
-    callsOver(20, Duration.ofSeconds(4));
-    assertThat(rig.suspicions).isEmpty();
-    assertThat(replica.passive.suspect).isFalse();
-  }
-
-  @Test
   void aServerErrorOnPurposeSpeaksNeitherForItNorAgainstIt() {
     behaviour = () -> says(503);
     callsOver(20, Duration.ofSeconds(4));
@@ -127,7 +129,9 @@ class PassiveHealthTest {
   }
 
   @Test
-  void ourOwnKindsOfFailureAreAnothersFault() {
+  void whatTheHandlerAnswersOnPurposeAndOurOwnKindsOfFailureAreNoFaultOfIts() {
+    behaviour = () -> says(404);
+    callsOver(20, Duration.ofSeconds(4));
     behaviour =
         () ->
             Future.failedFuture(
@@ -149,13 +153,7 @@ class PassiveHealthTest {
   @Test
   void requestsThatRunOutOfTimeInTheHandlersHandsAreFailures() {
     behaviour = () -> Promise.<Response>promise().future();
-    for (int i = 0; i < 8; i++) {
-      long id = ReplicaRig.callId(++calls, 1);
-      rig.sendHeld(ReplicaRig.call(replica).id(id).deadlineMs(100));
-      rig.passLooking(Duration.ofMillis(300));
-    }
-    rig.passLooking(LOOK);
-
+    eight(id -> rig.sendHeld(ReplicaRig.call(replica).id(id).deadlineMs(100)));
     assertThat(rig.suspicions).isNotEmpty().first().asString().endsWith("its time was over");
     assertThat(replica.timeouts()).isEqualTo(8);
   }
@@ -163,14 +161,13 @@ class PassiveHealthTest {
   @Test
   void aRouterWhoseClockIsATickAheadTellsTheSame() {
     behaviour = () -> Promise.<Response>promise().future();
-    for (int i = 0; i < 8; i++) {
-      long id = call();
-      rig.loop()
-          .onMessage(new CancelCall(id, ReplicaRig.OWN, rig.attempt(), replica.address(), true));
-      rig.passLooking(Duration.ofMillis(300));
-    }
-    rig.passLooking(LOOK);
-
+    eight(
+        id -> {
+          rig.sendHeld(replica, id);
+          rig.loop()
+              .onMessage(
+                  new CancelCall(id, ReplicaRig.OWN, rig.attempt(), replica.address(), true));
+        });
     assertThat(rig.suspicions).isNotEmpty();
     assertThat(replica.timeouts()).isEqualTo(8);
   }
@@ -178,16 +175,11 @@ class PassiveHealthTest {
   @Test
   void itsPartsOnAllLoopsAreSeenTogether() {
     Replica spread = rig.start(100, context -> handler, 2);
-    for (int i = 0; i < 8; i++) {
-      assertThat(spread.slots().tryAcquire()).isTrue();
-      rig.loops
-          .get(i % 2)
-          .onMessage(ReplicaRig.call(spread).id(ReplicaRig.callId(++calls, 1)).message());
-      rig.runAll();
-      rig.passLooking(Duration.ofMillis(300));
-    }
-    rig.passLooking(LOOK);
-
+    eight(
+        id -> {
+          assertThat(spread.slots().tryAcquire()).isTrue();
+          rig.loops.get(calls % 2).onMessage(ReplicaRig.call(spread).id(id).message());
+        });
     assertThat(spread.passive.suspect).isTrue();
   }
 
@@ -211,12 +203,7 @@ class PassiveHealthTest {
       assertThat(replica.slots().tryAcquire()).isTrue();
     }
     replica.drain();
-    for (int i = 0; i < 8; i++) {
-      rig.send(ReplicaRig.call(replica).id(ReplicaRig.callId(++calls, 1)));
-      rig.runAll();
-      rig.passLooking(Duration.ofMillis(300));
-    }
-
+    eight(id -> rig.send(ReplicaRig.call(replica).id(id)));
     assertThat(replica.slots().ongoing()).isZero();
     assertThat(rig.suspicions).isEmpty();
   }
@@ -224,14 +211,8 @@ class PassiveHealthTest {
   @Test
   void aRequestThatIsNeverGivenToTheHandlerIsNotItsFailure() {
     behaviour = PassiveHealthTest::answers;
-    Request unread = Request.post("/", Buffer.buffer("begin"));
-    for (int i = 0; i < 8; i++) {
-      long id = ReplicaRig.callId(++calls, 1);
-      rig.sendHeld(ReplicaRig.call(replica).id(id).deadlineMs(100).following(unread.bytes()));
-      rig.passLooking(Duration.ofMillis(300));
-    }
-    rig.passLooking(LOOK);
-
+    Buffer begun = Buffer.buffer("begin");
+    eight(id -> rig.sendHeld(ReplicaRig.call(replica).id(id).deadlineMs(100).following(begun)));
     assertThat(rig.suspicions).isEmpty();
   }
 }

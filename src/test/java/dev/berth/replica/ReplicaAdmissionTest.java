@@ -322,12 +322,9 @@ class ReplicaAdmissionTest {
     assertThat(reserved.attempt()).isEqualTo(attempt);
     assertThat(reserved.ttlMs()).isEqualTo(10_000);
     assertThat(Load.ongoing(reserved.load())).isEqualTo(1);
-  }
-
-  @Test
-  void aTimeToLiveBeyondTheLedgersIsAnsweredAsCut() {
     rig.askFor(replica, rig.attempt(), Long.MAX_VALUE);
     assertThat(rig.answer(SlotReserved.class).ttlMs())
+        .as("cut to the ledger's longest")
         .isEqualTo(Duration.ofNanos(LedgerLimits.DEFAULTS.maxTtlNanos()).toMillis());
   }
 

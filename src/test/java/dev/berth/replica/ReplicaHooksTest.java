@@ -195,29 +195,6 @@ class ReplicaHooksTest {
     assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
   }
 
-  @Test
-  void aNewConfigReachesTheHandlersWhileTheReplicaRuns() {
-    Replica replica = rig.start(1, new Hooked(""));
-    calls.clear();
-    Future<Void> first = replica.reconfigure(Map.of("k", "w"));
-    Future<Void> second = replica.reconfigure(Map.of());
-    assertThat(first.isComplete()).isFalse();
-    rig.runAll();
-    assertThat(calls).containsExactly("reconfigure{k=w}", "reconfigure{}");
-    assertThat(first.succeeded() && second.succeeded()).isTrue();
-  }
-
-  @Test
-  void aConfigThatIsRefusedIsToldToWhoeverGaveIt() {
-    Hooked handler = new Hooked("");
-    Replica replica = rig.start(1, handler);
-    handler.failing = "reconfigure{k=w}";
-    Future<Void> refused = replica.reconfigure(Map.of("k", "w"));
-    rig.runAll();
-    assertThat(refused.cause()).hasMessage("reconfigure{k=w} fails");
-    assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
-  }
-
   private void checks(int times) {
     for (int i = 0; i < times; i++) {
       rig.passLooking(PERIOD);

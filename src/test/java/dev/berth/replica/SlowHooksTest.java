@@ -150,8 +150,7 @@ class SlowHooksTest {
 
   @Test
   void theWaitForAThreadIsNoPartOfTheTimeOfAStart() throws Exception {
-    Slow handler = new Slow("start");
-    ReplicaHost.Starting starting = begin(handler, s(2));
+    ReplicaHost.Starting starting = begin(new Slow("start"), s(2));
     pass(s(100));
     giveThreadToHang();
     pass(s(1.5));
@@ -164,8 +163,7 @@ class SlowHooksTest {
 
   @Test
   void aStartWithoutABoundMayTakeAsLongAsItLikes() throws Exception {
-    Slow handler = new Slow("start");
-    ReplicaHost.Starting starting = begin(handler, null);
+    ReplicaHost.Starting starting = begin(new Slow("start"), null);
     giveThreadToHang();
     pass(Duration.ofHours(1));
     assertThat(starting.running().isComplete()).isFalse();
@@ -187,8 +185,7 @@ class SlowHooksTest {
     assertThat(rig.waits).containsExactly(waits, waits + ": 8 are lost");
     pass(s(30));
     assertThat(rig.waits).as("said again").hasSize(3).endsWith(waits + ": 8 are lost");
-    Slow second = new Slow("start");
-    begin(second, null);
+    begin(new Slow("start"), null);
     pass(s(2));
     rig.waits.clear();
     giveThreadToHang();
@@ -224,8 +221,7 @@ class SlowHooksTest {
 
   @Test
   void aFirstCheckThatHangsIsInterruptedAtItsTimeoutAndFailsTheStart() throws Exception {
-    Slow handler = new Slow("check");
-    ReplicaHost.Starting starting = begin(handler, null);
+    ReplicaHost.Starting starting = begin(new Slow("check"), null);
     giveThreadToHang();
     pass(s(29));
     assertThat(hang.isInterrupted()).isFalse();
@@ -263,8 +259,7 @@ class SlowHooksTest {
 
   @Test
   void theTimeOfAStopHookRunsFromWhenItHasAThread() throws Exception {
-    Slow handler = new Slow("stop");
-    Replica replica = stopping(handler);
+    Replica replica = stopping(new Slow("stop"));
     pass(s(50));
     Future<Void> stopped = replica.shutDown(Duration.ZERO);
     assertThat(stopped.isComplete()).as("it waits").isFalse();
