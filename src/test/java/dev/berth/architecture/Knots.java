@@ -3,11 +3,8 @@ package dev.berth.architecture;
 import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.Deque;
-import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -19,19 +16,9 @@ import java.util.TreeSet;
 /**
  * The knots of a package: types that all reach each other within it, so that none of them is read
  * without the others. What is nested in a type is part of it.
- *
- * <p>Source: Tarjan 1972, strongly connected components.
  */
 final class Knots {
-  private final Map<String, Set<String>> uses; // of types, within their package
-  private final Map<String, Integer> number = new HashMap<>(); // as they were found
-  private final Map<String, Integer> lowest = new HashMap<>(); // reached from there
-  private final Deque<String> open = new ArrayDeque<>();
-  private final List<SortedSet<String>> found = new ArrayList<>();
-
-  private Knots(Map<String, Set<String>> uses) {
-    this.uses = uses;
-  }
+  private Knots() {}
 
   /** By package, the largest first; packages without any are left out. */
   static SortedMap<String, List<SortedSet<String>>> of(JavaClasses classes) {
@@ -51,7 +38,7 @@ final class Knots {
     SortedMap<String, List<SortedSet<String>>> all = new TreeMap<>();
     byPackage.forEach(
         (name, uses) -> {
-          List<SortedSet<String>> knots = new Knots(uses).all();
+          List<SortedSet<String>> knots = knots(uses);
           if (!knots.isEmpty()) {
             all.put(name, knots);
           }
@@ -65,39 +52,35 @@ final class Knots {
     return nested < 0 ? name : name.substring(0, nested);
   }
 
-  private List<SortedSet<String>> all() {
+  private static List<SortedSet<String>> knots(Map<String, Set<String>> uses) {
+    Map<String, Set<String>> reached = new TreeMap<>();
     for (String type : uses.keySet()) {
-      if (!number.containsKey(type)) {
-        visit(type);
-      }
+      Set<String> from = new HashSet<>();
+      reach(type, uses, from);
+      reached.put(type, from);
     }
-    found.sort(Comparator.comparing((SortedSet<String> knot) -> -knot.size()));
-    return found;
+    return reached.keySet().stream()
+        .map(type -> eachOther(type, reached))
+        .filter(knot -> knot.size() > 1)
+        .distinct()
+        .sorted(Comparator.comparing(knot -> -knot.size()))
+        .toList();
   }
 
-  private void visit(String type) {
-    int own = number.size();
-    number.put(type, own);
-    lowest.put(type, own);
-    open.push(type);
-    for (String used : uses.getOrDefault(type, Set.of())) {
-      if (!number.containsKey(used)) {
-        visit(used);
-        lowest.merge(type, lowest.get(used), Math::min);
-      } else if (open.contains(used)) {
-        lowest.merge(type, number.get(used), Math::min);
+  private static void reach(String from, Map<String, Set<String>> uses, Set<String> reached) {
+    for (String used : uses.getOrDefault(from, Set.of())) {
+      if (reached.add(used)) {
+        reach(used, uses, reached);
       }
     }
-    if (lowest.get(type) == own) {
-      SortedSet<String> knot = new TreeSet<>();
-      String last;
-      do {
-        last = open.pop();
-        knot.add(last);
-      } while (!last.equals(type));
-      if (knot.size() > 1) {
-        found.add(knot);
-      }
-    }
+  }
+
+  /** Those that reach a type, among those that it reaches. */
+  private static SortedSet<String> eachOther(String type, Map<String, Set<String>> reached) {
+    SortedSet<String> knot = new TreeSet<>(Set.of(type));
+    reached.get(type).stream()
+        .filter(other -> reached.getOrDefault(other, Set.of()).contains(type))
+        .forEach(knot::add);
+    return knot;
   }
 }

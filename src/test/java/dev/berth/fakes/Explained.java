@@ -50,11 +50,23 @@ public final class Explained {
 
   /** One that came by HTTP, waited, was refused once, and ran on another loop. */
   public static RequestExplanation byHttp(String id) {
+    return byHttp(
+        id,
+        "GET /shop/cart",
+        new Phases(0, 500_200, 2_800, 0, 17_000, 980_000, 0, 12_345, 1_512_345));
+  }
+
+  /** The same, with another request and total time. */
+  public static RequestExplanation with(String id, String request, int total) {
+    return byHttp(id, request, new Phases(0, 0, 0, 0, 0, 0, 0, 0, total));
+  }
+
+  private static RequestExplanation byHttp(String id, String request, Phases phases) {
     return new RequestExplanation(
         id,
         null,
         CART,
-        "GET /shop/cart",
+        request,
         ARRIVED,
         200,
         "ok",
@@ -82,7 +94,7 @@ public final class Explained {
         9,
         "shop#cart#1abc",
         RequestFailure.NONE,
-        new Phases(0, 500_200, 2_800, 0, 17_000, 980_000, 0, 12_345, 1_512_345));
+        phases);
   }
 
   /** One that the first made, of the same id. */
@@ -106,29 +118,5 @@ public final class Explained {
         "",
         new RequestFailure("shop#prices", "dev.berth.api.BerthException$Timeout", "too late"),
         new Phases(0, 0, 1_000, 0, 0, 0, 0, 0, 1_000));
-  }
-
-  /** The first, with another request and total time. */
-  public static RequestExplanation with(String id, String request, int total) {
-    RequestExplanation like = byHttp(id);
-    return new RequestExplanation(
-        id,
-        null,
-        CART,
-        request,
-        ARRIVED,
-        200,
-        "ok",
-        like.node(),
-        like.snapshot(),
-        like.policy(),
-        like.candidates(),
-        like.candidatesInAll(),
-        like.queue(),
-        like.steps(),
-        like.stepsInAll(),
-        like.replicaId(),
-        like.failure(),
-        new Phases(0, 0, 0, 0, 0, 0, 0, 0, total));
   }
 }
