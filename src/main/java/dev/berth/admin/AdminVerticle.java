@@ -78,6 +78,8 @@ public final class AdminVerticle extends VerticleBase {
   }
 
   private Future<HttpServer> listen(AdminGate gate) {
+    String host = options.get(AdminOptions.HOST);
+    int port = options.get(AdminOptions.PORT);
     Router router = Router.router(vertx);
     router.route().handler(gate::check);
     routes.forEach(area -> area.mount(router));
@@ -99,8 +101,8 @@ public final class AdminVerticle extends VerticleBase {
         vertx
             .createHttpServer(
                 new HttpServerOptions()
-                    .setHost(options.get(AdminOptions.HOST))
-                    .setPort(options.get(AdminOptions.PORT))
+                    .setHost(host)
+                    .setPort(port)
                     .setHttp2ClearTextEnabled(options.get(AdminOptions.HTTP2))
                     .setIdleTimeout(IDLE_TIMEOUT_S)
                     .setIdleTimeoutUnit(TimeUnit.SECONDS))
@@ -121,14 +123,8 @@ public final class AdminVerticle extends VerticleBase {
                 Future.failedFuture(
                     new IOException(
                         "berth.admin: cannot listen on %s:%s: %s"
-                            .formatted(
-                                options.get(AdminOptions.HOST),
-                                options.get(AdminOptions.PORT),
-                                failed.getMessage()))))
-        .onSuccess(
-            listening ->
-                LOG.debug(
-                    "admin listens on {}:{}", options.get(AdminOptions.HOST), made.actualPort()));
+                            .formatted(host, port, failed.getMessage()))))
+        .onSuccess(listening -> LOG.debug("admin listens on {}:{}", host, made.actualPort()));
   }
 
   private static Handler<RoutingContext> answered(AdminRefusal refusal) {

@@ -72,9 +72,7 @@ final class Bodies {
    * @return fails with a {@link AdminRefusal} that is to be sent, and ends the connection
    */
   Future<Body> read(RoutingContext context) {
-    Reading reading = new Reading(context);
-    reading.start();
-    return reading.whole.future();
+    return new Reading(context).start();
   }
 
   /** One body. */
@@ -91,12 +89,13 @@ final class Bodies {
       this.request = context.request();
     }
 
-    void start() {
+    Future<Body> start() {
       timer = context.vertx().setTimer(TIMEOUT_MS, late -> refuse(408, "body_too_slow", TOO_SLOW));
       request.handler(this::piece).endHandler(end -> whole()).exceptionHandler(this::broken);
       if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
         context.response().writeContinue();
       }
+      return whole.future();
     }
 
     private void piece(Buffer piece) {

@@ -116,19 +116,15 @@ public record ReservationEndpoint(
   }
 
   /** What is given back when its client goes. */
-  private static <T> Exchange waiting(Reservations.Asked<T> asked, Function<T, Answer> shown) {
-    Future<Answer> answer = told(asked.answer(), shown);
-    return new Exchange() {
-      @Override
-      public Future<Answer> answer() {
-        return answer;
-      }
+  private record Waiting(Future<Answer> answer, Runnable abandon) implements Exchange {
+    @Override
+    public void clientGone() {
+      abandon.run();
+    }
+  }
 
-      @Override
-      public void clientGone() {
-        asked.abandon();
-      }
-    };
+  private static <T> Exchange waiting(Reservations.Asked<T> asked, Function<T, Answer> shown) {
+    return new Waiting(told(asked.answer(), shown), asked::abandon);
   }
 
   private Exchange renew(DeploymentId deployment, String token, Asked request)

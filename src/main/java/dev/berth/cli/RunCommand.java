@@ -158,16 +158,14 @@ final class RunCommand extends CliCommand {
     }
     PrintWriter err = spec.commandLine().getErr();
     err.println("berth: cannot start: " + messages(cause));
-    if (!isExpected(cause)) {
+    boolean expected =
+        cause instanceof IOException
+            || cause instanceof IllegalArgumentException
+            || cause instanceof StartFailedException;
+    if (!expected) {
       cause.printStackTrace(err); // a bug, here or in the application
     }
     return new Ended(ExitCode.SOFTWARE);
-  }
-
-  private static boolean isExpected(Throwable cause) {
-    return cause instanceof IOException
-        || cause instanceof IllegalArgumentException
-        || cause instanceof StartFailedException;
   }
 
   private static String messages(Throwable cause) {

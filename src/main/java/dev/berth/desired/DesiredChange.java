@@ -110,13 +110,11 @@ public record DesiredChange(
         index, applications, removed, said, List.of(answer), history, autoscaled, head);
   }
 
-  /** Whether nothing is different for the one who asks for it. */
-  boolean isEmpty(Head before) {
-    return applications.isEmpty()
-        && removed.isEmpty()
-        && said.isEmpty()
-        && autoscaled.all().isEmpty()
-        && head.equals(before);
+  /** Null when nothing is different for the one who asks for it. */
+  @Nullable DesiredChange unlessEmpty(Head before) {
+    boolean same =
+        applications.isEmpty() && removed.isEmpty() && said.isEmpty() && autoscaled.all().isEmpty();
+    return same && head.equals(before) ? null : this;
   }
 
   /** As it is kept, beside its number. */

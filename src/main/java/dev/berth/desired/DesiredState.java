@@ -259,7 +259,7 @@ public final class DesiredState {
     }
     news.entrySet().removeIf(each -> each.getValue().equals(said(each.getKey())));
     Head then = next.withRevision(revision);
-    return unlessEmpty(change(changed, removed, news, AutoscaledNumbers.NONE, then));
+    return change(changed, removed, news, AutoscaledNumbers.NONE, then).unlessEmpty(head);
   }
 
   private static DesiredApplication first(String name, Wanted wanted, long revision, long nowMs) {
@@ -269,7 +269,7 @@ public final class DesiredState {
 
   /** Every application goes. */
   public @Nullable DesiredChange deleteAll() {
-    return unlessEmpty(change(List.of(), List.copyOf(applications.keySet()), head));
+    return change(List.of(), List.copyOf(applications.keySet()), head).unlessEmpty(head);
   }
 
   /** An application, which must be there, goes. */
@@ -314,7 +314,7 @@ public final class DesiredState {
   }
 
   private @Nullable DesiredChange change(AutoscaledNumbers news) {
-    return unlessEmpty(change(List.of(), List.of(), Map.of(), news, head));
+    return change(List.of(), List.of(), Map.of(), news, head).unlessEmpty(head);
   }
 
   /** What ran earlier of an application, which must be there, is declared anew. */
@@ -376,7 +376,7 @@ public final class DesiredState {
             marked.add(known.failed(mark.failure()));
           }
         });
-    return unlessEmpty(change(marked, List.of(), head));
+    return change(marked, List.of(), head).unlessEmpty(head);
   }
 
   /** What ran earlier is let go of, up to a revision. */
@@ -400,10 +400,6 @@ public final class DesiredState {
    */
   public DesiredChange answering(@Nullable DesiredChange change, Answer answer) {
     return (change == null ? change(List.of(), List.of(), head) : change).answering(answer);
-  }
-
-  private @Nullable DesiredChange unlessEmpty(DesiredChange change) {
-    return change.isEmpty(head) ? null : change;
   }
 
   private DesiredApplication require(String application) {

@@ -40,24 +40,22 @@ final class KeptJars {
   }
 
   private @Nullable JarStore durable() {
-    if (durable == null && log.isKept()) {
-      durable = JarStore.in(Objects.requireNonNull(log.directory()), digests, mostBytes);
+    return durable(log.isKept());
+  }
+
+  /** Null when there is none, and none is to be. */
+  private @Nullable JarStore durable(boolean wanted) {
+    Path directory = log.directory();
+    if (durable == null && wanted && directory != null) {
+      durable = JarStore.in(directory, digests, mostBytes);
     }
     return durable;
   }
 
   /** The log is prepared to keep a change: what was declared until now is to outlast it as well. */
   void prepare() throws IOException {
-    Path directory = log.directory();
-    if (directory == null) {
-      return; // in memory
-    }
-    JarStore kept = durable();
-    if (kept == null) {
-      kept = JarStore.in(directory, digests, mostBytes);
-      durable = kept;
-    }
-    if (!log.isKept() && temporary != null) {
+    JarStore kept = durable(true);
+    if (kept != null && !log.isKept() && temporary != null) {
       for (Jar jar : jars(log.state())) {
         kept.takeOver(jar, temporary);
       }

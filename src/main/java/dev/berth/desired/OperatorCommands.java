@@ -43,16 +43,13 @@ import org.slf4j.LoggerFactory;
  * Each command of operators, from what was asked to what it comes to. Called on the control loop;
  * what follows {@code state ->} runs off it when the turn of the command has come, and may block.
  *
- * @param file what the instance was started with
  * @param folder that relative paths of what is submitted start from
  * @param nowMs milliseconds since 1970
  * @param id of the commands that are given here; null when they have none
  */
 record OperatorCommands(
     ServeControl serve,
-    ServeConfig file,
     Path folder,
-    KeptJars jars,
     EntryReader reader,
     ServeControl.Controls controls,
     LongSupplier nowMs,
@@ -65,7 +62,7 @@ record OperatorCommands(
 
   @Override
   public ControllerCommands once(@Nullable String id) {
-    return new OperatorCommands(serve, file, folder, jars, reader, controls, nowMs, id);
+    return new OperatorCommands(serve, folder, reader, controls, nowMs, id);
   }
 
   private Future<@Nullable Long> ask(Supplier<String> what, Command command) {
@@ -146,6 +143,8 @@ record OperatorCommands(
           "%s: %s (expected: file://HOST/PATH, at most %s characters)",
           FILE, from.substring(0, Math.min(80, from.length())), Origin.MOST_CHARS);
     }
+    ServeConfig file = reader.file();
+    KeptJars jars = reader.jars();
     ServeConfig submitted =
         only == null
             ? SubmittedConfig.read(SubmittedConfig.SENT, folder, config, file)

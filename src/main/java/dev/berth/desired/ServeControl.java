@@ -169,7 +169,7 @@ public final class ServeControl implements Builds.Sources {
             all ->
                 note("what autoscaling found", on -> new Decision(on.autoscaled(all), List.of())));
     this.controls = controls;
-    this.commands = new OperatorCommands(this, file, folder, jars, reader, controls, nowMs, null);
+    this.commands = new OperatorCommands(this, folder, reader, controls, nowMs, null);
   }
 
   // --- start ---

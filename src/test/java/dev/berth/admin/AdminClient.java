@@ -45,6 +45,11 @@ public final class AdminClient implements AutoCloseable {
     this(Map.of(), meters -> List.of(new HealthRoutes(meters), area));
   }
 
+  /** Of the commands, and how it is. */
+  AdminClient(ControllerCommands commands, BiPredicate<DeploymentId, String> kill) {
+    this(Map.of(), meters -> List.of(new HealthRoutes(meters), serving(commands, kill, meters)));
+  }
+
   AdminClient(Map<String, String> secrets, Areas areas) {
     this(
         ServeConfig.DEFAULTS.with(

@@ -15,7 +15,6 @@ import io.vertx.core.json.JsonObject;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -39,17 +38,11 @@ class ServeRoutesTest {
   @AutoClose
   private static final AdminClient ADMIN =
       new AdminClient(
-          Map.of(),
-          meters ->
-              List.of(
-                  new HealthRoutes(meters),
-                  AdminClient.serving(
-                      COMMANDS,
-                      (deployment, replica) -> {
-                        KILLED.add(deployment + " " + replica);
-                        return replica.equals("a#d#1");
-                      },
-                      meters)));
+          COMMANDS,
+          (deployment, replica) -> {
+            KILLED.add(deployment + " " + replica);
+            return replica.equals("a#d#1");
+          });
 
   @BeforeEach
   void forget() {

@@ -7,8 +7,6 @@ import io.vertx.core.json.JsonObject;
 import java.net.URLEncoder;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -25,12 +23,7 @@ class TrafficRoutesTest {
 
   @AutoClose
   private static final AdminClient ADMIN =
-      new AdminClient(
-          Map.of(),
-          meters ->
-              List.of(
-                  new HealthRoutes(meters),
-                  AdminClient.serving(COMMANDS, (deployment, replica) -> false, meters)));
+      new AdminClient(COMMANDS, (deployment, replica) -> false);
 
   @BeforeEach
   void forget() {

@@ -670,11 +670,16 @@ class ServeControlTest extends ServeControlRig {
 
   // --- what ran ---
 
-  @Test
-  void aRevisionThatWaitsAtZeroIsNotGoneBackToButTheLastThatRan() {
+  /** Over another that ran. */
+  private void triesA2() {
     start();
     deployRan("a", A);
     deploy("a", A2);
+  }
+
+  @Test
+  void aRevisionThatWaitsAtZeroIsNotGoneBackToButTheLastThatRan() {
+    triesA2();
     running("a", 2, false);
     deploy("a", "{import_path: x.C, route_prefix: /a}");
     failed("a");
@@ -686,9 +691,7 @@ class ServeControlTest extends ServeControlRig {
 
   @Test
   void whatFailedIsAsOneNotTriedYetOnceNoneOfItIsWanted() throws IOException {
-    start();
-    deployRan("a", A);
-    deploy("a", A2);
+    triesA2();
     failed("a");
     running("a", 2, false);
     assertThat(className("a", 2)).isEqualTo("x.B");
@@ -744,9 +747,7 @@ class ServeControlTest extends ServeControlRig {
 
   @Test
   void aFailedRevisionIsBuiltAgainWhenItIsDeployedAgain() {
-    start();
-    deployRan("a", A);
-    deploy("a", A2);
+    triesA2();
     failed("a");
     restart();
     toldSince();
@@ -756,17 +757,6 @@ class ServeControlTest extends ServeControlRig {
     assertThat(toldSince()).containsExactly("declared a 2");
     assertThat(className("a", 2)).isEqualTo("x.B");
     restart();
-    assertThat(find("a").failed()).isNull();
-  }
-
-  @Test
-  void whatRanInAnEarlierProcessIsNotGivenUpForABadStart() {
-    start();
-    deployRan("a", A);
-    deployRan("a", A2);
-    restart();
-    failed("a");
-
     assertThat(find("a").failed()).isNull();
   }
 
@@ -787,13 +777,13 @@ class ServeControlTest extends ServeControlRig {
   }
 
   @Test
-  void soIsWhatRanInAnEarlierProcessThoughItIsNotGivenUp() {
-    start();
-    deployRan("a", A);
-    deployRan("a", A2);
+  void whatRanInAnEarlierProcessIsNotGivenUpForABadStartAndIsTriedAgainWhenItIsDeployedAgain() {
+    triesA2();
+    ran("a");
     restart();
     toldSince();
     failed("a");
+    assertThat(find("a").failed()).isNull();
 
     deploy("a", A2);
 
@@ -803,9 +793,8 @@ class ServeControlTest extends ServeControlRig {
 
   @Test
   void whatFailsSoonAfterItRanIsGivenUp() {
-    start();
-    deployRan("a", A);
-    deployRan("a", A2);
+    triesA2();
+    ran("a");
 
     failed("a");
 
@@ -814,9 +803,7 @@ class ServeControlTest extends ServeControlRig {
 
   @Test
   void aStartFromWhatNeverRanFallsBackToWhatRanBeforeIt() {
-    start();
-    deployRan("a", A);
-    deploy("a", A2);
+    triesA2();
     stop(); // before anything was known of it
     start();
     assertThat(className("a", 2)).isEqualTo("x.B");

@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -23,19 +24,10 @@ public final class Routes {
   private record Routed(
       String prefix, DeploymentId ingress, @Nullable Settings traffic, IngressRoute leadsTo) {}
 
-  /** Makes what a route leads to, as the deployments are configured now. */
-  @FunctionalInterface
-  public interface Maker {
-    /**
-     * @param traffic where others than the ingress answer too; null where it alone does
-     */
-    IngressRoute make(DeploymentId ingress, @Nullable Settings traffic);
-  }
-
   private final Consumer<RouteTable<IngressRoute>> ingress;
   private final String rootPath;
   private final Loop control;
-  private final Maker made;
+  private final BiFunction<DeploymentId, @Nullable Settings, IngressRoute> made;
   private final Endpoints endpoints;
   private final Map<String, Routed> byApplication = new ConcurrentHashMap<>(); // those with HTTP
   private boolean changed;
@@ -43,12 +35,14 @@ public final class Routes {
   /**
    * @param ingress takes each new table
    * @param control the control loop
+   * @param made what a route leads to, as its ingress is configured now, and the traffic of others
+   *     that answer too; that is null where the ingress alone does
    */
   public Routes(
       Consumer<RouteTable<IngressRoute>> ingress,
       String rootPath,
       Loop control,
-      Maker made,
+      BiFunction<DeploymentId, @Nullable Settings, IngressRoute> made,
       Endpoints endpoints) {
     this.endpoints = endpoints;
     this.ingress = ingress;
@@ -71,7 +65,7 @@ public final class Routes {
   }
 
   private void put(String application, String prefix, DeploymentId to, @Nullable Settings traffic) {
-    Routed next = new Routed(prefix, to, traffic, made.make(to, traffic));
+    Routed next = new Routed(prefix, to, traffic, made.apply(to, traffic));
     if (!next.equals(byApplication.put(application, next))) {
       change();
     }
