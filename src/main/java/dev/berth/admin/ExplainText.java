@@ -57,13 +57,9 @@ final class ExplainText {
 
   private void head(RequestExplanation request, int indent) {
     line(indent, "request " + request.requestId() + "  " + request.request());
-    line(
-        indent + 2,
-        request.deployment()
-            + "  "
-            + request.outcome()
-            + (request.status() < 0 ? "" : ", status " + request.status())
-            + (request.parent() == null ? "" : ", made by " + request.parent()));
+    String status = request.status() < 0 ? "" : ", status " + request.status();
+    String maker = request.parent() == null ? "" : ", made by " + request.parent();
+    line(indent + 2, request.deployment() + "  " + request.outcome() + status + maker);
     RequestFailure failure = request.failure();
     if (!failure.isNone()) {
       line(indent + 2, "failed in " + failure.deployment() + ": " + failure.type());
@@ -72,11 +68,10 @@ final class ExplainText {
       }
     }
     line(indent + 2, "at " + request.arrivedAt() + " on " + request.node());
-    Phases phases = request.phases();
+    String overhead = micros(request.phases().overhead());
     line(
         indent + 2,
-        "total %s us, of that overhead %s us"
-            .formatted(micros(phases.total()), micros(phases.overhead())));
+        "total " + micros(request.phases().total()) + " us, of that overhead " + overhead + " us");
   }
 
   private void phases(Phases phases, int indent) {
@@ -87,10 +82,8 @@ final class ExplainText {
       long nanos = (Long) phase.getValue();
       if (nanos != 0 && !phase.getKey().equals("total")) {
         double share = Math.min(1, (double) nanos / total);
-        line(
-            indent,
-            format("%-8s %10s %6.1f ", phase.getKey(), micros(nanos), 100 * share)
-                + "#".repeat(Math.max(1, (int) Math.round(share * BAR))));
+        String bar = "#".repeat(Math.max(1, (int) Math.round(share * BAR)));
+        line(indent, format("%-8s %10s %6.1f %s", phase.getKey(), micros(nanos), 100 * share, bar));
       }
     }
   }
@@ -98,19 +91,14 @@ final class ExplainText {
   private void candidates(RequestExplanation request, int indent) {
     text.append('\n');
     List<Candidate> shown = request.candidates();
-    String of =
-        shown.size() == request.candidatesInAll()
-            ? String.valueOf(shown.size())
-            : shown.size() + " of " + request.candidatesInAll();
+    int all = request.candidatesInAll();
+    String number = shown.size() + (shown.size() == all ? "" : " of " + all);
+    String snapshot = request.snapshot().term() + "." + request.snapshot().counter();
+    String mark = request.replicaId().isEmpty() ? "" : "; * served it";
     line(
         indent,
-        "candidates: %s, policy %s, snapshot %s.%s%s"
-            .formatted(
-                of,
-                request.policy(),
-                request.snapshot().term(),
-                request.snapshot().counter(),
-                request.replicaId().isEmpty() ? "" : "; * served it"));
+        "candidates: %s, policy %s, snapshot %s%s"
+            .formatted(number, request.policy(), snapshot, mark));
     if (shown.isEmpty()) {
       return;
     }

@@ -137,6 +137,7 @@ record RayDetails(HttpView http) {
   /** Its decision is the one of now: why there are to be as many replicas. */
   private static JsonObject of(ScalingDetails scaling, DeploymentDetails deployment) {
     int more = scaling.replicas() - scaling.running();
+    String reports = scaling.unknown() > 0 ? "delayed" : "healthy";
     JsonObject decision =
         new JsonObject()
             .put("timestamp_s", seconds(scaling.atMs()))
@@ -147,11 +148,7 @@ record RayDetails(HttpView http) {
         .put("scaling_status", more > 0 ? "UPSCALING" : more < 0 ? "DOWNSCALING" : "STABLE")
         .put("decisions", new JsonArray().add(decision))
         .put("metrics", new JsonObject().put("total_requests", scaling.load()))
-        .put(
-            "metrics_health",
-            scaling.reportMs() == null
-                ? "unavailable"
-                : scaling.unknown() > 0 ? "delayed" : "healthy")
+        .put("metrics_health", scaling.reportMs() == null ? "unavailable" : reports)
         .put("errors", new JsonArray());
   }
 

@@ -172,12 +172,10 @@ public record ReservationEndpoint(
         || key.isEmpty()
         || key.length() > MAX_KEY_CHARS
         || key.chars().anyMatch(c -> c < ' ' || c > '~')) {
+      String what = keys.size() > 1 ? "several" : "empty, too long or not ASCII";
+      String expected = "one, of 1 to " + MAX_KEY_CHARS + " printable ASCII characters";
       throw new BadBodyException(
-          List.of(
-              "Idempotency-Key: %s (expected: one, of 1 to %s printable ASCII characters)"
-                  .formatted(
-                      keys.size() > 1 ? "several" : "empty, too long or not ASCII",
-                      MAX_KEY_CHARS)));
+          List.of("Idempotency-Key: " + what + " (expected: " + expected + ")"));
     }
     return key;
   }

@@ -297,11 +297,9 @@ final class AdminServer {
       return new Ended(ExitCode.USAGE);
     }
     JsonObject error = json(response.body());
-    return cannotReach(
-        "status "
-            + response.statusCode()
-            + (error == null ? "" : ", " + error.getValue("message"))
-            + " (expected: an admin server of Berth)");
+    String status = "status " + response.statusCode();
+    String said = error == null ? "" : ", " + error.getValue("message");
+    return cannotReach(status + said + " (expected: an admin server of Berth)");
   }
 
   private Ended cannotReach(String why) {

@@ -85,11 +85,8 @@ interface Goal {
 
     private static List<String> causes(ServeStatus.Application application) {
       List<String> causes = new ArrayList<>();
-      causes.add(
-          application.name()
-              + ": "
-              + application.status()
-              + StatusTable.reason(application.message()));
+      String why = StatusTable.reason(application.message());
+      causes.add(application.name() + ": " + application.status() + why);
       String wanted = "" + application.revision();
       boolean behind =
           application.deployments().stream()
@@ -150,12 +147,8 @@ interface Goal {
    * @param said whether its message was told already
    */
   private static String describe(ServeStatus.Deployment deployment, String runs, boolean said) {
-    return "%s, replicas %s%s%s"
-        .formatted(
-            deployment.status(),
-            deployment.replicasNow(),
-            runs,
-            said ? "" : StatusTable.reason(deployment.message()));
+    String why = said ? "" : StatusTable.reason(deployment.message());
+    return deployment.status() + ", replicas " + deployment.replicasNow() + runs + why;
   }
 
   /** With what has failed, or may recover and does not. */

@@ -50,11 +50,8 @@ final class RollbackCommand extends ChangeCommand {
     String query =
         (to == null ? "" : "?to=" + to)
             + (!dryRun ? "" : to == null ? "?dry_run=true" : "&dry_run=true");
-    AdminServer.Answer response =
-        server.send(
-            "POST",
-            "/api/v1/applications/" + AdminServer.encoded(application) + "/rollback" + query,
-            null);
+    String path = "/api/v1/applications/" + AdminServer.encoded(application) + "/rollback";
+    AdminServer.Answer response = server.send("POST", path + query, null);
     String key = dryRun ? "to" : "revision";
     JsonObject answer = response.with(key, Number.class);
     if (answer == null) {

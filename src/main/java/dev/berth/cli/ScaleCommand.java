@@ -51,12 +51,13 @@ final class ScaleCommand extends ChangeCommand {
       throw wrong("N: " + number + " (expected: an integer of at least 0, or --auto)");
     }
     JsonObject asked = new JsonObject().put("autoscaling", auto ? "resume" : "pause");
-    AdminServer.Answer response =
-        server.send(
-            "POST",
-            "/api/v1/applications/%s/deployments/%s/scale"
-                .formatted(AdminServer.encoded(application), AdminServer.encoded(deployment)),
-            (auto ? asked : asked.put("target_num_replicas", number)).encode());
+    if (!auto) {
+      asked.put("target_num_replicas", number);
+    }
+    String path =
+        "/api/v1/applications/%s/deployments/%s/scale"
+            .formatted(AdminServer.encoded(application), AdminServer.encoded(deployment));
+    AdminServer.Answer response = server.send("POST", path, asked.encode());
     if (response.statusCode() != 200) {
       throw server.refusalOf(response, application, List.of(deployment));
     }

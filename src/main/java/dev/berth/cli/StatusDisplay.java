@@ -56,13 +56,9 @@ final class StatusDisplay {
     for (ServeStatus.Application application : applications) {
       for (ServeStatus.Deployment each : application.deployments()) {
         String version = each.version().isEmpty() ? "" : ", version " + each.version();
-        states.put(
-            application.name() + "/" + each.name(),
-            each.status()
-                + ", replicas "
-                + each.replicas()
-                + version
-                + StatusTable.reason(each.message()));
+        String state = each.status() + ", replicas " + each.replicas() + version;
+        String reason = StatusTable.reason(each.message());
+        states.put(application.name() + "/" + each.name(), state + reason);
       }
       states.put(
           application.name(), application.status() + StatusTable.reason(application.message()));

@@ -17,12 +17,9 @@ record StatusTable(boolean colours) {
   static String headline(ServeStatus serve) {
     Double capacity = serve.targetCapacity();
     String folder = serve.stateDir();
-    return AdminServer.printable(
-        serve.node()
-            + ", controller term "
-            + serve.term()
-            + (capacity == null ? "" : ", target capacity " + percent(capacity) + " %")
-            + (folder == null ? ", kept in memory only" : ", kept in " + folder));
+    String part = capacity == null ? "" : ", target capacity " + percent(capacity) + " %";
+    String kept = ", kept in " + (folder == null ? "memory only" : folder);
+    return AdminServer.printable(serve.node() + ", controller term " + serve.term() + part + kept);
   }
 
   private static String percent(double capacity) {

@@ -114,32 +114,25 @@ final class TrafficCommand extends AdminCommand {
       table.row(prefix, name(match), "", "", "", "", "", "match: " + part(match));
     }
     for (JsonObject side : sides) {
-      double share = 100 * side.getDouble("weight", 1.0) / all;
-      table.row(
-          prefix,
-          name(side),
-          "%.1f %%".formatted(share),
-          side.getValue("requests", ""),
-          side.getValue("errors", ""),
-          side.getValue("p50_ms", ""),
-          side.getValue("p99_ms", ""),
-          "");
+      String share = percent(100 * side.getDouble("weight", 1.0) / all);
+      Object requests = side.getValue("requests", "");
+      Object errors = side.getValue("errors", "");
+      Object p50 = side.getValue("p50_ms", "");
+      table.row(prefix, name(side), share, requests, errors, p50, side.getValue("p99_ms", ""), "");
     }
     for (JsonObject shadow : ServeStatus.list(of, "shadow")) {
-      table.row(
-          prefix,
-          name(shadow),
-          "%.1f %%".formatted(100 * shadow.getDouble("fraction")),
-          shadow.getValue("copied"),
-          shadow.getValue("failed"),
-          "",
-          "",
+      String share = percent(100 * shadow.getDouble("fraction"));
+      Object copied = shadow.getValue("copied");
+      long skipped = shadow.getLong("skipped_busy") + shadow.getLong("skipped_body");
+      String told =
           "shadow: %s skipped, status %s alike, %s not"
-              .formatted(
-                  shadow.getLong("skipped_busy") + shadow.getLong("skipped_body"),
-                  shadow.getValue("status_same"),
-                  shadow.getValue("status_other")));
+              .formatted(skipped, shadow.getValue("status_same"), shadow.getValue("status_other"));
+      table.row(prefix, name(shadow), share, copied, shadow.getValue("failed"), "", "", told);
     }
+  }
+
+  private static String percent(double percent) {
+    return "%.1f %%".formatted(percent);
   }
 
   private static String name(JsonObject of) {

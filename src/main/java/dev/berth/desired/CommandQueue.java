@@ -121,15 +121,9 @@ public final class CommandQueue {
   }
 
   /** Refuses what waits and what comes, lets what runs end, then runs a last task off the loop. */
-  Future<Void> close(Runnable task) {
+  Future<Void> close(Callable<Void> task) {
     assert control.isHere();
     closed = true;
-    return last.compose(
-        idle ->
-            offLoop(
-                () -> {
-                  task.run();
-                  return null;
-                }));
+    return last.compose(idle -> offLoop(task));
   }
 }

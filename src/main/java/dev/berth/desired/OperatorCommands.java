@@ -108,11 +108,10 @@ record OperatorCommands(
   public Future<DeployOutcome> deploy(Submitted what) {
     AtomicReference<DeployOutcome> outcome =
         new AtomicReference<>(new DeployOutcome(0, List.of())); // of one that is sent again
+    String kept = what.prunes() ? "" : "kept ";
     Supplier<String> text =
         () ->
-            "deploy %s of %s: %s%s"
-                .formatted(
-                    what.application(), what.file(), what.prunes() ? "" : "kept ", what.config());
+            "deploy %s of %s: %s%s".formatted(what.application(), what.file(), kept, what.config());
     return serve
         .carryOut(
             what.config().length(),
@@ -170,12 +169,8 @@ record OperatorCommands(
     removed.removeAll(wanted.keySet());
     Set<String> named = wanted.keySet();
     Predicate<String> own = name -> state.goes(name, said, false);
-    outcome.set(
-        new DeployOutcome(
-            state.head().revision(),
-            only == null
-                ? changes(state, next, named, removed, own)
-                : changes(state, next, named, Set.of(), own).subList(0, 1)));
+    List<Change> all = changes(state, next, named, removed, own);
+    outcome.set(new DeployOutcome(state.head().revision(), only == null ? all : all.subList(0, 1)));
     if (what.dryRun()) {
       return new Decision(null, List.of());
     }

@@ -267,6 +267,7 @@ public final class ServeControl implements Builds.Sources {
         () -> {
           log.close();
           jars.close();
+          return null;
         });
   }
 
