@@ -46,14 +46,9 @@ public final class BearerTokens implements Endpoint {
   }
 
   private static Exchange refused() {
-    Answer answer =
-        ReservationProblems.error(
-            new HttpFailure(
-                401,
-                "unauthorized",
-                "Authorization: none that is known (expected: Bearer, and a configured token)",
-                "Nothing was done."),
-            Map.of("WWW-Authenticate", "Bearer"));
+    String why = "Authorization: none that is known (expected: Bearer, and a configured token)";
+    HttpFailure told = new HttpFailure(401, "unauthorized", why, "Nothing was done.");
+    Answer answer = ReservationProblems.error(told, Map.of("WWW-Authenticate", "Bearer"));
     return () -> Future.succeededFuture(answer);
   }
 }

@@ -10,6 +10,7 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.function.BiPredicate;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -67,12 +68,9 @@ record OperatorRoutes(
     boolean prunes = query.is("prune", "all");
     Long revision = query.number("revision", 0, Long.MAX_VALUE);
     boolean dryRun = query.is(DRY_RUN, "true");
-    Future<DeployOutcome> deployed =
-        Answers.deploy(
-            context,
-            commands,
-            bodies,
-            config -> new Submitted(only, config, file, prunes, revision, dryRun));
+    Function<String, Submitted> what =
+        config -> new Submitted(only, config, file, prunes, revision, dryRun);
+    Future<DeployOutcome> deployed = Answers.deploy(context, commands, bodies, what);
     if (!dryRun) {
       deployed.onSuccess(outcome -> Answers.accepted(context, "deploy"));
     }

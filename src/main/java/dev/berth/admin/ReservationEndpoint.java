@@ -225,11 +225,9 @@ public record ReservationEndpoint(
   }
 
   private static Exchange notAllowed(String allowed) {
-    return answered(
-        ReservationProblems.error(
-            new HttpFailure(
-                405, "method_not_allowed", "Method not allowed (expected: " + allowed + ").", ""),
-            Map.of("Allow", allowed)));
+    String why = "Method not allowed (expected: " + allowed + ").";
+    HttpFailure told = new HttpFailure(405, "method_not_allowed", why, "");
+    return answered(ReservationProblems.error(told, Map.of("Allow", allowed)));
   }
 
   private static Exchange answered(Answer answer) {

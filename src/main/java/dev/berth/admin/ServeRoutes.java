@@ -130,12 +130,9 @@ public final class ServeRoutes implements AdminRoutes {
     String asked = context.queryParams().get("api_type");
     String source = asked == null || asked.isEmpty() ? null : asked.toLowerCase(Locale.ROOT);
     if (source != null && !RayDetails.SOURCES.contains(source)) {
-      Answers.send(
-          context.response(),
-          400,
-          Answers.TEXT,
-          "Invalid 'api_type' value: '%s'. Must be one of: %s"
-              .formatted(asked, String.join(", ", RayDetails.SOURCES)));
+      String all = String.join(", ", RayDetails.SOURCES);
+      String why = "Invalid 'api_type' value: '%s'. Must be one of: %s".formatted(asked, all);
+      Answers.send(context.response(), 400, Answers.TEXT, why);
       return;
     }
     Answers.details(context, commands, serve -> shape.of(serve, source).encode());
@@ -156,11 +153,8 @@ public final class ServeRoutes implements AdminRoutes {
 
   /** Every problem, one line each. */
   private static void refuseInText(RoutingContext context, CommandRefused refused) {
-    Answers.send(
-        context.response(),
-        AdminRefusal.statusOf(refused),
-        Answers.TEXT,
-        String.valueOf(refused.getMessage()));
+    int status = AdminRefusal.statusOf(refused);
+    Answers.send(context.response(), status, Answers.TEXT, String.valueOf(refused.getMessage()));
   }
 
   // --- scale ---

@@ -101,10 +101,9 @@ final class AutoscalingReplayCommand extends CliCommand {
       last = now;
     }
     for (String total : List.of("replica_seconds", "seconds_over_target", "late_request_seconds")) {
-      table.row(
-          total.replace('_', ' '),
-          ServeStatus.figure(recorded.getValue(total)),
-          ServeStatus.figure(changed.getValue(total)));
+      String before = ServeStatus.figure(recorded.getValue(total));
+      String after = ServeStatus.figure(changed.getValue(total));
+      table.row(total.replace('_', ' '), before, after);
     }
     table.print(out);
   }

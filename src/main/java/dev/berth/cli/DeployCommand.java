@@ -208,12 +208,11 @@ final class DeployCommand extends ChangeCommand {
       }
       applications.add(application);
     }
-    out.println(
-        AdminServer.printable(
-            new JsonObject()
-                .put("outcome", dryRun ? "dry_run" : outcome.word())
-                .put("causes", causes(outcome))
-                .put("applications", applications)
-                .encodePrettily()));
+    JsonObject all =
+        new JsonObject()
+            .put("outcome", dryRun ? "dry_run" : outcome.word())
+            .put("causes", causes(outcome))
+            .put("applications", applications);
+    out.println(AdminServer.printable(all.encodePrettily()));
   }
 }

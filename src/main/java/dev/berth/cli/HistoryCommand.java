@@ -44,12 +44,10 @@ final class HistoryCommand extends AdminCommand {
     }
     Table table = new Table("revision|deployed|state|digest|message");
     for (JsonObject each : ServeStatus.list(answer, "revisions")) {
-      table.row(
-          each.getValue("revision"),
-          time(each.getValue("deployed_ms")),
-          String.valueOf(each.getValue("state")).toLowerCase(Locale.ROOT),
-          String.valueOf(each.getValue("digest")).replaceAll("(?<=.{12}).*", ""),
-          each.getValue("message"));
+      String deployed = time(each.getValue("deployed_ms"));
+      String state = String.valueOf(each.getValue("state")).toLowerCase(Locale.ROOT);
+      String digest = String.valueOf(each.getValue("digest")).replaceAll("(?<=.{12}).*", "");
+      table.row(each.getValue("revision"), deployed, state, digest, each.getValue("message"));
     }
     table.print(out);
   }

@@ -77,15 +77,11 @@ final class LedgerCommand extends AdminCommand {
         ServeStatus.number(counts, "completed")
             + ServeStatus.number(counts, "released")
             + ServeStatus.number(counts, "expired");
-    into.row(
-        name,
-        counts.getValue("max_ongoing_requests"),
-        counts.getValue("running"),
-        counts.getValue("reserved"),
-        counts.getValue("granted"),
-        ended,
-        counts.getValue("zombies"),
-        audit);
+    Object most = counts.getValue("max_ongoing_requests");
+    Object running = counts.getValue("running");
+    Object reserved = counts.getValue("reserved");
+    Object granted = counts.getValue("granted");
+    into.row(name, most, running, reserved, granted, ended, counts.getValue("zombies"), audit);
   }
 
   private static String audit(JsonObject replica) {

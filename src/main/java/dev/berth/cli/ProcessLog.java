@@ -70,11 +70,9 @@ final class ProcessLog {
       Settings ofApplication = application.get(ApplicationConfig.LOGGING_CONFIG);
       setLevel(context, application.name(), ofApplication, logging);
       for (Settings deployment : application.deployments()) {
-        setLevel(
-            context,
-            application.name() + "." + deployment.get(DeploymentConfig.NAME),
-            deployment.get(DeploymentConfig.LOGGING_CONFIG),
-            ofApplication);
+        String logger = application.name() + "." + deployment.get(DeploymentConfig.NAME);
+        Settings own = deployment.get(DeploymentConfig.LOGGING_CONFIG);
+        setLevel(context, logger, own, ofApplication);
       }
     }
   }

@@ -42,12 +42,8 @@ final class DeclaredEntry {
 
   static Wanted wanted(ApplicationConfig application, List<Jar> jars) {
     String config = new JsonObject(application.portable()).encode();
-    return new Wanted(
-        application.routePrefix(),
-        config,
-        jars,
-        application.get(ApplicationConfig.EXTERNAL_SCALER_ENABLED),
-        digest(config, jars));
+    boolean external = application.get(ApplicationConfig.EXTERNAL_SCALER_ENABLED);
+    return new Wanted(application.routePrefix(), config, jars, external, digest(config, jars));
   }
 
   /** The same entry with another {@code berth.traffic}: these weights, by deployment. */
@@ -60,12 +56,9 @@ final class DeclaredEntry {
             (deployment, weight) ->
                 traffic.add(new JsonObject().put("deployment", deployment).put("weight", weight)));
     String config = entry.put("berth", berth.put("traffic", traffic)).encode();
+    List<Jar> jars = wanted.jars();
     return new Wanted(
-        wanted.routePrefix(),
-        config,
-        wanted.jars(),
-        wanted.externalScaler(),
-        digest(config, wanted.jars()));
+        wanted.routePrefix(), config, jars, wanted.externalScaler(), digest(config, jars));
   }
 
   /**

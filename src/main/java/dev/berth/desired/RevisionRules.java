@@ -125,11 +125,9 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
     }
     requireSplit(weights, unknown, "deployments that run, as APPLICATION#DEPLOYMENT");
     LOG.info("traffic: endpoint {}: {}", route, weights);
-    return new Decision(
-        state.splitEndpoint(route, weights),
-        List.of(new ControllerEvent.EndpointSplit(route, weights)),
-        Map.of(),
-        state.head().revision());
+    DesiredChange change = state.splitEndpoint(route, weights);
+    ControllerEvent told = new ControllerEvent.EndpointSplit(route, weights);
+    return new Decision(change, List.of(told), Map.of(), state.head().revision());
   }
 
   private static void requireSplit(
@@ -149,10 +147,7 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
   private static Decision declared(
       DesiredState state, DesiredChange change, ApplicationConfig config) {
     DesiredApplication next = change.applications().get(0);
-    return new Decision(
-        change,
-        List.of(new ControllerEvent.Declared(state.with(List.of(change)).declared(next))),
-        Map.of(next.name(), config),
-        next.revision());
+    ControllerEvent told = new ControllerEvent.Declared(state.with(List.of(change)).declared(next));
+    return new Decision(change, List.of(told), Map.of(next.name(), config), next.revision());
   }
 }

@@ -272,11 +272,8 @@ final class StateStore implements AutoCloseable {
       closeQuietly(made);
       deleteQuietly(name + BEING_WRITTEN);
       if (spare) {
-        LOG.warn(
-            "state: {} cannot be begun, {} grows on: {}",
-            name,
-            name(generation),
-            failed.toString());
+        String old = name(generation);
+        LOG.warn("state: {} cannot be begun, {} grows on: {}", name, old, failed.toString());
         return;
       }
       throw failed;
