@@ -42,19 +42,15 @@ final class AdminGate {
   void check(RoutingContext context) {
     HttpServerRequest request = context.request();
     if (!hosts.allows(hostOf(request))) {
-      throw new AdminRefusal(
-          403,
-          "host_not_allowed",
-          "Host: not a name of this machine (expected: localhost or a loopback address)");
+      String why = "Host: not a name of this machine (expected: localhost or a loopback address)";
+      throw new AdminRefusal(403, "host_not_allowed", why);
     } else if (!tokens.isEmpty() && !asksForLife(request) && !isKnown(context)) {
       unknown.increment();
       throw unknown(context);
     } else if (!READS.contains(request.method()) && isFromAnotherSite(request)) {
-      throw new AdminRefusal(
-          403,
-          "cross_site",
-          "Origin: another site (expected: none, or this server)",
-          "A page of another site may not change anything here.");
+      String why = "Origin: another site (expected: none, or this server)";
+      String detail = "A page of another site may not change anything here.";
+      throw new AdminRefusal(403, "cross_site", why, detail);
     } else {
       context.next();
     }
@@ -92,11 +88,8 @@ final class AdminGate {
 
   private static AdminRefusal unknown(RoutingContext context) {
     boolean shown = context.request().headers().contains(HttpHeaders.AUTHORIZATION);
-    context
-        .response()
-        .putHeader(
-            "WWW-Authenticate",
-            shown ? "Bearer realm=\"berth\", error=\"invalid_token\"" : "Bearer realm=\"berth\"");
+    String challenge = "Bearer realm=\"berth\"" + (shown ? ", error=\"invalid_token\"" : "");
+    context.response().putHeader("WWW-Authenticate", challenge);
     return new AdminRefusal(
         401,
         "unauthorized",

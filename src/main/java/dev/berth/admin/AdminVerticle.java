@@ -84,15 +84,7 @@ public final class AdminVerticle extends VerticleBase {
     router.route().handler(gate::check);
     routes.forEach(area -> area.mount(router));
     AdminIndex.mount(router);
-    router.errorHandler(
-        404,
-        context ->
-            new AdminRefusal(
-                    404,
-                    "not_found",
-                    "Path '" + context.request().path() + "' not found.",
-                    "GET / lists the paths of this port; applications answer on http_options.port.")
-                .send(context.response()));
+    router.errorHandler(404, AdminVerticle::notFound);
     router.errorHandler(400, answered(new AdminRefusal(400, "bad_request", "Bad Request")));
     router.errorHandler(
         405, answered(new AdminRefusal(405, "method_not_allowed", "Method not allowed.")));
@@ -125,6 +117,13 @@ public final class AdminVerticle extends VerticleBase {
                         "berth.admin: cannot listen on %s:%s: %s"
                             .formatted(host, port, failed.getMessage()))))
         .onSuccess(listening -> LOG.debug("admin listens on {}:{}", host, made.actualPort()));
+  }
+
+  private static void notFound(RoutingContext context) {
+    String what = "Path '" + context.request().path() + "' not found.";
+    String elsewhere =
+        "GET / lists the paths of this port; applications answer on http_options.port.";
+    new AdminRefusal(404, "not_found", what, elsewhere).send(context.response());
   }
 
   private static Handler<RoutingContext> answered(AdminRefusal refusal) {

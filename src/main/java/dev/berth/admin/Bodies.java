@@ -103,10 +103,8 @@ final class Bodies {
         return;
       }
       if (bytes.length() + piece.length() > maxBytes) {
-        refuse(
-            413,
-            "body_too_large",
-            "body: longer than " + maxBytes + " bytes (expected: at most that)");
+        String why = "body: longer than " + maxBytes + " bytes (expected: at most that)";
+        refuse(413, "body_too_large", why);
       } else if (totalBytes + piece.length() > maxTotalBytes) {
         refuse(
             503,

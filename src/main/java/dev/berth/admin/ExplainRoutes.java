@@ -73,16 +73,15 @@ public record ExplainRoutes(ExplainView view, Settings options) implements Admin
   }
 
   private AdminRefusal notKept() {
-    return new AdminRefusal(
-        404,
-        "no_explanation",
-        "No explanation is kept of a request with this id.",
-        options.get(ExplainOptions.RING_SIZE) == 0
+    int size = options.get(ExplainOptions.RING_SIZE);
+    String kept = size + " are kept. " + howToAsk();
+    String why =
+        size == 0
             ? "None are kept here: berth.explain.ring_size is 0."
             : "It was not explained, is not over, or newer records took its place; the last "
-                + options.get(ExplainOptions.RING_SIZE)
-                + " are kept. "
-                + howToAsk());
+                + kept;
+    String what = "No explanation is kept of a request with this id.";
+    return new AdminRefusal(404, "no_explanation", what, why);
   }
 
   private String howToAsk() {

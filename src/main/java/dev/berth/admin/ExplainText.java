@@ -95,10 +95,9 @@ final class ExplainText {
     String number = shown.size() + (shown.size() == all ? "" : " of " + all);
     String snapshot = request.snapshot().term() + "." + request.snapshot().counter();
     String mark = request.replicaId().isEmpty() ? "" : "; * served it";
+    String policy = request.policy();
     line(
-        indent,
-        "candidates: %s, policy %s, snapshot %s%s"
-            .formatted(number, request.policy(), snapshot, mark));
+        indent, format("candidates: %s, policy %s, snapshot %s%s", number, policy, snapshot, mark));
     if (shown.isEmpty()) {
       return;
     }

@@ -28,10 +28,8 @@ public final class HealthRoutes implements AdminRoutes {
 
   private void metrics(RoutingContext context) {
     String accept = context.request().getHeader(HttpHeaders.ACCEPT);
-    String type =
-        accept != null && accept.contains("application/openmetrics-text")
-            ? OPEN_METRICS
-            : PROMETHEUS;
+    boolean open = accept != null && accept.contains("application/openmetrics-text");
+    String type = open ? OPEN_METRICS : PROMETHEUS;
     Answers.text(context, type, scrapes.read(context.vertx(), type, () -> meters.scrape(type)));
   }
 }

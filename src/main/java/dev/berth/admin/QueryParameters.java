@@ -21,10 +21,9 @@ record QueryParameters(MultiMap given, boolean ofCommand) {
     MultiMap given = context.queryParams();
     for (String name : given.names()) {
       if (!List.of(known).contains(name)) {
-        throw new AdminRefusal(
-            400,
-            "unknown_parameter",
-            name + ": unknown parameter (expected: " + String.join(", ", known) + ")");
+        String expected = String.join(", ", known);
+        String why = name + ": unknown parameter (expected: " + expected + ")";
+        throw new AdminRefusal(400, "unknown_parameter", why);
       }
     }
     return new QueryParameters(given, ofCommand);

@@ -105,14 +105,13 @@ public final class ServeRoutes implements AdminRoutes {
   }
 
   private void version(RoutingContext context) {
-    Answers.json(
-        context,
-        200,
+    JsonObject told =
         new JsonObject()
             .put("version", API_VERSION)
             .put("ray_version", RAY_VERSION)
             .put("ray_commit", "berth " + version)
-            .put("session_name", session));
+            .put("session_name", session);
+    Answers.json(context, 200, told);
   }
 
   private static void addSlash(RoutingContext context) {

@@ -92,11 +92,10 @@ final class AutoscalingCommand extends AdminCommand {
 
   /** With its last decisions. */
   private JsonObject whole(String app, String name) throws InterruptedException {
-    AdminServer.Answer response =
-        server.get(
-            "/api/v1/applications/%s/deployments/%s/autoscaling"
-                .formatted(AdminServer.encoded(app), AdminServer.encoded(name)));
-    return server.required(response, "decisions", JsonArray.class);
+    String path =
+        "/api/v1/applications/%s/deployments/%s/autoscaling"
+            .formatted(AdminServer.encoded(app), AdminServer.encoded(name));
+    return server.required(server.get(path), "decisions", JsonArray.class);
   }
 
   /** Each that is asked for, by name. */

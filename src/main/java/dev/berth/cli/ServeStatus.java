@@ -114,14 +114,13 @@ record ServeStatus(
 
   /** As an instance tells it. */
   static ServeStatus of(JsonObject serve) {
+    long atMs = number(serve, "at_ms");
     return new ServeStatus(
         text(serve, "node"),
         number(serve, "term"),
         serve.getValue("target_capacity") instanceof Number percent ? percent.doubleValue() : null,
         serve.getValue("state_dir") instanceof String folder ? folder : null,
-        list(serve, "applications").stream()
-            .map(each -> application(each, number(serve, "at_ms")))
-            .toList(),
+        list(serve, "applications").stream().map(each -> application(each, atMs)).toList(),
         serve);
   }
 

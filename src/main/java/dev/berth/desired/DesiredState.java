@@ -319,9 +319,11 @@ public final class DesiredState {
 
   /** What ran earlier of an application, which must be there, is declared anew. */
   DesiredChange rollback(String application, Before to, long nowMs) {
-    long revision = head.revision() + 1;
-    DesiredApplication back = require(application).backTo(to.wanted(), revision, nowMs);
-    return change(List.of(back), List.of(), head.withRevision(revision));
+    return anew(require(application).backTo(to.wanted(), head.revision() + 1, nowMs));
+  }
+
+  private DesiredChange anew(DesiredApplication next) {
+    return change(List.of(next), List.of(), head.withRevision(next.revision()));
   }
 
   /** An endpoint has other weights; null when it has these already. */
@@ -333,9 +335,7 @@ public final class DesiredState {
 
   /** An application, which must be there, is declared with other weights of its route. */
   DesiredChange split(String application, Wanted wanted, long nowMs) {
-    long revision = head.revision() + 1;
-    DesiredApplication next = require(application).split(wanted, revision, nowMs);
-    return change(List.of(next), List.of(), head.withRevision(revision));
+    return anew(require(application).split(wanted, head.revision() + 1, nowMs));
   }
 
   /**
@@ -422,11 +422,9 @@ public final class DesiredState {
         history.changed(was, each);
       }
     }
-    for (DesiredApplication each : change.applications()) {
-      if (each.wanted().routePrefix() != null) {
-        names.put(each.wanted().routePrefix(), each.name());
-      }
-    }
+    change.applications().stream()
+        .filter(each -> each.wanted().routePrefix() != null)
+        .forEach(each -> names.put(each.wanted().routePrefix(), each.name()));
     change.said().forEach(this::say);
     change.answers().forEach(this::answer);
     forgetOldest(said.size() - applications.size() - MOST_GONE);

@@ -41,9 +41,8 @@ record RouteRules(ServeConfig file) {
               && (names.contains(other) || state.goes(other, said, what.prunes()));
       String taken = holder(leaves ? null : other, prefix);
       if (taken != null) {
-        problems.add(
-            each.source()
-                .problem("route_prefix", '"' + prefix + '"', "unique; " + taken + " already"));
+        String expected = "unique; " + taken + " already";
+        problems.add(each.source().problem("route_prefix", '"' + prefix + '"', expected));
       }
     }
     if (!problems.isEmpty()) {

@@ -343,11 +343,10 @@ public final class ServeControl implements Builds.Sources {
           Kind.INVALID, refused.problems().stream().map(Problem::toString).toList());
     } catch (IOException failed) {
       LOG.error("state: a command is refused, since it cannot be kept: {}", failed.toString());
+      String why = "cannot be kept: " + StartFailedException.describe(failed);
       throw new CommandRefused(
           Kind.UNAVAILABLE,
-          "cannot be kept: "
-              + StartFailedException.describe(failed)
-              + " (expected: a state_dir that can be written, or berth.ephemeral)");
+          why + " (expected: a state_dir that can be written, or berth.ephemeral)");
     }
     throw new CommandRefused(
         Kind.UNAVAILABLE,

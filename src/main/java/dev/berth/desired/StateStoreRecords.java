@@ -138,9 +138,8 @@ final class StateStoreRecords {
     }
     int from = rest.arrayOffset() + rest.position();
     if (payloadCrc != crc(rest.array(), from, length)) {
-      return new Verdict(
-          hasHole(rest.array(), from, length) ? End.TORN : End.UNSURE,
-          "a record that does not fit its checksum");
+      End end = hasHole(rest.array(), from, length) ? End.TORN : End.UNSURE;
+      return new Verdict(end, "a record that does not fit its checksum");
     }
     rest.position(rest.position() + length);
     if (!records.isEmpty() && sequence != records.get(records.size() - 1).index() + 1) {
