@@ -108,11 +108,8 @@ final class Json {
       found = ofCaller();
     }
     if (found == null) {
-      throw new IllegalStateException(
-          DEPENDENCY
-              + ": not among the application's jars (expected there, for bodies of "
-              + body.getName()
-              + ")");
+      String missing = "%s: not among the application's jars (expected there, for bodies of %s)";
+      throw new IllegalStateException(missing.formatted(DEPENDENCY, body.getName()));
     }
     return found;
   }

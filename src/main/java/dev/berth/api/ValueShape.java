@@ -1,5 +1,6 @@
 package dev.berth.api;
 
+import java.lang.invoke.MethodType;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.RecordComponent;
@@ -19,16 +20,6 @@ final class ValueShape {
 
   private static final int NUMBER_BYTES = 26; // -1.7976931348623157E308 and a comma
   private static final int CHAR_BYTES = 6; // \u0000
-  private static final Set<Class<?>> BOXES =
-      Set.of(
-          Boolean.class,
-          Byte.class,
-          Character.class,
-          Short.class,
-          Integer.class,
-          Long.class,
-          Float.class,
-          Double.class);
   private static final ClassValue<ValueShape> KNOWN =
       new ClassValue<>() {
         @Override
@@ -59,7 +50,8 @@ final class ValueShape {
 
   private static boolean neverChanges(Class<?> type, Set<Class<?>> above) {
     if (!type.isRecord()) {
-      return type.isPrimitive() || type == String.class || type.isEnum() || BOXES.contains(type);
+      boolean isBox = MethodType.methodType(type).hasWrappers();
+      return type.isPrimitive() || type == String.class || type.isEnum() || isBox;
     }
     if (above.add(type)) {
       for (RecordComponent part : type.getRecordComponents()) {

@@ -49,14 +49,12 @@ public final class AdminOptions {
     List<Settings> tokens = values.find(BEARER_TOKENS);
     values.requireUnique(BEARER_TOKENS, BearerToken.NAME);
     String host = values.find(HOST);
-    boolean open = Boolean.FALSE.equals(values.find(ALLOW_UNAUTHENTICATED));
-    if (host != null && open && tokens != null && tokens.isEmpty() && !isLoopback(host)) {
+    boolean anybody = Boolean.FALSE.equals(values.find(ALLOW_UNAUTHENTICATED));
+    if (host != null && anybody && tokens != null && tokens.isEmpty() && !isLoopback(host)) {
+      String open = "\", which other machines may reach, and nobody is asked for a token";
       values.problem(
           HOST,
-          '"'
-              + Scalars.shorten(host)
-              + "\", which other machines may reach, and nobody is asked for"
-              + " a token",
+          '"' + Scalars.shorten(host) + open,
           "127.0.0.1; or bearer_tokens beside it; or allow_unauthenticated: true, with which"
               + " whoever reaches it can deploy code");
     }

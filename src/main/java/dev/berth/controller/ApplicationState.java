@@ -75,6 +75,10 @@ final class ApplicationState {
     return built == null ? null : deployments.get(new DeploymentId(name, built.ingress()));
   }
 
+  private List<DeploymentState> wanted() {
+    return deployments.values().stream().filter(each -> !each.obsolete && !each.deleting).toList();
+  }
+
   /** Source: Ray Serve: the worst state of its deployments. */
   Announce state() {
     if (withdrawn) {
@@ -89,10 +93,7 @@ final class ApplicationState {
     boolean changing = built == null;
     List<DeploymentState> failed = new ArrayList<>();
     List<DeploymentState> unhealthy = new ArrayList<>();
-    for (DeploymentState deployment : deployments.values()) {
-      if (deployment.obsolete || deployment.deleting) {
-        continue;
-      }
+    for (DeploymentState deployment : wanted()) {
       Standing standing = deployment.progress.standing();
       switch (standing.status()) {
         case DEPLOY_FAILED -> failed.add(deployment);
@@ -123,12 +124,9 @@ final class ApplicationState {
     Set<String> ran = new HashSet<>(); // of whatever version, in an earlier process too
     Set<String> proven = new HashSet<>();
     for (DeploymentState deployment :
-        status == ApplicationStatus.RUNNING ? deployments.values() : List.<DeploymentState>of()) {
+        status == ApplicationStatus.RUNNING ? wanted() : List.<DeploymentState>of()) {
       Progress progress = deployment.progress;
       String own = deployment.id.name();
-      if (deployment.obsolete || deployment.deleting) {
-        continue;
-      }
       if (progress.proven()) {
         proven.add(own);
       }
@@ -160,19 +158,7 @@ final class ApplicationState {
     if (built != null) {
       used.add(built.build());
     }
-    for (DeploymentState deployment : deployments.values()) {
-      used.add(deployment.target.build());
-      DeploymentTarget complete = deployment.progress.complete();
-      if (complete != null) {
-        used.add(complete.build());
-      }
-      for (ReplicaRecord replica : deployment.replicas.values()) {
-        used.add(replica.target.build());
-        if (replica.next != null) {
-          used.add(replica.next.build());
-        }
-      }
-    }
+    deployments.values().forEach(each -> each.targets().forEach(it -> used.add(it.build())));
     return builds.stream().filter(build -> !used.contains(build)).sorted().toList();
   }
 

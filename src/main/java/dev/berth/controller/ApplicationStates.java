@@ -11,6 +11,7 @@ import dev.berth.controller.ControllerAction.Unroute;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.protocol.ApplicationStatus;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -346,18 +347,9 @@ final class ApplicationStates {
     if (application.building || application.buildFailure != null) {
       return;
     }
-    boolean over = true;
-    boolean any = false;
-    for (DeploymentState deployment : application.deployments.values()) {
-      any |= deployment.obsolete && !deployment.deleting;
-      over &= deployment.obsolete || deployment.isRolledOut();
-    }
-    if (any && over) {
-      for (DeploymentState deployment : application.deployments.values()) {
-        if (deployment.obsolete) {
-          deployments.delete(deployment, turn);
-        }
-      }
+    Collection<DeploymentState> all = application.deployments.values();
+    if (all.stream().allMatch(each -> each.obsolete || each.isRolledOut())) {
+      all.stream().filter(each -> each.obsolete).forEach(each -> deployments.delete(each, turn));
     }
   }
 

@@ -28,6 +28,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ObjLongConsumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -86,20 +87,18 @@ final class AutoscaledDeployments {
       return false;
     }
     batch.replicas().forEach(report -> takeStats(report, nowNanos));
-    if (reports.isNews(batch.node(), nowNanos)) { // of those it does not name too
-      for (Followed each : followed.values()) {
-        HandleMetricReport said = reports.of(each.deployment.id).get(batch.node());
-        take(each.scaling, batch.node(), said, nowNanos); // no more what an earlier start said
-        lookAt(each, nowNanos, look);
-      }
-    }
-    for (HandleMetricReport report : batch.handles()) {
-      Followed each = followed.get(report.deployment());
-      if (each != null) {
-        take(each.scaling, batch.node(), report, nowNanos);
-        lookAt(each, nowNanos, look);
-      }
-    }
+    Stream<Followed> told =
+        reports.isNews(batch.node(), nowNanos) // then an earlier start said what it does not name
+            ? followed.values().stream()
+            : batch.handles().stream().map(HandleMetricReport::deployment).flatMap(this::followed);
+    told.forEach(
+        each -> {
+          HandleMetricReport said = reports.said(batch.node(), each.deployment.id);
+          take(each.scaling, batch.node(), said, nowNanos);
+          ScalingDecision last = each.scaling.last();
+          boolean cold = last == null || last.inputs().fleet().running() == 0;
+          look.accept(each.deployment, cold ? nowNanos : nowNanos + LOOK_NANOS);
+        });
     return true;
   }
 
@@ -113,10 +112,8 @@ final class AutoscaledDeployments {
     }
   }
 
-  private static void lookAt(Followed each, long nowNanos, ObjLongConsumer<DeploymentState> look) {
-    ScalingDecision last = each.scaling.last();
-    boolean cold = last == null || last.inputs().fleet().running() == 0;
-    look.accept(each.deployment, cold ? nowNanos : nowNanos + LOOK_NANOS);
+  private Stream<Followed> followed(DeploymentId deployment) {
+    return Stream.ofNullable(followed.get(deployment));
   }
 
   private static void take(

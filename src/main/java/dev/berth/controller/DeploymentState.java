@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The replicas of one deployment, as the controller keeps them. Belongs to its loop. */
@@ -72,6 +73,14 @@ final class DeploymentState {
     return most;
   }
 
+  /** All that is wanted, runs or may be gone back to. */
+  Stream<DeploymentTarget> targets() {
+    return Stream.concat(
+            Stream.of(target, progress.complete()),
+            replicas.values().stream().flatMap(each -> Stream.of(each.target, each.next)))
+        .flatMap(Stream::ofNullable);
+  }
+
   /** Whether nothing of an earlier version is left, not even what drains. */
   boolean isRolledOut() {
     boolean over = progress.isComplete(target) || Progress.isAtZero(target);
@@ -80,13 +89,8 @@ final class DeploymentState {
 
   /** Whether requests may hope: something runs or comes, or it only has no replicas for now. */
   boolean isAvailable() {
-    if (deleting) {
-      return false;
-    }
-    DeploymentTarget complete = progress.complete();
-    return !progress.frozen()
-        || complete != null
-        || replicas.values().stream().anyMatch(ReplicaRecord::isActive);
+    boolean hopeless = progress.frozen() && progress.complete() == null;
+    return !deleting && !(hopeless && count(ReplicaRecord::isActive) == 0);
   }
 
   /**

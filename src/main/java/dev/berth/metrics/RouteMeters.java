@@ -1,5 +1,13 @@
 package dev.berth.metrics;
 
+import static io.vertx.core.http.HttpMethod.DELETE;
+import static io.vertx.core.http.HttpMethod.GET;
+import static io.vertx.core.http.HttpMethod.HEAD;
+import static io.vertx.core.http.HttpMethod.OPTIONS;
+import static io.vertx.core.http.HttpMethod.PATCH;
+import static io.vertx.core.http.HttpMethod.POST;
+import static io.vertx.core.http.HttpMethod.PUT;
+
 import dev.berth.api.DeploymentId;
 import io.vertx.core.http.HttpMethod;
 import java.util.Arrays;
@@ -12,15 +20,8 @@ import java.util.stream.Stream;
  * loop records, any thread reads.
  */
 public final class RouteMeters {
-  private static final HttpMethod[] METHODS = {
-    HttpMethod.GET,
-    HttpMethod.POST,
-    HttpMethod.PUT,
-    HttpMethod.DELETE,
-    HttpMethod.HEAD,
-    HttpMethod.PATCH,
-    HttpMethod.OPTIONS
-  };
+  private static final List<HttpMethod> METHODS =
+      List.of(GET, POST, PUT, DELETE, HEAD, PATCH, OPTIONS);
 
   /** Clients may invent methods; their number of series must stay bounded. */
   private static final String OTHER_METHOD = "OTHER";
@@ -45,7 +46,7 @@ public final class RouteMeters {
 
   private final Route leads;
   // Owning loop only: by method, then by status; rows and cells are made when first needed.
-  private final Cell[][] table = new Cell[METHODS.length + 1][];
+  private final Cell[][] table = new Cell[METHODS.size() + 1][];
   // For readers: the same cells.
   private volatile Cell[] cells = {};
 
@@ -103,7 +104,7 @@ public final class RouteMeters {
     if (table[row] == null) {
       table[row] = new Cell[MAX_STATUS - MIN_STATUS + 1];
     }
-    String method = row < METHODS.length ? METHODS[row].name() : OTHER_METHOD;
+    String method = row < METHODS.size() ? METHODS.get(row).name() : OTHER_METHOD;
     Cell cell = new Cell(method, column + MIN_STATUS, new LatencyBuckets());
     table[row][column] = cell;
     Cell[] more = Arrays.copyOf(cells, cells.length + 1);
@@ -113,12 +114,8 @@ public final class RouteMeters {
   }
 
   private static int row(HttpMethod method) {
-    for (int i = 0; i < METHODS.length; i++) {
-      if (METHODS[i] == method) {
-        return i;
-      }
-    }
-    return METHODS.length;
+    int row = METHODS.indexOf(method);
+    return row < 0 ? METHODS.size() : row;
   }
 
   /** One method and status of the route. */

@@ -173,23 +173,18 @@ final class SampledDeployment {
   private void read(HandleMetricSource[] now) {
     idle = null;
     long begunNow = now.length == 1 ? now[0].begun() : -1; // before the gauges
-    int queuedNow = 0;
-    int runningNow = 0;
-    int reservedNow = 0;
+    queued = running = reserved = 0;
     for (HandleMetricSource source : now) {
       source.sampled();
-      queuedNow += Math.max(0, source.queued());
-      runningNow += Math.max(0, source.running());
-      reservedNow += Math.max(0, source.reserved());
+      queued += Math.max(0, source.queued());
+      running += Math.max(0, source.running());
+      reserved += Math.max(0, source.reserved());
     }
-    queued = queuedNow;
-    running = runningNow;
-    reserved = reservedNow;
-    loadSum += (long) queuedNow + runningNow + reservedNow;
-    reservedSum += reservedNow;
+    loadSum += (long) queued + running + reserved;
+    reservedSum += reserved;
     samples++;
     readable = true;
-    boolean zero = begunNow >= 0 && queuedNow + runningNow + reservedNow == 0;
+    boolean zero = begunNow >= 0 && queued + running + reserved == 0;
     idle = zero && idleOf == now && idleBegun == begunNow ? now[0] : null;
     idleOf = now;
     idleBegun = zero ? begunNow : -1;

@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -167,20 +168,20 @@ class ValuesTest {
     CallOptions options = CallOptions.defaults();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> options.withTimeout(Duration.ofSeconds(Long.MAX_VALUE)));
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> options.withReservationTtl(Duration.ofNanos(-1)))
-        .withMessage("reservationTtl: PT-0.000000001S (expected: > 0, below 292 years)");
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> DEPLOYMENT.withNumReplicas(0))
-        .withMessage("numReplicas: 0 (expected: >= 1)");
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> DEPLOYMENT.withMaxOngoingRequests(65_536))
-        .withMessage("maxOngoingRequests: 65536 (expected: 1 to 65535)");
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> RESPONSE.withStatus(199))
-        .withMessage("status: 199 (expected: 200 to 599)");
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> Application.of(DEPLOYMENT, DEPLOYMENT))
-        .withMessage("deployments: two named one (expected: unique names)");
+    refused(
+        () -> options.withReservationTtl(Duration.ofNanos(-1)),
+        "reservationTtl: PT-0.000000001S (expected: > 0, below 292 years)");
+    refused(() -> DEPLOYMENT.withNumReplicas(0), "numReplicas: 0 (expected: >= 1)");
+    refused(
+        () -> DEPLOYMENT.withMaxOngoingRequests(65_536),
+        "maxOngoingRequests: 65536 (expected: 1 to 65535)");
+    refused(() -> RESPONSE.withStatus(199), "status: 199 (expected: 200 to 599)");
+    refused(
+        () -> Application.of(DEPLOYMENT, DEPLOYMENT),
+        "deployments: two named one (expected: unique names)");
+  }
+
+  private static void refused(ThrowingCallable what, String message) {
+    assertThatIllegalArgumentException().isThrownBy(what).withMessage(message);
   }
 }

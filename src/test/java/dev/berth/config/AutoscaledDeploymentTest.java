@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import static dev.berth.config.Yaml.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -51,9 +52,9 @@ class AutoscaledDeploymentTest {
                 .get(AutoscalingOptions.TARGET_ONGOING_REQUESTS))
         .isEqualTo(3);
     assertThat(bounds(file(SCALED.withNumReplicas(3)))).isNull();
-    assertThatThrownBy(() -> file(FIXED.withAutoscaling(new Autoscaling(3, 2, 1))))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("min_replicas: 3 (expected: at most max_replicas, 2)");
+    refused(
+        () -> file(FIXED.withAutoscaling(new Autoscaling(3, 2, 1))),
+        "min_replicas: 3 (expected: at most max_replicas, 2)");
     assertThatThrownBy(() -> file(FIXED.withAutoscaling(new Autoscaling(0, 10_001, 1))))
         .hasMessage("max_replicas: 10001 (expected: an integer from 1 to 10000)");
     assertThatThrownBy(() -> file(FIXED.withAutoscaling(new Autoscaling(0, 1, 0))))
@@ -97,11 +98,10 @@ class AutoscaledDeploymentTest {
   void codeThatAutoscalesIsNotScaledFromOutside() {
     String text = "applications: [{import_path: a.B, external_scaler_enabled: true}]";
 
-    assertThatThrownBy(() -> Yaml.read(text).applications().get(0).deployment(SCALED))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage(
-            "external_scaler_enabled: true, beside autoscaling of cart"
-                + " (expected: false, or no autoscaling)");
+    refused(
+        () -> Yaml.read(text).applications().get(0).deployment(SCALED),
+        "external_scaler_enabled: true, beside autoscaling of cart"
+            + " (expected: false, or no autoscaling)");
   }
 
   @ParameterizedTest

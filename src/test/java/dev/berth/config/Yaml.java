@@ -1,6 +1,7 @@
 package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.berth.config.keys.Problem;
@@ -51,6 +52,11 @@ public final class Yaml {
   /** Every problem of a text, a line each; empty when it is valid. */
   static List<String> problems(String text) {
     return problems(() -> read(text));
+  }
+
+  /** What code says that the file could not say. */
+  static void refused(ThrowingCallable said, String message) {
+    assertThatThrownBy(said).isInstanceOf(IllegalArgumentException.class).hasMessage(message);
   }
 
   static List<String> problems(ThrowingCallable reading) {

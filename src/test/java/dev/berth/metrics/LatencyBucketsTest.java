@@ -2,6 +2,7 @@ package dev.berth.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -9,28 +10,10 @@ class LatencyBucketsTest {
 
   @Test
   void theBoundsAreRays() {
-    assertThat(LatencyBuckets.upperBoundsMs())
-        .containsExactly(
-            1,
-            2,
-            5,
-            10,
-            20,
-            50,
-            100,
-            200,
-            300,
-            400,
-            500,
-            1000,
-            2000,
-            5000,
-            10_000,
-            60_000,
-            120_000,
-            300_000,
-            600_000,
-            Double.POSITIVE_INFINITY);
+    assertThat(Arrays.toString(LatencyBuckets.upperBoundsMs()))
+        .isEqualTo(
+            "[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 300.0, 400.0, 500.0, 1000.0, 2000.0,"
+                + " 5000.0, 10000.0, 60000.0, 120000.0, 300000.0, 600000.0, Infinity]");
   }
 
   @Test

@@ -4,6 +4,7 @@ import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BlockingHandler;
 import dev.berth.api.Deployment;
+import dev.berth.api.HandlerFactory;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -17,6 +18,15 @@ final class Apps {
 
   static Application of(AsyncHandler handler) {
     return Application.of(Deployment.async("one", handler));
+  }
+
+  /** Of handlers that have state. */
+  static Application made(HandlerFactory factory) {
+    return made(1, factory);
+  }
+
+  static Application made(int replicas, HandlerFactory factory) {
+    return Application.of(Deployment.of("one", factory).withNumReplicas(replicas));
   }
 
   static Application blocking(BlockingHandler handler) {

@@ -163,16 +163,14 @@ class BlockingHandlersInATestTest {
   void hooksRunOneAtATimeInOrder() {
     List<String> made = new CopyOnWriteArrayList<>();
     Application application =
-        Application.of(
-            Deployment.of(
-                    "one",
-                    replica -> {
-                      made.add(replica.replicaId() + " begins");
-                      Thread.yield();
-                      made.add(replica.replicaId() + " ends");
-                      return (AsyncHandler) (request, context) -> Apps.text("");
-                    })
-                .withNumReplicas(2));
+        Apps.made(
+            2,
+            replica -> {
+              made.add(replica.replicaId() + " begins");
+              Thread.yield();
+              made.add(replica.replicaId() + " ends");
+              return (AsyncHandler) (request, context) -> Apps.text("");
+            });
     TestBerth.start(application).close();
     assertThat(made)
         .containsExactly(
@@ -186,13 +184,11 @@ class BlockingHandlersInATestTest {
   void aStartThatNeverEndsIsReported() {
     CountDownLatch never = new CountDownLatch(1);
     Application application =
-        Application.of(
-            Deployment.of(
-                "one",
-                replica -> {
-                  never.await();
-                  return Apps.echo().deployments().get(0).factory().create(replica);
-                }));
+        Apps.made(
+            replica -> {
+              never.await();
+              return Apps.echo().deployments().get(0).factory().create(replica);
+            });
     assertThatThrownBy(() -> TestBerth.of(application).patience(LONG_ENOUGH).start())
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("application default did not start")

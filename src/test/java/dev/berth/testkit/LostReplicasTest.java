@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
-import dev.berth.api.Deployment;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
@@ -53,21 +52,19 @@ class LostReplicasTest {
     List<String> stopped = new CopyOnWriteArrayList<>();
     Apps.Gate gate = new Apps.Gate();
     Application application =
-        Application.of(
-            Deployment.of(
-                "one",
-                replica ->
-                    new AsyncHandler() {
-                      @Override
-                      public Future<Response> handle(Request request, RequestContext context) {
-                        return gate.handle(request, context);
-                      }
+        Apps.made(
+            replica ->
+                new AsyncHandler() {
+                  @Override
+                  public Future<Response> handle(Request request, RequestContext context) {
+                    return gate.handle(request, context);
+                  }
 
-                      @Override
-                      public void stop() {
-                        stopped.add(replica.replicaId());
-                      }
-                    }));
+                  @Override
+                  public void stop() {
+                    stopped.add(replica.replicaId());
+                  }
+                });
     try (TestBerth berth = TestBerth.start(application)) {
       Future<Response> response = berth.handle("one").call(Request.get("/"));
       berth.run();
@@ -130,16 +127,14 @@ class LostReplicasTest {
   void aReplacementThatDoesNotStartIsReported() {
     List<String> made = new CopyOnWriteArrayList<>();
     Application application =
-        Application.of(
-            Deployment.of(
-                "one",
-                replica -> {
-                  made.add(replica.replicaId());
-                  if (made.size() == 2) {
-                    throw new IllegalStateException("no model");
-                  }
-                  return (AsyncHandler) (request, context) -> Apps.text("here");
-                }));
+        Apps.made(
+            replica -> {
+              made.add(replica.replicaId());
+              if (made.size() == 2) {
+                throw new IllegalStateException("no model");
+              }
+              return (AsyncHandler) (request, context) -> Apps.text("here");
+            });
     berth = TestBerth.start(application);
     berth.killReplica("default#one#1");
     assertThatThrownBy(berth::replaceReplicas).hasMessageContaining("no model");
@@ -153,17 +148,15 @@ class LostReplicasTest {
   void closingStopsEveryHandler() {
     List<String> stopped = new CopyOnWriteArrayList<>();
     Application application =
-        Application.of(
-            Deployment.of(
-                    "one",
-                    replica ->
-                        new Answering("") {
-                          @Override
-                          public void stop() {
-                            stopped.add(replica.replicaId());
-                          }
-                        })
-                .withNumReplicas(2));
+        Apps.made(
+            2,
+            replica ->
+                new Answering("") {
+                  @Override
+                  public void stop() {
+                    stopped.add(replica.replicaId());
+                  }
+                });
     TestBerth.start(application).close();
     assertThat(stopped).containsExactlyInAnyOrder("default#one#1", "default#one#2");
   }

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.api.Application;
 import dev.berth.api.BerthException;
 import dev.berth.api.BlockingHandler;
-import dev.berth.api.Deployment;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
@@ -25,6 +24,7 @@ class StreamedBodiesTest {
   @AutoClose private TestBerth berth;
   private static final int PIECE = 32 << 10; // bytes
 
+  private final TestBody body = new TestBody();
   private final List<String> read = new ArrayList<>();
   private final List<ReadStream<Buffer>> streams = new ArrayList<>();
 
@@ -54,14 +54,17 @@ class StreamedBodiesTest {
   }
 
   private Application application(boolean reads) {
-    return Application.of(Deployment.of("one", replica -> new Reader(reads)));
+    return Apps.made(replica -> new Reader(reads));
+  }
+
+  private Future<Response> post(Application application) {
+    berth = TestBerth.start(application);
+    return berth.handle("one").call(body.post("/"));
   }
 
   @Test
   void aBodyIsReadAsTheTestSendsIt() {
-    berth = TestBerth.start(application(true));
-    TestBody body = new TestBody();
-    Future<Response> answer = berth.handle("one").call(body.post("/"));
+    Future<Response> answer = post(application(true));
     body.write("a");
     berth.run();
     assertThat(read).containsExactly("a");
@@ -75,9 +78,7 @@ class StreamedBodiesTest {
 
   @Test
   void aHandlerThatDoesNotReadHoldsItsSenderBack() {
-    berth = TestBerth.start(application(false));
-    TestBody body = new TestBody();
-    Future<Response> answer = berth.handle("one").call(body.post("/"));
+    Future<Response> answer = post(application(false));
     for (int i = 0; i < 64; i++) {
       body.write(Buffer.buffer(new byte[PIECE]));
     }
@@ -91,9 +92,7 @@ class StreamedBodiesTest {
 
   @Test
   void aClientThatLeavesCancelsItsRequest() {
-    berth = TestBerth.start(application(true));
-    TestBody body = new TestBody();
-    Future<Response> answer = berth.handle("one").call(body.post("/"));
+    Future<Response> answer = post(application(true));
     body.write("a");
     berth.run();
     body.fail(new BerthException.Cancelled("the client left"));
@@ -104,25 +103,20 @@ class StreamedBodiesTest {
   @Test
   void aBlockingHandlerReadsFromAnInput() {
     Application application =
-        Application.of(
-            Deployment.of(
-                "one",
-                replica ->
-                    new BlockingHandler() {
-                      @Override
-                      public boolean streamsRequests() {
-                        return true;
-                      }
+        Apps.made(
+            replica ->
+                new BlockingHandler() {
+                  @Override
+                  public boolean streamsRequests() {
+                    return true;
+                  }
 
-                      @Override
-                      public Response handle(Request request, RequestContext context)
-                          throws Exception {
-                        return Response.text(new String(request.input().readAllBytes()));
-                      }
-                    }));
-    berth = TestBerth.start(application);
-    TestBody body = new TestBody();
-    Future<Response> answer = berth.handle("one").call(body.post("/"));
+                  @Override
+                  public Response handle(Request request, RequestContext context) throws Exception {
+                    return Response.text(new String(request.input().readAllBytes()));
+                  }
+                });
+    Future<Response> answer = post(application);
     body.write("a").write("b");
     berth.run();
     body.end();
@@ -131,9 +125,8 @@ class StreamedBodiesTest {
 
   @Test
   void aHandlerThatTakesItsBodyWholeGetsItWhole() {
-    berth = TestBerth.start(Apps.of((request, context) -> Apps.text(request.bytes().toString())));
-    TestBody body = new TestBody();
-    Future<Response> answer = berth.handle("one").call(body.post("/"));
+    Future<Response> answer =
+        post(Apps.of((request, context) -> Apps.text(request.bytes().toString())));
     body.write("a").write("b").end();
     assertThat(berth.text(berth.await(answer))).isEqualTo("ab");
   }

@@ -7,7 +7,6 @@ import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
 import dev.berth.api.BroadcastAnswer;
 import dev.berth.api.CallOptions;
-import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Pending;
 import dev.berth.api.ReplicaHandler;
@@ -54,20 +53,18 @@ class WholeApiTest {
   @Test
   void aNamedMethodIsCalledForASession() {
     Application application =
-        Application.of(
-            Deployment.of(
-                "one",
-                replica ->
-                    new Answering("handle") {
-                      @Override
-                      public Map<String, ReplicaHandler> methods() {
-                        return Map.of(
-                            "other",
-                            (AsyncHandler)
-                                (request, context) ->
-                                    Apps.text(context.methodName() + context.sessionId().get()));
-                      }
-                    }));
+        Apps.made(
+            replica ->
+                new Answering("handle") {
+                  @Override
+                  public Map<String, ReplicaHandler> methods() {
+                    return Map.of(
+                        "other",
+                        (AsyncHandler)
+                            (request, context) ->
+                                Apps.text(context.methodName() + context.sessionId().get()));
+                  }
+                });
     berth = TestBerth.start(application);
     CallOptions options = CallOptions.defaults().withMethodName("other").withSessionId("/me");
     Response answer = berth.await(berth.handle("one").options(options).call(Request.get("/")));

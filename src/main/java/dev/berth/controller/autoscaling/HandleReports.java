@@ -11,6 +11,7 @@ import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The instances: when each was heard, and what it said last of each handle. One that stopped
@@ -171,6 +172,13 @@ public final class HandleReports {
   public Map<String, HandleMetricReport> of(DeploymentId deployment) {
     return telling(deployment)
         .collect(Collectors.toMap(each -> each.name, each -> each.handles.get(deployment)));
+  }
+
+  /**
+   * What an instance that was heard reported last of a deployment; null when it does not call it.
+   */
+  public @Nullable HandleMetricReport said(String name, DeploymentId deployment) {
+    return instances.get(name).handles.get(deployment);
   }
 
   private Stream<Instance> telling(DeploymentId deployment) {

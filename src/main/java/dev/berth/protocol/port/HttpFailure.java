@@ -66,12 +66,8 @@ public record HttpFailure(
               "outcome_unknown",
               "The replica was lost before it answered.",
               "The request may have run; send it again only if that does no harm.");
-      case HANDLER_FAILED ->
-          new HttpFailure(
-              500, "handler_failed", "Internal Server Error", "The request ran and failed.");
-      case NO_SUCH_METHOD -> // of a handler's own call: it is no fault of a client
-          new HttpFailure(
-              500, "no_such_method", "Internal Server Error", "The request ran and failed.");
+      case HANDLER_FAILED -> failed("handler_failed");
+      case NO_SUCH_METHOD -> failed("no_such_method"); // of a handler's own call: no client's fault
       case PAYLOAD_TOO_LARGE ->
           new HttpFailure(
               413,
@@ -117,6 +113,10 @@ public record HttpFailure(
       case REPLICA_GONE -> of(BerthException.Kind.REPLICA_UNAVAILABLE);
       case ABANDONED -> of(BerthException.Kind.CANCELLED);
     };
+  }
+
+  private static HttpFailure failed(String code) {
+    return new HttpFailure(500, code, "Internal Server Error", "The request ran and failed.");
   }
 
   private static HttpFailure refused(int status, String code, String message) {
