@@ -7,11 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.core.util.BufferRecyclers;
-import dev.berth.protocol.Admission;
-import dev.berth.protocol.AttemptId;
+import dev.berth.fakes.RandomMessages;
 import dev.berth.protocol.BusMessage.CallRequest;
-import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.wire.WireCodec;
 import dev.berth.testkit.TestBerth;
 import io.vertx.core.Future;
@@ -309,23 +306,8 @@ class TypedBodiesTest {
     TypedValue shared = new TypedValue(json, new Sku("pike"));
     assertThat(shared.length()).isGreaterThan("{\"name\":\"pike\"}".length());
     Buffer wire = Buffer.buffer();
-    WireCodec.encode(
-        new CallRequest(
-            1,
-            new RouterAddress("n1", 0),
-            new AttemptId(1, 0, 0),
-            new ReplicaAddress("n2", 1, 7, 42),
-            new Admission.IfFree(100),
-            -1,
-            1_024,
-            0,
-            "r",
-            "",
-            "",
-            Request.get("/").withBody(new Request.Body.Whole(shared)),
-            false,
-            false),
-        wire);
+    Request sent = Request.get("/").withBody(new Request.Body.Whole(shared));
+    WireCodec.encode(RandomMessages.call(sent), wire);
     Request there = ((CallRequest) WireCodec.decode(0, wire)).request();
     assertThat(there.bytes().toString()).isEqualTo("{\"name\":\"pike\"}");
     assertThat(WholeBody.typed(there.body())).isNull();

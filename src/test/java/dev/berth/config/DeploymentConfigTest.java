@@ -136,19 +136,10 @@ class DeploymentConfigTest {
 
     assertThat(Deployment.of("cart", factory).withUserConfig(userConfig).userConfig())
         .containsEntry("limit", null);
-    assertThat(
-            new ReplicaSpec(
-                    "r",
-                    new DeploymentId("shop", "cart"),
-                    1,
-                    1,
-                    userConfig,
-                    factory,
-                    null,
-                    HealthCheckSettings.DEFAULTS,
-                    null)
-                .userConfig())
-        .containsEntry("limit", null);
+    DeploymentId id = new DeploymentId("shop", "cart");
+    HealthCheckSettings checks = HealthCheckSettings.DEFAULTS;
+    ReplicaSpec spec = new ReplicaSpec("r", id, 1, 1, userConfig, factory, null, checks, null);
+    assertThat(spec.userConfig()).containsEntry("limit", null);
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.controller.AutoscaledFleet.Faults;
 import dev.berth.controller.AutoscaledFleet.Moment;
 import dev.berth.controller.autoscaling.Trace;
+import dev.berth.metrics.MetricsPusher.Rhythm;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 import java.util.stream.LongStream;
@@ -185,16 +186,9 @@ class AutoscalingSimulationTest {
   void aDayIsFollowedWithFewTurns() {
     double[] rates = new double[43_200];
     Arrays.setAll(rates, i -> 60 * Trace.azure(i / 43_200.0));
+    Rhythm rhythm = AutoscaledFleet.rhythm(2, 10);
     AutoscaledFleet fleet =
-        new AutoscaledFleet(
-            BASE,
-            2,
-            AutoscaledFleet.rhythm(2, 10),
-            60,
-            1,
-            MOST,
-            "upscale_delay_s: 30",
-            Faults.NONE);
+        new AutoscaledFleet(BASE, 2, rhythm, 60, 1, MOST, "upscale_delay_s: 30", Faults.NONE);
     fleet.run(rates);
     moments += fleet.moments.size();
     assertThat(fleet.broken).isEmpty();

@@ -587,18 +587,9 @@ class ControllerTest {
   }
 
   private DeclaredApplication failed() {
+    var why = new DeclaredApplication.Failed("no model; revision 1 serves", "/", 1);
     return new DeclaredApplication(
-        "app",
-        it.revision,
-        "/new",
-        "{}",
-        true,
-        0,
-        1L,
-        Map.of(),
-        Map.of(),
-        Set.of(),
-        new DeclaredApplication.Failed("no model; revision 1 serves", "/", 1));
+        "app", it.revision, "/new", "{}", true, 0, 1L, Map.of(), Map.of(), Set.of(), why);
   }
 
   @Test

@@ -41,6 +41,25 @@ public final class RandomMessages {
     this.random = random;
   }
 
+  /** A request of a router's that runs if a slot is free. */
+  public static BusMessage.CallRequest call(Request request) {
+    return new BusMessage.CallRequest(
+        17,
+        new RouterAddress("n1", 0),
+        new AttemptId(5, 0, 9),
+        new ReplicaAddress("n2", 1, 7, 42),
+        new Admission.IfFree(50),
+        -1,
+        65_536,
+        0,
+        "request-1",
+        "",
+        "",
+        request,
+        false,
+        false);
+  }
+
   /** Every type of message, as the sealed interfaces list them. */
   public static List<Class<?>> types() {
     return typesOf(BusMessage.class).toList();

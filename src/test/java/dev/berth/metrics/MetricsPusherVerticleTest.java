@@ -22,19 +22,12 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Timeout(20)
 @ExtendWith(VertxExtension.class)
 class MetricsPusherVerticleTest {
-  private static final Duration RECORD = Duration.ofMillis(10);
-  private static final Duration PUSH = Duration.ofMillis(20);
+  private static final Rhythm RHYTHM = new Rhythm(Duration.ofMillis(10), Duration.ofMillis(20));
 
   private static final long TERM = 1;
 
   private final MetricsPusher pusher =
-      new MetricsPusher(
-          "node-1",
-          1,
-          new Rhythm(RECORD, PUSH),
-          new Rhythm(RECORD, PUSH),
-          1 << 16,
-          System::nanoTime);
+      new MetricsPusher("node-1", 1, RHYTHM, RHYTHM, 1 << 16, System::nanoTime);
   private final BlockingQueue<HandleMetricBatch> pushed = new LinkedBlockingQueue<>();
 
   @Test

@@ -9,18 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class InboundStreamTest {
   private final List<Buffer> pieces = new ArrayList<>();
-  private final InboundStream stream =
-      new InboundStream(
-          1 << 20,
-          new InboundStream.Owner() {
-            @Override
-            public void run(Runnable action) {
-              action.run();
-            }
-
-            @Override
-            public void credit(int bytes) {}
-          });
+  private final InboundStream stream = new InboundStream(1 << 20, Runnable::run);
 
   @Test
   void singleBytesThatWaitAreJoinedInOrder() {

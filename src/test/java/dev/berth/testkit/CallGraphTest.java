@@ -31,12 +31,9 @@ class CallGraphTest {
         Deployment.async(
                 "leaf",
                 (request, context) -> {
-                  seen.add(
-                      context.requestId()
-                          + " "
-                          + context.sessionId().orElse("")
-                          + " "
-                          + context.remaining().map(Duration::toMillis).orElse(-1L));
+                  String session = context.sessionId().orElse("");
+                  long left = context.remaining().map(Duration::toMillis).orElse(-1L);
+                  seen.add(context.requestId() + " " + session + " " + left);
                   return context.after(Duration.ofHours(1)).map(none -> Response.text("late"));
                 })
             .withMaxOngoingRequests(1));

@@ -46,14 +46,9 @@ class LocalTestingModeTest {
                           .compose(answer -> answer.bytes(1_000))
                           .map(
                               name ->
-                                  Response.text(
-                                      "Hello "
-                                          + request.path().substring(1)
-                                          + " from "
-                                          + theirs
-                                          + " and "
-                                          + name
-                                          + "!"));
+                                  "Hello %s from %s and %s!"
+                                      .formatted(request.path().substring(1), theirs, name))
+                          .map(Response::text);
             }),
         Deployment.of(
             "inner",

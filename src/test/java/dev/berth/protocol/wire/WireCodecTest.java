@@ -7,7 +7,6 @@ import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.RandomMessages;
-import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
@@ -186,25 +185,7 @@ class WireCodecTest {
 
   @Test
   void aSmallRequestHasASmallFrame() {
-    BusMessage message =
-        new BusMessage.CallRequest(
-            17,
-            ROUTER,
-            ATTEMPT,
-            REPLICA,
-            new Admission.IfFree(50),
-            -1,
-            65_536,
-            0,
-            "request-1",
-            "",
-            "",
-            Request.get("/echo"),
-            false,
-            false);
-
-    // Three random numbers, two short node names and the text of the request; little else.
-    assertThat(encoded(message).length()).isLessThan(80);
+    assertThat(encoded(RandomMessages.call(Request.get("/echo"))).length()).isLessThan(80);
   }
 
   private AbstractThrowableAssert<?, ?> assertRefused(Buffer wire, String what, Object... of) {
