@@ -36,7 +36,7 @@ final class ReplicaHooks {
   private volatile boolean tellsStats; // or tells something of itself
 
   /**
-   * @param threads run what calls hooks, as {@link HookThreads#run} for the replica
+   * @param threads run what calls hooks, as {@code HookThreads#run} for the replica
    */
   ReplicaHooks(
       BiFunction<Kind, Runnable, Runnable> threads, LongSupplier nanoClock, FailureLog failures) {
