@@ -1,7 +1,6 @@
 package dev.berth.replica;
 
 import dev.berth.replica.hooks.DaemonThread;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
@@ -39,10 +38,8 @@ public interface HandlerThreads extends Executor {
       try {
         Method make = Executors.class.getMethod("newVirtualThreadPerTaskExecutor");
         return (ExecutorService) make.invoke(null);
-      } catch (NoSuchMethodException absent) {
-        return null;
-      } catch (InvocationTargetException | IllegalAccessException preview) {
-        return null; // Java 19 and 20 have the method, and refuse it without a flag
+      } catch (ReflectiveOperationException absent) {
+        return null; // or refused: Java 19 and 20 have the method, and want a flag
       }
     }
 

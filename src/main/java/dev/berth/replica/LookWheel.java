@@ -1,6 +1,8 @@
 package dev.berth.replica;
 
 import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -17,6 +19,7 @@ final class LookWheel {
   private static final Comparator<Look> SOONEST =
       (one, other) -> Long.signum(one.atNanos - other.atNanos);
 
+  private final Map<Replica, Long> planned = new HashMap<>(); // its next look
   private final PriorityQueue<Look> looks = new PriorityQueue<>(SOONEST);
   private final Queue<Replica> touched = new ConcurrentLinkedQueue<>();
 
@@ -37,7 +40,7 @@ final class LookWheel {
         first != null && first.atNanos - nowNanos <= 0;
         first = looks.peek()) {
       looks.poll();
-      if (first.replica.isPlanned(first.atNanos)) { // else another look was planned since
+      if (planned.remove(first.replica, first.atNanos)) { // else another look was planned since
         look(first.replica);
       }
     }
@@ -45,7 +48,8 @@ final class LookWheel {
 
   private void look(Replica replica) {
     Long next = replica.tick();
-    if (replica.plan(next) && next != null) {
+    Long before = next == null ? planned.remove(replica) : planned.put(replica, next);
+    if (next != null && !next.equals(before)) {
       looks.add(new Look(next, replica));
     }
   }

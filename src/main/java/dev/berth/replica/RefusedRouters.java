@@ -80,9 +80,7 @@ final class RefusedRouters implements SlotObserver {
         forgotten.increment();
         return;
       }
-      Noted fresh = new Noted(router, target);
-      Noted before = known.putIfAbsent(router, fresh);
-      noted = before == null ? fresh : before;
+      noted = known.computeIfAbsent(router, any -> new Noted(router, target));
     }
     noted.target = target;
     putInLine(noted, true);

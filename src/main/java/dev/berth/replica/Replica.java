@@ -13,7 +13,6 @@ import io.vertx.core.Promise;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -44,7 +43,7 @@ public final class Replica extends ServedReplica {
   static final long STOP_WAIT_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   private final HandlerPorts ports;
-  private final Runnable gone; // frees its place at the host
+  private final Consumer<Replica> gone; // frees its place at the host
   private final Consumer<Replica> toLookAt; // a look at it is due sooner than was said
 
   private final AtomicReference<ReplicaState> state = new AtomicReference<>(ReplicaState.STARTING);
@@ -72,8 +71,6 @@ public final class Replica extends ServedReplica {
 
   private volatile Runnable takeBackStop = () -> {};
 
-  private @Nullable Long planned; // the wheel's thread alone
-
   private final Utilization utilization = new Utilization();
 
   Replica(
@@ -83,7 +80,7 @@ public final class Replica extends ServedReplica {
       InstancePorts instance,
       HandlerPorts ports,
       ReplicaLimits limits,
-      Runnable gone,
+      Consumer<Replica> gone,
       Consumer<Replica> toLookAt) {
     super(spec, address, slots, instance, limits);
     this.ports = ports;
@@ -134,7 +131,7 @@ public final class Replica extends ServedReplica {
   /** It will never run. */
   void startFailed() {
     start = null;
-    gone.run();
+    gone.accept(this);
   }
 
   /**
@@ -273,7 +270,7 @@ public final class Replica extends ServedReplica {
         || now - since < ledgerLimits.rememberNanos()) {
       return false;
     }
-    onEachLoop(part -> part.loop.unhost(part), gone);
+    onEachLoop(part -> part.loop.unhost(part), () -> gone.accept(this));
     return true;
   }
 
@@ -459,26 +456,6 @@ public final class Replica extends ServedReplica {
     if (passive.failed()) {
       lookSoon();
     }
-  }
-
-  /**
-   * The wheel's: when it looks here next.
-   *
-   * @return false when that was planned already
-   */
-  boolean plan(@Nullable Long atNanos) {
-    boolean changed = !Objects.equals(planned, atNanos);
-    planned = atNanos;
-    return changed;
-  }
-
-  /** The wheel's: whether it looks here at that time. */
-  boolean isPlanned(long atNanos) {
-    boolean is = planned != null && planned == atNanos;
-    if (is) {
-      planned = null;
-    }
-    return is;
   }
 
   /** A health check is over, or overdue. */

@@ -93,24 +93,26 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   private Replica make(ReplicaSpec spec, int loop, int ordinal) {
-    long epoch = spec.epoch(); // what is kept must not hold on to the spec, and so to user code
     return new Replica(
         spec,
-        new ReplicaAddress(instance.node(), loop, ordinal, epoch),
+        new ReplicaAddress(instance.node(), loop, ordinal, spec.epoch()),
         new SlotLedger(
-            epoch, spec.maxOngoing(), ledgerLimits, instance.nanoClock(), instance.secrets()),
+            spec.epoch(),
+            spec.maxOngoing(),
+            ledgerLimits,
+            instance.nanoClock(),
+            instance.secrets()),
         instance,
         ports,
         limits,
-        () -> remove(ordinal, epoch),
+        this::remove,
         wheel::touch);
   }
 
-  private synchronized void remove(int ordinal, long epoch) {
-    Replica there = replicas[ordinal];
-    if (there != null && there.epoch() == epoch) {
+  private synchronized void remove(Replica replica) {
+    if (replicas[replica.ordinal()] == replica) {
       @Nullable Replica[] after = replicas.clone();
-      after[ordinal] = null;
+      after[replica.ordinal()] = null;
       replicas = after;
     }
   }

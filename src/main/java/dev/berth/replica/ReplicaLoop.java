@@ -275,7 +275,8 @@ public final class ReplicaLoop {
     }
     Slots slots = host.replica.slots();
     Slots.Reservation reservation =
-        slots.reserve(message.attempt(), millisToNanos(Math.max(0, message.ttlMs())));
+        slots.reserve(
+            message.attempt(), TimeUnit.MILLISECONDS.toNanos(Math.max(0, message.ttlMs())));
     if (reservation instanceof Slots.Reservation.Refused refused) {
       refuse(host, refused.reason(), message.source(), message.callId(), message.target());
       return;
@@ -308,7 +309,8 @@ public final class ReplicaLoop {
       return;
     }
     Slots slots = host.replica.slots();
-    long ttlNanos = host.replica.renewableNanos(millisToNanos(Math.max(0, message.ttlMs())));
+    long wanted = TimeUnit.MILLISECONDS.toNanos(Math.max(0, message.ttlMs()));
+    long ttlNanos = host.replica.renewableNanos(wanted);
     Refusal refusal = ttlNanos <= 0 ? Refusal.DRAINING : slots.renew(message.token(), ttlNanos);
     if (refusal != null) {
       refuse(message.source(), message.callId(), refusal, slots.load());
@@ -476,10 +478,6 @@ public final class ReplicaLoop {
   static long plus(long moment, long span) {
     long sum = moment + span;
     return sum < 0 ? NEVER : sum;
-  }
-
-  private static long millisToNanos(long millis) {
-    return TimeUnit.MILLISECONDS.toNanos(millis);
   }
 
   // --- what the instance does ---

@@ -35,22 +35,10 @@ final class RequestInput extends InputStream {
     this.stream = stream;
     this.owner = owner;
     stream.creditByReader();
-    stream.exceptionHandler(this::failed).endHandler(this::ended).handler(this::came);
+    stream.exceptionHandler(why -> change(() -> failure = why));
+    stream.endHandler(end -> change(() -> ended = true));
+    stream.handler(piece -> change(() -> pieces.add(piece)));
     stream.resume();
-  }
-
-  // --- on the loop ---
-
-  private void came(Buffer piece) {
-    change(() -> pieces.add(piece));
-  }
-
-  private void ended(Void end) {
-    change(() -> ended = true);
-  }
-
-  private void failed(Throwable why) {
-    change(() -> failure = why);
   }
 
   private void change(Runnable how) {

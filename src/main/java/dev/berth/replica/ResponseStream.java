@@ -64,7 +64,6 @@ final class ResponseStream implements ResponseWriter {
   private long idleAt = ReplicaLoop.NEVER; // while there is something to send, and no way
   private long retryAt = ReplicaLoop.NEVER;
   private Response.Body.@Nullable Received relayed;
-  private boolean relay;
   private boolean relayPaused;
 
   ResponseStream(Invocation invocation, Response head, int window, ReplicaLimits limits) {
@@ -152,7 +151,6 @@ final class ResponseStream implements ResponseWriter {
 
   /** A body that arrives from elsewhere, passed on with its back-pressure. */
   void relay(Response.Body.Received received) {
-    relay = true;
     relayed = received;
     received.stream().exceptionHandler(failure -> loop.run(() -> relayDone(failure)));
     received.stream().endHandler(end -> loop.run(() -> relayDone(null)));
@@ -201,7 +199,7 @@ final class ResponseStream implements ResponseWriter {
 
   /** Whether the body comes from elsewhere: then cancelling it is all there is to wait for. */
   boolean isRelay() {
-    return relay;
+    return relayed != null;
   }
 
   boolean headSent() {
@@ -383,12 +381,9 @@ final class ResponseStream implements ResponseWriter {
 
   /** Ends it without a word to the receiver. */
   void abandon() {
-    if (state != State.ENDED) {
-      discard();
+    if (state == State.ENDED) {
+      return;
     }
-  }
-
-  private void discard() {
     state = State.ENDED;
     int sentBefore = written;
     drop((int) pieces.bytes());
