@@ -2,7 +2,6 @@ package dev.berth.testkit;
 
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -88,12 +87,11 @@ final class TestBus implements BusSender {
   /** Requests sent to a replica incarnation that were neither answered nor cancelled. */
   List<String> unanswered(int ordinal, long epoch) {
     String replica = ordinal + "/" + epoch;
-    List<String> requests = new ArrayList<>();
     synchronized (underWay) {
-      underWay.values().stream()
+      return underWay.values().stream()
           .filter(asked -> asked.replica.equals(replica))
-          .forEach(asked -> requests.add(asked.request));
+          .map(Asked::request)
+          .toList();
     }
-    return requests;
   }
 }

@@ -1,6 +1,7 @@
 package dev.berth.testkit;
 
 import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.hooks.DaemonThread;
 import dev.berth.replica.hooks.HookThreads;
 import java.util.ArrayDeque;
 import java.util.Collection;
@@ -145,38 +146,25 @@ final class TestThreads implements HookThreads {
   }
 
   /** Begins the next hook, if none runs: one at a time, so that the order is the same each time. */
-  void beginHook() {
-    synchronized (this) {
-      if (!hooks.isEmpty()) {
-        return;
-      }
+  synchronized void beginHook() {
+    if (hooks.isEmpty()) {
+      overtake();
     }
-    overtake();
   }
 
   /** Begins the next hook beside those that run: one of them may wait for what it brings. */
-  void overtake() {
-    Work next;
-    int number;
-    synchronized (this) {
-      next = waitingHooks.poll();
-      if (next == null) {
-        return;
-      }
+  synchronized void overtake() {
+    Work next = waitingHooks.poll();
+    if (next != null) {
       hooks.add(next);
-      number = ++hooksStarted;
+      new DaemonThread(next, "berth-test-hook-" + ++hooksStarted).start();
     }
-    Thread thread = new Thread(next, "berth-test-hook-" + number);
-    thread.setDaemon(true);
-    thread.start();
   }
 
   /** Waits no more for the hooks that run now. */
-  void abandonHooks() {
-    synchronized (this) {
-      abandoned.addAll(hooks);
-      hooks.clear();
-    }
+  synchronized void abandonHooks() {
+    abandoned.addAll(hooks);
+    hooks.clear();
     beginHook();
   }
 

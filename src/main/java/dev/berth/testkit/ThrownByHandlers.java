@@ -2,7 +2,6 @@ package dev.berth.testkit;
 
 import dev.berth.api.BerthException;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -24,9 +23,7 @@ final class ThrownByHandlers {
   }
 
   synchronized List<Throwable> all() {
-    List<Throwable> causes = new ArrayList<>();
-    all.forEach(thrown -> causes.add(thrown.cause));
-    return causes;
+    return all.stream().map(Thrown::cause).toList();
   }
 
   /** Adds to a failure what its replica's handler threw last. */
