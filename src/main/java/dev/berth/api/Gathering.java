@@ -16,15 +16,13 @@ final class Gathering {
     received.stream()
         .handler(
             piece -> {
-              if (gathered.length() + piece.length() > maxBytes) {
-                if (done.tryFail(
-                    new IllegalStateException(
-                        "body: over " + maxBytes + " bytes (expected: at most maxBytes)"))) {
-                  received.cancel().run();
-                }
-                return;
+              if (gathered.length() + piece.length() <= maxBytes) {
+                gathered.appendBuffer(piece);
+              } else if (done.tryFail(
+                  new IllegalStateException(
+                      "body: over " + maxBytes + " bytes (expected: at most maxBytes)"))) {
+                received.cancel().run();
               }
-              gathered.appendBuffer(piece);
             });
     received.stream().resume();
     return done.future();

@@ -54,11 +54,8 @@ final class Json {
       // What a body does not say is not 0, and what stands behind it is not nothing.
       Class<?> feature = Class.forName(DATABIND + "DeserializationFeature", true, loader);
       Method set = type.getMethod("configure", feature, boolean.class);
-      for (Object each : feature.getEnumConstants()) {
-        String name = ((Enum<?>) each).name();
-        if (name.equals("FAIL_ON_NULL_FOR_PRIMITIVES") || name.equals("FAIL_ON_TRAILING_TOKENS")) {
-          set.invoke(mapper, each, true);
-        }
+      for (String name : List.of("FAIL_ON_NULL_FOR_PRIMITIVES", "FAIL_ON_TRAILING_TOKENS")) {
+        set.invoke(mapper, feature.getField(name).get(null), true);
       }
       keepNoBuffersByThread(type.getMethod("getFactory").invoke(mapper));
       write = type.getMethod("writeValueAsBytes", Object.class);
@@ -85,11 +82,8 @@ final class Json {
       factory.getClass().getMethod("setRecyclerPool", pool).invoke(factory, bounded);
     } catch (ClassNotFoundException | NoSuchMethodException older) { // Berth's own core has pools
       Class<?> features = Class.forName(CORE + "JsonFactory$Feature", true, loader);
-      for (Object each : features.getEnumConstants()) {
-        if (((Enum<?>) each).name().equals("USE_THREAD_LOCAL_FOR_BUFFER_RECYCLING")) {
-          factory.getClass().getMethod("disable", features).invoke(factory, each);
-        }
-      }
+      Object byThread = features.getField("USE_THREAD_LOCAL_FOR_BUFFER_RECYCLING").get(null);
+      factory.getClass().getMethod("disable", features).invoke(factory, byThread);
     }
   }
 

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * Whether values of a class can be shared as they are: records of records, strings, boxes,
@@ -53,14 +54,9 @@ final class ValueShape {
       boolean isBox = MethodType.methodType(type).hasWrappers();
       return type.isPrimitive() || type == String.class || type.isEnum() || isBox;
     }
-    if (above.add(type)) {
-      for (RecordComponent part : type.getRecordComponents()) {
-        if (!neverChanges(part.getType(), above)) {
-          return false;
-        }
-      }
-    }
-    return true;
+    return !above.add(type)
+        || Stream.of(type.getRecordComponents())
+            .allMatch(part -> neverChanges(part.getType(), above));
   }
 
   /**
