@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.ObjLongConsumer;
 
 /**
  * What the whole answers of an instance that are larger than a message take of its heap, or will as
@@ -55,14 +56,6 @@ final class AnswerRoom {
       }
     }
 
-    /** Who takes up what waited. */
-    interface Starter<R> {
-      /**
-       * @param bytes that it has from now on; negative when it is refused
-       */
-      void start(R request, long bytes);
-    }
-
     private final Map<R, Waiting> queue = new LinkedHashMap<>();
 
     /** What is taken for a request before its handler runs; negative when it waits from now on. */
@@ -93,8 +86,10 @@ final class AnswerRoom {
     /**
      * Starts those for which there is room by now, and refuses those that have waited for too long:
      * if so much is known of them that they are, else they are let go.
+     *
+     * @param starter is told the bytes that a request has from now on; negative when it is refused
      */
-    void look(long now, Starter<R> starter) {
+    void look(long now, ObjLongConsumer<R> starter) {
       while (!queue.isEmpty()) {
         Map.Entry<R, Waiting> next = queue.entrySet().iterator().next();
         Waiting first = next.getValue();
@@ -107,7 +102,7 @@ final class AnswerRoom {
         }
         R request = next.getKey();
         forget(request);
-        starter.start(request, bytes);
+        starter.accept(request, bytes);
       }
     }
 

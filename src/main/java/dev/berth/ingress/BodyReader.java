@@ -118,10 +118,8 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     } else if (state == State.GATHERING) {
       goOn(piece);
     } else if (state == State.BEGINNING) {
-      if (exchange.tryTakeRoom(piece.length())) {
+      if (exchange.tryTakeRoom(piece.length())) { // else it was told to stop
         begin(piece);
-      } else {
-        first = Exchange.EMPTY;
       }
     } else if (paused || handler == null) {
       hold(piece);
@@ -198,8 +196,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
 
   private void flow() {
     if (!exchange.tryTakeRoom(MAX_INLINE_BYTES)) { // for what comes before it is paused
-      first = Exchange.EMPTY;
-      return;
+      return; // and it was told to stop
     }
     state = State.FLOWING;
     paused = true;

@@ -1,10 +1,17 @@
 package dev.berth.ingress;
 
+import dev.berth.ingress.access.AccessLog;
+import dev.berth.ingress.access.AccessRoute;
+import dev.berth.ingress.split.ShadowTarget;
 import dev.berth.metrics.HttpMeters;
+import dev.berth.metrics.RouteMeters;
+import dev.berth.metrics.ShadowMeters;
+import dev.berth.routing.traffic.Shadow;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,21 +19,17 @@ import org.jspecify.annotations.Nullable;
  * change concerns one: the others stay bound. Confined to its loop.
  */
 final class BoundRoutes {
-  private final BiFunction<String, IngressRoute, BoundRoute> bind;
+  private final @Nullable AccessLog log;
   private final HttpMeters meters;
   private RouteTable<IngressRoute> boundFrom = RouteTable.empty();
   private RouteTable<BoundRoute> bound = RouteTable.empty();
-  private Map<String, Binding> bindings = new HashMap<>(); // by prefix
-
-  /** A route, and what was made of it. */
-  private record Binding(IngressRoute from, BoundRoute to) {}
 
   /**
-   * @param bind makes that of a prefix and its route
-   * @param meters where those that are gone are forgotten
+   * @param log where requests are logged; null when none are
+   * @param meters the loop's, where those that are gone are forgotten
    */
-  BoundRoutes(BiFunction<String, IngressRoute, BoundRoute> bind, HttpMeters meters) {
-    this.bind = bind;
+  BoundRoutes(@Nullable AccessLog log, HttpMeters meters) {
+    this.log = log;
     this.meters = meters;
   }
 
@@ -39,24 +42,21 @@ final class BoundRoutes {
   }
 
   private void rebind(RouteTable<IngressRoute> current) {
-    Map<String, Binding> before = bindings;
-    Map<String, Binding> now = new HashMap<>();
+    Map<String, BoundRoute> before = new HashMap<>(bound.routes());
     bound =
         current.map(
             (prefix, route) -> {
-              Binding known = before.remove(prefix);
-              Binding binding =
-                  known != null && known.from == route
-                      ? known
-                      : new Binding(route, bind.apply(prefix, route));
-              if (known != null && known != binding) {
-                forget(known.to, binding.to.counts());
+              BoundRoute known = before.remove(prefix);
+              if (known != null && known.to() == route) {
+                return known;
               }
-              now.put(prefix, binding);
-              return binding.to;
+              BoundRoute made = bind(prefix, route);
+              if (known != null) {
+                forget(known, made.counts());
+              }
+              return made;
             });
-    before.values().forEach(gone -> forget(gone.to, Set.of()));
-    bindings = now;
+    before.values().forEach(gone -> forget(gone, Set.of()));
     boundFrom = current;
   }
 
@@ -64,5 +64,30 @@ final class BoundRoutes {
     Set<Object> counts = gone.counts();
     counts.removeAll(butWhat);
     meters.forget(counts);
+  }
+
+  private BoundRoute bind(String prefix, IngressRoute route) {
+    return bind(prefix, route, meters.route(prefix, route.application(), route.deploymentName()));
+  }
+
+  private BoundRoute bind(String prefix, IngressRoute route, RouteMeters counts) {
+    List<BoundRoute> sides = new ArrayList<>();
+    List<ShadowTarget> shadows = new ArrayList<>();
+    RouteTraffic traffic = route.traffic();
+    if (traffic != null) {
+      for (int i = 0; i < traffic.sides().size(); i++) {
+        RouteMeters side = meters.side(prefix, traffic.policy().sides().get(i));
+        sides.add(bind(prefix, traffic.sides().get(i), side));
+      }
+      for (int i = 0; i < traffic.shadows().size(); i++) {
+        Shadow shadow = traffic.policy().shadows().get(i);
+        ShadowMeters copies = meters.shadow(prefix, shadow.to());
+        shadows.add(new ShadowTarget(shadow, traffic.shadows().get(i), copies));
+      }
+    }
+    AccessRoute access =
+        AccessRoute.of(log, route.accessLog(), prefix, route.application(), route.deploymentName());
+    return new BoundRoute(
+        route, counts, access, new AnswerSizes(), List.copyOf(sides), List.copyOf(shadows));
   }
 }

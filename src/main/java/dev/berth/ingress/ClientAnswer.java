@@ -63,7 +63,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   long endedNanos; // for a connection that keeps it until all of its answer is sent
   private int answerBytes; // of a whole answer
   private int heldBytes; // of that, counted among the instance's
-  private long largeBytes; // room taken for it, if it is large
+  long largeBytes; // room taken for it, if it is large
   private @Nullable String notPassed; // the names of headers that are not for the client
   private @Nullable Stall stall; // while something waits for the client
 
@@ -374,11 +374,6 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
       loop.correctLarge(bytes - largeBytes);
       largeBytes = bytes;
     }
-  }
-
-  /** So much room was taken for it. */
-  final void largeTaken(long bytes) {
-    largeBytes = bytes;
   }
 
   // --- ending ---

@@ -73,10 +73,7 @@ final class ErrorResponses {
                   .formatted(
                       requestId, timeoutNanos < 0 ? "" : " after " + seconds(timeoutNanos) + "s"));
       case CANCELLED -> told.saying("Request " + requestId + " was cancelled.");
-      case BACK_PRESSURE ->
-          told.saying(backPressureText(failure.getMessage()))
-              .as(statusOf(failure).orElse(backpressure.get(Backpressure.STATUS_CODE)))
-              .comeBackAfter(retryAfter(failure, backpressure.find(Backpressure.RETRY_AFTER_S)));
+      case BACK_PRESSURE -> backPressure(told, (BerthException.BackPressure) failure, backpressure);
       case DEPLOYMENT_UNAVAILABLE -> told.saying(orElse(failure.getMessage(), told.message()));
       default -> told;
     };
@@ -158,29 +155,22 @@ final class ErrorResponses {
     return new HttpFailure(503, "unhealthy", reason, "");
   }
 
+  /** As the deployment says that refused; what it does not say is the route's. */
+  private static HttpFailure backPressure(
+      HttpFailure told, BerthException.BackPressure full, Settings route) {
+    Duration after = route.find(Backpressure.RETRY_AFTER_S);
+    OptionalInt own = full.retryAfterSeconds();
+    boolean saysBoth = full.statusCode().isPresent() && own.isPresent();
+    return told.saying(backPressureText(full.getMessage()))
+        .as(full.statusCode().orElse(route.get(Backpressure.STATUS_CODE)))
+        .comeBackAfter(after == null || saysBoth ? own.orElse(1) : (int) after.toSeconds());
+  }
+
   private static String backPressureText(@Nullable String message) {
     if (message == null || message.isEmpty()) {
       return BACK_PRESSURE + ".";
     }
     return message.startsWith(BACK_PRESSURE) ? message : BACK_PRESSURE + ": " + message;
-  }
-
-  /** That of the deployment that refused; of one that says none, the route's. */
-  private static int retryAfter(BerthException failure, @Nullable Duration configured) {
-    OptionalInt told =
-        failure instanceof BerthException.BackPressure full
-            ? full.retryAfterSeconds()
-            : OptionalInt.empty();
-    return configured != null && !(statusOf(failure).isPresent() && told.isPresent())
-        ? (int) configured.toSeconds()
-        : told.orElse(1);
-  }
-
-  /** That of the deployment that refused. */
-  private static OptionalInt statusOf(BerthException failure) {
-    return failure instanceof BerthException.BackPressure full
-        ? full.statusCode()
-        : OptionalInt.empty();
   }
 
   private static String orElse(@Nullable String text, String otherwise) {

@@ -92,12 +92,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       room += bytes;
       return true;
     }
-    refuse();
-    return false;
-  }
-
-  private void refuse() {
     answer(ErrorResponses.TOO_MANY_REQUESTS);
+    return false;
   }
 
   /** Nothing of it is here any more: its connection's word. */
@@ -109,10 +105,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   /** Reads the body, if there is one, and calls. */
   void start() {
     MultiMap headers = http.headers();
-    String declared = headers.get(HttpHeaders.CONTENT_LENGTH);
-    if (declared == null
-        && !connection.multiplexed // HTTP/2 tells the end of a body and not its presence
-        && !headers.contains(HttpHeaders.TRANSFER_ENCODING)) {
+    // HTTP/2 tells the end of a body and not its presence.
+    if (!connection.multiplexed && !BodyReader.isAnnounced(headers)) {
       call(new Request.Body.Whole(EMPTY), startedNanos); // no time has passed since
       return;
     }
@@ -120,6 +114,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       answerAndClose(ErrorResponses.expectationFailed());
       return;
     }
+    String declared = headers.get(HttpHeaders.CONTENT_LENGTH);
     long length = declared == null ? -1 : BodyReader.lengthOf(declared);
     if (length == 0) {
       bodyRead(EMPTY);
@@ -220,8 +215,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       become(ExchangeState.WAITING);
       waiting = request;
     } else {
-      largeTaken(large);
-      run(request, nowNanos);
+      run(request, large, nowNanos);
     }
   }
 
@@ -235,14 +229,14 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     waiting = null;
     if (bytes < 0) {
       loop.ingress.refusedRequests.increment();
-      refuse();
+      answer(ErrorResponses.TOO_MANY_REQUESTS);
     } else {
-      largeTaken(bytes);
-      run(request, loop.now());
+      run(request, bytes, loop.now());
     }
   }
 
-  private void run(Request request, long nowNanos) {
+  private void run(Request request, long roomTaken, long nowNanos) {
+    largeBytes = roomTaken;
     become(ExchangeState.CALLING);
     DeploymentRouter router = Objects.requireNonNull(route.router()); // a route that is no door
     try {
@@ -345,7 +339,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       HttpFailure told =
           failure.kind() == BerthException.Kind.NO_SUCH_METHOD && !methodName().isEmpty()
               ? HttpFailure.NO_SUCH_METHOD
-              : ErrorResponses.of(call, failure, requestId, after, route.backpressure());
+              : ErrorResponses.of(call, failure, requestId, after, route.to().backpressure());
       if (is(ExchangeState.DETACHED)) {
         finish(told.status(), null);
       } else if (http.response().headWritten()) {

@@ -69,8 +69,8 @@ public final class Ingress {
   private @Nullable ReservationTable reservations; // before the loops start
   @Nullable Endpoint endpoint; // likewise
   Bound bodies = new Bound(0); // likewise
-  private @Nullable AccessLog accessLog; // before the loops start
-  private @Nullable LogEncoding unroutedAccess; // likewise
+  @Nullable AccessLog accessLog; // likewise; null when no requests are logged
+  @Nullable AccessRoute unroutedAccess; // likewise
 
   /**
    * @param nanoClock the router loops' own, since deadlines are told on it
@@ -124,7 +124,7 @@ public final class Ingress {
    */
   public void logAccess(AccessLog log, @Nullable LogEncoding unrouted) {
     accessLog = log;
-    unroutedAccess = unrouted;
+    unroutedAccess = AccessRoute.of(log, unrouted, "", "", "");
   }
 
   /**
@@ -140,16 +140,6 @@ public final class Ingress {
   /** Gathers bodies before their requests have slots; to be called before the loops start. */
   public void gatherWithin(Bound bound) {
     bodies = bound;
-  }
-
-  /** Where requests are logged; null when none are. */
-  @Nullable AccessLog accessLog() {
-    return accessLog;
-  }
-
-  /** How requests are logged that no route takes; null when they are not. */
-  @Nullable AccessRoute unroutedAccess() {
-    return AccessRoute.of(accessLog, unroutedAccess, "", "", "");
   }
 
   /** Replaces the routes whole: requests that come in from now on see the new ones. */

@@ -1,6 +1,6 @@
 package dev.berth.ingress;
 
-import dev.berth.config.Backpressure;
+import dev.berth.api.DeploymentId;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
@@ -15,6 +15,7 @@ import dev.berth.protocol.port.HttpFailure;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.traffic.ParkedRequests;
 import io.netty.channel.ChannelPipeline;
+import io.vertx.core.Context;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpConnection;
@@ -31,7 +32,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
@@ -52,11 +52,10 @@ final class IngressLoop {
   private static final String API = "/-/api/v1";
   private static final String NO_ROUTE = "";
 
-  private final Executor executor;
+  private final Context context;
   final int index;
   final Ingress ingress;
   final RouterLoop router;
-  private final Timer timer;
   private final LongSupplier nanoClock;
   final HttpMeters meters;
   final RequestIds requestIds;
@@ -107,17 +106,8 @@ final class IngressLoop {
     }
   }
 
-  /** Does something on the loop after some time. */
-  interface Timer {
-    void after(long millis, Runnable task);
-  }
-
-  /**
-   * @param executor runs a task on the loop, after what runs now
-   */
-  IngressLoop(Ingress ingress, RouterLoop router, int index, Executor executor, Timer timer) {
-    this.timer = timer;
-    this.executor = executor;
+  IngressLoop(Ingress ingress, RouterLoop router, int index, Context context) {
+    this.context = context;
     this.index = index;
     this.ingress = ingress;
     this.router = router;
@@ -146,26 +136,19 @@ final class IngressLoop {
             settings.get(LimitOptions.STREAM_IDLE_TIMEOUT_S).toNanos(),
             settings.get(HttpOptions.KEEP_ALIVE_TIMEOUT_S).toNanos(),
             settings.get(LimitOptions.HEADER_READ_TIMEOUT_S).toNanos());
-    this.unrouted = builtIn(NO_ROUTE, ingress.unroutedAccess());
+    this.unrouted = builtIn(NO_ROUTE, ingress.unroutedAccess);
     this.health = builtIn(HEALTH, null); // who asks for health asks often, and is no client
     this.ready = builtIn(READY, null);
     this.maxUriBytes = settings.get(LimitOptions.MAX_URI_BYTES);
     this.rootPath = settings.get(HttpOptions.ROOT_PATH);
     this.routeList = builtIn(ROUTES, null);
     this.api = builtIn(API, null); // its paths hold tokens
-    this.routes = new BoundRoutes(new RouteBinder(ingress.accessLog(), meters)::bind, meters);
+    this.routes = new BoundRoutes(ingress.accessLog, meters);
     this.coarseNanos = nanoClock.getAsLong();
   }
 
   private BoundRoute builtIn(String route, @Nullable AccessRoute access) {
-    return new BoundRoute(
-        meters.route(route, "", ""),
-        null,
-        Backpressure.DEFAULTS,
-        access,
-        new AnswerSizes(),
-        null,
-        0);
+    return new BoundRoute(IngressRoute.nowhere(0), meters.route(route, "", ""), access);
   }
 
   // --- connections ---
@@ -298,18 +281,17 @@ final class IngressLoop {
     } else if (leadsNowhere(route)) {
       park(request, connection, route);
     } else {
-      SplitRequest split = split(route, request);
-      begun(new Exchange(connection, request, split == null ? route : split.side(), split))
-          .startIfRoom();
+      begin(request, connection, route).startIfRoom();
     }
   }
 
   private @Nullable SplitRequest split(BoundRoute route, HttpServerRequest request) {
-    BoundTraffic traffic = route.traffic();
-    return traffic == null
-        ? null
-        : SplitRequest.of(
-            traffic, request, ingress.heldBy(ReservationHeader.of(request.headers())), traffics);
+    RouteTraffic traffic = route.to().traffic();
+    if (traffic == null) {
+      return null;
+    }
+    DeploymentId held = ingress.heldBy(ReservationHeader.of(request.headers()));
+    return new SplitRequest(route, traffic.policy(), request, held, traffics);
   }
 
   // --- requests of a route that leads nowhere yet ---
@@ -318,7 +300,7 @@ final class IngressLoop {
     Exchange exchange = begin(request, connection, route);
     if (ingress.draining()) {
       exchange.answer(ErrorResponses.LEADS_NOWHERE);
-    } else if (parked.tryAdd(exchange, exchange.startedNanos + route.parkNanos())) {
+    } else if (parked.tryAdd(exchange, exchange.startedNanos + route.to().parkNanos())) {
       request.pause();
     } else {
       exchange.answer(ErrorResponses.TOO_MANY_PARKED);
@@ -340,7 +322,7 @@ final class IngressLoop {
   }
 
   private static boolean leadsNowhere(@Nullable BoundRoute route) {
-    return route != null && route.parkNanos() > 0;
+    return route != null && route.to().parkNanos() > 0;
   }
 
   private void unparked(Exchange exchange) {
@@ -429,7 +411,8 @@ final class IngressLoop {
   }
 
   private Exchange begin(HttpServerRequest request, Connection connection, BoundRoute route) {
-    return begun(new Exchange(connection, request, route, null));
+    SplitRequest split = split(route, request);
+    return begun(new Exchange(connection, request, split == null ? route : split.side(), split));
   }
 
   private Exchange begun(Exchange exchange) {
@@ -484,10 +467,10 @@ final class IngressLoop {
 
   /** Does something on this loop when what runs now is over. */
   void later(Runnable task) {
-    executor.execute(task);
+    context.runOnContext(run -> task.run());
   }
 
   void after(long millis, Runnable task) {
-    timer.after(millis, task);
+    context.owner().setTimer(millis, timer -> task.run());
   }
 }

@@ -39,6 +39,11 @@ public record IngressRoute(
     return new IngressRoute("", null, Backpressure.DEFAULTS, null, null, parkNanos);
   }
 
+  /** Of the deployment that answers it; empty while none does. */
+  String deploymentName() {
+    return router == null ? "" : router.deployment().name();
+  }
+
   /** One to several deployments. */
   public static IngressRoute to(String application, RouteTraffic traffic) {
     IngressRoute first = traffic.sides().get(0);

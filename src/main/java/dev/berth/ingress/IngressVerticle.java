@@ -55,13 +55,7 @@ public final class IngressVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    IngressLoop loop =
-        new IngressLoop(
-            ingress,
-            router,
-            index,
-            task -> context.runOnContext(run -> task.run()),
-            (millis, task) -> vertx.setTimer(millis, id -> task.run()));
+    IngressLoop loop = new IngressLoop(ingress, router, index, context);
     eventLoop = ((ContextInternal) context).nettyEventLoop();
     joined = loop;
     ingress.join(eventLoop, loop);

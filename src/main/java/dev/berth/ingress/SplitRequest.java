@@ -3,6 +3,7 @@ package dev.berth.ingress;
 import dev.berth.api.DeploymentId;
 import dev.berth.ingress.split.Copies;
 import dev.berth.ingress.split.ReceivedHead;
+import dev.berth.routing.traffic.TrafficPolicy;
 import dev.berth.routing.traffic.TrafficPolicy.Choice;
 import io.vertx.core.http.HttpServerRequest;
 import java.util.random.RandomGenerator;
@@ -13,38 +14,36 @@ import org.jspecify.annotations.Nullable;
  * for good, and the copies that others get. Confined to its loop.
  */
 final class SplitRequest {
-  private final BoundTraffic traffic;
+  private final BoundRoute route;
+  private final TrafficPolicy policy;
   private final Choice choice;
   final Copies copies;
 
   /**
    * @param held whose slot the request has by its token; null when it has none
    */
-  static SplitRequest of(
-      BoundTraffic traffic,
+  SplitRequest(
+      BoundRoute route,
+      TrafficPolicy policy,
       HttpServerRequest http,
       @Nullable DeploymentId held,
       RandomGenerator random) {
     ReceivedHead head = new ReceivedHead(http);
-    Choice choice = held == null ? null : traffic.policy().held(head, held);
-    return new SplitRequest(
-        traffic, choice == null ? traffic.policy().choose(head, random) : choice);
-  }
-
-  private SplitRequest(BoundTraffic traffic, Choice choice) {
-    this.traffic = traffic;
-    this.choice = choice;
-    this.copies = Copies.of(traffic.shadows());
+    Choice given = held == null ? null : policy.held(head, held);
+    this.route = route;
+    this.policy = policy;
+    this.choice = given == null ? policy.choose(head, random) : given;
+    this.copies = Copies.of(route.shadows());
   }
 
   /** Where it goes. */
   BoundRoute side() {
-    return traffic.sides().get(choice.side());
+    return route.sides().get(choice.side());
   }
 
-  /** As {@link dev.berth.routing.traffic.TrafficPolicy#why}. */
+  /** As {@link TrafficPolicy#why}. */
   String why() {
-    return traffic.policy().why(choice);
+    return policy.why(choice);
   }
 
   /** Null when it has none. */
