@@ -7,6 +7,8 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.AttributeKey;
+import io.netty.util.concurrent.Future;
+import io.netty.util.concurrent.GenericFutureListener;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,12 +48,7 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
       server
           .executor()
           .schedule(() -> accept(accepted), wait, TimeUnit.NANOSECONDS)
-          .addListener(
-              turn -> {
-                if (!turn.isSuccess()) { // its loop ends before its turn comes
-                  drop(accepted, turn.cause());
-                }
-              });
+          .addListener(dropUnlessDone(accepted)); // its loop may end before its turn comes
     } else {
       accepted.unsafe().closeForcibly();
       ingress.closed();
@@ -68,16 +65,18 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
               new HeadWatch(ingress.loopOf(loop)), ingress.firstBytes(), bootstrap.childHandler());
       accepted.config().setOptions(bootstrap.childOptions());
       bootstrap.childAttrs().forEach((key, value) -> set(accepted, key, value));
-      loop.register(accepted)
-          .addListener(
-              registered -> {
-                if (!registered.isSuccess()) {
-                  drop(accepted, registered.cause());
-                }
-              });
+      loop.register(accepted).addListener(dropUnlessDone(accepted));
     } catch (RuntimeException | OutOfMemoryError stopping) {
       drop(accepted, stopping); // the loop that was to serve it has just gone, as a rule
     }
+  }
+
+  private GenericFutureListener<Future<Object>> dropUnlessDone(Channel accepted) {
+    return step -> {
+      if (!step.isSuccess()) {
+        drop(accepted, step.cause());
+      }
+    };
   }
 
   private void drop(Channel accepted, Throwable cause) {

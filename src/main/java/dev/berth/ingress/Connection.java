@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.vertx.core.Future;
@@ -25,6 +26,7 @@ import org.jspecify.annotations.Nullable;
 abstract sealed class Connection implements Handler<Void> permits Http1Connection, Http2Connection {
   final IngressLoop loop;
   final HttpConnection http;
+  final ChannelHandlerContext context;
   final Channel channel;
   final boolean multiplexed; // a request is one of several, and its failure not the connection's
   private @Nullable Object unwritten; // what the socket was to take next when it was last looked at
@@ -40,7 +42,8 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
     this.http = http;
     this.multiplexed = multiplexed;
     this.idleSinceNanos = now;
-    this.channel = ((HttpServerConnection) http).channelHandlerContext().channel();
+    this.context = ((HttpServerConnection) http).channelHandlerContext();
+    this.channel = context.channel();
   }
 
   /** Closes it now; what its client has not taken is dropped, and its writes fail. */
@@ -128,7 +131,7 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   private long movedAt(long now) {
     ChannelOutboundBuffer out = channel.unsafe().outboundBuffer();
     Object next = out == null ? null : out.current();
-    long taken = out == null ? 0 : out.currentProgress();
+    long taken = socketProgress();
     if (next == null || next != unwritten || taken != unwrittenTaken) {
       unwritten = next;
       unwrittenTaken = taken;

@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import io.vertx.core.http.HttpHeaders;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,14 +40,7 @@ final class HopByHop {
 
   /** Whether the response's own {@code Connection} header names this header too. */
   static boolean isNamedBy(@Nullable String connection, String name) {
-    if (connection == null) {
-      return false;
-    }
-    for (String each : connection.split(",")) {
-      if (each.trim().equalsIgnoreCase(name)) {
-        return true;
-      }
-    }
-    return false;
+    return connection != null
+        && Stream.of(connection.split(",")).anyMatch(each -> each.trim().equalsIgnoreCase(name));
   }
 }

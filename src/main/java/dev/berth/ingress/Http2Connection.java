@@ -1,14 +1,12 @@
 package dev.berth.ingress;
 
 import dev.berth.config.LimitOptions;
-import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
-import io.vertx.core.http.impl.HttpServerConnection;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -39,14 +37,12 @@ final class Http2Connection extends Connection {
   private final int maxStreams;
   private final Set<Exchange> streams = new LinkedHashSet<>();
   private final Http2ConnectionHandler handler;
-  private final ChannelHandlerContext context;
   private final Http2Outflow outflow;
   private boolean saidGoAway;
 
   Http2Connection(IngressLoop loop, HttpConnection http, long now) {
     super(loop, http, true, now);
     this.maxStreams = loop.ingress.settings.get(LimitOptions.HTTP2_MAX_STREAMS);
-    this.context = ((HttpServerConnection) http).channelHandlerContext();
     this.handler = (Http2ConnectionHandler) context.handler();
     this.outflow = new Http2Outflow(() -> loop.ingress.cutFlood(channel.remoteAddress()));
     Http2ConnectionDecoder decoder = handler.decoder();

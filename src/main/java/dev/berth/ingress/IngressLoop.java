@@ -16,7 +16,6 @@ import dev.berth.routing.RouterLoop;
 import dev.berth.routing.traffic.ParkedRequests;
 import io.netty.channel.ChannelPipeline;
 import io.vertx.core.Context;
-import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpHeaders;
@@ -32,7 +31,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -61,7 +59,7 @@ final class IngressLoop {
   final RequestIds requestIds;
   private final RequestRoom.Share room;
   private final AnswerRoom.Queue<Exchange> answers; // that wait for room
-  final HeaderCount headers = new HeaderCount();
+  final ReceivedHeaders.Count headers = new ReceivedHeaders.Count();
   final ExplainRule explains;
   final RandomGenerator traffics; // draws of splits and shadows
   final Limits limits;
@@ -89,22 +87,6 @@ final class IngressLoop {
       long streamIdleNanos,
       long keepAliveNanos,
       long headerReadNanos) {}
-
-  /** Counts the headers of a request, and allocates nothing for it. */
-  static final class HeaderCount implements Consumer<Map.Entry<String, String>> {
-    private int count;
-
-    int of(MultiMap headers) {
-      count = 0;
-      headers.forEach((Consumer<Map.Entry<String, String>>) this);
-      return count;
-    }
-
-    @Override
-    public void accept(Map.Entry<String, String> each) {
-      count++;
-    }
-  }
 
   IngressLoop(Ingress ingress, RouterLoop router, int index, Context context) {
     this.context = context;
@@ -203,13 +185,9 @@ final class IngressLoop {
     assert router.isHere();
     long now = now();
     coarseNanos = now;
-    if (!connections.isEmpty()) {
-      // A copy, since closing changes the map.
-      new ArrayList<>(connections.values()).forEach(connection -> connection.sweep(now));
-    }
-    if (!unopened.isEmpty()) {
-      List.copyOf(unopened).forEach(watch -> watch.sweep(now));
-    }
+    // Copies, since closing changes both.
+    List.copyOf(connections.values()).forEach(connection -> connection.sweep(now));
+    List.copyOf(unopened).forEach(watch -> watch.sweep(now));
     parked.takeIf(Exchange::isOver);
     parked.overdue(now).forEach(IngressLoop::leadNowhere);
     makeRoom(now);
@@ -377,20 +355,22 @@ final class IngressLoop {
 
   private void builtIn(HttpServerRequest request, Connection connection, String path) {
     if (path.equals(HEALTH)) {
-      answerProbe(begin(request, connection, health), ingress.unhealthyReason());
+      tell(
+          begin(request, connection, health),
+          ingress.unhealthyReason(),
+          ErrorResponses.TEXT,
+          "success");
     } else if (path.equals(READY)) {
-      answerProbe(begin(request, connection, ready), ingress.unreadyReason());
+      tell(
+          begin(request, connection, ready),
+          ingress.unreadyReason(),
+          ErrorResponses.TEXT,
+          "success");
     } else if (path.equals(ROUTES)) {
+      JsonObject all = new JsonObject();
+      ingress.routes().routes().forEach((prefix, to) -> all.put(prefix, to.application()));
       Exchange exchange = begin(request, connection, routeList);
-      String reason = ingress.unhealthyReason();
-      if (reason == null) {
-        JsonObject routes = new JsonObject();
-        Map<String, IngressRoute> all = ingress.routes().routes();
-        all.forEach((prefix, route) -> routes.put(prefix, route.application()));
-        exchange.answer(200, ErrorResponses.JSON, routes.toBuffer());
-      } else {
-        exchange.answer(ErrorResponses.unhealthy(reason));
-      }
+      tell(exchange, ingress.unhealthyReason(), ErrorResponses.JSON, all.encode());
     } else {
       Endpoint endpoint = ingress.endpoint;
       String below = path.substring(BUILT_IN.length() - 1);
@@ -402,11 +382,11 @@ final class IngressLoop {
     }
   }
 
-  private static void answerProbe(Exchange probe, @Nullable String reason) {
-    if (reason == null) {
-      probe.answer(200, ErrorResponses.TEXT, Buffer.buffer("success"));
+  private static void tell(Exchange asked, @Nullable String unless, String type, String body) {
+    if (unless == null) {
+      asked.answer(200, type, Buffer.buffer(body));
     } else {
-      probe.answer(ErrorResponses.unhealthy(reason));
+      asked.answer(ErrorResponses.unhealthy(unless));
     }
   }
 

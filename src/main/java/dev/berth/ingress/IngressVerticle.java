@@ -65,15 +65,8 @@ public final class IngressVerticle extends VerticleBase {
     if (tls == null) {
       return listen(loop, options());
     }
-    return vertx
-        .executeBlocking(() -> tls.material(vertx))
-        .compose(
-            material -> {
-              HttpServerOptions options = options();
-              Tls.apply(
-                  material, ingress.settings.get(LimitOptions.HEADER_READ_TIMEOUT_S), options);
-              return listen(loop, options);
-            })
+    return tls.applyTo(options(), vertx)
+        .compose(options -> listen(loop, options))
         .onSuccess(
             listening -> {
               if (index == 0) { // what it changes is the port's, and so that of all loops

@@ -2,9 +2,11 @@ package dev.berth.ingress;
 
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.BiFunction;
@@ -29,9 +31,9 @@ public final class RouteTable<T> {
   private final String rootPath;
   private final String[] prefixes; // sorted
   private final int[] shorter; // of each: the longest other prefix that it begins with, or NONE
-  private final Object[] targets;
+  private final List<T> targets;
 
-  private RouteTable(String rootPath, String[] prefixes, Object[] targets) {
+  private RouteTable(String rootPath, String[] prefixes, List<T> targets) {
     this.rootPath = rootPath;
     this.prefixes = prefixes;
     this.targets = targets;
@@ -58,7 +60,7 @@ public final class RouteTable<T> {
   public static <T> RouteTable<T> of(String rootPath, Map<String, T> routes) {
     TreeMap<String, T> sorted = new TreeMap<>(routes);
     return new RouteTable<>(
-        rootPath, sorted.keySet().toArray(String[]::new), sorted.values().toArray());
+        rootPath, sorted.keySet().toArray(String[]::new), List.copyOf(sorted.values()));
   }
 
   /**
@@ -74,24 +76,22 @@ public final class RouteTable<T> {
     while (index >= 0 && !matches(prefixes[index], wanted)) {
       index = shorter[index];
     }
-    return index < 0 ? null : target(index);
+    return index < 0 ? null : targets.get(index);
   }
 
   /** The routes by prefix, sorted. */
   public Map<String, T> routes() {
     Map<String, T> routes = new LinkedHashMap<>();
     for (int i = 0; i < prefixes.length; i++) {
-      routes.put(prefixes[i], target(i));
+      routes.put(prefixes[i], targets.get(i));
     }
     return Collections.unmodifiableMap(routes);
   }
 
   /** The same routes to other targets: for a loop that resolves what it needs of each once. */
   public <U> RouteTable<U> map(BiFunction<String, T, U> mapper) {
-    Object[] mapped = new Object[targets.length];
-    for (int i = 0; i < mapped.length; i++) {
-      mapped[i] = mapper.apply(prefixes[i], target(i));
-    }
+    List<U> mapped = new ArrayList<>();
+    routes().forEach((prefix, target) -> mapped.add(mapper.apply(prefix, target)));
     return new RouteTable<>(rootPath, prefixes, mapped);
   }
 
@@ -117,10 +117,5 @@ public final class RouteTable<T> {
     } catch (IllegalArgumentException malformed) {
       return path; // a stray % means itself
     }
-  }
-
-  @SuppressWarnings("unchecked") // only T goes in
-  private T target(int index) {
-    return (T) targets[index];
   }
 }

@@ -111,9 +111,6 @@ public final class AccessLog implements Runnable {
   /** Ends {@link #run} when what waits is written. */
   public void close() {
     closed = true;
-    Thread writer = parked;
-    if (writer != null) {
-      LockSupport.unpark(writer);
-    }
+    LockSupport.unpark(parked);
   }
 }

@@ -1,6 +1,7 @@
 package dev.berth.ingress.access;
 
 import dev.berth.config.LogEncoding;
+import java.math.BigDecimal;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -42,8 +43,7 @@ final class AccessText {
       line.append(' ');
       plain(entry.route.route(), line);
       line.append(' ').append(entry.status).append(' ');
-      millis(entry.totalNanos, line);
-      line.append("ms");
+      line.append(millis(entry.totalNanos)).append("ms");
     }
     field("path", entry.path);
     field("application", entry.route.application());
@@ -80,12 +80,8 @@ final class AccessText {
    * @param nanos negative for none
    */
   private void duration(String name, long nanos) {
-    name(name);
-    if (nanos < 0) {
-      line.append(json ? "null" : "-");
-    } else {
-      millis(nanos, line);
-    }
+    String none = json ? "null" : "-";
+    name(name).append(nanos < 0 ? none : millis(nanos));
   }
 
   /** A value as it is, {@code -} for none, or in quotes when it could be mistaken. */
@@ -140,12 +136,7 @@ final class AccessText {
   }
 
   /** Milliseconds with three digits behind the point. */
-  private static void millis(long nanos, StringBuilder line) {
-    long micros = Math.max(0, nanos) / 1_000;
-    long rest = micros % 1_000;
-    line.append(micros / 1_000).append('.');
-    line.append((char) ('0' + rest / 100));
-    line.append((char) ('0' + rest / 10 % 10));
-    line.append((char) ('0' + rest % 10));
+  private static BigDecimal millis(long nanos) {
+    return BigDecimal.valueOf(Math.max(0, nanos) / 1_000, 3);
   }
 }

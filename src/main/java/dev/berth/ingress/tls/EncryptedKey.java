@@ -2,9 +2,10 @@ package dev.berth.ingress.tls;
 
 import java.io.IOException;
 import java.math.BigInteger;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
 import java.security.NoSuchAlgorithmException;
-import java.util.Arrays;
 import java.util.HexFormat;
 import javax.crypto.Cipher;
 import javax.crypto.EncryptedPrivateKeyInfo;
@@ -39,6 +40,7 @@ final class EncryptedKey {
    * @throws NoSuchAlgorithmException when it is encrypted in a way that is not known here
    * @throws GeneralSecurityException when the password does not open it
    * @throws IOException when it is not what it should be
+   * @throws BufferUnderflowException when it is cut short
    */
   static byte[] open(byte[] encrypted, String password)
       throws GeneralSecurityException, IOException {
@@ -116,16 +118,13 @@ final class EncryptedKey {
   }
 
   /** A run of DER values, read in order. */
-  private static final class Der {
-    private final byte[] bytes;
-    private int at;
-
+  private record Der(ByteBuffer values) {
     Der(byte[] bytes) {
-      this.bytes = bytes;
+      this(ByteBuffer.wrap(bytes));
     }
 
     boolean isNext(int tag) {
-      return at < bytes.length && (bytes[at] & 0xff) == tag;
+      return values.hasRemaining() && values.get(values.position()) == tag;
     }
 
     Der enter(int tag) throws IOException {
@@ -139,32 +138,26 @@ final class EncryptedKey {
 
     byte[] read(int tag) throws IOException {
       if (!isNext(tag)) {
-        throw new IOException("DER: no value with tag " + tag + " at " + at);
+        throw new IOException("DER: no value with tag " + tag + " at " + values.position());
       }
-      at++;
-      int length = next();
-      if (length > 0x7f) {
+      values.get();
+      int length = values.get();
+      if (length < 0) { // so many octets follow, with the length in them
         int octets = length & 0x7f;
         if (octets > 3) {
           throw new IOException("DER: a length of " + octets + " octets");
         }
         length = 0;
         for (int i = 0; i < octets; i++) {
-          length = length << 8 | next();
+          length = length << 8 | values.get() & 0xff;
         }
       }
-      if (length > bytes.length - at) {
-        throw new IOException("DER: cut short");
+      if (length > values.remaining()) {
+        throw new BufferUnderflowException();
       }
-      at += length;
-      return Arrays.copyOfRange(bytes, at - length, at);
-    }
-
-    private int next() throws IOException {
-      if (at == bytes.length) {
-        throw new IOException("DER: cut short");
-      }
-      return bytes[at++] & 0xff;
+      byte[] value = new byte[length];
+      values.get(value);
+      return value;
     }
   }
 }

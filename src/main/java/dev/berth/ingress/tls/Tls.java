@@ -1,6 +1,7 @@
 package dev.berth.ingress.tls;
 
 import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import io.netty.handler.ssl.OpenSsl;
 import io.vertx.core.Future;
@@ -38,7 +39,7 @@ public final class Tls {
   /** How often the files are looked at. */
   public static final Duration LOOK_INTERVAL = Duration.ofSeconds(1);
 
-  private final Settings files;
+  private final Settings files; // where they are, and how long a handshake may take
   private @Nullable TlsMaterial material; // guarded by this, once read
   private boolean looking; // the loop's
   private List<Buffer> failedContents = List.of();
@@ -49,7 +50,7 @@ public final class Tls {
   }
 
   /** Reads the files, the first time it is asked. Blocks. */
-  public synchronized TlsMaterial material(Vertx vertx) {
+  private synchronized TlsMaterial material(Vertx vertx) {
     TlsMaterial known = material;
     if (known == null) {
       known = TlsMaterial.of(files, TlsMaterial.contents(files));
@@ -71,15 +72,16 @@ public final class Tls {
   }
 
   /** Makes a server speak TLS, and HTTP/2 or HTTP/1.1 as the client wants it. */
-  public static void apply(
-      TlsMaterial material, Duration handshakeTimeout, HttpServerOptions options) {
+  public Future<HttpServerOptions> applyTo(HttpServerOptions options, Vertx vertx) {
     options.setSsl(true);
     options.setUseAlpn(true);
     options.setSslEngineOptions(
         OpenSsl.isAvailable() ? new OpenSSLEngineOptions() : new JdkSSLEngineOptions());
-    options.setSslHandshakeTimeout(handshakeTimeout.toMillis());
+    options.setSslHandshakeTimeout(files.get(LimitOptions.HEADER_READ_TIMEOUT_S).toMillis());
     options.setSslHandshakeTimeoutUnit(TimeUnit.MILLISECONDS);
-    material.applyTo(options.getSslOptions());
+    return vertx
+        .executeBlocking(() -> material(vertx).applyTo(options.getSslOptions()))
+        .map(applied -> options);
   }
 
   /** Looks at the files; if they have changed, new connections get what they hold now. */

@@ -22,7 +22,6 @@ import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.stream.Stream;
 import javax.net.ssl.X509KeyManager;
 import org.jspecify.annotations.Nullable;
 
@@ -34,9 +33,8 @@ import org.jspecify.annotations.Nullable;
  * @param authorities in PEM, of clients' certificates; null when none are asked for
  * @param files as they were read
  */
-public record TlsMaterial(
+record TlsMaterial(
     Buffer certificate, Buffer key, @Nullable Buffer authorities, List<Buffer> files) {
-  private static final List<String> KEY_TYPES = List.of("RSA", "EC");
 
   /** Names no content. */
   @Override
@@ -104,10 +102,7 @@ public record TlsMaterial(
 
   private X509KeyManager keyManager(Settings files, Vertx vertx) {
     try {
-      return Stream.of(keyCertOptions().getKeyManagerFactory(vertx).getKeyManagers())
-          .flatMap(each -> each instanceof X509KeyManager pair ? Stream.of(pair) : null)
-          .findFirst()
-          .orElseThrow();
+      return (X509KeyManager) keyCertOptions().getKeyManagerFactory(vertx).getKeyManagers()[0];
     } catch (Exception unusable) {
       throw new TlsFileException(
           "ssl_keyfile",
@@ -117,13 +112,8 @@ public record TlsMaterial(
   }
 
   private static @Nullable String aliasIn(X509KeyManager pair) {
-    for (String type : KEY_TYPES) {
-      String[] aliases = pair.getServerAliases(type, null);
-      if (aliases != null && aliases.length > 0) {
-        return aliases[0];
-      }
-    }
-    return null;
+    String rsa = pair.chooseServerAlias("RSA", null, null);
+    return rsa == null ? pair.chooseServerAlias("EC", null, null) : rsa;
   }
 
   /** Whether what the one signs the other verifies. */
