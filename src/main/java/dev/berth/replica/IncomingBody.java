@@ -190,31 +190,29 @@ final class IncomingBody implements InboundStream.Owner {
     return loop.limits.streamIdleTimeoutNanos();
   }
 
-  /** A moment asked for may have come; how long the body has been awaited is known to a quarter. */
-  void due(long now) {
+  /**
+   * A moment asked for may have come; how long the body has been awaited is known to a quarter.
+   *
+   * @return when to look again
+   */
+  long due(long now) {
     if (closed || stream.hasEnded()) {
-      return;
+      return ReplicaLoop.NEVER;
     }
     RequestInput reader = input;
     if (!stream.isStarving() || (reader != null && !reader.isStarving())) {
       quietSince = now; // who holds the body back is the handler
     }
     long idleAt = ReplicaLoop.plus(quietSince, idleNanos());
-    if (idleAt <= now) {
-      invocation.breakOff(
-          Kind.TIMEOUT,
-          "stream_idle_timeout_s: no piece of the request's body in "
-              + idleNanos() / 1_000_000
-              + " ms (expected: a sender that sends)");
+    if (idleAt > now) {
+      return Math.min(idleAt, ReplicaLoop.plus(now, idleNanos() / 4));
     }
-  }
-
-  /** When to look again. */
-  long dueNanos(long now) {
-    return closed || stream.hasEnded()
-        ? ReplicaLoop.NEVER
-        : Math.min(
-            ReplicaLoop.plus(quietSince, idleNanos()), ReplicaLoop.plus(now, idleNanos() / 4));
+    invocation.breakOff(
+        Kind.TIMEOUT,
+        "stream_idle_timeout_s: no piece of the request's body in "
+            + idleNanos() / 1_000_000
+            + " ms (expected: a sender that sends)");
+    return ReplicaLoop.NEVER;
   }
 
   /** The request is over, or cancelled: no more is taken, and whoever still reads learns it. */

@@ -174,17 +174,17 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
         }
         return;
       }
-      stream = new ResponseStream(this, response, streamWindow, loop.limits);
+      stream = new ResponseStream(this, response, streamWindow);
       become(InvocationPhase.SENDING);
       stream.sendWhole(whole.bytes());
     } else if (body instanceof Response.Body.Received received) {
-      stream = new ResponseStream(this, response, streamWindow, loop.limits);
+      stream = new ResponseStream(this, response, streamWindow);
       stream.relay(received);
-    } else if (body instanceof Response.Body.Output) {
-      throw new IllegalArgumentException("body: an output (expected: of a blocking handler)");
+    } else if (body instanceof Response.Body.Produced produced) {
+      stream = new ResponseStream(this, response, streamWindow);
+      produce(produced.producer(), stream);
     } else {
-      stream = new ResponseStream(this, response, streamWindow, loop.limits);
-      produce(((Response.Body.Produced) body).producer(), stream);
+      throw new IllegalArgumentException("body: an output (expected: of a blocking handler)");
     }
   }
 
@@ -380,16 +380,10 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     }
     dueAt = deadline;
     if (body != null && stream == null) { // who is answered already may be silent
-      body.due(now);
-      if (!isOver()) {
-        dueAt = Math.min(deadline, body.dueNanos(now));
-      }
+      wakeAt(body.due(now));
     }
     if (stream != null && !isOver()) {
-      stream.due(now);
-      if (!isOver()) {
-        dueAt = Math.min(dueAt, stream.dueNanos());
-      }
+      wakeAt(stream.due(now));
     }
   }
 

@@ -27,16 +27,7 @@ final class Reconfigurations {
    */
   static final long PATIENCE_NANOS = TimeUnit.MINUTES.toNanos(10);
 
-  private static final class Call {
-    final Map<String, Object> userConfig;
-    final Promise<Void> done = Promise.promise();
-    long endsNanos; // once it is its turn
-    final UserCall hook = new UserCall();
-
-    Call(Map<String, Object> userConfig) {
-      this.userConfig = userConfig;
-    }
-  }
+  private record Call(Map<String, Object> userConfig, Promise<Void> done, UserCall hook) {}
 
   private final ReplicaHooks hooks;
   private final Runnable toLookAt; // another look is due sooner than was said
@@ -44,6 +35,7 @@ final class Reconfigurations {
   // All under the lock.
   private final ArrayDeque<Call> waiting = new ArrayDeque<>();
   private @Nullable Call turn; // whose time runs
+  private long turnEndsNanos;
   private @Nullable Call executing; // on a thread, its time may be over
   private boolean closed;
 
@@ -59,7 +51,8 @@ final class Reconfigurations {
    *     {@link CancellationException} when the replica stopped first
    */
   Future<Void> give(Map<String, Object> userConfig) {
-    Call call = new Call(Collections.unmodifiableMap(new LinkedHashMap<>(userConfig)));
+    Map<String, Object> copy = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig));
+    Call call = new Call(copy, Promise.promise(), new UserCall());
     synchronized (this) {
       if (closed) {
         return Future.failedFuture(stopped());
@@ -82,7 +75,7 @@ final class Reconfigurations {
       if (turn == null) {
         turn = waiting.poll();
         if (turn != null) {
-          turn.endsNanos = hooks.now() + PATIENCE_NANOS;
+          turnEndsNanos = hooks.now() + PATIENCE_NANOS;
           begun = true;
         }
       }
@@ -133,7 +126,7 @@ final class Reconfigurations {
     boolean hangs;
     synchronized (this) {
       late = turn;
-      if (late == null || late.endsNanos - hooks.now() > 0) {
+      if (late == null || turnEndsNanos - hooks.now() > 0) {
         return;
       }
       hangs = executing == late;
@@ -156,7 +149,7 @@ final class Reconfigurations {
 
   /** When to look again, on the nano clock; null when none is under way. */
   synchronized @Nullable Long nextLook() {
-    return turn == null ? null : (Long) turn.endsNanos;
+    return turn == null ? null : (Long) turnEndsNanos;
   }
 
   /** The replica stops: what runs is interrupted, what waits has failed. */

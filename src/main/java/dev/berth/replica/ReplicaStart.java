@@ -198,7 +198,9 @@ final class ReplicaStart {
       }
       return now + LOOK_NANOS;
     }
-    sayThatItWaitsNoMore(now);
+    if (!said.isEmpty()) {
+      say("", now); // it waits no more
+    }
     if (now - saidNanos >= SAY_NANOS) {
       saidNanos = now;
       LOG.info(
@@ -224,18 +226,14 @@ final class ReplicaStart {
     String waits =
         "waits for a start thread since " + queuedAt + (lost.isEmpty() ? "" : ": " + lost);
     if (!waits.equals(said) || now - saidNanos >= SAY_NANOS) { // again, to a controller that is new
-      said = waits;
-      saidNanos = now;
-      ports.listener().startWaits(replica, waits);
+      say(waits, now);
     }
   }
 
-  private void sayThatItWaitsNoMore(long now) {
-    if (!said.isEmpty()) {
-      said = "";
-      saidNanos = now;
-      ports.listener().startWaits(replica, "");
-    }
+  private void say(String waits, long now) {
+    said = waits;
+    saidNanos = now;
+    ports.listener().startWaits(replica, waits);
   }
 
   /** It has failed, whatever becomes of the hook that runs, which is interrupted. */

@@ -66,13 +66,13 @@ final class ResponseStream implements ResponseWriter {
   private Response.Body.@Nullable Received relayed;
   private boolean relayPaused;
 
-  ResponseStream(Invocation invocation, Response head, int window, ReplicaLimits limits) {
+  ResponseStream(Invocation invocation, Response head, int window) {
     this.invocation = invocation;
     this.loop = invocation.loop;
     this.head = head;
     this.limit = Math.max(0, window);
-    this.bufferBytes = limits.streamBufferBytes();
-    this.idleTimeoutNanos = limits.streamIdleTimeoutNanos();
+    this.bufferBytes = loop.limits.streamBufferBytes();
+    this.idleTimeoutNanos = loop.limits.streamIdleTimeoutNanos();
   }
 
   // --- what writes ---
@@ -350,17 +350,13 @@ final class ResponseStream implements ResponseWriter {
 
   // --- what ends it short ---
 
-  /** When something is due next, on the loop's clock. */
-  long dueNanos() {
-    return state == State.ENDED ? ReplicaLoop.NEVER : Math.min(idleAt, retryAt);
-  }
-
-  /** A moment asked for with {@link #dueNanos} may have come. */
-  void due(long now) {
-    if (state == State.ENDED) {
-      return;
-    }
-    if (retryAt <= now) {
+  /**
+   * A moment asked for may have come.
+   *
+   * @return when something is due next, on the loop's clock
+   */
+  long due(long now) {
+    if (state != State.ENDED && retryAt <= now) {
       emit();
       tellWriters();
     }
@@ -371,6 +367,7 @@ final class ResponseStream implements ResponseWriter {
               + idleTimeoutNanos / 1_000_000
               + " ms (expected: a receiver that reads)");
     }
+    return state == State.ENDED ? ReplicaLoop.NEVER : Math.min(idleAt, retryAt);
   }
 
   /** Ends it here: the receiver is told, and the producer is cancelled. */
