@@ -5,8 +5,6 @@ import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
-import dev.berth.config.InstanceOptions;
-import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Registration;
 import dev.berth.replica.Replica;
 import dev.berth.routing.handle.RoutedHandle;
@@ -51,9 +49,8 @@ public final class TestBerth implements AutoCloseable {
   private final boolean unsettledAllowed;
   private boolean closed;
 
-  private TestBerth(
-      TestInstance instance, TestApplications applications, boolean unsettledAllowed) {
-    this.instance = instance;
+  private TestBerth(TestApplications applications, boolean unsettledAllowed) {
+    this.instance = applications.instance();
     this.applications = applications;
     this.unsettledAllowed = unsettledAllowed;
   }
@@ -68,17 +65,8 @@ public final class TestBerth implements AutoCloseable {
     return new TestBerthBuilder().with(TestBerthBuilder.DEFAULT_APPLICATION, application);
   }
 
-  static TestBerth start(
-      ServeConfig config,
-      Map<String, Application> code,
-      long seed,
-      Duration patience,
-      boolean unsettledAllowed) {
-    TestInstance instance =
-        new TestInstance(
-            config.get(InstanceOptions.EVENT_LOOPS), seed, patience, config.settings());
-    TestApplications applications = new TestApplications(instance, config, code);
-    TestBerth berth = new TestBerth(instance, applications, unsettledAllowed);
+  static TestBerth start(TestApplications applications, boolean unsettledAllowed) {
+    TestBerth berth = new TestBerth(applications, unsettledAllowed);
     try {
       applications.deploy();
     } catch (Throwable failed) {

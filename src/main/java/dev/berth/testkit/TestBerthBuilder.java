@@ -123,7 +123,8 @@ public final class TestBerthBuilder {
               .collect(Collectors.joining("\n  ", "settings:\n  ", "")),
           wrong);
     }
-    return TestBerth.start(config, applications, seed, patience, unsettledAllowed);
+    TestInstance made = new TestInstance(seed, patience, config.settings());
+    return TestBerth.start(new TestApplications(made, config, applications), unsettledAllowed);
   }
 
   /** What the configuration file would say. */

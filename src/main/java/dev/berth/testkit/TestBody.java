@@ -43,8 +43,7 @@ public final class TestBody implements ReadStream<Buffer> {
       throw new IllegalStateException("body: over (expected: one that goes on)");
     }
     pieces.add(piece);
-    deliver();
-    return this;
+    return deliver();
   }
 
   /** {@link #write(Buffer)} of a UTF-8 text. */
@@ -55,16 +54,14 @@ public final class TestBody implements ReadStream<Buffer> {
   /** No more pieces. */
   public TestBody end() {
     ended = true;
-    deliver();
-    return this;
+    return deliver();
   }
 
   /** The client is gone: what waits is lost. */
   public TestBody fail(Throwable cause) {
     failure = cause;
     pieces.clear();
-    deliver();
-    return this;
+    return deliver();
   }
 
   /** Bytes written that the receiver has not taken: it holds its sender back. */
@@ -72,9 +69,9 @@ public final class TestBody implements ReadStream<Buffer> {
     return pieces.stream().mapToInt(Buffer::length).sum();
   }
 
-  private void deliver() {
+  private TestBody deliver() {
     if (delivering || over) {
-      return; // the handler resumed us from within
+      return this; // the handler resumed us from within
     }
     delivering = true;
     try {
@@ -92,13 +89,13 @@ public final class TestBody implements ReadStream<Buffer> {
       over = true;
       endHandler.handle(null);
     }
+    return this;
   }
 
   @Override
   public TestBody handler(@Nullable Handler<Buffer> newHandler) {
     handler = newHandler;
-    deliver();
-    return this;
+    return deliver();
   }
 
   @Override
@@ -115,21 +112,18 @@ public final class TestBody implements ReadStream<Buffer> {
   @Override
   public TestBody fetch(long amount) {
     demand = demand + amount < 0 ? Long.MAX_VALUE : demand + amount;
-    deliver();
-    return this;
+    return deliver();
   }
 
   @Override
   public TestBody endHandler(@Nullable Handler<Void> newHandler) {
     endHandler = newHandler;
-    deliver();
-    return this;
+    return deliver();
   }
 
   @Override
   public TestBody exceptionHandler(@Nullable Handler<Throwable> newHandler) {
     exceptionHandler = newHandler;
-    deliver();
-    return this;
+    return deliver();
   }
 }

@@ -5,6 +5,7 @@ import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
 import dev.berth.code.Policies;
 import dev.berth.config.DeploymentConfig;
+import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.MetricsOptions;
 import dev.berth.config.keys.Settings;
@@ -44,6 +45,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
@@ -88,14 +90,15 @@ final class TestInstance {
   private long nextSweep = SWEEP_NANOS;
   private long nextSample;
 
-  TestInstance(int eventLoops, long seed, Duration patience, Settings options) {
+  TestInstance(long seed, Duration patience, Settings options) {
+    int eventLoops = options.get(InstanceOptions.EVENT_LOOPS);
     patienceNanos = patience.toNanos();
     SplittableRandom random = new SplittableRandom(seed);
     loops = new TestLoops(random.split());
     threads = new TestThreads(loops);
     control = loops.add();
     AtomicLong replicaNumbers = new AtomicLong();
-    SplittableRandom secrets = random.split();
+    Random secrets = new Random(random.split().nextLong()); // of any thread
     List<LoopPorts> ports = new ArrayList<>();
     for (int index = 0; index < eventLoops; index++) {
       TestLoops.Loop loop = loops.add();
@@ -115,7 +118,7 @@ final class TestInstance {
                 time,
                 time,
                 random.split(),
-                () -> next(secrets)),
+                secrets::nextLong),
             new HandlerPorts(threads, threads::handlerThreads),
             Explanations.NONE,
             InstanceLimits.of(options));
@@ -167,12 +170,6 @@ final class TestInstance {
                 time::millis,
                 Controller.SHORTEST_SILENCE_NANOS,
                 DeploymentConfig::ofRay));
-  }
-
-  private static long next(SplittableRandom secrets) {
-    synchronized (secrets) {
-      return secrets.nextLong();
-    }
   }
 
   // --- the control plane ---

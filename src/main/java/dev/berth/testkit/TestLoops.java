@@ -43,7 +43,7 @@ final class TestLoops {
       try {
         Batch batch = batches.get();
         if (batch != null && held.contains(batch)) {
-          batch.additions.add(new Addition(this, task));
+          batch.additions.add(() -> add(task));
         } else {
           add(task);
         }
@@ -65,11 +65,9 @@ final class TestLoops {
     }
   }
 
-  private record Addition(Loop loop, Runnable task) {}
-
   /** What a thread adds while it runs one piece of work. */
   private static final class Batch {
-    final List<Addition> additions = new ArrayList<>();
+    final List<Runnable> additions = new ArrayList<>(); // each adds a task to its loop
   }
 
   /**
@@ -100,7 +98,7 @@ final class TestLoops {
 
   private void deliver(Batch batch) {
     if (held.remove(batch)) {
-      batch.additions.forEach(addition -> addition.loop.add(addition.task));
+      batch.additions.forEach(Runnable::run);
     }
   }
 
