@@ -85,13 +85,7 @@ public final class Selections {
   /** Runs {@code use}, and then {@code close}, whose failure never hides one of {@code use}. */
   static <S, T> Future<T> closing(
       S chosen, Function<S, Future<T>> use, Function<S, Future<Void>> close) {
-    Future<T> used;
-    try {
-      used = use.apply(chosen);
-    } catch (Throwable thrown) {
-      used = Future.failedFuture(thrown);
-    }
-    Future<T> result = used;
+    Future<T> used = Future.succeededFuture(chosen).compose(use); // fails with what it throws
     return used.transform(
         done ->
             close
@@ -101,7 +95,7 @@ public final class Selections {
                       if (done.failed()) {
                         suppress(done.cause(), closed.cause());
                       }
-                      return result;
+                      return used;
                     }));
   }
 
