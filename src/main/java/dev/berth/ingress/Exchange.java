@@ -142,8 +142,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
    */
   private int gathered(long length) {
     DeploymentRouter to = route.router();
-    if (to == null || ReservationHeader.isIn(http.headers())) {
-      return 0;
+    if (to == null || ReservationHeader.of(http.headers()) != null) {
+      return 0; // who has a slot by a token has it for no longer than its lease
     }
     int most = to.wholeBodyBytes();
     return length > most ? 0 : most;

@@ -16,11 +16,6 @@ final class ReservationHeader {
 
   private ReservationHeader() {}
 
-  /** Whether a request names one: it has its slot, for as long as its lease. */
-  static boolean isIn(MultiMap headers) {
-    return headers.contains(NAME);
-  }
-
   /** The token of a request; null when it names none. */
   static @Nullable String of(MultiMap headers) {
     return headers.get(NAME);

@@ -2,10 +2,8 @@ package dev.berth.ingress;
 
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -29,14 +27,16 @@ public final class RouteTable<T> {
   private static final int NONE = -1;
 
   private final String rootPath;
-  private final String[] prefixes; // sorted
+  private final Map<String, T> routes; // sorted
+  private final String[] prefixes; // of these
   private final int[] shorter; // of each: the longest other prefix that it begins with, or NONE
   private final List<T> targets;
 
-  private RouteTable(String rootPath, String[] prefixes, List<T> targets) {
+  private RouteTable(String rootPath, TreeMap<String, T> routes) {
     this.rootPath = rootPath;
-    this.prefixes = prefixes;
-    this.targets = targets;
+    this.routes = Collections.unmodifiableMap(routes);
+    this.prefixes = routes.keySet().toArray(String[]::new);
+    this.targets = List.copyOf(routes.values());
     this.shorter = new int[prefixes.length];
     for (int i = 0; i < prefixes.length; i++) {
       int candidate = i - 1;
@@ -58,9 +58,7 @@ public final class RouteTable<T> {
    *     with it
    */
   public static <T> RouteTable<T> of(String rootPath, Map<String, T> routes) {
-    TreeMap<String, T> sorted = new TreeMap<>(routes);
-    return new RouteTable<>(
-        rootPath, sorted.keySet().toArray(String[]::new), List.copyOf(sorted.values()));
+    return new RouteTable<>(rootPath, new TreeMap<>(routes));
   }
 
   /**
@@ -81,18 +79,14 @@ public final class RouteTable<T> {
 
   /** The routes by prefix, sorted. */
   public Map<String, T> routes() {
-    Map<String, T> routes = new LinkedHashMap<>();
-    for (int i = 0; i < prefixes.length; i++) {
-      routes.put(prefixes[i], targets.get(i));
-    }
-    return Collections.unmodifiableMap(routes);
+    return routes;
   }
 
   /** The same routes to other targets: for a loop that resolves what it needs of each once. */
   public <U> RouteTable<U> map(BiFunction<String, T, U> mapper) {
-    List<U> mapped = new ArrayList<>();
-    routes().forEach((prefix, target) -> mapped.add(mapper.apply(prefix, target)));
-    return new RouteTable<>(rootPath, prefixes, mapped);
+    TreeMap<String, U> mapped = new TreeMap<>();
+    routes.forEach((prefix, target) -> mapped.put(prefix, mapper.apply(prefix, target)));
+    return new RouteTable<>(rootPath, mapped);
   }
 
   private static boolean matches(String prefix, String path) {

@@ -82,7 +82,8 @@ record TlsMaterial(
    */
   X509Certificate check(Settings files, Vertx vertx) {
     X509KeyManager pair = keyManager(files, vertx);
-    String alias = aliasIn(pair);
+    String rsa = pair.chooseServerAlias("RSA", null, null);
+    String alias = rsa == null ? pair.chooseServerAlias("EC", null, null) : rsa;
     if (alias == null) {
       throw new TlsFileException(
           "ssl_keyfile",
@@ -109,11 +110,6 @@ record TlsMaterial(
           files.get(HttpOptions.SSL_KEYFILE) + ", " + unusable.getMessage(),
           "an RSA or EC key in PEM");
     }
-  }
-
-  private static @Nullable String aliasIn(X509KeyManager pair) {
-    String rsa = pair.chooseServerAlias("RSA", null, null);
-    return rsa == null ? pair.chooseServerAlias("EC", null, null) : rsa;
   }
 
   /** Whether what the one signs the other verifies. */
