@@ -19,8 +19,12 @@ final class SharedReads<T> {
    */
   Future<T> read(Vertx vertx, String what, Callable<T> reader) {
     assert Context.isOnEventLoopThread();
-    return reading.computeIfAbsent(
-        what,
-        first -> vertx.executeBlocking(reader, false).onComplete(done -> reading.remove(what)));
+    Future<T> read = reading.get(what);
+    if (read == null) {
+      read = vertx.executeBlocking(reader, false);
+      reading.put(what, read); // before it is asked for its end, which may have come
+      read.onComplete(done -> reading.remove(what));
+    }
+    return read;
   }
 }
