@@ -1,5 +1,6 @@
 import dev.berth.api.DeploymentId;
 import dev.berth.controller.Controller;
+import dev.berth.controller.ControllerPorts;
 import dev.berth.controller.Epoch;
 import dev.berth.metrics.HandleMetricSource;
 import dev.berth.metrics.MetricsPusher;
@@ -100,13 +101,14 @@ public final class MetricsPush {
       this.apart = apart;
       controller =
           new Controller(
-              new Epoch(1, "c"),
-              id -> id + "#1",
-              id -> 0,
-              () -> 0.5,
-              () -> 0,
-              PUSH.multipliedBy(10).toNanos(),
-              all -> Map.of());
+              new ControllerPorts(
+                  new Epoch(1, "c"),
+                  id -> id + "#1",
+                  id -> 0,
+                  () -> 0.5,
+                  () -> 0,
+                  PUSH.multipliedBy(10).toNanos(),
+                  all -> Map.of()));
       Rhythm rhythm = new Rhythm(RECORD, PUSH);
       for (int instance = 0; instance < instances; instance++) {
         MetricsPusher pusher =
