@@ -6,9 +6,8 @@ import dev.berth.protocol.RequestExplanation.Candidate;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  */
 public record SeenCandidates(
     RoutingSnapshot.Version snapshot, String policy, List<Candidate> candidates, int all) {
+
+  private static final ReplicaRanker.Tier[] TIERS = ReplicaRanker.Tier.values(); // nearest first
 
   /**
    * Looks at them as one loop sees them, ranked ones first.
@@ -29,16 +30,16 @@ public record SeenCandidates(
       ReplicaSet set, int loop, ReplicaRanker.@Nullable Ranking ranking, long key) {
     int all = set.eligible.length;
     int ranked = ranking == null ? 0 : ranking.size();
-    IntStream best = IntStream.range(0, ranked).map(place -> ranking.get(place));
-    int[] order =
-        IntStream.concat(best, IntStream.range(0, all))
-            .distinct()
-            .limit(RequestExplanation.MAX_CANDIDATES)
-            .toArray();
-    List<Candidate> candidates =
-        IntStream.range(0, order.length)
-            .mapToObj(at -> candidate(set, loop, order[at], at < ranked ? at : -1))
-            .toList();
+    int kept = Math.min(all, RequestExplanation.MAX_CANDIDATES);
+    List<Candidate> candidates = new ArrayList<>(kept);
+    boolean[] listed = new boolean[all];
+    for (int at = 0; candidates.size() < kept; at++) { // those of a rank, then all
+      int index = at < ranked ? ranking.get(at) : at - ranked;
+      if (!listed[index]) {
+        listed[index] = true;
+        candidates.add(candidate(set, loop, index, at < ranked ? at : -1));
+      }
+    }
     String name = set.ranker.name();
     String policy =
         key == ReplicaRanker.Asker.NO_KEY ? name : name + ", key " + Long.toHexString(key);
@@ -67,9 +68,13 @@ public record SeenCandidates(
   }
 
   private static ReplicaRanker.Tier tier(ReplicaRanker.Candidates seen, int index) {
-    return Arrays.stream(ReplicaRanker.Tier.values()) // they contain one another, nearest first
-        .filter(tier -> IntStream.of(seen.within(tier)).anyMatch(member -> member == index))
-        .findFirst()
-        .orElse(ReplicaRanker.Tier.ANY);
+    for (ReplicaRanker.Tier tier : TIERS) {
+      for (int member : seen.within(tier)) {
+        if (member == index) {
+          return tier;
+        }
+      }
+    }
+    return ReplicaRanker.Tier.ANY;
   }
 }
