@@ -41,7 +41,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       HttpHeaders.createOptimized("x-request-disconnect-disabled");
   private static final long NO_DEADLINE = Long.MAX_VALUE;
 
-  private final long timeoutNanos;
+  private long timeoutNanos; // of its route
   private int room; // taken of its connection's, bytes
   private @Nullable Request waiting; // while it waits for room for its answer
   private @Nullable RoutedCall call;
@@ -57,14 +57,14 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       @Nullable SplitRequest split) {
     super(connection, http, route);
     splitBy(split);
-    this.timeoutNanos =
-        RequestTimeout.nanos(
-            http.headers().get(REQUEST_TIMEOUT),
-            route.timeoutNanos(loop.limits.requestTimeoutNanos()));
   }
 
   private void splitBy(@Nullable SplitRequest by) {
     split = by;
+    timeoutNanos =
+        RequestTimeout.nanos(
+            http.headers().get(REQUEST_TIMEOUT),
+            route.timeoutNanos(loop.limits.requestTimeoutNanos()));
     if (by != null && recorder != null) {
       recorder.split(by.why());
     }
@@ -280,7 +280,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   /** A key says who it is for, also where there is nothing to split. */
   @Override
   public long routingKey() {
-    String key = split == null ? http.headers().get(KEY) : split.key();
+    String key = split == null ? TrafficPolicy.key(http.headers().get(KEY)) : split.key();
     return KeyHash.of(key == null ? sessionId() : key);
   }
 

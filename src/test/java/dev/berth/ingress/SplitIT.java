@@ -266,7 +266,12 @@ class SplitIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"X-Session-ID: k", "X-Serve-Shard-Key: k\r\nX-Session-ID: other"})
+  @ValueSource(
+      strings = {
+        "X-Session-ID: k",
+        "X-Serve-Shard-Key: k\r\nX-Session-ID: other",
+        "X-Serve-Shard-Key:\r\nX-Session-ID: k"
+      })
   void aKeyIsHashedWhereThereIsNothingToSplit(String header) throws Exception {
     DeploymentRouter router = router("a", 2);
     List<Long> keys = new ArrayList<>();
@@ -280,6 +285,24 @@ class SplitIT {
     raw.send("GET / HTTP/1.1\r\nHost: x\r\n" + header + "\r\n\r\n");
     assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
     assertThat(keys).containsOnly(KeyHash.of("k"));
+  }
+
+  @Test
+  void whoWasParkedHasTheTimeOfTheDeploymentThatItCameTo() throws Exception {
+    nowhere(TimeUnit.SECONDS.toNanos(30));
+    rig.upstream.behave(call -> {});
+    var waits = rig.send(rig.request("/"));
+    parked(1);
+    DeploymentId id = new DeploymentId("app", "a");
+    long brief = TimeUnit.MILLISECONDS.toNanos(300);
+    DeploymentRouter router =
+        rig.upstream
+            .routers()
+            .router(id, new RouterSettings(-1, brief, brief, brief, 503, -1, brief, false));
+    ReplicaAddress address = new ReplicaAddress("there", 0, 0, 5);
+    router.update(Replicas.snapshot(id, Replicas.info(id + "#1", id, address, 1)));
+    rig.ingress.update(RouteTable.of("", Map.of("/", side(router))));
+    assertThat(waits.get(10, TimeUnit.SECONDS).statusCode()).isEqualTo(408);
   }
 
   @Test

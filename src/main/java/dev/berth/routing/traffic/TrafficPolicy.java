@@ -159,7 +159,11 @@ public record TrafficPolicy(
 
   /** The key of a request, cut to {@link #MAX_KEY_CHARS}; null when it has none. */
   public @Nullable String keyOf(RequestHead head) {
-    String found = key.of(head);
+    return key(key.of(head));
+  }
+
+  /** What counts of a key that was found; null when there is none. */
+  public static @Nullable String key(@Nullable String found) {
     if (found == null || found.isEmpty()) {
       return null;
     }
