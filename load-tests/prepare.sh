@@ -42,7 +42,7 @@ compile_load_tests() {
   # What an application's class loader takes, apart from what measures it.
   local handlers=()
   local name
-  for name in NoOp Calls Child Streams SoakApps FlowApp; do
+  for name in NoOp Calls Child Streams SoakApps FlowApp RecordsApp; do
     handlers+=($(cd "$work/classes" && ls | grep -E "^$name(\\$.*)?\.class$"))
   done
   (cd "$work/classes" && jar --create --file ../handlers.jar "${handlers[@]}" &&

@@ -102,7 +102,7 @@ public final class MetricsPush {
       controller =
           new Controller(
               new ControllerPorts(
-                  new Epoch(1, "c"),
+                  new Epoch(0, 1, "c"),
                   id -> id + "#1",
                   id -> 0,
                   () -> 0.5,

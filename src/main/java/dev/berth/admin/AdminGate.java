@@ -19,7 +19,10 @@ import org.jspecify.annotations.Nullable;
  * page of another site when it would change something. Only the question whether the instance lives
  * is answered without a token. On the control loop.
  */
-final class AdminGate {
+public final class AdminGate {
+  /** Who asked another node, which asks this one for him. */
+  public static final String FOR = "Berth-For";
+
   private static final String LIVENESS = "/-/healthz";
   private static final String CALLER = "berth.caller";
   private static final Set<HttpMethod> READS =
@@ -56,8 +59,14 @@ final class AdminGate {
     }
   }
 
+  /** Lets another node ask whatever it likes, and for whom it likes. */
+  public static void ofNode(RoutingContext context) {
+    context.put(CALLER, context.request().getHeader(FOR));
+    context.next();
+  }
+
   /** Who asks, as far as it is known: {@code token ci}, or {@code address 127.0.0.1}. */
-  static String callerOf(RoutingContext context) {
+  public static String callerOf(RoutingContext context) {
     String known = knownCallerOf(context);
     if (known != null) {
       return known;

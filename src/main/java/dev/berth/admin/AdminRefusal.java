@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * stays; people read the message, and the detail when there is one. Sent, or thrown by a handler:
  * then the server sends it. Expected, so without a stack.
  */
-final class AdminRefusal extends RuntimeException {
+public final class AdminRefusal extends RuntimeException {
   private static final long serialVersionUID = 1;
 
   private final int status;
@@ -23,7 +23,7 @@ final class AdminRefusal extends RuntimeException {
     this.body = body;
   }
 
-  AdminRefusal(int status, String code, String message) {
+  public AdminRefusal(int status, String code, String message) {
     this(status, new JsonObject().put("code", code).put("message", message));
   }
 
@@ -32,7 +32,7 @@ final class AdminRefusal extends RuntimeException {
    * @param message what is wrong
    * @param detail why it may be so, or what helps
    */
-  AdminRefusal(int status, String code, String message, String detail) {
+  public AdminRefusal(int status, String code, String message, String detail) {
     this(status, code, message);
     body.put("detail", detail);
   }

@@ -140,9 +140,38 @@ final class AdminServer {
     }
   }
 
+  /**
+   * Sends it a file.
+   *
+   * @throws Ended when there was none
+   */
+  Answer send(String path, Path file) throws InterruptedException {
+    try {
+      long length = Files.size(file);
+      return ask(
+          "PUT", path, new Sent("application/java-archive", length, out -> Files.copy(file, out)));
+    } catch (IOException failed) {
+      throw cannotReach(whyNot(failed));
+    }
+  }
+
+  /** What goes with a request. */
+  private record Sent(String type, long length, Writing writing) {}
+
+  /** Writes so many bytes. */
+  private interface Writing {
+    void to(OutputStream out) throws IOException;
+  }
+
   /** As {@link #send}, and nothing is said. */
   Answer ask(String method, String path, @Nullable String json)
       throws IOException, InterruptedException {
+    byte[] body = json == null ? new byte[0] : json.getBytes(StandardCharsets.UTF_8);
+    Sent sent = new Sent("application/json", body.length, out -> out.write(body));
+    return ask(method, path, json == null ? null : sent);
+  }
+
+  private Answer ask(String method, String path, @Nullable Sent sent) throws IOException {
     HttpURLConnection asked = (HttpURLConnection) uri(path).toURL().openConnection(Proxy.NO_PROXY);
     asked.setRequestMethod(method);
     asked.setInstanceFollowRedirects(false);
@@ -154,16 +183,15 @@ final class AdminServer {
     if (token != null) {
       asked.setRequestProperty("Authorization", "Bearer " + token);
     }
-    if (json != null) {
-      byte[] body = json.getBytes(StandardCharsets.UTF_8);
-      asked.setRequestProperty("Content-Type", "application/json");
+    if (sent != null) {
+      asked.setRequestProperty("Content-Type", sent.type);
       if (file != null) {
         asked.setRequestProperty(ControllerCommands.FILE, file);
       }
       asked.setDoOutput(true);
-      asked.setFixedLengthStreamingMode(body.length); // and is never sent twice
+      asked.setFixedLengthStreamingMode(sent.length); // and is never sent twice
       try (OutputStream out = asked.getOutputStream()) {
-        out.write(body);
+        sent.writing.to(out);
       }
     }
     int status = asked.getResponseCode();

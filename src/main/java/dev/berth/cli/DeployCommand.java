@@ -1,9 +1,11 @@
 package dev.berth.cli;
 
+import dev.berth.config.ApplicationConfig;
 import dev.berth.config.Submission;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -29,7 +31,8 @@ import picocli.CommandLine.Option;
           + " instance that starts with this file tells by it what the file says anew.",
       "http_options, logging_config and berth of the file hold for an instance from its start, and"
           + " are not sent. Relative paths of jars become absolute: the instance must see them"
-          + " there."
+          + " there. To a node of a cluster, and with --upload, the jars are sent that it lacks; also"
+          + " for --dry-run, and those that nothing deployed names go after an hour."
     },
     exitCodeList = {
       "0:accepted; with --wait, every application runs",
@@ -48,6 +51,7 @@ import picocli.CommandLine.Option;
     })
 final class DeployCommand extends ChangeCommand {
   private static final String ALL = "/api/v1/applications";
+  private static final int NOT_FOUND = 404;
   private static final String KEPT = "kept";
   private static final String PRUNED = "pruned";
   private static final Set<String> GONE_OR_OTHERS = Set.of("deleted", PRUNED, KEPT);
@@ -66,6 +70,11 @@ final class DeployCommand extends ChangeCommand {
   private boolean dryRun;
 
   @Option(
+      names = "--upload",
+      description = "Send the jars, for an instance that does not see them at their paths.")
+  private boolean upload;
+
+  @Option(
       names = "--prune",
       description =
           "Delete every application that the file does not name, whoever declared it. On a terminal"
@@ -76,6 +85,8 @@ final class DeployCommand extends ChangeCommand {
       names = {"-y", "--yes"},
       description = "Do not ask.")
   private boolean yes;
+
+  private final JarUploads uploads = new JarUploads();
 
   @Override
   void run(PrintWriter out) throws InterruptedException {
@@ -99,6 +110,7 @@ final class DeployCommand extends ChangeCommand {
 
   private void deploy(Submission submission, PrintWriter out) throws InterruptedException {
     server.deploys(submission, only);
+    sendJars(submission, out);
     String question = prune ? "?prune=all" : "";
     if (prune && !yes && !dryRun) {
       JsonObject plan = put(submission, "?prune=all&dry_run=true");
@@ -124,8 +136,23 @@ final class DeployCommand extends ChangeCommand {
     Map<String, @Nullable Object> declared =
         only == null ? submission.document() : submission.applications().get(only);
     AdminServer.Answer response =
-        server.send("PUT", path + query, new JsonObject(declared).encode());
+        server.send("PUT", path + query, uploads.inPlaceOfPaths(new JsonObject(declared)).encode());
     return server.required(response, "applications", JsonArray.class);
+  }
+
+  private void sendJars(Submission submission, PrintWriter out) throws InterruptedException {
+    for (ApplicationConfig each : submission.config().applications()) {
+      boolean deployed = only == null || only.equals(each.name());
+      for (Path jar : deployed ? each.jars() : List.<Path>of()) {
+        if (!upload && server.get("/api/v1/cluster").statusCode() == NOT_FOUND) {
+          return;
+        }
+        upload = true;
+        if (uploads.send(jar, server) && !json) {
+          out.println(jar + ": sent");
+        }
+      }
+    }
   }
 
   private static List<JsonObject> changes(JsonObject outcome) {

@@ -1,6 +1,7 @@
 package dev.berth.cli;
 
 import dev.berth.cli.log.JulHandler;
+import dev.berth.cli.log.LogTap;
 import dev.berth.config.ServeConfig;
 import dev.berth.node.BerthNode;
 import io.vertx.core.Future;
@@ -60,6 +61,7 @@ public final class Main {
             .addSubcommand(new ExplainCommand())
             .addSubcommand(new ShutdownCommand())
             .addSubcommand(new DrainCommand())
+            .addSubcommand(new ClusterCommand())
             .addSubcommand(new SchemaCommand())
             .addSubcommand(new CompletionCommand());
     berth.getSubcommands().values().stream()

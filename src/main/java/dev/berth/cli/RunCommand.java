@@ -1,5 +1,6 @@
 package dev.berth.cli;
 
+import dev.berth.cli.log.ProcessLog;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;

@@ -1,14 +1,11 @@
 package dev.berth.cli;
 
-import dev.berth.cli.log.TextLines;
+import dev.berth.cli.log.Terminal;
 import java.io.BufferedReader;
-import java.io.Console;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.nio.charset.Charset;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
@@ -54,7 +51,7 @@ record Surroundings(
   /** Those of this process. */
   static Surroundings ofProcess(Supplier<CompletionStage<String>> stopSignal) {
     return new Surroundings(
-        isTerminal(),
+        Terminal.isThere(),
         System::getenv,
         Surroundings::readLine,
         System::nanoTime,
@@ -64,32 +61,7 @@ record Surroundings(
 
   /** Whether the reader wants them. */
   boolean colours() {
-    return terminal && wantsColours(variables.apply("NO_COLOR"));
-  }
-
-  /** See no-color.org. */
-  private static boolean wantsColours(@Nullable String not) {
-    return not == null || not.isEmpty();
-  }
-
-  /** How the log of this process is best written to its standard error. */
-  static TextLines.Form formOfLog() {
-    if (!isErrorTerminal()) {
-      return TextLines.Form.FILE;
-    }
-    return wantsColours(System.getenv("NO_COLOR"))
-        ? TextLines.Form.COLOURS
-        : TextLines.Form.TERMINAL;
-  }
-
-  /** Linux tells where standard error leads; elsewhere the console stands for it. */
-  private static boolean isErrorTerminal() {
-    try {
-      String to = Files.readSymbolicLink(Path.of("/proc/self/fd/2")).toString();
-      return to.startsWith("/dev/pts/") || to.startsWith("/dev/tty") || to.equals("/dev/console");
-    } catch (IOException | UnsupportedOperationException notLinux) {
-      return isTerminal();
-    }
+    return terminal && Terminal.wantsColours(variables.apply("NO_COLOR"));
   }
 
   /** Asks on the terminal; only a yes is one. */
@@ -112,19 +84,6 @@ record Surroundings(
     } catch (TimeoutException passed) {
       return false;
     } catch (ExecutionException failed) {
-      return true;
-    }
-  }
-
-  /** Since Java 22 there is a console without a terminal too, which says so. */
-  private static boolean isTerminal() {
-    Console console = System.console();
-    if (console == null) {
-      return false;
-    }
-    try {
-      return Boolean.TRUE.equals(Console.class.getMethod("isTerminal").invoke(console));
-    } catch (ReflectiveOperationException beforeJava22) {
       return true;
     }
   }

@@ -25,6 +25,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
@@ -59,6 +60,14 @@ public final class Builds {
   @FunctionalInterface
   public interface Sources {
     @Nullable Source find(String application, long revision);
+
+    /**
+     * What was built on another instance, and is wanted here; fails when there is no such build.
+     */
+    default Future<Source> elsewhere(String application, String build) {
+      return Future.failedFuture(
+          new StartFailedException("build: " + build + " (expected: a known one)"));
+    }
   }
 
   /** Code, with the settings of one revision. */
@@ -91,6 +100,7 @@ public final class Builds {
   private final Map<String, Build> last = new HashMap<>(); // asked for, by application
   private final Map<String, Reading> early = new HashMap<>(); // not asked for yet, by application
   private final List<Reading> reading = new ArrayList<>(); // asked for
+  private final Map<String, Promise<LoadedApplication>> obtaining = new HashMap<>(); // by name
   private boolean closed;
 
   /**
@@ -288,6 +298,70 @@ public final class Builds {
     return found.code;
   }
 
+  /**
+   * The code of a build that a controller elsewhere knows, for one more replica, which gives it
+   * back with {@link #release}; it goes with the last of them. Asked for again while it is being
+   * read, it is read once.
+   *
+   * @return completes on the control loop; fails when it cannot be had, or is another build here
+   */
+  public Future<LoadedApplication> obtain(String application, String build) {
+    assert control.isHere();
+    String name = name(application, build);
+    Promise<LoadedApplication> here = obtaining.get(name);
+    if (here != null) {
+      return taken(name, here);
+    }
+    Promise<LoadedApplication> first = Promise.promise();
+    obtaining.put(name, first);
+    Future<LoadedApplication> taken = taken(name, first); // before it is told of
+    sources
+        .elsewhere(application, build)
+        .compose(source -> read(threads, source).read())
+        .onComplete((got, failed) -> control.run(() -> obtained(name, build, got, failed, first)));
+    return taken;
+  }
+
+  private Future<LoadedApplication> taken(String name, Promise<LoadedApplication> obtained) {
+    return obtained
+        .future()
+        .map(
+            code -> {
+              Objects.requireNonNull(held.get(name)).users++;
+              return code;
+            });
+  }
+
+  private void obtained(
+      String name,
+      String build,
+      @Nullable Read got,
+      @Nullable Throwable failed,
+      Promise<LoadedApplication> here) {
+    obtaining.remove(name);
+    if (got == null) {
+      here.fail(failed);
+      return;
+    }
+    LoadedApplication code = got.code;
+    if (closed || !code.build().equals(build)) {
+      close(code);
+      here.fail(
+          new StartFailedException(
+              "build: %s (expected: %s, which the controller built)"
+                  .formatted(closed ? "none, since the instance stops" : code.build(), build)));
+      return;
+    }
+    Held known = held.computeIfAbsent(name, none -> new Held(code));
+    if (known.code != code) {
+      close(code);
+    }
+    known.discarded = true; // nobody discards what was built elsewhere: it goes with its last user
+    known.users++; // while those who asked take it
+    here.complete(known.code);
+    leave(known);
+  }
+
   /** Nothing of a replica is left. Any thread. */
   public void release(LoadedApplication code) {
     control.execute(
@@ -326,6 +400,13 @@ public final class Builds {
     reading.forEach(each -> jars.addAll(each.config().jars()));
     held.values().forEach(each -> jars.addAll(each.code.config().jars()));
     return jars;
+  }
+
+  /** What a build was made from; null when there is no such build. */
+  public @Nullable ApplicationConfig config(String application, String build) {
+    assert control.isHere();
+    Held found = held.get(name(application, build));
+    return found == null ? null : found.code.config();
   }
 
   /** The builds whose code is held, {@code application/build}. */

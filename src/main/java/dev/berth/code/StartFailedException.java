@@ -27,6 +27,13 @@ public final class StartFailedException extends RuntimeException {
     return oneLine(text.toString());
   }
 
+  /** As people are told: what says so itself without its class. */
+  public static String why(Throwable failure) {
+    return failure instanceof StartFailedException
+        ? String.valueOf(failure.getMessage())
+        : describe(failure);
+  }
+
   private static String oneLine(String text) {
     return text.replaceAll("\\s+", " ").strip();
   }

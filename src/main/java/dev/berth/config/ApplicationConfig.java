@@ -94,15 +94,21 @@ public record ApplicationConfig(
               "Time a request to any of its deployments may take, unless the deployment says it;"
                   + " in place of http_options.request_timeout_s.");
 
+  private static final Section OWN_SECTION = OWN.section().and(TrafficOptions.SECTION);
+
   public static final Key<Settings> BERTH =
-      KEYS.mapping("berth", OWN.section().and(TrafficOptions.SECTION))
-          .means("What has no name in Ray Serve.");
+      KEYS.mapping("berth", OWN_SECTION).means("What has no name in Ray Serve.");
 
   static final Section SECTION =
       KEYS.section()
           .misplaced("host", "http_options.host")
           .misplaced("port", "http_options.port")
           .check(ApplicationConfig::check);
+
+  /** What an application says of its route, as {@link Settings#told} gave it. */
+  public static Settings toldOfRoute(Map<?, ?> json) {
+    return OWN_SECTION.told(json);
+  }
 
   private static void check(Settings values) {
     values.requireUnique(DEPLOYMENTS, DeploymentConfig.NAME);
@@ -209,6 +215,8 @@ public record ApplicationConfig(
       throw EXTERNAL_SCALER_ENABLED.refusal(
           "true, beside autoscaling of " + code.name(), "false, or no autoscaling");
     }
-    return DeploymentConfig.begun(said);
+    Settings begun = DeploymentConfig.begun(said);
+    DeploymentConfig.requireRoom(begun);
+    return begun;
   }
 }

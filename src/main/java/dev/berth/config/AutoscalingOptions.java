@@ -83,8 +83,7 @@ public final class AutoscalingOptions {
   public static final Key<Integer> MAX_REPLICAS =
       KEYS.key("max_replicas", Types.integer(1, DeploymentConfig.MAX_REPLICAS, "replicas"))
           .fallback(AutoscalingOptions::mostReplicas, "1, or 100 with num_replicas: auto")
-          .atMost(() -> DeploymentConfig.MAX_REPLICAS_PER_NODE)
-          .means("Most replicas. At most max_replicas_per_node, since one instance is one node.");
+          .means("Most replicas.");
   public static final Key<Double> TARGET_ONGOING_REQUESTS =
       KEYS.key("target_ongoing_requests", Types.numberAboveZero(MOST), 2.0)
           .orNull()
@@ -194,9 +193,9 @@ public final class AutoscalingOptions {
   private AutoscalingOptions() {}
 
   private static Integer mostReplicas(Settings settings) {
-    Integer perNode = settings.around(DeploymentConfig.MAX_REPLICAS_PER_NODE);
+    Integer alone = DeploymentConfig.mostAlone(settings);
     boolean auto = DeploymentConfig.isAuto(settings.around(DeploymentConfig.NUM_REPLICAS));
-    return !auto ? 1 : perNode == null ? 100 : Math.min(100, perNode);
+    return !auto ? 1 : alone == null ? 100 : Math.min(100, alone);
   }
 
   /** Source: Ray Serve: a series of one sample tells nothing of the time between two. */

@@ -35,7 +35,6 @@ public final class DeploymentConfig {
   public static final Key<Integer> NUM_REPLICAS =
       KEYS.key("num_replicas", Types.integerOr("auto", 1, MAX_REPLICAS, "replicas"), 1)
           .orNull()
-          .atMost(() -> DeploymentConfig.MAX_REPLICAS_PER_NODE) // one instance is one node
           .means(
               "Replicas to run; auto, or an autoscaling_config in its place, lets their number follow"
                   + " the load.");
@@ -84,8 +83,10 @@ public final class DeploymentConfig {
           .means("What is logged of this deployment, in place of its application's, as a whole.");
   public static final Key<Integer> MAX_REPLICAS_PER_NODE =
       KEYS.optional("max_replicas_per_node", Types.integer(1, 100, "replicas"))
-          .reaches(Reach.NOTHING)
-          .means("Bound of num_replicas here, since one instance is one node.");
+          .reaches(Reach.CONTROLLER)
+          .means(
+              "Most replicas of it on one node; null is no bound. Without berth.cluster the instance"
+                  + " is the only node, and more are refused when the application is loaded.");
 
   // how replicas of one version give way to those of another
   public static final Key<Double> ROLLING_UPDATE_PERCENTAGE =
@@ -193,6 +194,11 @@ public final class DeploymentConfig {
     return SECTION.empty().with(NAME, name);
   }
 
+  /** What a deployment runs with, as {@link Settings#told} gave it. */
+  public static Settings told(Map<?, ?> json) {
+    return SECTION.told(json);
+  }
+
   /** What code says about a deployment, as the lower side of {@link Settings#over}. */
   public static Settings of(Deployment code) {
     return of(code.name())
@@ -265,6 +271,27 @@ public final class DeploymentConfig {
     return said.put(
             AUTOSCALING_CONFIG, config.put(AutoscalingOptions.MAX_REPLICAS, most).within(null))
         .put(NUM_REPLICAS, first == null ? config.get(AutoscalingOptions.MIN_REPLICAS) : first);
+  }
+
+  /** Most replicas where the instance is the only node; null for no bound. */
+  static @Nullable Integer mostAlone(Settings deployment) {
+    boolean alone = deployment.around(InstanceOptions.CLUSTER) == null;
+    return alone ? deployment.around(MAX_REPLICAS_PER_NODE) : null;
+  }
+
+  /**
+   * @param begun with the number that it begins with
+   * @throws IllegalArgumentException when the only node may not run as many
+   */
+  static void requireRoom(Settings begun) {
+    Integer most = mostAlone(begun);
+    Settings config = begun.find(AUTOSCALING_CONFIG);
+    Key<Integer> key = config == null ? NUM_REPLICAS : AutoscalingOptions.MAX_REPLICAS;
+    int wanted = (config == null ? begun : config).get(key);
+    if (most != null && wanted > most) {
+      throw key.refusal(
+          String.valueOf(wanted), "at most max_replicas_per_node, " + most + ", on one node");
+    }
   }
 
   /**

@@ -23,6 +23,10 @@ public final class InstanceOptions {
       KEYS.key("event_loops", Types.integer(1, 1024, "event loops"))
           .fallback(settings -> Runtime.getRuntime().availableProcessors(), "one per core")
           .means("Event loops that serve requests. The control event loop is one more.");
+  public static final Key<Settings> CLUSTER =
+      KEYS.optional("cluster", ClusterOptions.SECTION)
+          .means(
+              "Makes the instance one of the nodes of a cluster. null is an instance by itself.");
   public static final Key<Settings> LIMITS =
       KEYS.mapping("limits", LimitOptions.SECTION)
           .means("Bounds that keep the instance's memory finite, whatever clients do.");
@@ -105,7 +109,7 @@ public final class InstanceOptions {
                   + " berth history and berth rollback. All but the last of them give way, the oldest"
                   + " first, before a deploy is refused for want of room.");
 
-  static final Section SECTION = KEYS.section();
+  static final Section SECTION = KEYS.section().check(ClusterOptions::checkState);
 
   private InstanceOptions() {}
 }

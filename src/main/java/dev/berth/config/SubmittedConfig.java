@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
@@ -22,6 +23,8 @@ import org.snakeyaml.engine.v2.nodes.Node;
 public final class SubmittedConfig {
   /** What is submitted, in the place of a file's name. */
   public static final String SENT = "config";
+
+  private static final Function<String, @Nullable Path> NONE = sha256 -> null;
 
   private static final String RESTART = "the same, or a restart with another file";
 
@@ -36,7 +39,33 @@ public final class SubmittedConfig {
    * @throws ConfigException with every problem
    */
   public static ServeConfig read(String name, Path folder, String text, ServeConfig running) {
-    Place top = Place.top(name, folder, ServeConfig.SECTION::pathOf);
+    return read(top(name, folder, NONE), name, text, running);
+  }
+
+  /**
+   * Reads what was sent, be it a whole configuration or one entry of {@code applications}.
+   *
+   * @param application whose entry it is; null for a whole one
+   * @param jars where a jar lies that was sent before, by its SHA-256; null for an unknown one
+   * @throws ConfigException with every problem
+   */
+  public static ServeConfig readSent(
+      Path folder,
+      String text,
+      @Nullable String application,
+      ServeConfig running,
+      Function<String, @Nullable Path> jars) {
+    Place top = top(SENT, folder, jars);
+    return application == null
+        ? read(top, SENT, text, running)
+        : readOne(top, SENT, text, application, running);
+  }
+
+  private static Place top(String name, Path folder, Function<String, @Nullable Path> jars) {
+    return Place.top(name, folder, ServeConfig.SECTION::pathOf).knowing(jars);
+  }
+
+  private static ServeConfig read(Place top, String name, String text, ServeConfig running) {
     Settings values = ServeConfig.SECTION.read(compose(name, text), top);
     if (values != null && !values.gives(ServeConfig.APPLICATIONS)) {
       values.problem(ServeConfig.APPLICATIONS, "missing", "a list of mappings");
@@ -56,7 +85,11 @@ public final class SubmittedConfig {
    */
   public static ServeConfig readOne(
       String name, Path folder, String text, String application, ServeConfig running) {
-    Place top = Place.top(name, folder, ServeConfig.SECTION::pathOf);
+    return readOne(top(name, folder, NONE), name, text, application, running);
+  }
+
+  private static ServeConfig readOne(
+      Place top, String name, String text, String application, ServeConfig running) {
     Node root = compose(name, text);
     String key = ApplicationConfig.NAME.name();
     boolean unnamed = root instanceof MappingNode && Scalars.child(root, key) == null;

@@ -11,6 +11,7 @@ import dev.berth.controller.ControllerAction.Unroute;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.ReplicaPhase;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -206,19 +207,23 @@ final class ApplicationStates {
   // --- replicas of an earlier controller ---
 
   void inventory(ControllerEvent.Inventory inventory, Turn turn) {
-    if (recovery.tell(inventory, turn.nowNanos)) {
-      for (String name : recovery.unclaimed()) {
-        ApplicationState application = applications.get(name);
-        if (application != null) {
-          adopt(application, turn);
-        }
-      }
-      ended(turn);
+    if (!recovery.tell(inventory, turn.nowNanos)) {
+      inventory.replicas().stream()
+          .filter(each -> each.phase() != ReplicaPhase.DRAINING)
+          .forEach(each -> deployments.stranger(each.info(), turn));
+      return;
     }
+    for (String name : recovery.unclaimed()) {
+      ApplicationState application = applications.get(name);
+      if (application != null) {
+        adopt(application, turn);
+      }
+    }
+    touchAll(turn);
   }
 
-  /** The wait may be over: what was put off meanwhile is done. */
-  void ended(Turn turn) {
+  /** The wait may be over, or instances changed: what was put off meanwhile is done. */
+  void touchAll(Turn turn) {
     if (!recovery.isPending()) {
       for (ApplicationState application : applications.values()) {
         keepFound(application, turn);

@@ -21,6 +21,7 @@ import dev.berth.protocol.ReplicaStats;
 import dev.berth.protocol.ScalingDetails;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -123,6 +124,23 @@ final class AutoscaledDeployments {
     } else {
       scaling.report(node, report.averageLoad(), report.averageReserved(), nowNanos);
     }
+  }
+
+  /** These instances are there, and have yet to say what they know. */
+  void expect(Collection<String> nodes, long nowNanos) {
+    reports.expect(nodes, nowNanos);
+  }
+
+  /** An instance is gone, and what its callers do next is not known for a while. */
+  void lost(String node, long nowNanos) {
+    reports.forget(node);
+    followed.values().forEach(each -> each.scaling.lost(node, nowNanos));
+  }
+
+  /** An instance is gone, after it said its last. */
+  void left(String node, long nowNanos) {
+    reports.forget(node);
+    followed.values().forEach(each -> each.scaling.end(node, nowNanos));
   }
 
   /** A deployment is gone. */

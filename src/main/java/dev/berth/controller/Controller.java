@@ -33,19 +33,24 @@ public final class Controller {
   private final long startedMs;
   private final Recovery recovery = new Recovery();
   private final HandleReports reports;
+  private final Hosts hosts;
   private final AutoscaledDeployments autoscaled;
   private final DeploymentStates deployments;
   private final ApplicationStates applications;
+  private final NodeStates nodes;
+  private boolean recovering;
 
   public Controller(ControllerPorts ports) {
     this.ports = ports;
     this.startedMs = ports.wallMillis().getAsLong();
     this.reports = new HandleReports(ports.silentNanos());
+    this.hosts = new Hosts(ports.epoch().node());
     this.autoscaled = new AutoscaledDeployments(ports.epoch(), reports);
-    this.deployments = new DeploymentStates(ports, autoscaled);
+    this.deployments = new DeploymentStates(ports, hosts, autoscaled);
     this.applications =
         new ApplicationStates(
             ports.epoch(), deployments, recovery, this::observe, autoscaled::forget);
+    this.nodes = new NodeStates(hosts, recovery, deployments, applications, autoscaled);
   }
 
   /** How long an instance that reports so often may say nothing. Source: Ray Serve. */
@@ -55,12 +60,14 @@ public final class Controller {
 
   /**
    * Begins after another controller: before anything is started, stopped or published each of these
-   * instances has told its inventory, or 10 s have passed.
+   * instances has told its inventory, or is lost. Where none {@link ControllerEvent.NodeJoined} yet
+   * nobody says that of them, and 10 s are the end of it.
    *
    * @param nodes the instances that are there
    */
   public void recover(Collection<String> nodes, long nowNanos) {
-    recovery.begin(nodes, nowNanos);
+    recovering = true;
+    recovery.begin(nodes, !hosts.areNamed(), nowNanos);
     reports.expect(nodes, nowNanos);
   }
 
@@ -83,8 +90,8 @@ public final class Controller {
       applications.buildFailed(failed, turn);
     } else if (event instanceof ControllerEvent.PolicyAnswered answered) {
       autoscaled.answered(answered, turn);
-    } else if (event instanceof ControllerEvent.Inventory inventory) {
-      applications.inventory(inventory, turn);
+    } else if (event instanceof ControllerEvent.OfNode ofNode) {
+      nodes.on(ofNode, turn);
     } else if (event instanceof OfReplica happened && !recovery.keep(happened)) {
       observe(happened, turn);
     }
@@ -103,7 +110,7 @@ public final class Controller {
     Turn turn = new Turn(nowNanos);
     if (recovery.ends(nowNanos)) {
       applications.stopUnclaimed(turn);
-      applications.ended(turn);
+      applications.touchAll(turn);
     }
     deployments.wake(turn);
     return settle(turn);
@@ -126,22 +133,30 @@ public final class Controller {
       }
       ApplicationState application = turn.nextApp();
       if (application == null) {
-        return turn.actions;
+        break;
       }
       applications.settle(application, turn);
     }
+    if (recovering && !recovery.isPending()) {
+      recovering = false;
+      turn.add(new ControllerAction.Recovered());
+    }
+    return turn.actions;
   }
 
   // --- metrics ---
 
   /** Of its epoch: who told another one of its metrics is to tell it everything. */
-  long term() {
-    return ports.epoch().term();
+  long epochNumber() {
+    return ports.epoch().number();
   }
 
   /** Takes a batch of handle metrics; a stale one gives no actions. */
   public List<ControllerAction> on(HandleMetricBatch batch, long nowNanos) {
     Turn turn = new Turn(nowNanos);
+    if (!hosts.has(batch.node())) {
+      return turn.actions; // it is lost, or has not joined
+    }
     if (autoscaled.record(
         batch, nowNanos, (deployment, nanos) -> deployments.lookAt(deployment, nanos, turn))) {
       turn.add(new ControllerAction.Reported(batch));

@@ -29,6 +29,11 @@ public sealed interface ControllerAction {
     Epoch epoch();
   }
 
+  /** What one instance is to do; every other command is for all of them. */
+  sealed interface CommandTo extends Command {
+    String node();
+  }
+
   /** Read the code of a revision, off the loop, and tell what it gave. */
   record Build(Epoch epoch, String application, long revision) implements Command {}
 
@@ -36,11 +41,12 @@ public sealed interface ControllerAction {
   record DiscardBuild(Epoch epoch, String application, String build) implements Command {}
 
   /** Start a replica as the target says, and tell what came of it. */
-  record StartReplica(Epoch epoch, DeploymentTarget target, String replicaId) implements Command {}
+  record StartReplica(Epoch epoch, String node, DeploymentTarget target, String replicaId)
+      implements CommandTo {}
 
   /** Give a running replica the target's settings; it takes requests meanwhile. */
-  record ReconfigureReplica(Epoch epoch, String replicaId, DeploymentTarget target)
-      implements Command {}
+  record ReconfigureReplica(Epoch epoch, String node, String replicaId, DeploymentTarget target)
+      implements CommandTo {}
 
   /**
    * Drain a replica, then stop it; one that is still starting stops too.
@@ -48,8 +54,8 @@ public sealed interface ControllerAction {
    * @param grace time for what it accepted and for the leases it granted
    * @param reason one line, for people
    */
-  record StopReplica(Epoch epoch, String replicaId, Duration grace, String reason)
-      implements Command {}
+  record StopReplica(Epoch epoch, String node, String replicaId, Duration grace, String reason)
+      implements CommandTo {}
 
   /** What the routers of a deployment are to use from now on. */
   record Configure(Epoch epoch, DeploymentTarget target) implements Command {}
@@ -89,6 +95,12 @@ public sealed interface ControllerAction {
       long policyFailures,
       @Nullable PolicyAnswered policy)
       implements ControllerAction {}
+
+  /** An instance is there no more: who tells it of anything need not. */
+  record NodeGone(String node) implements ControllerAction {}
+
+  /** It knows by now of every replica that ran before it. */
+  record Recovered() implements ControllerAction {}
 
   /** An instance told of the load of deployments, and that was not known yet. */
   record Reported(HandleMetricBatch batch) implements ControllerAction {}

@@ -50,6 +50,34 @@ public sealed interface ControllerEvent {
     }
   }
 
+  /** Something happened to one instance, which is named as on the bus, {@code name~process}. */
+  sealed interface OfNode extends ControllerEvent {
+    String node();
+  }
+
+  /**
+   * An instance is registered: what it hosts is awaited. Before any is told of, the controller has
+   * its own alone; from then on that is to be told of too.
+   *
+   * @param zone that it fails with; null when that is not known
+   */
+  record NodeJoined(String node, @Nullable String zone) implements OfNode {}
+
+  /** An instance is lost for good, and so is all that it hosts, whatever is heard of that yet. */
+  record NodeLost(String node) implements OfNode {}
+
+  /** An instance is to be left: replicas elsewhere take the places of those that it hosts. */
+  record NodeLeaving(String node) implements OfNode {}
+
+  /** An instance has left, and said its last. */
+  record NodeLeft(String node) implements OfNode {}
+
+  /** An instance is to get no more replicas, or may have some again, also after it was left. */
+  record NodeCordoned(String node, boolean cordoned) implements OfNode {}
+
+  /** An instance was not heard for a while, or is heard again. */
+  record NodeSuspected(String node, boolean suspected) implements OfNode {}
+
   /** Something happened to one replica. */
   sealed interface OfReplica extends ControllerEvent {
     String replicaId();
@@ -112,12 +140,13 @@ public sealed interface ControllerEvent {
   record ReplicaStopped(String replicaId) implements OfReplica {}
 
   /**
-   * What an instance hosts, told to a controller that started after it.
+   * What an instance hosts, told to a controller that started after it, and whenever its link was
+   * made anew: what it does not name is not there.
    *
    * @param complete the last target of each deployment of which every replica ran
    */
   record Inventory(String node, List<Found> replicas, List<DeploymentTarget> complete)
-      implements ControllerEvent {
+      implements OfNode {
     public Inventory {
       replicas = List.copyOf(replicas);
       complete = List.copyOf(complete);

@@ -112,7 +112,7 @@ public final class ControllerVerticle extends VerticleBase {
   private void onMessage(Message<BusMessage> message) {
     if (message.body() instanceof HandleMetricBatch batch) {
       step(now -> controller.on(batch, now));
-      message.reply(controller.term()); // a stale one too: its sender need not tell it again
+      message.reply(controller.epochNumber()); // a stale one too: its sender need not tell it again
     } else if (!routing.test(message.body())) {
       message.fail(
           400, "message: " + message.body().getClass().getSimpleName() + " (expected: a batch)");

@@ -38,6 +38,7 @@ final class DeploymentState {
   boolean obsolete; // the application's code has it no more
   boolean deleting;
   boolean held; // what runs was found, and what should is not known yet: it is left as it is
+  String lacks = ""; // why fewer are there than are to be, as the last decision found
   long wakeNanos = Long.MAX_VALUE;
   @Nullable Standing announced;
   @Nullable RoutingSnapshot published;
@@ -173,9 +174,13 @@ final class DeploymentState {
 
   private static final String PAUSED = "autoscaling is paused until berth scale --auto";
 
-  /** Why it stands as it does, and what the first of the replicas that wait for a thread says. */
+  /**
+   * Why it stands as it does, what it lacks, and what the first of the replicas that wait for a
+   * thread says.
+   */
   private String message() {
-    String message = progress.standing().message();
+    String stands = progress.standing().message();
+    String message = stands + (stands.isEmpty() || lacks.isEmpty() ? "" : "; ") + lacks;
     return replicas.values().stream()
         .filter(replica -> replica.phase == ReplicaPhase.STARTING && !replica.reason.isEmpty())
         .findFirst()
@@ -190,7 +195,7 @@ final class DeploymentState {
     boolean wanted = replica.target.version().equals(target.version());
     return new ReplicaDetails(
         replica.id,
-        replica.info == null ? "" : replica.info.address().node(),
+        replica.node,
         phase,
         replica.target.version().toString(),
         wanted ? target.revision() : replica.target.revision(),

@@ -45,15 +45,17 @@ final class DeploymentStates {
 
   private final Epoch epoch;
   private final ControllerPorts ports;
+  private final Hosts hosts;
   private final AutoscaledDeployments autoscaled;
   private final Map<String, ReplicaRecord> replicas = new HashMap<>(); // of all, by replica id
   private final TreeSet<DeploymentState> waking = new TreeSet<>(DeploymentState.BY_WAKE);
   private final Set<String> ended = new LinkedHashSet<>(); // ids, the oldest first
   private long counter; // of snapshots
 
-  DeploymentStates(ControllerPorts ports, AutoscaledDeployments autoscaled) {
+  DeploymentStates(ControllerPorts ports, Hosts hosts, AutoscaledDeployments autoscaled) {
     this.epoch = ports.epoch();
     this.ports = ports;
+    this.hosts = hosts;
     this.autoscaled = autoscaled;
   }
 
@@ -123,9 +125,10 @@ final class DeploymentStates {
       for (ReplicaRecord each : deployment.replicas.values()) {
         each.ongoing = ports.ongoing().applyAsInt(each.id);
       }
-      Decision decision = Reconciler.decide(deployment, turn.nowNanos);
+      Decision decision = Reconciler.decide(deployment, hosts.placement(deployment), turn.nowNanos);
       decision.steps().forEach(step -> take(deployment, step, turn));
       deployment.progress = decision.progress();
+      deployment.lacks = decision.lacks();
       wakeNanos = Math.min(looks, decision.wakeNanos());
       announce(deployment, turn);
     }
@@ -178,7 +181,8 @@ final class DeploymentStates {
       String id = ports.replicaIds().apply(deployment.id);
       long nowMs = ports.wallMillis().getAsLong();
       ReplicaRecord replica =
-          new ReplicaRecord(deployment, id, start.target(), ReplicaPhase.STARTING, nowMs);
+          new ReplicaRecord(
+              deployment, id, start.node(), start.target(), ReplicaPhase.STARTING, nowMs);
       add(replica, turn);
       command(replica, turn);
     } else if (step instanceof Step.Reconfigure reconfigure) {
@@ -198,6 +202,7 @@ final class DeploymentStates {
   private void add(ReplicaRecord replica, Turn turn) {
     replica.deployment.replicas.put(replica.id, replica);
     replicas.put(replica.id, replica);
+    hosts.began(replica);
     announce(replica, "", turn);
   }
 
@@ -206,11 +211,11 @@ final class DeploymentStates {
     replica.commandedNanos = turn.nowNanos;
     DeploymentTarget next = replica.next;
     if (replica.phase == ReplicaPhase.STARTING) {
-      turn.add(new StartReplica(epoch, replica.target, replica.id));
+      turn.add(new StartReplica(epoch, replica.node, replica.target, replica.id));
     } else if (replica.phase == ReplicaPhase.UPDATING && next != null) {
-      turn.add(new ReconfigureReplica(epoch, replica.id, next));
+      turn.add(new ReconfigureReplica(epoch, replica.node, replica.id, next));
     } else {
-      turn.add(new StopReplica(epoch, replica.id, replica.grace, replica.reason));
+      turn.add(new StopReplica(epoch, replica.node, replica.id, replica.grace, replica.reason));
     }
   }
 
@@ -231,7 +236,7 @@ final class DeploymentStates {
       RoutingSnapshot snapshot =
           new RoutingSnapshot(
               deployment.id,
-              new RoutingSnapshot.Version(epoch.term(), ++counter),
+              new RoutingSnapshot.Version(epoch.number(), ++counter),
               available,
               routes);
       deployment.published = snapshot;
@@ -285,6 +290,11 @@ final class DeploymentStates {
     return replicas.containsKey(replicaId);
   }
 
+  /** The replicas of an instance, also those that are to start there. */
+  List<ReplicaRecord> on(String node) {
+    return replicas.values().stream().filter(each -> each.node.equals(node)).toList();
+  }
+
   /** Something happened to a replica. */
   void on(OfReplica event, Turn turn) {
     ReplicaRecord replica = replicas.get(event.replicaId());
@@ -312,12 +322,20 @@ final class DeploymentStates {
   }
 
   private void onStranger(OfReplica event, Turn turn) {
-    if (event instanceof ControllerEvent.ReplicaRunning) {
-      String reason = "nobody wants it any more";
-      turn.add(new StopReplica(epoch, event.replicaId(), STRANGERS_GRACE, reason));
+    if (event instanceof ControllerEvent.ReplicaRunning running) {
+      stranger(running.replica(), turn);
     } else if (event instanceof ControllerEvent.ReplicaFailed
         || event instanceof ControllerEvent.ReplicaStopped) {
       over(event.replicaId());
+    }
+  }
+
+  /** What a lost instance says of what it hosts is nobody's. */
+  void stranger(ReplicaInfo found, Turn turn) {
+    String node = found.address().node();
+    if (hosts.has(node)) {
+      String reason = "nobody wants it any more";
+      turn.add(new StopReplica(epoch, node, found.replicaId(), STRANGERS_GRACE, reason));
     }
   }
 
@@ -442,9 +460,21 @@ final class DeploymentStates {
             ports.chance().getAsDouble());
   }
 
+  /** A replica went with its instance, through no fault of its version. */
+  void taken(ReplicaRecord replica, String reason, Turn turn) {
+    if (replica.isActive()) {
+      DeploymentState deployment = replica.deployment;
+      deployment.progress =
+          deployment.progress.with(deployment.progress.standing().lacking(reason));
+      deployment.remember(replica, reason);
+    }
+    gone(replica, reason, turn);
+  }
+
   private void gone(ReplicaRecord replica, String reason, Turn turn) {
     replicas.remove(replica.id);
     replica.deployment.replicas.remove(replica.id);
+    hosts.ended(replica);
     over(replica.id);
     to(replica, ReplicaPhase.STOPPED, reason, turn);
   }
@@ -458,6 +488,9 @@ final class DeploymentStates {
 
   /** Takes what was complete by another controller. */
   void recall(DeploymentState deployment, DeploymentTarget complete, Turn turn) {
+    if (deployment.kept != null && complete.revision() < deployment.kept.revision()) {
+      return; // told by an instance that had not heard of the last one
+    }
     deployment.kept = complete;
     if (!deployment.held
         && !deployment.deleting
@@ -475,7 +508,12 @@ final class DeploymentStates {
     }
     ReplicaRecord replica =
         new ReplicaRecord(
-            deployment, id, found.target(), ReplicaPhase.RECOVERING, found.startedMs());
+            deployment,
+            id,
+            found.info().address().node(),
+            found.target(),
+            ReplicaPhase.RECOVERING,
+            found.startedMs());
     boolean leaves =
         found.phase() == ReplicaPhase.DRAINING || found.phase() == ReplicaPhase.STOPPING;
     replica.next = leaves ? null : found.next();

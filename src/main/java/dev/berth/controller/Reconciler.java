@@ -6,7 +6,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What to do next with the replicas of one deployment: a plain function of what is wanted, of what
@@ -15,7 +19,9 @@ import java.util.List;
  *
  * <p>Rules: never more replicas than wanted and the surge, of those that were not told to go; an
  * old replica that serves goes only when enough others do; a version that failed is started no
- * more, and what it lacks is made up for by the last one that was complete.
+ * more, and what it lacks is made up for by the last one that was complete. Where no more have room
+ * than are there, one goes before its successor starts; but not for the sake of an instance that is
+ * to be left.
  *
  * <p>Source: Ray Serve's {@code DeploymentState}. It differs in that Berth surges by default, keeps
  * replicas routable while they are reconfigured, always freezes a rollout that fails, and stops the
@@ -27,8 +33,9 @@ final class Reconciler {
    * @param steps to take, in order
    * @param progress to remember
    * @param wakeNanos when to decide again though nothing happens; {@code Long.MAX_VALUE} for never
+   * @param lacks why fewer are there than are to be, when no time brings them; empty otherwise
    */
-  record Decision(List<Step> steps, Progress progress, long wakeNanos) {}
+  record Decision(List<Step> steps, Progress progress, long wakeNanos, String lacks) {}
 
   private static final Comparator<ReplicaRecord> LEAST_BUSY =
       Comparator.comparingInt(replica -> replica.ongoing < 0 ? Integer.MAX_VALUE : replica.ongoing);
@@ -37,34 +44,44 @@ final class Reconciler {
   private final DeploymentTarget target;
   private final List<ReplicaRecord> active = new ArrayList<>(); // without those told to go here
   private final Progress before;
+  private final Placement placement;
   private final long nowNanos;
-  private final int wanted;
+  private final int asked; // of replicas
+  private final int wanted; // of those asked for, that there are places for
   private final int surge;
+  private final boolean moves; // some of them, to another node
   private final List<Step> steps = new ArrayList<>();
   private int scaledDown; // of these steps
   private long wakeNanos = Long.MAX_VALUE;
+  private String lacks = "";
 
-  private Reconciler(DeploymentState deployment, long nowNanos) {
+  private Reconciler(DeploymentState deployment, Placement placement, long nowNanos) {
     this.deployment = deployment;
     this.target = deployment.target;
     this.before = deployment.progress;
+    this.placement = placement;
     this.nowNanos = nowNanos;
-    this.wanted = deployment.deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS);
-    this.surge = Progress.surge(target.settings(), wanted);
     deployment.replicas.values().stream().filter(ReplicaRecord::isActive).forEach(active::add);
+    long places = (long) deployment.replicas.size() + placement.room(); // of who goes, too
+    asked = deployment.deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS);
+    wanted = (int) Math.min(asked, places);
+    int beyond = Progress.surge(target.settings(), wanted);
+    moves = active.stream().anyMatch(placement::leaves);
+    surge = (int) Math.min(moves ? Math.max(beyond, 1) : beyond, places - wanted);
   }
 
   /**
    * @param deployment as it is; nothing of it is changed
+   * @param placement as it is, for this one decision
    */
-  static Decision decide(DeploymentState deployment, long nowNanos) {
-    return new Reconciler(deployment, nowNanos).decide();
+  static Decision decide(DeploymentState deployment, Placement placement, long nowNanos) {
+    return new Reconciler(deployment, placement, nowNanos).decide();
   }
 
   private Decision decide() {
     if (deployment.deleting) {
       List.copyOf(active).forEach(each -> stop(each, "its deployment is deleted", false));
-      return new Decision(steps, before, Long.MAX_VALUE);
+      return new Decision(steps, before, Long.MAX_VALUE, "");
     }
     stopSick();
     stopOutdatedThatStart();
@@ -76,7 +93,7 @@ final class Reconciler {
     reconfigure();
     start();
     Progress after = judge(); // may have something to wake for
-    return new Decision(List.copyOf(steps), after, wakeNanos);
+    return new Decision(List.copyOf(steps), after, wakeNanos, lacks);
   }
 
   // --- who is who ---
@@ -85,12 +102,22 @@ final class Reconciler {
   private boolean isConvertible(ReplicaRecord replica) {
     return !replica.isSick()
         && !deployment.isCurrent(replica)
+        && !placement.leaves(replica)
         && !target.version().needsRestartFrom(replica.version());
   }
 
-  /** It is to be replaced by one that is current. While the rollout is frozen, none is. */
+  /** It is to be replaced, by one that is current or that is elsewhere. */
   private boolean isOutdated(ReplicaRecord replica) {
+    return isOfOldVersion(replica) || placement.leaves(replica);
+  }
+
+  /** While the rollout is frozen, none is. */
+  private boolean isOfOldVersion(ReplicaRecord replica) {
     return !before.frozen() && !deployment.isCurrent(replica) && !isConvertible(replica);
+  }
+
+  private String whyOutdated(ReplicaRecord replica) {
+    return isOfOldVersion(replica) ? "another version is wanted" : "its node is to be left";
   }
 
   private static boolean servesWell(ReplicaRecord replica) {
@@ -107,11 +134,21 @@ final class Reconciler {
   private void stopSick() {
     long spare = active.stream().filter(ReplicaRecord::isServing).count() - wanted;
     for (ReplicaRecord replica : List.copyOf(active)) {
-      if (replica.isSick() && (spare > 0 || wanted == 0)) {
+      boolean first = replica.isSick() && spare <= 0 && isToGoFirst(replica);
+      if (replica.isSick() && (spare > 0 || wanted == 0 || first)) {
         stop(replica, "it is unhealthy and is replaced", false);
         spare--;
       }
     }
+  }
+
+  /** Nothing else is under way, and what takes its place can start nowhere before. */
+  private boolean isToGoFirst(ReplicaRecord replica) {
+    return isFull()
+        && placement.givesRoom(replica)
+        && active.stream().noneMatch(ReplicaRecord::isStarting)
+        && made() != null
+        && !waits();
   }
 
   /** Nothing is lost with them. */
@@ -121,7 +158,7 @@ final class Reconciler {
       if (replica.isStarting() && givenUp && deployment.isCurrent(replica)) {
         stop(replica, "its version has failed", false);
       } else if (replica.isStarting() && isOutdated(replica)) {
-        stop(replica, "another version is wanted", false);
+        stop(replica, whyOutdated(replica), false);
       }
     }
   }
@@ -130,17 +167,29 @@ final class Reconciler {
   private void scaleDown() {
     int excess = excess();
     while (excess > 0) {
-      DeploymentTarget kept = before.frozen() ? before.complete() : target;
+      DeploymentTarget kept = made();
       List<ReplicaRecord> victims =
           new ArrayList<>(active.stream().filter(each -> wanted == 0 || !each.isSick()).toList());
-      Collections.reverse(victims); // the newest first; the sort keeps it among equals
-      victims.sort(
+      Collections.reverse(victims); // the newest first; the sorts keep it among equals
+      Comparator<ReplicaRecord> rank =
           Comparator.comparing(ReplicaRecord::isServing)
               .thenComparing(each -> kept != null && each.version().equals(kept.version()))
-              .thenComparing(LEAST_BUSY));
+              .thenComparing(each -> !placement.leaves(each));
+      victims.sort(rank.thenComparing(LEAST_BUSY));
+      Map<ReplicaRecord, Integer> left = leftBehind(victims);
+      victims.sort(rank.thenComparing(each -> -left.get(each)));
       victims.subList(0, excess).forEach(each -> stop(each, "fewer are wanted", true));
       excess = excess();
     }
+  }
+
+  /** How many would be left on the node of each, were they stopped in this order. */
+  private Map<ReplicaRecord, Integer> leftBehind(List<ReplicaRecord> victims) {
+    Map<String, Integer> there = new HashMap<>();
+    active.forEach(each -> there.merge(each.node, 1, Integer::sum));
+    Map<ReplicaRecord, Integer> left = new HashMap<>();
+    victims.forEach(each -> left.put(each, there.merge(each.node, -1, Integer::sum)));
+    return left;
   }
 
   /** Fewer may be wanted by now than when replacements of sick ones were started. */
@@ -183,8 +232,8 @@ final class Reconciler {
   }
 
   private void stopOutdated() {
-    List<ReplicaRecord> outdated =
-        new ArrayList<>(active.stream().filter(this::isOutdated).toList());
+    Predicate<ReplicaRecord> goes = surge > 0 ? this::isOutdated : this::isOfOldVersion;
+    List<ReplicaRecord> outdated = new ArrayList<>(active.stream().filter(goes).toList());
     if (outdated.isEmpty()) {
       return;
     }
@@ -193,13 +242,18 @@ final class Reconciler {
     if (surge > 0) {
       most = Math.min(rollout, serving() - wanted);
     } else {
-      long current = active.stream().filter(each -> !isOutdated(each) && each.isServing()).count();
+      long current = active.stream().filter(goes.negate().and(ReplicaRecord::isServing)).count();
       most = rollout - (int) (wanted - current - outdated.size());
     }
     outdated.sort(LEAST_BUSY);
-    outdated.stream()
-        .limit(Math.max(0, most))
-        .forEach(each -> stop(each, "another version is wanted", false));
+    int free = placement.room() - Math.max(0, wanted - active.size());
+    for (ReplicaRecord each : outdated) {
+      // What goes first leaves its place to its successor, if that may start there.
+      boolean hasRoom = surge > 0 || placement.givesRoom(each) || free-- > 0;
+      if (hasRoom && most-- > 0) {
+        stop(each, whyOutdated(each), false);
+      }
+    }
   }
 
   /** Those whose user_config changes at the pace of a rollout: the hook may fail, or take long. */
@@ -234,8 +288,18 @@ final class Reconciler {
     }
   }
 
+  /** There is room for no more, nor will there be soon. */
+  private boolean isFull() {
+    return placement.room() == 0 && active.size() == deployment.replicas.size();
+  }
+
+  /** What is started; null when nothing that is known can be. */
+  private @Nullable DeploymentTarget made() {
+    return before.frozen() ? before.complete() : target;
+  }
+
   private void start() {
-    DeploymentTarget made = before.frozen() ? before.complete() : target;
+    DeploymentTarget made = made();
     if (made == null) {
       return;
     }
@@ -249,11 +313,15 @@ final class Reconciler {
       beyond = surge;
     }
     int count = Math.min(wanted - good, wanted + beyond - active.size());
+    if (wanted < asked || (moves && isFull())) {
+      lacks = placement.full();
+    }
+    count = Math.min(count, placement.room());
     if (count <= 0 || waits()) {
       return;
     }
     for (int i = 0; i < count; i++) {
-      steps.add(new Step.Start(made));
+      steps.add(new Step.Start(made, placement.next()));
     }
   }
 
@@ -279,7 +347,7 @@ final class Reconciler {
   private Progress judge() {
     boolean settled =
         steps.stream().noneMatch(Step.Start.class::isInstance)
-            && active.size() == wanted
+            && active.size() == asked
             && active.stream()
                 .allMatch(
                     each ->

@@ -16,14 +16,17 @@ import java.util.concurrent.TimeUnit;
  * What a controller that starts anew waits for: to be told what each instance hosts. Until then it
  * starts, stops and publishes nothing, so that requests flow on as before.
  *
- * <p>Source: Ray Serve's recovery, with its bound.
+ * <p>Source: Ray Serve's recovery, with its bound. Where a cluster says which instances are lost
+ * the wait has no end but that.
  */
 final class Recovery {
   /** No longer than this: an instance that has not told by then may never. */
   static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final Set<String> awaited = new HashSet<>(); // instances
+  private final Set<String> begun = new HashSet<>(); // that were when it began
   private final Set<String> told = new HashSet<>();
+  private boolean isBounded = true;
 
   /** What was found of one application. */
   record Unclaimed(List<Found> replicas, List<DeploymentTarget> complete) {}
@@ -32,10 +35,15 @@ final class Recovery {
   private final Map<String, Map<Class<?>, OfReplica>> since = new HashMap<>(); // by unclaimed id
   private long untilNanos = Long.MAX_VALUE;
 
-  void begin(Collection<String> nodes, long nowNanos) {
+  /**
+   * @param bounded false where each of them will either tell or be {@link #gone}
+   */
+  void begin(Collection<String> nodes, boolean bounded, long nowNanos) {
+    begun.addAll(nodes);
     awaited.addAll(nodes);
     awaited.removeAll(told);
-    untilNanos = nowNanos + MAX_NANOS;
+    isBounded = bounded;
+    untilNanos = bounded ? nowNanos + MAX_NANOS : Long.MAX_VALUE;
   }
 
   /** Whether an instance has yet to tell. */
@@ -43,21 +51,50 @@ final class Recovery {
     return !awaited.isEmpty();
   }
 
-  /** Keeps what an instance hosts until somebody claims it; false when it was told before. */
+  /**
+   * Keeps what an instance hosts until somebody claims it, in place of what it told before.
+   *
+   * @return false when nobody may: its time is over, or it was not there when that began
+   */
   boolean tell(ControllerEvent.Inventory inventory, long nowNanos) {
-    awaited.remove(inventory.node());
-    if (!told.add(inventory.node())) {
+    String node = inventory.node();
+    boolean isFirst = told.add(node);
+    if (isBounded ? !isFirst : !isPending() || !begun.contains(node)) {
       return false;
     }
+    awaited.remove(node);
+    drop(node);
     inventory.complete().forEach(each -> of(each).complete().add(each));
     for (Found found : inventory.replicas()) {
       of(found.target()).replicas().add(found);
       since.put(found.info().replicaId(), new LinkedHashMap<>());
     }
-    if (untilNanos == Long.MAX_VALUE && !unclaimed.isEmpty()) {
+    arm(nowNanos);
+    return true;
+  }
+
+  /** An instance is there no more, nor is what it told. */
+  void gone(String node, long nowNanos) {
+    begun.remove(node);
+    awaited.remove(node);
+    drop(node);
+    arm(nowNanos);
+  }
+
+  private void drop(String node) {
+    for (Unclaimed of : unclaimed.values()) {
+      List<Found> its =
+          of.replicas.stream().filter(it -> it.info().address().node().equals(node)).toList();
+      of.replicas.removeAll(its);
+      its.forEach(found -> since.remove(found.info().replicaId()));
+    }
+  }
+
+  /** What nobody claims by then nobody wants. */
+  private void arm(long nowNanos) {
+    if (untilNanos == Long.MAX_VALUE && !unclaimed.isEmpty() && !isPending()) {
       untilNanos = nowNanos + MAX_NANOS;
     }
-    return true;
   }
 
   private Unclaimed of(DeploymentTarget target) {

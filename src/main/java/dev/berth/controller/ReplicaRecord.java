@@ -14,6 +14,7 @@ final class ReplicaRecord {
 
   final DeploymentState deployment;
   final String id;
+  final String node; // that hosts it, or is to
   final long startedMs;
   final StatsSeries stats = new StatsSeries(); // of its handlers, while it follows its load
   DeploymentTarget target; // what it runs, or is started with
@@ -32,11 +33,13 @@ final class ReplicaRecord {
   ReplicaRecord(
       DeploymentState deployment,
       String id,
+      String node,
       DeploymentTarget target,
       ReplicaPhase phase,
       long startedMs) {
     this.deployment = deployment;
     this.id = id;
+    this.node = node;
     this.target = target;
     this.phase = phase;
     this.startedMs = startedMs;
@@ -64,6 +67,12 @@ final class ReplicaRecord {
   DeploymentVersion version() {
     DeploymentTarget given = next;
     return given == null ? target.version() : given.version();
+  }
+
+  /** The command it was given last is given again when its deployment is looked at. */
+  void commandAgain(Turn turn) {
+    commandedNanos = turn.nowNanos - grace.toNanos() - REPEAT_NANOS;
+    turn.touch(deployment);
   }
 
   /** When the command it was given last is to be given again. */

@@ -81,7 +81,7 @@ public final class RoutingPublisher {
   private boolean recovered;
 
   /**
-   * @param term the controller's
+   * @param term the controller's, as {@link Epoch#number} has it
    * @param isDeclared whether a deployment is to exist, be it that nothing of it runs yet
    * @param instances sends to the feed of an instance; a message may be lost
    */

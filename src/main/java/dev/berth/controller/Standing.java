@@ -71,6 +71,15 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
     };
   }
 
+  /** Replicas are gone, for which no version can be blamed. */
+  Standing lacking(String why) {
+    return switch (status) {
+      case HEALTHY, UPSCALING, DOWNSCALING, UNHEALTHY ->
+          new Standing(DeploymentStatus.UNHEALTHY, StatusTrigger.HEALTH_CHECK_FAILED, why);
+      case UPDATING, DEPLOY_FAILED -> this;
+    };
+  }
+
   /** The wanted version is tried no more, however it stood before. */
   static Standing givenUp(StatusTrigger how, String why) {
     return new Standing(DeploymentStatus.DEPLOY_FAILED, how, why);

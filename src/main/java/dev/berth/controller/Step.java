@@ -5,7 +5,7 @@ import java.time.Duration;
 /** One thing to do with the replicas of a deployment. */
 sealed interface Step {
 
-  record Start(DeploymentTarget target) implements Step {}
+  record Start(DeploymentTarget target, String node) implements Step {}
 
   record Reconfigure(ReplicaRecord replica, DeploymentTarget target) implements Step {}
 

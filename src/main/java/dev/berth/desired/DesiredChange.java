@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  *     that makes a whole state, as it follows from any other
  * @param autoscaled what is wanted of deployments that follow their load, in place of what is known
  *     of those of an application, by application and deployment
+ * @param nodes who belongs to the cluster from then on; null when that is as it was
  * @param head the numbers of the state from then on
  */
 public record DesiredChange(
@@ -38,6 +39,7 @@ public record DesiredChange(
     List<Answer> answers,
     Map<String, List<Before>> history,
     AutoscaledNumbers autoscaled,
+    @Nullable NodeRegistry nodes,
     Head head) {
 
   /**
@@ -107,7 +109,13 @@ public record DesiredChange(
   /** The same, made by a command with an id. */
   DesiredChange answering(Answer answer) {
     return new DesiredChange(
-        index, applications, removed, said, List.of(answer), history, autoscaled, head);
+        index, applications, removed, said, List.of(answer), history, autoscaled, nodes, head);
+  }
+
+  /** The same, with others who belong to the cluster. */
+  DesiredChange of(NodeRegistry others) {
+    return new DesiredChange(
+        index, applications, removed, said, answers, history, autoscaled, others, head);
   }
 
   /** Null when nothing is different for the one who asks for it. */
@@ -119,8 +127,9 @@ public record DesiredChange(
 
   /** As it is kept, beside its number. */
   public JsonObject toJson() {
-    return new JsonObject()
-        .put("revision", head.revision())
+    JsonObject json =
+        nodes == null ? new JsonObject() : new JsonObject().put("nodes", nodes.toJson());
+    return json.put("revision", head.revision())
         .put("term", head.term())
         .put("keeps", head.keeps())
         .put("forgotten", head.forgotten())
@@ -162,6 +171,7 @@ public record DesiredChange(
             json.getJsonObject("history", new JsonObject()),
             each -> list((JsonArray) each, Before::of)),
         AutoscaledNumbers.of(json.getJsonObject("autoscaled", new JsonObject())),
+        json.containsKey("nodes") ? NodeRegistry.of(json.getJsonObject("nodes")) : null,
         new Head(
             json.getLong("revision"),
             json.getLong("term"),

@@ -60,6 +60,7 @@ public final class DesiredState {
   private final Map<String, Answer> answers; // by id of the command, the latest last
   private final History history;
   private final AutoscaledNumbers autoscaled;
+  private final NodeRegistry nodes;
   private final Head head;
   private final long index;
 
@@ -70,6 +71,7 @@ public final class DesiredState {
     answers = Map.of();
     history = new History();
     autoscaled = AutoscaledNumbers.NONE;
+    nodes = NodeRegistry.NONE;
     head = Head.FIRST;
     index = 0;
   }
@@ -82,11 +84,14 @@ public final class DesiredState {
     answers = new LinkedHashMap<>(before.answers);
     history = new History(before.history);
     AutoscaledNumbers numbers = before.autoscaled;
+    NodeRegistry registry = before.nodes;
     for (DesiredChange change : changes) {
       apply(change);
       numbers = numbers.with(change);
+      registry = Objects.requireNonNullElse(change.nodes(), registry);
     }
     autoscaled = numbers;
+    nodes = registry;
     DesiredChange last = changes.get(changes.size() - 1);
     head = last.head();
     index = last.index();
@@ -156,6 +161,11 @@ public final class DesiredState {
   public @Nullable Answer answer(String id, long nowMs) {
     Answer known = answers.get(id);
     return known != null && known.atMs() > nowMs - ANSWERS_KEPT_MS ? known : null;
+  }
+
+  /** Who belongs to the cluster. */
+  public NodeRegistry nodes() {
+    return nodes;
   }
 
   /** What ran earlier. */
@@ -287,7 +297,8 @@ public final class DesiredState {
       Map<String, Said> news,
       AutoscaledNumbers numbers,
       Head next) {
-    return new DesiredChange(index + 1, changed, removed, news, List.of(), Map.of(), numbers, next);
+    return new DesiredChange(
+        index + 1, changed, removed, news, List.of(), Map.of(), numbers, null, next);
   }
 
   /** The replicas of a deployment of an application, which must be there, are set from outside. */
@@ -377,6 +388,11 @@ public final class DesiredState {
           }
         });
     return change(marked, List.of(), head).unlessEmpty(head);
+  }
+
+  /** Others belong to the cluster. */
+  public @Nullable DesiredChange nodes(NodeRegistry next) {
+    return next.equals(nodes) ? null : change(List.of(), List.of(), head).of(next);
   }
 
   /** What ran earlier is let go of, up to a revision. */
@@ -471,6 +487,7 @@ public final class DesiredState {
         List.copyOf(answers.values()),
         history.all(),
         autoscaled,
+        nodes.equals(NodeRegistry.NONE) ? null : nodes,
         head);
   }
 }

@@ -79,9 +79,11 @@ final class FirstState {
     }
     jars.begin(Set.of());
     jars.removeUnused();
-    log.note(
-        "the term of the controller",
-        log.state().nextTerm(file.get(InstanceOptions.REVISION_HISTORY_LIMIT)));
+    DesiredChange term = log.state().nextTerm(file.get(InstanceOptions.REVISION_HISTORY_LIMIT));
+    if (log.note("the term of the controller", term) == null) {
+      throw new StartFailedException(
+          "state: the term of the controller cannot be kept (expected: a state_dir that can be written)");
+    }
     Map<String, ApplicationConfig> given = new HashMap<>();
     file.applications().stream()
         .filter(each -> declared.contains(each.name()))
@@ -97,9 +99,10 @@ final class FirstState {
   /** What is kept runs, but for what the {@link StartRules} make of the file. */
   private void decide() throws IOException {
     Origin origin = file.origin();
-    Declare mode = file.get(InstanceOptions.DECLARE);
     DesiredState state = log.state();
     boolean nothingKept = state.applications().isEmpty();
+    boolean agreed = file.find(InstanceOptions.CLUSTER) != null && !nothingKept;
+    Declare mode = agreed ? Declare.NEVER : file.get(InstanceOptions.DECLARE);
     boolean strict = nothingKept && mode != Declare.NEVER; // who starts it, is told
     if (strict && !origin.refused().isEmpty()) {
       throw new ConfigException(
@@ -110,7 +113,9 @@ final class FirstState {
       take(each, strict, this::identifyOrKeep, rules);
     }
     if (mode == Declare.NEVER) {
-      LOG.info("state: nothing of the file is declared: berth.declare is never");
+      LOG.info(
+          "state: nothing of the file is declared: {}",
+          agreed ? "the cluster has applications" : "berth.declare is never");
     } else {
       declare(rules, strict);
     }

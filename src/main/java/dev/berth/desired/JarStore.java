@@ -8,12 +8,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,16 +30,24 @@ import org.slf4j.LoggerFactory;
 final class JarStore {
   private static final Logger LOG = LoggerFactory.getLogger(JarStore.class);
   private static final String BEING_WRITTEN = "copying.tmp";
+  private static final String RECEIVED = "received-";
   private static final String NAMED = ".+-[0-9a-f]{32}\\.jar";
 
   /** Bytes of all copies together. */
   static final long MOST_BYTES = 8L << 30;
+
+  /** For as long a jar that was taken stays, though nothing that is declared needs it. */
+  static final Duration TAKEN_FOR = Duration.ofHours(1);
+
+  private record Taken(String digest, long atMs) {}
 
   private final Path directory;
   private final boolean temporary;
   private final long mostBytes;
   private final JarDigests digests;
   private final Set<Path> kept = new HashSet<>(); // by the command under way
+  private final Map<Path, Taken> taken = new HashMap<>(); // lately, and nothing may need it yet
+  private final Set<Path> receiving = new HashSet<>(); // what is written from elsewhere
 
   private JarStore(Path directory, boolean temporary, long mostBytes, JarDigests digests) {
     this.directory = directory;
@@ -69,7 +81,7 @@ final class JarStore {
   List<Jar> identify(List<Path> files) throws IOException {
     List<Jar> jars = new ArrayList<>();
     for (Path file : files) {
-      jars.add(new Jar(file.getFileName().toString(), digests.of(file)));
+      jars.add(Jar.at(file, digest(file)));
     }
     digests.save();
     return jars;
@@ -98,40 +110,44 @@ final class JarStore {
   }
 
   private Jar keep(Path file, BooleanSupplier makeRoom) throws IOException {
-    String name = file.getFileName().toString();
-    String known = digests.known(file);
-    if (known != null && isThere(new Jar(name, known))) {
-      return new Jar(name, known);
+    Taken received = taken.get(file);
+    String known = received == null ? digests.known(file) : received.digest;
+    if (known != null && isThere(Jar.at(file, known))) {
+      return Jar.at(file, known);
     }
     long bytes = Files.size(file);
     if (size() + bytes > mostBytes) {
-      Jar jar = new Jar(name, digests.of(file)); // without room for one more, it may be there
+      Jar jar = Jar.at(file, digests.of(file)); // without room for one more, it may be there
       if (isThere(jar)) {
         return jar;
       }
-      while (size() + bytes > mostBytes && makeRoom.getAsBoolean()) {}
     }
+    requireRoom(bytes, makeRoom, file.toString());
+    try {
+      return copy(file);
+    } catch (IOException failed) { // for want of room on the disk, as likely as not
+      while (makeRoom.getAsBoolean() && directory.toFile().getUsableSpace() < bytes) {}
+      return copy(file);
+    }
+  }
+
+  private void requireRoom(long bytes, BooleanSupplier makeRoom, String of) throws IOException {
+    while (size() + bytes > mostBytes && makeRoom.getAsBoolean()) {}
     long with = size() + bytes;
     if (with > mostBytes) {
       throw new IOException(
-          "jars: " + with + " bytes with " + file + " (expected: at most " + mostBytes + ")");
-    }
-    try {
-      return copy(file, name);
-    } catch (IOException failed) { // for want of room on the disk, as likely as not
-      while (makeRoom.getAsBoolean() && directory.toFile().getUsableSpace() < bytes) {}
-      return copy(file, name);
+          "jars: " + with + " bytes with " + of + " (expected: at most " + mostBytes + ")");
     }
   }
 
   /** Named by what was copied, though the file was written to meanwhile. */
-  private Jar copy(Path file, String name) throws IOException {
+  private Jar copy(Path file) throws IOException {
     Path copying = directory.resolve(BEING_WRITTEN);
     Files.deleteIfExists(copying);
     Files.createFile(copying, StateStoreDisk.ownerOnly("rw-------"));
     Jar copied;
     try (OutputStream out = Files.newOutputStream(copying)) {
-      copied = new Jar(name, digests.copy(file, out));
+      copied = Jar.at(file, digests.copy(file, out));
     } catch (IOException failed) {
       deleteQuietly(copying);
       throw failed;
@@ -140,9 +156,62 @@ final class JarStore {
       deleteQuietly(copying);
       return copied;
     }
-    force(copying);
-    Files.move(copying, path(copied), StandardCopyOption.ATOMIC_MOVE);
+    place(copying, copied);
     return copied;
+  }
+
+  private void place(Path written, Jar jar) throws IOException {
+    force(written);
+    Files.move(written, path(jar), StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  // --- what comes from elsewhere ---
+
+  /** Where the copy with this content is, which stays for a while; null when there is none. */
+  @Nullable Path find(String digest, long nowMs) throws IOException {
+    String end = Jar.endOfCopy(digest);
+    for (Path file : copies()) {
+      if (file.getFileName().toString().endsWith(end) && digest(file).equals(digest)) {
+        taken.put(file, new Taken(digest, nowMs));
+        return file;
+      }
+    }
+    return null;
+  }
+
+  private String digest(Path file) throws IOException {
+    Taken known = taken.get(file);
+    return known == null ? digests.of(file) : known.digest;
+  }
+
+  /** Where something of that size may be written before it is {@link #take taken}. */
+  Path begin(long bytes, BooleanSupplier makeRoom) throws IOException {
+    StateStoreDisk.createDirectories(directory);
+    requireRoom(bytes, makeRoom, "one more");
+    Path file =
+        Files.createTempFile(directory, RECEIVED, ".tmp", StateStoreDisk.ownerOnly("rw-------"));
+    receiving.add(file);
+    return file;
+  }
+
+  /** Whether {@link #begin} of this store said so. */
+  boolean receives(Path written) {
+    return receiving.contains(written);
+  }
+
+  /** Keeps what was written there, by its content. */
+  void take(Path written, Jar jar, BooleanSupplier makeRoom, long nowMs) throws IOException {
+    requireRoom(Files.size(written), makeRoom, jar.name());
+    receiving.remove(written);
+    if (find(jar.digest(), nowMs) != null) {
+      deleteQuietly(written);
+      return;
+    }
+    place(written, jar);
+    taken.put(path(jar), new Taken(jar.digest(), nowMs));
+    if (!temporary) {
+      StateStoreDisk.forceNames(directory);
+    }
   }
 
   private void force(Path written) throws IOException {
@@ -162,11 +231,15 @@ final class JarStore {
   }
 
   private List<Path> copies() throws IOException {
+    return files(NAMED);
+  }
+
+  private List<Path> files(String named) throws IOException {
     if (!Files.isDirectory(directory)) {
       return List.of();
     }
     try (Stream<Path> files = Files.list(directory)) {
-      return files.filter(file -> file.getFileName().toString().matches(NAMED)).toList();
+      return files.filter(file -> file.getFileName().toString().matches(named)).toList();
     }
   }
 
@@ -175,15 +248,24 @@ final class JarStore {
     kept.clear();
   }
 
-  /** Removes copies that nothing needs, but for those that the command under way has kept. */
-  void removeUnused(Set<Path> needed) {
+  /**
+   * Removes copies that nothing needs, but for those that the command under way has kept, or that
+   * were taken lately.
+   */
+  void removeUnused(Set<Path> needed, long nowMs) {
+    taken.values().removeIf(each -> nowMs - each.atMs >= TAKEN_FOR.toMillis());
+    receiving.removeIf(file -> !Files.exists(file)); // what was given up
     try {
       for (Path file : copies()) {
-        if (!needed.contains(file) && !kept.contains(file)) {
+        if (!needed.contains(file) && !kept.contains(file) && !taken.containsKey(file)) {
           Files.deleteIfExists(file);
         }
       }
-      Files.deleteIfExists(directory.resolve(BEING_WRITTEN));
+      for (Path file : files(RECEIVED + ".+|" + BEING_WRITTEN)) { // of an earlier process, too
+        if (!receiving.contains(file)) {
+          Files.deleteIfExists(file);
+        }
+      }
     } catch (IOException failed) {
       LOG.warn("state: unused jars are not removed: {}", failed.toString());
     }
@@ -193,7 +275,7 @@ final class JarStore {
   void takeOver(Jar jar, JarStore from) throws IOException {
     if (!isThere(jar)) {
       StateStoreDisk.createDirectories(directory);
-      copy(from.path(jar), jar.name());
+      copy(from.path(jar));
       StateStoreDisk.forceNames(directory);
     }
   }
@@ -202,7 +284,9 @@ final class JarStore {
   void close() {
     if (temporary) {
       kept.clear();
-      removeUnused(Set.of());
+      taken.clear();
+      receiving.clear();
+      removeUnused(Set.of(), 0);
       try {
         Files.deleteIfExists(directory);
       } catch (IOException failed) {

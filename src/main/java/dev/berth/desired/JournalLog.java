@@ -28,6 +28,9 @@ import org.slf4j.LoggerFactory;
 public final class JournalLog implements StateLog {
   private static final Logger LOG = LoggerFactory.getLogger(JournalLog.class);
 
+  /** Where a cluster keeps its log, in a directory that has no journal then. */
+  static final String LOG_OF_A_CLUSTER = "log";
+
   /** Opens and holds a directory; null when another instance holds it. */
   @FunctionalInterface
   interface Opener {
@@ -56,6 +59,11 @@ public final class JournalLog implements StateLog {
   public void open() {
     if (ephemeral || !Files.exists(directory)) {
       return;
+    }
+    if (Files.exists(directory.resolve(LOG_OF_A_CLUSTER))) {
+      throw new StartFailedException(
+          "berth.state_dir: %s is the log of a cluster (expected: berth.cluster, or another directory)"
+              .formatted(directory.resolve(LOG_OF_A_CLUSTER)));
     }
     try {
       hold();

@@ -22,6 +22,7 @@ final class KeptJars {
   private static final Logger LOG = LoggerFactory.getLogger(KeptJars.class);
 
   private final StateLog log;
+  private final LongSupplier nowMs;
   private final JarDigests digests;
   private final long mostBytes;
   private @Nullable JarStore durable; // once the log is kept, or is about to be
@@ -35,6 +36,7 @@ final class KeptJars {
    */
   KeptJars(StateLog log, LongSupplier nowMs, long mostBytes) {
     this.log = log;
+    this.nowMs = nowMs;
     this.mostBytes = mostBytes;
     this.digests = new JarDigests(nowMs);
   }
@@ -81,6 +83,40 @@ final class KeptJars {
     return store;
   }
 
+  /** Where the copy with this content is; null when there is none. */
+  @Nullable Path find(String digest) throws IOException {
+    durable();
+    for (JarStore store : stores().toList()) {
+      Path found = store.find(digest, nowMs.getAsLong());
+      if (found != null) {
+        return found;
+      }
+    }
+    return null;
+  }
+
+  /** The same, of what is named by it; what cannot be read is not there. */
+  @Nullable Path kept(String digest) {
+    try {
+      return find(digest);
+    } catch (IOException unreadable) {
+      LOG.warn("state: no jar is found: {}", unreadable.toString());
+      return null;
+    }
+  }
+
+  /** As {@link dev.berth.protocol.port.JarShelf#begin}. */
+  Path begin(long bytes) throws IOException {
+    return store().begin(bytes, this::makeRoom);
+  }
+
+  /** As {@link dev.berth.protocol.port.JarShelf#take}. */
+  void take(Path written, Jar jar) throws IOException {
+    for (JarStore store : stores().filter(each -> each.receives(written)).toList()) {
+      store.take(written, jar, this::makeRoom, nowMs.getAsLong());
+    }
+  }
+
   /** Where the copy of a kept jar is. */
   Path path(Jar jar) {
     JarStore kept = durable();
@@ -123,7 +159,9 @@ final class KeptJars {
     }
     if (oldest != null) {
       LOG.warn("state: no room: revisions up to {} that ran earlier are let go of", oldest);
-      log.note("what was let go of", log.state().forget(oldest));
+      if (log.note("what was let go of", log.state().forget(oldest)) == null) {
+        return false; // they stay, and with them their jars
+      }
     }
     tidied = true;
     removeUnused();
@@ -140,7 +178,7 @@ final class KeptJars {
               each -> {
                 Set<Path> needed = new HashSet<>(used);
                 jars.forEach(jar -> needed.add(each.path(jar)));
-                each.removeUnused(needed);
+                each.removeUnused(needed, nowMs.getAsLong());
               });
     }
   }

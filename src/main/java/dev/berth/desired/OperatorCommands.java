@@ -145,9 +145,7 @@ record OperatorCommands(
     ServeConfig file = reader.file();
     KeptJars jars = reader.jars();
     ServeConfig submitted =
-        only == null
-            ? SubmittedConfig.read(SubmittedConfig.SENT, folder, config, file)
-            : SubmittedConfig.readOne(SubmittedConfig.SENT, folder, config, only, file);
+        SubmittedConfig.readSent(folder, config, only, file, reader.jars()::kept);
     String said = from != null && from.equals(file.origin().uri()) ? Said.START : from;
     submitted.warnings().forEach(warning -> LOG.warn("{}", warning));
     new RouteRules(file).requireFree(state, submitted.applications(), what, said);

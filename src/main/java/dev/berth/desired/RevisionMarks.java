@@ -26,7 +26,8 @@ final class RevisionMarks {
   private final Set<String> failing = new HashSet<>(); // applications, by what was announced last
   private long lastAtStart; // revision
 
-  RevisionMarks(CommandQueue queue, Function<Function<DesiredState, Decision>, Future<?>> note) {
+  RevisionMarks(
+      CommandQueue queue, Function<Function<DesiredState, Decision>, Future<Boolean>> note) {
     notes = new LatestNotes<>(queue, marks -> note.apply(state -> decide(state, marks)));
   }
 
@@ -38,6 +39,11 @@ final class RevisionMarks {
   void forget(String application) {
     firstRan.remove(application);
     failing.remove(application);
+  }
+
+  /** See {@link LatestNotes#again}. */
+  void again() {
+    notes.again();
   }
 
   /** Applications that have failed to deploy, be that marked or not. */

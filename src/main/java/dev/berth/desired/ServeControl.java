@@ -4,9 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ApplicationConfig;
-import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.keys.Problem;
 import dev.berth.controller.Autoscaled;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
@@ -30,10 +28,9 @@ import java.util.concurrent.Executor;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Carries out what operators ask of the controller, one command after the other: each is computed
@@ -42,11 +39,6 @@ import org.slf4j.LoggerFactory;
  * committed changes nothing. Belongs to the control loop.
  */
 public final class ServeControl implements Builds.Sources {
-  private static final Logger LOG = LoggerFactory.getLogger(ServeControl.class);
-
-  /** How often a command is computed anew, since another change was committed meanwhile. */
-  static final int MOST_TRIES = 8;
-
   /** Of {@link #historyChars}; beyond them the oldest go. */
   public static final long MOST_HISTORY_CHARS = History.MOST_CHARS;
 
@@ -110,25 +102,20 @@ public final class ServeControl implements Builds.Sources {
     }
   }
 
+  /** Of one that has nothing to say, or what it said was not kept. */
+  static final Decision NOTHING = new Decision(null, List.of());
+
   /** Computes what is to change of a state. Off the loop; a failure refuses the command. */
   @FunctionalInterface
   interface Command {
     Decision on(DesiredState state) throws IOException;
   }
 
-  /**
-   * A command that was carried out off the loop.
-   *
-   * @param state from then on
-   * @param read what can be read of it anew
-   */
-  private record Committed(
-      Decision decision, DesiredState state, Map<String, EntryReader.Reading> read) {}
-
   private final Loop control;
   private final StateLog log;
   private final KeptJars jars;
   private final EntryReader reader;
+  private final Commits commits;
   private final FirstState first;
   private final CommandQueue queue;
   private final RevisionMarks marks;
@@ -160,6 +147,7 @@ public final class ServeControl implements Builds.Sources {
     this.log = log;
     this.jars = new KeptJars(log, nowMs, JarStore.MOST_BYTES);
     this.reader = new EntryReader(jars, file);
+    this.commits = new Commits(log, jars, reader);
     this.first = new FirstState(file, log, jars, reader, nowMs);
     this.queue = new CommandQueue(offLoop, control);
     this.marks = new RevisionMarks(queue, decision -> note("what ran or failed", decision));
@@ -201,9 +189,9 @@ public final class ServeControl implements Builds.Sources {
     return Stream.concat(state.declared().stream(), refused.values().stream()).toList();
   }
 
-  /** Of the controller that is to run, at least 1. */
+  /** Of the controller that is to run, at least 1. Any thread. */
   public long term() {
-    return state.head().term();
+    return log.state().head().term();
   }
 
   // --- what the parts of the instance ask and tell ---
@@ -244,6 +232,35 @@ public final class ServeControl implements Builds.Sources {
   /** What operators may ask for. */
   public ControllerCommands commands() {
     return commands;
+  }
+
+  /**
+   * Others belong to the cluster, after the commands that wait.
+   *
+   * @param change of who does when its turn comes, as {@link NodeRegistry} computes it; off the
+   *     loop
+   * @return who does from then on; fails with {@link CommandRefused} when that is not kept, or not
+   *     known to be
+   */
+  public Future<NodeRegistry> nodes(UnaryOperator<NodeRegistry> change) {
+    assert control.isHere();
+    Command command = on -> new Decision(on.nodes(change.apply(on.nodes())), List.of());
+    return queue.addAnyway(0, () -> begin(command)).map(done -> state.nodes());
+  }
+
+  /** Who belongs to the cluster, as far as is applied. Any thread. */
+  public NodeRegistry nodes() {
+    return log.state().nodes();
+  }
+
+  /** Of what is declared: rises with all that is kept. Any thread. */
+  public long revision() {
+    return log.state().index();
+  }
+
+  /** The jars of what is declared, for others. */
+  public SharedJars jars() {
+    return new SharedJars(queue, jars, controls::jarsInUse);
   }
 
   /** Commands that wait for those before them. Any thread. */
@@ -301,8 +318,7 @@ public final class ServeControl implements Builds.Sources {
 
   /** Off the loop: a change is to be kept; whoever keeps jars for it asks before that. */
   void prepare() throws IOException {
-    log.prepare();
-    jars.prepare();
+    commits.prepare();
   }
 
   // --- how a command is carried out ---
@@ -314,83 +330,45 @@ public final class ServeControl implements Builds.Sources {
    * @param command made on the loop when its turn comes
    */
   Future<@Nullable Long> carryOut(int length, Supplier<Command> command) {
-    return queue.add(
-        length,
-        () -> {
-          Command now = command.get();
-          Set<Path> running = controls.jarsInUse(); // what is built meanwhile is declared
-          return queue
-              .offLoop(() -> commit(running, now))
-              .map(this::apply)
-              .onFailure(refused -> state = log.state()); // without what gave way to it
-        });
+    return queue.add(length, () -> begin(command.get()));
   }
 
-  private Committed commit(@Nullable Set<Path> running, Command command) {
-    jars.begin(running);
-    try {
-      for (int tries = 0; tries < MOST_TRIES; tries++) {
-        DesiredState on = log.state();
-        Decision decision = command.on(on);
-        DesiredChange change = decision.change();
-        DesiredState next = change == null ? on : propose(change);
-        if (next != null) {
-          return committed(decision, next);
-        }
-      }
-    } catch (ConfigException refused) {
-      throw new CommandRefused(
-          Kind.INVALID, refused.problems().stream().map(Problem::toString).toList());
-    } catch (IOException failed) {
-      LOG.error("state: a command is refused, since it cannot be kept: {}", failed.toString());
-      String why = "cannot be kept: " + StartFailedException.describe(failed);
-      throw new CommandRefused(
-          Kind.UNAVAILABLE,
-          why + " (expected: a state_dir that can be written, or berth.ephemeral)");
-    }
-    throw new CommandRefused(
-        Kind.UNAVAILABLE,
-        "others change what is declared all the while (expected: less of them, try again)");
+  private Future<@Nullable Long> begin(Command command) {
+    Set<Path> running = controls.jarsInUse(); // what is built meanwhile is declared
+    return queue
+        .offLoop(() -> commits.carryOut(command, running, read))
+        .map(this::apply)
+        .recover(refused -> caughtUp().transform(known -> Future.failedFuture(refused)));
   }
 
-  /** Null when it is to be computed anew: what ran earlier gave way meanwhile. */
-  private @Nullable DesiredState propose(DesiredChange change) throws IOException {
-    prepare();
-    try {
-      return log.propose(change);
-    } catch (IOException failed) {
-      if (!log.isFull() || !jars.makeRoom()) {
-        throw failed;
-      }
-      while (log.isFull() && jars.makeRoom()) {}
-      return null;
-    }
-  }
-
-  private Committed committed(Decision decision, DesiredState next) {
-    return new Committed(
-        decision, next, reader.readAnew(next.applications(), decision.read(), read));
-  }
-
-  private @Nullable Long apply(Committed done) {
+  private @Nullable Long apply(Commits.Committed done) {
     DesiredChange change = done.decision().change();
+    List<ControllerEvent> missed = Missed.between(state, done.on());
     read.putAll(done.read());
-    if (change != null) {
-      boolean frees = KeptJars.frees(change, state, done.state());
-      state = done.state();
-      if (frees) {
-        removeUnusedJars();
-      }
-      change.removed().forEach(this::forget);
-      change.applications().forEach(each -> refused.remove(each.name()));
+    boolean frees = change != null && KeptJars.frees(change, state, done.state());
+    state = done.state();
+    if (frees || !missed.isEmpty()) {
+      removeUnusedJars();
     }
-    for (ControllerEvent event : done.decision().events()) {
-      if (event instanceof ControllerEvent.Withdrawn gone) {
-        refused.remove(gone.application());
-      }
-      controls.tell(event);
+    missed.forEach(this::tell);
+    done.decision().events().forEach(this::tell);
+    if (change != null) {
+      marks.again();
+      found.again();
     }
     return done.decision().answer();
+  }
+
+  private void tell(ControllerEvent event) {
+    if (event instanceof ControllerEvent.Withdrawn gone) {
+      refused.remove(gone.application());
+      if (state.find(gone.application()) == null) {
+        forget(gone.application());
+      }
+    } else if (event instanceof ControllerEvent.Declared there) {
+      refused.remove(there.application().name());
+    }
+    controls.tell(event);
   }
 
   private void forget(String application) {
@@ -399,23 +377,36 @@ public final class ServeControl implements Builds.Sources {
   }
 
   /** The turn of the instance itself has come, to say something whose loss does no harm. */
-  private Future<@Nullable Long> note(String what, Function<DesiredState, Decision> decision) {
+  private Future<Boolean> note(String what, Function<DesiredState, Decision> decision) {
     return queue
-        .offLoop(
-            () -> {
-              DesiredState on = log.state();
-              Decision decided = decision.apply(on);
-              DesiredChange change = decided.change();
-              return committed(decided, change == null ? on : log.note(what, change));
-            })
-        .map(this::apply);
+        .offLoop(() -> commits.note(what, decision, read))
+        .map(
+            done -> {
+              apply(done);
+              return done.decision() != NOTHING;
+            });
   }
 
-  /** A controller is to follow; completes with its term. */
+  /** What has come true meanwhile is applied. */
+  private Future<?> caughtUp() {
+    return note("nothing", on -> NOTHING);
+  }
+
+  /** A controller is to follow; completes with its term, and fails when that is not kept. */
   Future<Long> nextTerm() {
     Function<DesiredState, Decision> next =
         on -> new Decision(on.nextTerm(on.head().keeps()), List.of());
-    return queue.add(0, () -> note("the term", next)).map(noted -> term());
+    return queue
+        .add(0, () -> note("the term", next))
+        .map(
+            kept -> {
+              if (!kept) {
+                throw new CommandRefused(
+                    Kind.UNAVAILABLE,
+                    "the term cannot be kept (expected: a log that can be written)");
+              }
+              return term();
+            });
   }
 
   /** Copies of jars that nothing needs any more go, after the commands that wait. */

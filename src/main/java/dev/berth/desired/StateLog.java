@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
 public interface StateLog {
 
   /**
-   * Finds out what was committed earlier; once, before everything else.
+   * Finds out what was committed earlier; once, before everything else. It ends when changes can be
+   * proposed: of several who share a log, when this one leads them.
    *
    * @throws dev.berth.code.StartFailedException when it is there and cannot be read
    */
@@ -46,6 +47,7 @@ public interface StateLog {
    * Commits a change, and applies it.
    *
    * @return the state from then on; null when the change was computed on another than the last
+   * @throws Undecided when it may be committed yet
    * @throws IOException when it is not committed; a later one may be
    */
   @Nullable DesiredState propose(DesiredChange change) throws IOException;
@@ -55,8 +57,9 @@ public interface StateLog {
    * kept if anything is, and what fails is logged.
    *
    * @param what it says, for people
+   * @return the state from then on; null when the change is not in it: it is to be said again
    */
-  DesiredState note(String what, DesiredChange change);
+  @Nullable DesiredState note(String what, DesiredChange change);
 
   /** Gives back what it holds. */
   void close();

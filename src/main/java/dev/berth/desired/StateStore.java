@@ -84,17 +84,15 @@ final class StateStore implements AutoCloseable {
   }
 
   private void recover() throws IOException {
-    List<String> names = new ArrayList<>();
-    for (String name : files.list()) {
-      if (NAME.matcher(name).matches()) {
-        names.add(name);
-      } else if (name.endsWith(BEING_WRITTEN)) {
+    List<String> all = files.list();
+    for (String name : all) {
+      if (name.endsWith(BEING_WRITTEN)) {
         files.delete(name); // nobody was told of it
       } else if (name.equals(ACKNOWLEDGED)) {
         told = StateStoreRecords.number(files.read(name));
       }
     }
-    names.sort(null);
+    List<String> names = journal(all);
     for (int i = names.size() - 1; i >= 0; i--) {
       generation = Math.max(generation, number(NAME, names.get(i)));
       if (take(names.get(i), StateStoreRecords.read(files.read(names.get(i))))) {
@@ -104,6 +102,11 @@ final class StateStore implements AutoCloseable {
     if (!names.isEmpty()) {
       LOG.error("state: none of {} can be read: nothing is known of what was deployed", names);
     }
+  }
+
+  /** Of all names in a directory those that make a journal, the newest last. */
+  static List<String> journal(List<String> all) {
+    return all.stream().filter(name -> NAME.matcher(name).matches()).sorted().toList();
   }
 
   /** From 1; 0 of a name of another kind. */
@@ -371,9 +374,14 @@ final class StateStore implements AutoCloseable {
   /** Gives the directory back. */
   @Override
   public void close() throws IOException {
+    closeFiles();
+    files.close();
+  }
+
+  /** Nothing is written any more; the directory is still held. */
+  void closeFiles() {
     closeQuietly(output);
     closeQuietly(acknowledged);
     output = null;
-    files.close();
   }
 }

@@ -1,6 +1,7 @@
 package dev.berth.desired;
 
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -20,7 +21,7 @@ import java.util.zip.CRC32C;
  * The head of a record has a checksum of its own, so that a record which ends behind the end of the
  * file is known to be one that was being written, and not one whose length is wrong.
  */
-final class StateStoreRecords {
+public final class StateStoreRecords {
   private static final byte[] MAGIC = "BERTHST".getBytes(StandardCharsets.US_ASCII);
   static final byte VERSION = 1;
 
@@ -62,6 +63,29 @@ final class StateStoreRecords {
     head[MAGIC.length] = version;
     ByteBuffer.wrap(head).putInt(MAGIC.length + 1, crc(head, 0, MAGIC.length + 1));
     return head;
+  }
+
+  /** A file that holds one change. */
+  public static byte[] file(DesiredChange change) {
+    ByteBuffer record = record(change);
+    return ByteBuffer.allocate(FILE_HEAD + record.remaining())
+        .put(fileHead(VERSION))
+        .put(record)
+        .array();
+  }
+
+  /**
+   * What {@link #file} wrote.
+   *
+   * @throws IOException when it is damaged, or of another version
+   */
+  public static DesiredChange change(byte[] file) throws IOException {
+    Contents contents = read(file);
+    if (contents.end() != End.WHOLE || contents.records().size() != 1) {
+      throw new IOException(
+          contents.what().isEmpty() ? contents.records().size() + " records" : contents.what());
+    }
+    return contents.records().get(0);
   }
 
   static ByteBuffer record(DesiredChange change) {

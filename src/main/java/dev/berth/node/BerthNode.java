@@ -2,18 +2,27 @@ package dev.berth.node;
 
 import static java.util.stream.Collectors.joining;
 
+import dev.berth.cluster.CertificateNames;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.AdminOptions;
+import dev.berth.config.ClusterConfig;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.MetricsOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.VertxMetrics;
 import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.desired.ConsensusEngine;
 import dev.berth.desired.JournalLog;
-import dev.berth.desired.ServeControl;
+import dev.berth.desired.StateLog;
 import dev.berth.ingress.IngressTransport;
 import dev.berth.metrics.Meters;
+import dev.berth.node.loops.EventLoops;
+import dev.berth.node.loops.HeapWatch;
+import dev.berth.node.loops.Identity;
+import dev.berth.node.loops.InstanceThreads;
+import dev.berth.node.loops.LoopVerticle;
+import dev.berth.node.loops.RequestLocal;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.LogFeed;
 import dev.berth.protocol.wire.BusMessageCodec;
@@ -24,6 +33,7 @@ import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -55,9 +65,10 @@ public final class BerthNode {
 
   private final ServeConfig config;
   private final LogFeed log;
-  private final Identity identity = Identity.create();
-  private final long beganNanos = identity.now();
-  private final InstanceThreads threads = new InstanceThreads(identity.nanoClock());
+  private final @Nullable ClusterConfig cluster;
+  private final Identity identity;
+  private final long beganNanos;
+  private final InstanceThreads threads;
   private final IngressTransport transport;
   private final Meters meters;
   private final Vertx vertx;
@@ -68,8 +79,7 @@ public final class BerthNode {
   private final AtomicBoolean closeAsked = new AtomicBoolean();
 
   private final Promise<String> stopAsked = Promise.promise();
-  private final ServeControl serve;
-  private final InitialApplications initial;
+  private final Conduct conduct;
 
   // The control loop's.
   private @Nullable InstanceDrain drain; // once the event loops are there
@@ -79,22 +89,24 @@ public final class BerthNode {
   private BerthNode(ServeConfig config, LogFeed log) {
     this.config = config;
     this.log = log;
+    this.cluster = ClusterConfig.of(config);
+    String refused = cluster == null ? null : CertificateNames.refusal(cluster, Instant.now());
+    if (refused != null) {
+      throw new StartFailedException(refused);
+    }
+    this.identity = Identity.create(cluster);
+    StateLog declared = stateLog();
+    this.beganNanos = identity.now();
+    this.threads = new InstanceThreads(identity.nanoClock());
     this.transport = IngressTransport.preferred();
     this.meters =
         new Meters(
             identity.node(), config.get(HttpOptions.HOST), config.get(MetricsOptions.PREFIX));
     this.vertx = newVertx();
-    this.serve =
-        new ServeControl(
-            config,
-            config.folder(),
-            new JournalLog(config.settings()),
-            threads.commands(),
-            control,
-            identity.wallClock()::millis,
-            new NodeControls(() -> parts, identity.nanoClock(), this::drainAsked));
-    this.initial =
-        new InitialApplications(serve, threads.commands(), threads); // beside the event loops
+    this.conduct =
+        cluster != null && cluster.role() == ClusterConfig.Role.WORKER
+            ? new Following()
+            : new Leading(config, declared, threads, control, identity, this::drainAsked);
   }
 
   /**
@@ -106,12 +118,24 @@ public final class BerthNode {
    *     instance from listening
    */
   public static Future<BerthNode> start(ServeConfig config, LogFeed log) {
-    BerthNode node = new BerthNode(config, log);
+    BerthNode node;
+    try {
+      node = new BerthNode(config, log);
+    } catch (StartFailedException refused) {
+      return Future.failedFuture(refused);
+    }
     if (config.get(InstanceOptions.HALT_ON_FULL_HEAP)) {
       HeapWatch.start(node.vertx, node.closeAsked::get);
     }
     node.begin();
     return node.started.future();
+  }
+
+  /** What is declared is kept by this instance alone, or by a cluster's control nodes. */
+  private StateLog stateLog() {
+    return cluster == null || cluster.role() == ClusterConfig.Role.WORKER
+        ? new JournalLog(config.settings()) // which a worker does not open
+        : ConsensusEngine.find().log(ClusterTerms.consensus(config, cluster, identity));
   }
 
   /** The port it serves on. */
@@ -133,7 +157,8 @@ public final class BerthNode {
     RequestLocal.prepare();
     VertxOptions options =
         new VertxOptions()
-            .setEventLoopPoolSize(config.get(InstanceOptions.EVENT_LOOPS) + 1)
+            .setEventLoopPoolSize(
+                config.get(InstanceOptions.EVENT_LOOPS) + (cluster == null ? 1 : 2))
             .setWorkerPoolSize(4) // reads of the admin server
             .setInternalBlockingPoolSize(4)
             // LoopWatchVerticle says so sooner, once, and with the handler's name: here
@@ -160,35 +185,38 @@ public final class BerthNode {
   // --- start ---
 
   private void begin() {
-    EventLoops.of(vertx, config.get(InstanceOptions.EVENT_LOOPS), control)
-        .onComplete(
-            loops -> control.execute(() -> startParts(loops)),
-            failed -> end().onComplete(ended -> started.fail(failed)));
+    Future<@Nullable ClusterTerms> terms =
+        cluster == null ? Future.succeededFuture() : ClusterTerms.read(vertx, cluster);
+    LoopVerticle links = cluster == null ? null : new LoopVerticle("links loop");
+    EventLoops.of(vertx, config.get(InstanceOptions.EVENT_LOOPS), control, links)
+        .compose(loops -> terms.onSuccess(read -> control.execute(() -> startParts(loops, read))))
+        .onFailure(failed -> end().onComplete(ended -> started.fail(failed)));
   }
 
-  private void startParts(EventLoops loops) {
+  private void startParts(EventLoops loops, @Nullable ClusterTerms terms) {
     logTransport();
     InstanceParts made =
         new InstanceParts(
-            new InstanceControl.Instance(
-                config, identity, meters, loops, threads, serve, log, this::announced));
+            new InstanceHost.Instance(config, identity, meters, loops, threads, log, terms),
+            conduct,
+            this::announced);
     parts = made;
     drain = new InstanceDrain(loops.control(), made, drainLimit());
     // Nothing listens before every application's code is found fit for what the file says.
     made.startCore()
-        .compose(core -> initial.read())
+        .compose(core -> conduct.read())
         .onComplete(read -> control.execute(() -> serve(made)), this::fail);
   }
 
   private void serve(InstanceParts made) {
     assert control.isHere();
-    Throwable problem = initial.problem();
+    Throwable problem = conduct.problem();
     if (problem != null) {
       fail(problem);
     } else if (!closeAsked.get()) {
-      awaited.addAll(initial.awaited());
-      initial.handTo(made.control.builds);
-      made.control
+      awaited.addAll(conduct.awaited());
+      conduct.handTo(made.host.builds);
+      made.commander
           .start()
           .compose(controls -> made.startEdge(drainLimit()))
           .onComplete(edge -> control.execute(this::listening), this::fail);
@@ -234,7 +262,7 @@ public final class BerthNode {
     String base =
         url(tls ? "https" : "http", config.get(HttpOptions.HOST), port())
             + config.get(HttpOptions.ROOT_PATH);
-    List<String> prefixes = running().control.routes.prefixes();
+    List<String> prefixes = running().host.routes.prefixes();
     String shown =
         prefixes.stream().limit(MOST_ROUTES_SAID).map(base::concat).collect(joining(" "));
     return prefixes.isEmpty() ? base : prefixes.size() > MOST_ROUTES_SAID ? shown + " ..." : shown;
@@ -270,7 +298,7 @@ public final class BerthNode {
     switch (announce.status()) {
       case RUNNING -> {
         if (awaited.remove(name)) {
-          running().control.routes.flush();
+          running().host.routes.flush();
           completeIfStarted();
         }
       }
@@ -279,8 +307,7 @@ public final class BerthNode {
           fail(new StartFailedException("application " + name + ": " + announce.message()));
         }
       }
-      case NOT_STARTED -> control.execute(() -> draining().look());
-      case DEPLOYING, DELETING, UNHEALTHY -> {}
+      case NOT_STARTED, DEPLOYING, DELETING, UNHEALTHY -> {}
     }
   }
 
@@ -313,7 +340,7 @@ public final class BerthNode {
   private void drain() {
     assert control.isHere();
     draining()
-        .begin(listening, Future.join(initial.read(), serve.close()))
+        .begin(listening, Future.join(conduct.read(), conduct.close()))
         .onComplete(drained -> control.execute(() -> stop(drained.cause())));
   }
 
@@ -348,9 +375,9 @@ public final class BerthNode {
     threads.stop();
     InstanceParts all = parts;
     if (all != null) {
-      all.control.builds.closeAll();
+      all.host.builds.closeAll();
     }
-    initial.close();
+    conduct.discard();
     return vertx.close();
   }
 

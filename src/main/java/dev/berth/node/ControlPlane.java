@@ -5,8 +5,8 @@ import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerVerticle;
 import dev.berth.controller.Epoch;
+import dev.berth.node.loops.LoopVerticle;
 import io.vertx.core.Future;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -114,7 +114,8 @@ final class ControlPlane {
     assert control.isHere();
     long term = Math.max(wanted, lastTerm + 1); // whatever was kept of it: later than the last
     lastTerm = term;
-    Controller made = make.apply(new Epoch(term, node));
+    Epoch epoch = new Epoch(0, term, node);
+    Controller made = make.apply(epoch);
     ControllerVerticle verticle =
         new ControllerVerticle(
             made,
@@ -123,15 +124,14 @@ final class ControlPlane {
             message -> routing.publisher().on(message),
             thrown -> failed(made, thrown));
     beganNanos = nanoClock.getAsLong();
-    made.recover(List.of(node), beganNanos);
+    made.recover(routing.nodes(), beganNanos);
     return control
         .deploy(verticle)
         .map(
             deployed -> {
               current = verticle;
-              routing.begin(term);
+              routing.begin(epoch.number());
               known.accept(verticle::on);
-              routing.publisher().recovered();
               return null;
             });
   }

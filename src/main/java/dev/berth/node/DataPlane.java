@@ -100,6 +100,23 @@ public final class DataPlane {
     bus.accept(Addresses.replica(ports.node(), loop), replicaLoops.get(loop)::onMessage);
   }
 
+  /** A loop takes no tasks, or does so again: routers here and elsewhere avoid its replicas. */
+  public void loopBlocked(int loop, boolean isBlocked) {
+    routers.loopBlocked(loop, isBlocked);
+    host.loopBlocked(loop, isBlocked);
+  }
+
+  /**
+   * Another instance left or died, for good: what waits for it fails, what runs for it is
+   * cancelled.
+   *
+   * @param lost its name on the bus, of this one start of it
+   */
+  public void nodeLost(String lost) {
+    routers.nodeLost(lost);
+    replicaLoops.forEach(loop -> loop.routersLost(lost));
+  }
+
   /** Looks after deadlines and streams; every {@link ReplicaLoop#TICK_NANOS}, on that loop. */
   public void tick(int loop) {
     tick(loop, RouterLoop::tick);

@@ -29,11 +29,7 @@ final class EpochGate {
     refused++;
     if (!epoch.equals(said)) {
       said = epoch;
-      LOG.warn(
-          "commands of term {} of {} are refused: term {} is known",
-          epoch.term(),
-          epoch.node(),
-          known.term());
+      LOG.warn("commands of {} are refused: {} is known", epoch, known);
     }
     return false;
   }

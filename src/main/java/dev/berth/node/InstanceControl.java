@@ -1,196 +1,122 @@
 package dev.berth.node;
 
+import dev.berth.admin.AdminRoutes;
+import dev.berth.admin.JarRoutes;
 import dev.berth.api.DeploymentId;
-import dev.berth.code.Builds;
+import dev.berth.cluster.http.BuildRoutes;
 import dev.berth.code.LoadedApplication;
 import dev.berth.code.Policies;
+import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;
-import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
-import dev.berth.config.LimitOptions;
-import dev.berth.config.LogEncoding;
 import dev.berth.config.MetricsOptions;
-import dev.berth.config.ServeConfig;
-import dev.berth.config.keys.Settings;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Declared;
-import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.ControllerPorts;
 import dev.berth.controller.Epoch;
 import dev.berth.desired.CommandQueue;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.ServeControl;
-import dev.berth.ingress.Ingress;
-import dev.berth.ingress.IngressRoute;
-import dev.berth.ingress.RouteTraffic;
 import dev.berth.metrics.Meters;
-import dev.berth.metrics.MetricsPusher;
-import dev.berth.metrics.Registration;
+import dev.berth.node.loops.EventBusSender;
+import dev.berth.node.loops.LoopVerticle;
 import dev.berth.node.scaling.ScalingWatch;
-import dev.berth.node.traffic.Endpoints;
-import dev.berth.node.traffic.Routes;
 import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.port.LogFeed;
-import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaSeries;
-import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.traffic.TrafficPolicy;
+import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
-import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.EventBus;
+import io.vertx.core.eventbus.Message;
+import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The control side of an instance, wired: the controller, and what does here what it wants. Belongs
- * to the control loop.
+ * The controller on an instance, wired: what it is to keep true, and what does what it wants.
+ * Belongs to the control loop.
  */
-final class InstanceControl {
+final class InstanceControl implements Commander {
+  /** For what is answered: shorter than the time after which a pusher gives its batch up. */
+  private static final DeliveryOptions ANSWERED =
+      new DeliveryOptions(EventBusSender.LOCAL).setSendTimeout(1_500);
 
-  /**
-   * What an instance is given.
-   *
-   * @param meters of all of it
-   * @param threads run what may block: builders, and the hooks of handlers
-   * @param serve what the controller is to keep true, and the commands of operators
-   * @param log of the process
-   * @param announced told of the states of applications; on the control loop
-   */
-  record Instance(
-      ServeConfig config,
-      Identity identity,
-      Meters meters,
-      EventLoops loops,
-      InstanceThreads threads,
-      ServeControl serve,
-      LogFeed log,
-      Consumer<Announce> announced) {
-    Vertx vertx() {
-      return loops.control().home().owner();
-    }
-  }
-
-  private final Instance on;
-  private final MetricsPusher pusher;
-  private final DataPlane requests;
-  private final Function<Settings, @Nullable LogEncoding> accessEncoding;
-  final Builds builds;
+  private final InstanceHost.Instance on;
+  private final InstanceHost host;
+  private final ServeControl serve;
+  private final Nodes nodes;
+  private final LongSupplier wallMillis;
   private final Policies policies;
-  final InstanceRouters deployments;
-  final InstanceReplicas replicas;
-  final Routes routes;
-  final InstanceActions actions;
+  private final TransitionLog transitions = new TransitionLog();
   final ScalingWatch scaling;
   final ControlPlane plane;
 
   /**
-   * @param requests what they pass through
-   * @param accessEncoding how requests are logged; null when they are not
+   * @param host does here what instances are to do
+   * @param serve what the controller is to keep true, and the commands of operators
+   * @param nodes makes those that the controller commands
+   * @param announced told of the states of applications
    */
   InstanceControl(
-      Instance on,
-      MetricsPusher pusher,
-      Ingress ingress,
-      DataPlane requests,
-      Function<Settings, @Nullable LogEncoding> accessEncoding) {
+      InstanceHost.Instance on,
+      InstanceHost host,
+      ServeControl serve,
+      Function<Commander, Nodes> nodes,
+      Consumer<Announce> announced) {
     this.on = on;
-    this.pusher = pusher;
-    this.requests = requests;
-    this.accessEncoding = accessEncoding;
-    LoopVerticle control = on.loops.control();
-    routes =
-        new Routes(
-            ingress::update,
-            on.config.get(HttpOptions.ROOT_PATH),
-            control,
-            this::leadsTo,
-            new Endpoints(
-                on.config.get(InstanceOptions.ENDPOINTS),
-                on.serve.endpointSplits(),
-                id -> deployments().isWanted(id),
-                endpoint -> leadsTo("", TrafficPolicy.of(endpoint, "", null))));
-    builds = new Builds(on.threads, control, on.serve, this::tell, this::gone);
-    deployments =
-        new InstanceRouters(
-            requests.routers(),
-            new InstanceRankers(on.threads, control, builds, requests.routers().loop(0)::now),
-            on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
-            this::show);
-    policies = new Policies(on.threads, control, builds, this::tell, on.identity.nanoClock());
-    replicas =
-        new InstanceReplicas(
-            requests,
-            deployments,
-            builds,
-            this::show,
-            control,
-            new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
-            this::tell);
+    this.host = host;
+    this.serve = serve;
+    this.nodes = nodes.apply(this);
+    this.wallMillis = on.identity().wallClock()::millis;
+    LoopVerticle control = on.loops().control();
+    policies =
+        new Policies(on.threads(), control, host.builds, this::tell, on.identity().nanoClock());
     RoutingLink routing =
-        new RoutingLink(this::toRouters, on.identity.node(), deployments::isWanted);
-    actions =
-        new InstanceActions(
-            new EpochGate(),
-            new TransitionLog(),
-            builds,
+        new RoutingLink(this.nodes::send, this.nodes::known, host.deployments::isWanted);
+    ControllerActions actions =
+        new ControllerActions(
+            host.actions.gate(),
+            transitions,
             policies,
-            replicas,
-            deployments,
             routing,
-            routes,
-            on.log,
-            on.serve,
-            on.announced);
+            serve,
+            announced,
+            this.nodes::command);
     scaling =
         new ScalingWatch(
-            on.config.get(InstanceOptions.AUTOSCALING),
-            on.identity.wallClock()::millis,
-            Controller.silenceNanos(on.config.get(MetricsOptions.PUSH_INTERVAL_MS)));
-    RandomGenerator random = on.identity.seeded();
+            on.config().get(InstanceOptions.AUTOSCALING),
+            wallMillis,
+            Controller.silenceNanos(on.config().get(MetricsOptions.PUSH_INTERVAL_MS)));
+    RandomGenerator random = on.identity().seeded();
     plane =
         new ControlPlane(
             control,
-            on.identity.node(),
-            on.identity.nanoClock(),
+            on.identity().node(),
+            on.identity().nanoClock(),
             epoch -> controller(epoch, random),
             this::tellKnown,
-            on.serve.commands()::restartController,
+            serve.commands()::restartController,
             actions.andThen(scaling),
             routing);
   }
 
-  private Registration show(DeploymentRouter router) {
-    String application = router.deployment().application();
-    router.whenWanted(() -> pusher.signal(router.deployment()));
-    return all(
-        on.meters.add(into -> InstanceSeries.show(router, routes.prefixOf(application), into)),
-        pusher.register(router));
+  /** Copies of jars that code may be loaded from. */
+  Set<Path> jarsInUse() {
+    return host.builds.jarsInUse();
   }
 
-  private Registration show(Replica replica) {
-    String application = replica.deployment().application();
-    return all(
-        on.meters.add(into -> ReplicaSeries.show(replica, routes.prefixOf(application), into)),
-        on.meters.add(replica.meters()::collect),
-        pusher.registerReplica(
-            new ReplicaSource(replica, deployments.router(replica.deployment()))));
-  }
-
-  private static Registration all(Registration... registrations) {
-    return () -> List.of(registrations).forEach(Registration::close);
-  }
-
-  private void gone(LoadedApplication code) {
-    deployments.forgetUnwanted(code);
+  @Override
+  public void gone(LoadedApplication code) {
     policies.gone(code);
-    on.serve.removeUnusedJars();
+    serve.removeUnusedJars();
   }
 
   private Controller controller(Epoch epoch, RandomGenerator random) {
@@ -198,23 +124,16 @@ final class InstanceControl {
         new ControllerPorts(
             epoch,
             deployment -> replicaId(deployment, random),
-            replicas::ongoing,
+            host.replicas::ongoing,
             random::nextDouble,
-            requests.ports().wallClock()::millis,
-            Controller.silenceNanos(on.config.get(MetricsOptions.PUSH_INTERVAL_MS)),
+            wallMillis,
+            Controller.silenceNanos(on.config().get(MetricsOptions.PUSH_INTERVAL_MS)),
             DeploymentConfig::ofRay));
   }
 
-  private void toRouters(String node, BusMessage message) {
-    EventBus bus = on.loops.control().home().owner().eventBus();
-    bus.send(Addresses.routing(node), message, RoutingLink.LOCAL);
-  }
-
   private void tellKnown(Consumer<ControllerEvent> controller) {
-    on.serve.applications().forEach(each -> controller.accept(new Declared(each)));
-    Inventory hosted = new Inventory(on.identity.node(), replicas.inventory(), replicas.complete());
-    builds.keepOnly(hosted); // of what was declared by now all that is wanted was asked for
-    controller.accept(hosted);
+    serve.applications().forEach(each -> controller.accept(new Declared(each)));
+    nodes.tell(controller);
   }
 
   /** {@code application#deployment#suffix}, as Ray Serve names replicas. */
@@ -224,54 +143,80 @@ final class InstanceControl {
         + Long.toString(random.nextLong(1L << 40, 1L << 41), Character.MAX_RADIX);
   }
 
-  private IngressRoute leadsTo(DeploymentId ingress, @Nullable Settings traffic) {
-    if (traffic == null) {
-      return side(ingress);
-    }
-    String application = ingress.application();
-    return leadsTo(application, TrafficPolicy.of(traffic, application, ingress));
+  @Override
+  public List<AdminRoutes> operators(Function<ControllerCommands, AdminRoutes> here) {
+    JarRoutes jars = new JarRoutes(serve.jars());
+    jars.show(on.meters());
+    return List.of(here.apply(serve.commands()), jars, new BuildRoutes(this::source));
   }
 
-  private IngressRoute leadsTo(String application, TrafficPolicy policy) {
-    return IngressRoute.to(
-        application,
-        new RouteTraffic(
-            policy,
-            policy.sides().stream().map(this::side).toList(),
-            policy.shadows().stream().map(each -> deployments.router(each.to())).toList()));
+  private Future<@Nullable BuildSource> source(String application, String build) {
+    ApplicationConfig config = host.builds.config(application, build);
+    return config == null
+        ? Future.succeededFuture()
+        : serve.jars().source(config).map(found -> found);
   }
 
-  private IngressRoute side(DeploymentId ingress) {
-    Settings settings = deployments.settings(ingress);
-    return new IngressRoute(
-        ingress.application(),
-        deployments.router(ingress),
-        settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
-        accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
-  }
-
-  private InstanceRouters deployments() {
-    return deployments; // which is made after those who ask it
+  @Override
+  public List<AdminRoutes> forwarded() {
+    return List.of();
   }
 
   /** Starts the controller, which starts what is declared. */
-  Future<Void> start() {
-    on.meters.add(scaling::show);
-    on.meters.add(
+  @Override
+  public Future<Void> start() {
+    Meters meters = on.meters();
+    meters.add(scaling::show);
+    meters.add(
         into -> {
-          into.gauge(
-              "berth_commands_waiting", on.serve.waitingCommands(), CommandQueue.MOST_COMMANDS);
-          into.gauge(
-              "berth_history_chars", on.serve.historyChars(), ServeControl.MOST_HISTORY_CHARS);
-          into.gauge("berth_idempotent_answers", on.serve.keptAnswers(), DesiredState.MOST_ANSWERS);
-          into.counter("berth_stale_commands", actions.gate().refused());
+          into.gauge("berth_commands_waiting", serve.waitingCommands(), CommandQueue.MOST_COMMANDS);
+          into.gauge("berth_history_chars", serve.historyChars(), ServeControl.MOST_HISTORY_CHARS);
+          into.gauge("berth_idempotent_answers", serve.keptAnswers(), DesiredState.MOST_ANSWERS);
           into.counter("berth_controller_restarts", plane.restarts());
         });
-    return plane.start(on.serve.term());
+    return plane.start(serve.term()).compose(started -> nodes.start());
   }
 
-  /** Tells the controller. Any thread. */
-  void tell(ControllerEvent event) {
+  // --- what happens here ---
+
+  @Override
+  public void tell(ControllerEvent event) {
     plane.tell(event);
+  }
+
+  @Override
+  public void send(BusMessage message) {
+    bus().send(Addresses.CONTROLLER, message, EventBusSender.LOCAL);
+  }
+
+  @Override
+  public Future<Long> ask(BusMessage message) {
+    return bus().<Long>request(Addresses.CONTROLLER, message, ANSWERED).map(Message::body);
+  }
+
+  private EventBus bus() {
+    return on.vertx().eventBus();
+  }
+
+  // --- the end ---
+
+  @Override
+  public void drains() {
+    plane.drains();
+    transitions.drains();
+    nodes.drains();
+  }
+
+  @Override
+  public Future<Void> withdraw() {
+    Controller controller = plane.controller();
+    return nodes.withdraw(
+        controller == null ? List.of() : List.copyOf(controller.applications().keySet()),
+        this::tell);
+  }
+
+  @Override
+  public Future<Void> stop() {
+    return nodes.stop().eventually(plane::stop).eventually(scaling::stop);
   }
 }

@@ -1,11 +1,9 @@
 package dev.berth.node;
 
-import dev.berth.controller.Controller;
-import dev.berth.controller.ControllerEvent.Withdrawn;
+import dev.berth.node.loops.LoopVerticle;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -24,7 +22,6 @@ final class InstanceDrain {
   private final InstanceParts parts;
   private final Duration limit;
   private final Promise<Void> allGone = Promise.promise(); // replicas
-  private boolean withdrawn;
 
   /**
    * @param limit how long it may take
@@ -45,9 +42,8 @@ final class InstanceDrain {
     assert control.isHere();
     parts.reservations.drain();
     parts.ingress.drain();
-    parts.control.replicas.drainStarts();
-    parts.control.plane.drains();
-    parts.control.actions.transitions().drains();
+    parts.host.replicas.drainStarts();
+    parts.commander.drains();
     // Every answer now says that its connection will close. Who is about to send on a connection
     // that is idle for an instant learns it so, and is not cut off.
     Future<Void> answered =
@@ -59,7 +55,7 @@ final class InstanceDrain {
             .compose(over -> parts.stopIngress());
     // A request may need replicas that are not its own, so these stay until all requests have
     // ended, or the longest grace has.
-    long grace = Math.max(1, parts.control.deployments.longestGrace().toMillis());
+    long grace = Math.max(1, parts.host.deployments.longestGrace().toMillis());
     answered
         .timeout(grace, TimeUnit.MILLISECONDS)
         .onComplete(ended -> control.execute(this::withdrawAll));
@@ -73,22 +69,6 @@ final class InstanceDrain {
   }
 
   private void withdrawAll() {
-    Controller controller = parts.control.plane.controller();
-    if (controller != null) {
-      for (String application : List.copyOf(controller.applications().keySet())) {
-        parts.control.tell(new Withdrawn(application));
-      }
-    }
-    withdrawn = true;
-    look();
-  }
-
-  /** An application's state changed: it may have been the last one. */
-  void look() {
-    assert control.isHere();
-    Controller controller = parts.control.plane.controller();
-    if (withdrawn && (controller == null || controller.applications().isEmpty())) {
-      allGone.tryComplete();
-    }
+    parts.commander.withdraw().onComplete(allGone);
   }
 }

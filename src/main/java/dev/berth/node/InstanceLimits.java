@@ -76,6 +76,8 @@ public record InstanceLimits(
         limits.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
         Math.max(
             limits.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(), defaults.rememberNanos()),
-        defaults.rememberedMax());
+        defaults.rememberedMax(),
+        defaults.attemptNanos(),
+        defaults.attemptsMax());
   }
 }

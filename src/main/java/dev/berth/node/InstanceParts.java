@@ -1,5 +1,6 @@
 package dev.berth.node;
 
+import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.AdminVerticle;
 import dev.berth.admin.BearerTokens;
 import dev.berth.admin.EndpointRoutes;
@@ -14,6 +15,8 @@ import dev.berth.admin.LogRoutes;
 import dev.berth.admin.ReservationBody;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.admin.ServeRoutes;
+import dev.berth.cluster.bus.BusPeers;
+import dev.berth.cluster.http.PeerServer;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.HttpOptions;
@@ -27,6 +30,7 @@ import dev.berth.config.MetricsOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
+import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressVerticle;
 import dev.berth.metrics.FlightRecords;
@@ -34,9 +38,15 @@ import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusher.Rhythm;
 import dev.berth.metrics.MetricsPusherVerticle;
+import dev.berth.node.loops.EventBusSender;
+import dev.berth.node.loops.EventLoops;
+import dev.berth.node.loops.Identity;
+import dev.berth.node.loops.InstanceBus;
+import dev.berth.node.loops.LoopVerticle;
+import dev.berth.node.loops.LoopWatchVerticle;
 import dev.berth.node.traffic.TrafficTold;
-import dev.berth.protocol.Addresses;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
@@ -46,8 +56,6 @@ import io.vertx.core.Deployable;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Promise;
-import io.vertx.core.eventbus.DeliveryOptions;
-import io.vertx.core.eventbus.Message;
 import io.vertx.core.internal.ContextInternal;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -55,6 +63,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -63,10 +72,6 @@ import org.jspecify.annotations.Nullable;
  * which order they start and stop. When is {@link BerthNode}'s to say. Belongs to the control loop.
  */
 final class InstanceParts {
-  /** For a batch of metrics: shorter than the time after which the pusher gives it up. */
-  private static final DeliveryOptions ANSWERED =
-      new DeliveryOptions(RoutingLink.LOCAL).setSendTimeout(1_500);
-
   /** How often a drain looks whether tokens still hold slots. */
   private static final long RESERVATION_LOOK_MS = 50;
 
@@ -81,11 +86,12 @@ final class InstanceParts {
     }
   }
 
-  private final InstanceControl.Instance on;
+  private final InstanceHost.Instance on;
   private final ServeConfig config;
   private final Identity identity;
   private final EventLoops loops;
   private final @Nullable InstanceBus mailboxes; // null: the event bus carries messages
+  private final @Nullable ClusterSide side; // null: an instance by itself
   private final Meters meters;
   final Ingress ingress;
   private final Runnable endLog;
@@ -94,12 +100,17 @@ final class InstanceParts {
   private final AccessLogWriter accessLog;
   final MetricsPusher pusher; // what tells the controller of the handles
   final AdminVerticle admin;
-  final InstanceControl control; // what the controller commands
+  private final @Nullable PeerServer peer; // admin for other nodes; null without any
+  final InstanceHost host; // what the controller commands
+  final Commander commander;
   private final RoutingFeedVerticle feed;
   private final List<Part> ingresses = new ArrayList<>(); // started
   private final List<Part> others = new ArrayList<>(); // started, in that order
 
-  InstanceParts(InstanceControl.Instance on) {
+  /**
+   * @param announced told of the states of applications, where they are known
+   */
+  InstanceParts(InstanceHost.Instance on, Conduct conduct, Consumer<Announce> announced) {
     this.on = on;
     config = on.config();
     identity = on.identity();
@@ -119,6 +130,10 @@ final class InstanceParts {
     endLog = on.log().to(logRing::add);
     boolean direct = config.get(InstanceOptions.MESSAGES) == MessageCarrier.DIRECT;
     mailboxes = direct ? new InstanceBus(identity.node()) : null;
+    side =
+        on.cluster() == null || mailboxes == null
+            ? null
+            : new ClusterSide(on.cluster(), identity, loops, mailboxes);
     plane =
         new DataPlane(
             ports(),
@@ -138,26 +153,42 @@ final class InstanceParts {
         reservations,
         config.get(ReservationOptions.DATA_PORT) ? new BearerTokens(secrets, true, api) : null);
     pusher = pusher(config, identity);
+    if (side != null) {
+      side.carries(plane);
+    }
+    host =
+        new InstanceHost(
+            on,
+            new InstanceHost.Commands(
+                conduct.sources(),
+                conduct.endpointSplits(),
+                event -> commander().tell(event),
+                code -> commander().gone(code)),
+            pusher,
+            ingress,
+            plane,
+            this::accessEncoding);
+    commander = conduct.commander(on, host, side, announced);
     BearerTokens known = new BearerTokens(secrets, false, api);
-    admin =
-        new AdminVerticle(
-            config.settings(),
-            meters,
-            List.of(
-                new HealthRoutes(meters),
-                new LedgerRoutes(this::ledgers, identity.wallClock()),
-                new ExplainRoutes(explained, config.settings()),
-                new LogRoutes(logRing),
-                serveRoutes(),
-                new EndpointRoutes("/api/v1/applications/*", known),
-                new EndpointRoutes("/api/v1/reservations", known)));
-    control = new InstanceControl(on, pusher, ingress, plane, this::accessEncoding);
+    List<AdminRoutes> routes = new ArrayList<>();
+    routes.add(new HealthRoutes(meters));
+    routes.add(new LedgerRoutes(this::ledgers, identity.wallClock()));
+    routes.add(new ExplainRoutes(explained, config.settings()));
+    routes.add(new LogRoutes(logRing));
+    routes.addAll(commander.operators(this::serveRoutes));
+    routes.add(new EndpointRoutes("/api/v1/applications/*", known));
+    routes.add(new EndpointRoutes("/api/v1/reservations", known));
+    peer = side == null ? null : side.peerServer(meters, routes);
+    List<AdminRoutes> all = new ArrayList<>(side == null ? List.of() : side.ofAllNodes());
+    all.addAll(routes);
+    all.addAll(commander.forwarded());
+    admin = new AdminVerticle(config.settings(), meters, all);
     feed =
         new RoutingFeedVerticle(
             identity.node(),
             identity.incarnation(),
             plane.routers(),
-            message -> on.vertx().eventBus().send(Addresses.CONTROLLER, message, RoutingLink.LOCAL),
+            commander::send,
             identity.nanoClock());
   }
 
@@ -175,12 +206,16 @@ final class InstanceParts {
         identity.nanoClock());
   }
 
-  private ServeRoutes serveRoutes() {
+  private Commander commander() {
+    return commander; // which is made after the host
+  }
+
+  private ServeRoutes serveRoutes(ControllerCommands commands) {
     String version = InstanceParts.class.getPackage().getImplementationVersion();
     return new ServeRoutes(
-        on.serve().commands(),
-        (deployment, replica) -> control.replicas.kill(deployment, replica),
-        new TrafficTold(() -> control.routes.leadsTo(), meters, identity.seeded()),
+        commands,
+        (deployment, replica) -> host.replicas.kill(deployment, replica),
+        new TrafficTold(() -> host.routes.leadsTo(), meters, identity.seeded()),
         new HttpView(config.settings(), ingress::port, ingress::status),
         meters,
         version == null ? "unknown" : version,
@@ -210,11 +245,15 @@ final class InstanceParts {
 
   private InstancePorts ports() {
     BusSender bus =
-        mailboxes != null ? mailboxes : new EventBusSender(identity.node(), on.vertx().eventBus());
+        side != null
+            ? side.links
+            : mailboxes != null
+                ? mailboxes
+                : new EventBusSender(identity.node(), on.vertx().eventBus(), new BusPeers());
     return new InstancePorts(
         identity.node(),
         identity.incarnation(),
-        null,
+        on.cluster() == null ? null : on.cluster().config().zone(),
         loops.serving().stream().map(loop -> loop.ports(bus, identity)).toList(),
         bus,
         identity.nanoClock(),
@@ -255,7 +294,16 @@ final class InstanceParts {
       started.add(start(loop, new DataPlaneVerticle(plane, index)).onSuccess(receiveOn(index)));
     }
     started.add(start(loops.control(), loopWatch()));
-    return Future.all(started).mapEmpty();
+    return Future.all(started).compose(all -> joinable());
+  }
+
+  /** Other nodes can reach this one. */
+  private Future<Void> joinable() {
+    if (side == null || peer == null) {
+      return Future.succeededFuture();
+    }
+    return start(loops.control(), peer)
+        .compose(listens -> side.listen(peer.port(), config.get(HttpOptions.PORT)));
   }
 
   /** Takes a loop's messages from now on, if the verticles' consumers do not. */
@@ -275,7 +323,7 @@ final class InstanceParts {
         meters,
         config.get(InstanceOptions.BLOCKED_LOOP_AFTER_MS),
         identity.nanoClock(),
-        plane.routers()::loopBlocked);
+        plane::loopBlocked);
   }
 
   private void showLoops() {
@@ -288,14 +336,7 @@ final class InstanceParts {
   Future<Void> startEdge(Duration stopTimeout) {
     assert loops.control().isHere();
     showLoops();
-    MetricsPusherVerticle pushing =
-        new MetricsPusherVerticle(
-            pusher,
-            batch ->
-                on.vertx()
-                    .eventBus()
-                    .<Long>request(Addresses.CONTROLLER, batch, ANSWERED)
-                    .map(Message::body));
+    MetricsPusherVerticle pushing = new MetricsPusherVerticle(pusher, commander::ask);
     return Future.all(
             loops.control().deploy(admin),
             start(loops.control(), pushing),
@@ -367,7 +408,7 @@ final class InstanceParts {
   /** Stops everything else, in the reverse order: the pusher's last batch finds its controller. */
   Future<Void> stopOthers() {
     assert loops.control().isHere();
-    control.deployments.hide();
+    host.deployments.hide();
     ingress.close();
     Collections.reverse(others);
     Future<Void> stopped = Future.succeededFuture();
@@ -376,8 +417,7 @@ final class InstanceParts {
     }
     return stopped
         .eventually(() -> loops.control().undeploy(admin)) // last: someone may be looking
-        .eventually(() -> control.plane.stop())
-        .eventually(() -> control.scaling.stop())
+        .eventually(commander::stop)
         .eventually(accessLog::stop)
         .onComplete(over -> endLog.run());
   }

@@ -36,12 +36,16 @@ import dev.berth.replica.ReplicaSeat;
 import dev.berth.replica.ReplicaSpec;
 import dev.berth.replica.ReplicaState;
 import dev.berth.replica.hooks.UnderLoader;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -70,6 +74,7 @@ public class InstanceReplicas implements ReplicaListener {
   private final LongSupplier epochs;
   private final Consumer<ControllerEvent> controller;
 
+  private final Set<String> obtaining = new HashSet<>(); // by replica, whose code is
   private final Map<String, HostedHere> hosted = new LinkedHashMap<>();
   private final Map<DeploymentId, DeploymentTarget> complete = new LinkedHashMap<>();
   private final Map<String, String> startFailures = new HashMap<>(); // logged last, by deployment
@@ -84,6 +89,7 @@ public class InstanceReplicas implements ReplicaListener {
       };
   private int nextLoop; // of a replica that is to start
   private @Nullable Long drainStartedNanos; // of the whole instance
+  private @Nullable Promise<Void> emptied; // once somebody waits for it
 
   /**
    * @param shown shows one that runs, until it is closed
@@ -128,7 +134,7 @@ public class InstanceReplicas implements ReplicaListener {
     DeploymentTarget target = command.target();
     LoadedApplication code = builds.acquire(target.id().application(), target.build());
     if (code == null) {
-      refused(id, "build: " + target.build() + " (expected: a known one)");
+      obtain(command);
       return;
     }
     routers.ensure(code);
@@ -147,6 +153,26 @@ public class InstanceReplicas implements ReplicaListener {
         .onComplete(
             running -> control.execute(() -> runs(begun)),
             thrown -> control.execute(() -> failed(begun, thrown)));
+  }
+
+  /** Its code is not here yet. Told to stop meanwhile, it is not started. */
+  private void obtain(StartReplica command) {
+    if (!obtaining.add(command.replicaId())) {
+      return;
+    }
+    DeploymentTarget target = command.target();
+    builds
+        .obtain(target.id().application(), target.build())
+        .onComplete(
+            (code, failed) -> {
+              obtaining.remove(command.replicaId());
+              if (code != null) {
+                start(command);
+                builds.release(code);
+              } else if (!ended.containsKey(command.replicaId())) {
+                refused(command.replicaId(), StartFailedException.why(failed));
+              }
+            });
   }
 
   private void refused(String replicaId, String reason) {
@@ -289,26 +315,41 @@ public class InstanceReplicas implements ReplicaListener {
   // --- stop ---
 
   public void stop(StopReplica command) {
+    stop(command.replicaId(), command.grace());
+  }
+
+  private void stop(String replicaId, Duration grace) {
     assert control.isHere();
-    HostedHere here = hosted.get(command.replicaId());
+    HostedHere here = hosted.get(replicaId);
     if (here == null) {
-      ended.put(command.replicaId(), true);
-      controller.accept(new ReplicaStopped(command.replicaId()));
+      ended.put(replicaId, true);
+      controller.accept(new ReplicaStopped(replicaId));
     } else if (!here.running) {
       boolean first = !here.stopping;
       here.stopping = true;
       here.replica.abandonStart(); // what of it comes up all the same is stopped then
       if (first) {
         controller.accept(new ReplicaStopped(here.id()));
+        lookWhetherEmpty();
       }
     } else if (here.stopping) {
-      here.replica.shutDown(left(command.grace())); // sooner, if that is sooner
+      here.replica.shutDown(left(grace)); // sooner, if that is sooner
     } else {
       here.stopping = true;
       here.replica
-          .shutDown(left(command.grace()))
+          .shutDown(left(grace))
           .onComplete(stopped -> control.execute(() -> stopped(here)));
     }
+  }
+
+  /** Drains all, within their own graces, as nobody commands it any more. */
+  void stopAll() {
+    List.copyOf(hosted.values())
+        .forEach(
+            each ->
+                stop(
+                    each.id(),
+                    each.target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S)));
   }
 
   private void stopped(HostedHere here) {
@@ -322,6 +363,7 @@ public class InstanceReplicas implements ReplicaListener {
       return;
     }
     ended.put(here.id(), true);
+    lookWhetherEmpty();
     Registration shown = here.shown;
     if (shown != null) {
       shown.close();
@@ -434,6 +476,21 @@ public class InstanceReplicas implements ReplicaListener {
   public int ongoing(String replicaId) {
     HostedHere here = hosted.get(replicaId);
     return here == null ? -1 : here.replica.slots().ongoing();
+  }
+
+  /** Completes once nothing runs here, nor is to run; now, or later. */
+  Future<Void> emptied() {
+    assert control.isHere();
+    Promise<Void> promise = Promise.promise();
+    emptied = promise;
+    lookWhetherEmpty();
+    return promise.future();
+  }
+
+  private void lookWhetherEmpty() {
+    if (emptied != null && inventory().isEmpty()) {
+      emptied.tryComplete();
+    }
   }
 
   /** How many are here, in whatever state. */

@@ -25,16 +25,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * What the commands of operators reach of an instance. Belongs to the control loop.
  *
- * @param parts null before the instance has any
+ * @param control null before the instance has any parts
  * @param nanoClock monotonic nanoseconds
  * @param drainAsked begins the drain of the instance
  */
 record NodeControls(
-    Supplier<@Nullable InstanceParts> parts, LongSupplier nanoClock, Runnable drainAsked)
+    Supplier<@Nullable InstanceControl> control, LongSupplier nanoClock, Runnable drainAsked)
     implements ServeControl.Controls {
 
   private Optional<InstanceControl> made() {
-    return Optional.ofNullable(parts.get()).map(made -> made.control);
+    return Optional.ofNullable(control.get());
   }
 
   @Override
@@ -79,7 +79,7 @@ record NodeControls(
 
   @Override
   public @Nullable Set<Path> jarsInUse() {
-    return made().map(made -> made.builds.jarsInUse()).orElse(null);
+    return made().map(made -> made.jarsInUse()).orElse(null);
   }
 
   private Controller controller() {

@@ -13,10 +13,8 @@ public sealed interface Admission {
   /** The lease of a selection, consumed on arrival. */
   record Token(SlotToken token) implements Admission {}
 
-  /**
-   * Run it if a slot is free when it arrives, else refuse it.
-   *
-   * @param acceptWithinMs how long after sending an acceptance is still wanted
-   */
-  record IfFree(long acceptWithinMs) implements Admission {}
+  /** Run it if a slot is free when it arrives, else refuse it. */
+  enum IfFree implements Admission {
+    IF_FREE
+  }
 }

@@ -10,4 +10,5 @@ import static dev.berth.protocol.Wire.Form.FIXED;
  * @param router the router loop's index within its instance
  * @param counter rises by one with each attempt of that loop
  */
+@Wire.Key
 public record AttemptId(@Wire(FIXED) long incarnation, int router, long counter) {}

@@ -18,8 +18,26 @@ import org.jspecify.annotations.Nullable;
  * read only for the receiver. {@code callId} is the asker's own name for what it waits for; it
  * comes back untouched. Durations cross as what remains, in the unit of their names, never as clock
  * times; -1 means none.
+ *
+ * <p>{@code acceptMicros} is how long the receiver may still take a message up: what comes later,
+ * because it lay in a socket or its receiver stood still, is refused as {@link Refusal#TOO_LATE}.
+ * Inside an instance there is no such limit.
  */
 public sealed interface BusMessage {
+  /** An acceptMicros: it may be taken up whenever it comes. */
+  long NO_LIMIT = -1;
+
+  /**
+   * What is left of it after so long on its way; for what came over a link, just before it is taken
+   * up. {@link Long#MAX_VALUE} leaves nothing.
+   */
+  default BusMessage aged(long micros) {
+    return this;
+  }
+
+  private static long left(long remaining, long micros) {
+    return remaining < 0 ? remaining : Math.max(0, remaining - Math.max(0, micros));
+  }
 
   // --- router loop to replica loop ---
 
@@ -46,6 +64,7 @@ public sealed interface BusMessage {
       ReplicaAddress target,
       Admission admission,
       @Wire(SIGNED) long deadlineMicros,
+      @Wire(SIGNED) long acceptMicros,
       int streamWindow,
       long waitedMicros,
       String requestId,
@@ -54,7 +73,27 @@ public sealed interface BusMessage {
       Request request,
       boolean bodyFollows,
       boolean explained)
-      implements BusMessage {}
+      implements BusMessage {
+    @Override
+    public CallRequest aged(long micros) {
+      return new CallRequest(
+          callId,
+          source,
+          attempt,
+          target,
+          admission,
+          left(deadlineMicros, micros),
+          left(acceptMicros, micros),
+          streamWindow,
+          waitedMicros,
+          requestId,
+          methodName,
+          sessionId,
+          request,
+          bodyFollows,
+          explained);
+    }
+  }
 
   /**
    * A piece of a request's body, at most 64 KiB, within the credit given.
@@ -73,10 +112,20 @@ public sealed interface BusMessage {
 
   /**
    * The caller no longer wants an answer. Cancels the request if it runs, and keeps it from running
-   * if it has not arrived.
+   * if it has not arrived. One from another instance that is not {@code timedOut} is answered, by
+   * CallFailed, so that it need not be repeated any more.
    */
   record CancelCall(
       long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target, boolean timedOut)
+      implements BusMessage {}
+
+  /**
+   * What has become of a call that nothing was heard of? Keeps it from running if it has not
+   * arrived, and changes nothing for one that has. Answered by CallRefused, RECALLED, when it never
+   * runs; by CallAccepted while it runs; and by CallFailed, OUTCOME_UNKNOWN, when it may have run
+   * and its answer is not known any more.
+   */
+  record RecallCall(long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target)
       implements BusMessage {}
 
   /**
@@ -94,8 +143,15 @@ public sealed interface BusMessage {
       RouterAddress source,
       AttemptId attempt,
       ReplicaAddress target,
-      @Wire(SIGNED) long ttlMs)
-      implements BusMessage {}
+      @Wire(SIGNED) long ttlMs,
+      @Wire(SIGNED) long acceptMicros)
+      implements BusMessage {
+    @Override
+    public ReserveSlot aged(long micros) {
+      long accept = left(acceptMicros, micros);
+      return new ReserveSlot(callId, source, attempt, target, ttlMs, accept);
+    }
+  }
 
   /**
    * Give a held slot back; before its reserve arrived, refuse that one. Answered by ReplicaLoad.
@@ -110,8 +166,15 @@ public sealed interface BusMessage {
       AttemptId attempt,
       ReplicaAddress target,
       SlotToken token,
-      @Wire(SIGNED) long ttlMs)
-      implements BusMessage {}
+      @Wire(SIGNED) long ttlMs,
+      @Wire(SIGNED) long acceptMicros)
+      implements BusMessage {
+    @Override
+    public RenewLease aged(long micros) {
+      long accept = left(acceptMicros, micros);
+      return new RenewLease(callId, source, attempt, target, token, ttlMs, accept);
+    }
+  }
 
   // --- replica loop to router loop ---
 
@@ -120,7 +183,7 @@ public sealed interface BusMessage {
     long callId();
   }
 
-  /** An {@link Admission.IfFree} request was accepted and runs. */
+  /** An {@link Admission.IfFree} request was accepted and runs, or one that was recalled does. */
   record CallAccepted(long callId, long load) implements Answer {}
 
   /**
@@ -240,15 +303,21 @@ public sealed interface BusMessage {
 
   /**
    * A freed slot, held for a router that was refused before, as a short lease under an attempt the
-   * replica made.
+   * replica made. One that comes too late is released.
    */
   record SlotOffer(
       ReplicaAddress target,
       AttemptId attempt,
       SlotToken token,
       @Wire(SIGNED) long ttlMs,
+      @Wire(SIGNED) long acceptMicros,
       long load)
-      implements BusMessage {}
+      implements BusMessage {
+    @Override
+    public SlotOffer aged(long micros) {
+      return new SlotOffer(target, attempt, token, ttlMs, left(acceptMicros, micros), load);
+    }
+  }
 
   // --- instance to controller ---
 

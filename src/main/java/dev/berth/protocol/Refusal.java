@@ -26,5 +26,9 @@ public enum Refusal {
   /** The time the caller allowed for acceptance had passed on arrival. */
   TOO_LATE,
   /** A bounded table of the receiver was full. */
-  OVERLOADED
+  OVERLOADED,
+  /** The receiver cannot read the message: it is of another version. */
+  UNREADABLE,
+  /** It was recalled, and has not come or was refused when it came: it never runs there. */
+  RECALLED
 }

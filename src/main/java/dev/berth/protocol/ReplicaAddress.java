@@ -11,6 +11,7 @@ import static dev.berth.protocol.Wire.Form.FIXED;
  * @param ordinal its place in the instance's table of replicas
  * @param epoch its incarnation: another number each time a replica is started
  */
+@Wire.Key
 public record ReplicaAddress(String node, int loop, int ordinal, @Wire(FIXED) long epoch) {
   /** The same replica, reached through another of its loops. */
   public ReplicaAddress onLoop(int other) {

@@ -6,6 +6,7 @@ package dev.berth.protocol;
  * @param node its instance
  * @param loop its event loop
  */
+@Wire.Key
 public record RouterAddress(String node, int loop) {
   /** The bus address of the loop. */
   public String busAddress() {

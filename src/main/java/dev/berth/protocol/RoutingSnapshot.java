@@ -26,9 +26,10 @@ public record RoutingSnapshot(
   /**
    * Totally ordered: the controller's term first, then its counter.
    *
-   * @param term the controller's term
+   * @param term the controller's, after the generation of what is declared
    * @param counter rises with each change within a term
    */
+  @Wire.Key
   public record Version(@Wire(SIGNED) long term, @Wire(SIGNED) long counter)
       implements Comparable<Version> {
     /** Before every published version. */

@@ -9,6 +9,7 @@ import static dev.berth.protocol.Wire.Form.FIXED;
  * @param sequence rises by one with each lease of that incarnation
  * @param secret 64 random bits
  */
+@Wire.Key
 public record SlotToken(@Wire(FIXED) long epoch, long sequence, @Wire(FIXED) long secret) {
   @Override
   public String toString() {

@@ -141,6 +141,11 @@ public final class StreamWindow {
     }
   }
 
+  /** Bytes granted in all. */
+  public long limit() {
+    return limit;
+  }
+
   /** Bytes granted and not taken. */
   public long underWay() {
     return limit - taken;

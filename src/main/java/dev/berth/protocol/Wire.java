@@ -12,6 +12,14 @@ public @interface Wire {
   /** Instead. */
   Form value();
 
+  /**
+   * An id or an address: within another record it has no length in front, and it never gets another
+   * component, since one that is known in part would be taken for another.
+   */
+  @Target(ElementType.TYPE)
+  @Retention(RetentionPolicy.RUNTIME)
+  @interface Key {}
+
   /** The other ways: to write a number, and not to. */
   enum Form {
     /** Zigzag: a duration, or -1 for none in one byte. */

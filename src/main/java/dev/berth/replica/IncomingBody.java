@@ -38,6 +38,7 @@ final class IncomingBody implements InboundStream.Owner {
   private boolean closed;
   private long quietSince;
   private long granted; // bytes that may be sent in all
+  private boolean unsaid; // its link took no word of it
 
   private IncomingBody(
       Invocation invocation, CallRequest message, int window, boolean handlerStreams) {
@@ -176,7 +177,10 @@ final class IncomingBody implements InboundStream.Owner {
 
   private void grant(int bytes) {
     granted += bytes;
-    invocation.send(new RequestCredit(invocation.callId, granted));
+    unsaid = !invocation.send(new RequestCredit(invocation.callId, granted));
+    if (unsaid) {
+      invocation.wakeAt(loop.now());
+    }
   }
 
   @Override
@@ -198,6 +202,9 @@ final class IncomingBody implements InboundStream.Owner {
   long due(long now) {
     if (closed || stream.hasEnded()) {
       return ReplicaLoop.NEVER;
+    }
+    if (unsaid) {
+      grant(0);
     }
     RequestInput reader = input;
     if (!stream.isStarving() || (reader != null && !reader.isStarving())) {

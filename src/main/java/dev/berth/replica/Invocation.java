@@ -167,6 +167,10 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     if (body instanceof Response.Body.Whole whole) {
       int length = whole.length();
       boolean large = length > ResponseStream.MAX_FRAME_BYTES;
+      if (!large && source.elsewhere) {
+        respondElsewhere(response, whole);
+        return;
+      }
       if (!large || loop.tryCarry(source, length)) {
         end(response.status() < SERVER_ERROR);
         if (!sendWhole(response) && large) {
@@ -186,6 +190,18 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     } else {
       throw new IllegalArgumentException("body: an output (expected: of a blocking handler)");
     }
+  }
+
+  /** In one message, or when its link takes nothing now, as a stream that tries again. */
+  private void respondElsewhere(Response response, Response.Body.Whole body) {
+    settleSlot();
+    if (sendWhole(response)) {
+      end(response.status() < SERVER_ERROR);
+      return;
+    }
+    stream = new ResponseStream(this, response, streamWindow);
+    become(InvocationPhase.SENDING);
+    stream.sendWhole(body.bytes());
   }
 
   private void produce(Response.Producer producer, ResponseStream stream) {

@@ -166,6 +166,7 @@ final class RefusedRouters implements SlotObserver {
               attempt,
               lease.token(),
               TimeUnit.NANOSECONDS.toMillis(ttlNanos),
+              TimeUnit.NANOSECONDS.toMicros(ttlNanos), // then its slot is another's
               slots.load());
       if (sender.send(noted.router.node(), noted.router.busAddress(), offer)) {
         return true;

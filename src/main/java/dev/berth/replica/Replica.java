@@ -3,6 +3,7 @@ package dev.berth.replica;
 import dev.berth.api.BerthException;
 import dev.berth.metrics.LatencyBuckets;
 import dev.berth.metrics.Utilization;
+import dev.berth.protocol.BusMessage.ReplicaLoad;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LedgerView;
@@ -272,6 +273,22 @@ public final class Replica extends ServedReplica {
     }
     onEachLoop(part -> part.loop.unhost(part), () -> gone.accept(this));
     return true;
+  }
+
+  /**
+   * Its loop takes no tasks, or does so again. Any thread.
+   *
+   * @return whether routers elsewhere, who asked lately, are to be told: then, and while it lasts
+   */
+  boolean loopBlocked(boolean isBlocked) {
+    boolean blocked = isBlocked && parts.size() == 1; // else requests run where they come in
+    boolean news = slots.loopBlocked(blocked);
+    return (blocked || news) && slots.rememberedAttempts() > 0;
+  }
+
+  /** Tells them. On a loop that runs. */
+  void tellLoad() {
+    homeLoop().tell(new ReplicaLoad(address(), load()));
   }
 
   /** Whether there is anything of it to see. */

@@ -11,7 +11,10 @@ import dev.berth.replica.slots.SlotLedger;
 import io.vertx.core.Future;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +29,8 @@ public final class ReplicaHost implements ReplicaDirectory {
   private final LedgerLimits ledgerLimits;
 
   private final LookWheel wheel = new LookWheel();
+
+  private final Set<Integer> blockedLoops = ConcurrentHashMap.newKeySet();
 
   /** By ordinal; replaced whole with each start and stop. */
   private volatile @Nullable Replica[] replicas = new Replica[0];
@@ -186,10 +191,35 @@ public final class ReplicaHost implements ReplicaDirectory {
       }
       if (itsTurn) {
         replica.sampleUtilization();
+        look(replica);
       }
       if ((itsTurn || !slots.audited()) && replica.isOfInterest()) {
         audit(replica, mismatch);
       }
+    }
+  }
+
+  /**
+   * A loop takes no tasks, or does so again: of the replicas that run on it, reports say so. Not on
+   * the loop itself.
+   */
+  public void loopBlocked(int loop, boolean isBlocked) {
+    if (isBlocked ? blockedLoops.add(loop) : blockedLoops.remove(loop)) {
+      for (Replica replica : replicas) {
+        if (replica != null && replica.address().loop() == loop) {
+          look(replica);
+        }
+      }
+    }
+  }
+
+  /** What goes elsewhere goes by the links of a loop: of one that runs, if there is one. */
+  private void look(Replica replica) {
+    if (replica.loopBlocked(blockedLoops.contains(replica.address().loop()))) {
+      IntStream.range(0, instance.loops().size())
+          .filter(loop -> !blockedLoops.contains(loop))
+          .findFirst()
+          .ifPresent(runs -> instance.loops().get(runs).loop().execute(replica::tellLoad));
     }
   }
 

@@ -1,11 +1,14 @@
 package dev.berth.replica;
 
+import dev.berth.api.BerthException.Kind;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallAccepted;
+import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.CancelCall;
+import dev.berth.protocol.BusMessage.RecallCall;
 import dev.berth.protocol.BusMessage.ReleaseSlot;
 import dev.berth.protocol.BusMessage.RenewLease;
 import dev.berth.protocol.BusMessage.ReplicaLoad;
@@ -18,15 +21,16 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.StreamLedger;
+import dev.berth.protocol.port.AttemptState;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LoopPorts;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
@@ -73,7 +77,8 @@ public final class ReplicaLoop {
 
   private @Nullable HostedReplica[] hosted = new HostedReplica[8]; // by ordinal
   private @Nullable RouterPeer[] ownPeers = new RouterPeer[4]; // by loop of this instance
-  private final Map<RouterAddress, RouterPeer> peers = new HashMap<>();
+  private final Map<RouterAddress, RouterPeer> peers =
+      new ConcurrentHashMap<>(); // keys: any thread
   private @Nullable RouterPeer lastPeer;
   private @Nullable Invocation first; // of all that run
   private long earliest = NEVER; // no later than the first moment anything wants
@@ -123,6 +128,8 @@ public final class ReplicaLoop {
       onFrame(frame);
     } else if (message instanceof CancelCall cancel) {
       onCancel(cancel);
+    } else if (message instanceof RecallCall recall) {
+      onRecall(recall);
     } else if (message instanceof ReserveSlot reserve) {
       onReserve(reserve);
     } else if (message instanceof ReleaseSlot release) {
@@ -197,11 +204,7 @@ public final class ReplicaLoop {
     if (host.stopped) {
       return Refusal.UNKNOWN_REPLICA;
     }
-    if (message.deadlineMicros() == 0) {
-      return Refusal.TOO_LATE;
-    }
-    // Transit cannot be measured without a common clock; only what the sender itself used up.
-    if (message.admission() instanceof Admission.IfFree free && free.acceptWithinMs() <= 0) {
+    if (message.deadlineMicros() == 0 || message.acceptMicros() == 0) {
       return Refusal.TOO_LATE;
     }
     return peer == null || !RouterPeer.hasPlace(message.callId()) ? Refusal.OVERLOADED : null;
@@ -223,7 +226,7 @@ public final class ReplicaLoop {
     if (forgotten != null) {
       forgotten.cancel(); // its router gave its place to another: its cancel was lost on the way
     }
-    if (message.admission() instanceof Admission.IfFree) {
+    if (message.admission() == Admission.IfFree.IF_FREE) {
       send(peer, new CallAccepted(message.callId(), host.replica.load()));
     }
     if (message.bodyFollows() || host.streamsRequests(message.methodName())) {
@@ -249,7 +252,34 @@ public final class ReplicaLoop {
     }
   }
 
+  /** What has not come by now never runs; what runs goes on. */
+  private void onRecall(RecallCall message) {
+    HostedReplica host = find(message.target());
+    long load = host == null ? Load.NONE : host.replica.load();
+    Invocation invocation = running(message.source(), message.callId());
+    if (invocation != null && invocation.attempt.equals(message.attempt())) {
+      send(invocation.source, new CallAccepted(message.callId(), load));
+      return;
+    }
+    AttemptState known =
+        host == null ? AttemptState.FORGOTTEN : host.replica.slots().recall(message.attempt());
+    switch (known) {
+      case NEVER, REVOKED, REFUSED ->
+          refuse(message.source(), message.callId(), Refusal.RECALLED, load);
+      case GRANTED, LEASED, FORGOTTEN ->
+          fail(
+              message.source(),
+              message.callId(),
+              Kind.OUTCOME_UNKNOWN,
+              "the request ran, or may have, and its answer was lost",
+              load);
+    }
+  }
+
   private void onCancel(CancelCall message) {
+    if (!message.timedOut() && !node.equals(message.source().node())) {
+      fail(message.source(), message.callId(), Kind.CANCELLED, "", Load.NONE);
+    }
     Invocation invocation = running(message.source(), message.callId());
     if (invocation != null) {
       if (message.timedOut()) { // the router's clock was a tick ahead
@@ -272,6 +302,14 @@ public final class ReplicaLoop {
     if (host == null || host.stopped) {
       refuse(message.source(), message.callId(), addressRefusal(message.target()), Load.NONE);
       return;
+    }
+    if (message.acceptMicros() == 0) {
+      refuse(message.source(), message.callId(), Refusal.TOO_LATE, host.replica.load());
+      return;
+    }
+    RouterPeer peer = peer(message.source());
+    if (peer != null) { // else what it holds runs out by itself when it is lost
+      peer.incarnation = message.attempt().incarnation();
     }
     Slots slots = host.replica.slots();
     Slots.Reservation reservation =
@@ -306,6 +344,10 @@ public final class ReplicaLoop {
     HostedReplica host = find(message.target());
     if (host == null || host.stopped) {
       refuse(message.source(), message.callId(), addressRefusal(message.target()), Load.NONE);
+      return;
+    }
+    if (message.acceptMicros() == 0) {
+      refuse(message.source(), message.callId(), Refusal.TOO_LATE, host.replica.load());
       return;
     }
     Slots slots = host.replica.slots();
@@ -386,7 +428,7 @@ public final class ReplicaLoop {
   }
 
   private @Nullable RouterPeer newPeer(RouterAddress source) {
-    RouterPeer fresh = new RouterPeer(source);
+    RouterPeer fresh = new RouterPeer(source, !isOwn(source));
     if (isOwn(source)) {
       if (source.loop() >= ownPeers.length) {
         ownPeers = Arrays.copyOf(ownPeers, source.loop() + 1);
@@ -517,21 +559,37 @@ public final class ReplicaLoop {
     leaving.add(lookAfter);
   }
 
-  /** An instance has left: what it asked for is cancelled, and its routers are forgotten. */
-  public void nodeLeft(String left) {
-    assert isHere();
-    for (Invocation each : running()) {
-      if (each.source.address.node().equals(left)) {
-        each.cancel();
-      }
-    }
-    peers.keySet().removeIf(address -> address.node().equals(left));
-    lastPeer = null;
+  /**
+   * An instance left or died: what its routers asked for is cancelled, the leases that they hold
+   * end, and they are forgotten. Not for a link that broke: then they may live. Any thread.
+   *
+   * @param lost its name on the bus, of this one start of it
+   */
+  public void routersLost(String lost) {
+    run(
+        () -> {
+          for (Invocation each : running()) {
+            if (each.source.address.node().equals(lost)) {
+              each.cancel();
+            }
+          }
+          lastPeer = null;
+          peers.values().removeIf(peer -> peer.address.node().equals(lost) && forget(peer));
+          for (HostedReplica host : hosted) {
+            if (host != null) {
+              host.replica.refused.nodeLeft(lost);
+            }
+          }
+        });
+  }
+
+  private boolean forget(RouterPeer peer) {
     for (HostedReplica host : hosted) {
       if (host != null) {
-        host.replica.refused.nodeLeft(left);
+        host.replica.slots().releaseOf(peer.incarnation);
       }
     }
+    return true;
   }
 
   private List<Invocation> running() {
@@ -573,6 +631,15 @@ public final class ReplicaLoop {
 
   private void refuse(RouterAddress source, long callId, Refusal reason, long load) {
     send(source, new CallRefused(callId, reason, load));
+  }
+
+  /** Tells the routers of other instances, unasked, of the slots of a replica. Any thread. */
+  void tell(ReplicaLoad load) {
+    peers.keySet().forEach(router -> send(router, load));
+  }
+
+  private void fail(RouterAddress to, long callId, Kind kind, String message, long load) {
+    send(to, new CallFailed(callId, kind, message, -1, -1, load, null));
   }
 
   private void send(RouterAddress to, BusMessage message) {

@@ -63,7 +63,12 @@ public final class ReplicaSeries {
     into.gauge("berth_zombie_requests_limit", replica.limits().maxZombieRequests());
     into.gauge(
         "berth_remembered_attempts",
-        replica.slots().remembered(),
+        replica.slots().rememberedAttempts(),
+        replica.ledgerLimits.attemptsMax());
+    into.counter("berth_attempts_forgotten_early", replica.slots().forgottenEarly());
+    into.gauge(
+        "berth_remembered_leases",
+        replica.slots().rememberedLeases(),
         replica.ledgerLimits.rememberedMax());
     into.gauge("berth_noted_routers", replica.refused.waiting(), replica.limits().refusedRouters());
   }

@@ -16,11 +16,14 @@ final class RouterPeer {
 
   final RouterAddress address;
   final String busAddress; // made once: an answer must not build a string
+  final boolean elsewhere; // on another instance, whose link may take nothing now
   private @Nullable Invocation[] calls = new Invocation[64];
   private int size;
+  long incarnation; // of its start of its instance, if it ever asked for a lease; else 0
 
-  RouterPeer(RouterAddress address) {
+  RouterPeer(RouterAddress address, boolean elsewhere) {
     this.address = address;
+    this.elsewhere = elsewhere;
     this.busAddress = address.busAddress();
   }
 

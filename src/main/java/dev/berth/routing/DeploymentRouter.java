@@ -324,8 +324,11 @@ public final class DeploymentRouter implements HandleMetricSource {
     publish(RoutingSnapshot.Version.LAST, false, List.of());
   }
 
-  /** A loop blocks, or runs again: who is eligible changes, and who is passed over. */
-  void loopsChanged() {
+  /**
+   * A loop blocks, or runs again, or another instance is suspected or no more: who is eligible
+   * changes, and who is passed over.
+   */
+  void placesChanged() {
     publishAgain();
     legGate.loopsChanged();
   }
@@ -341,6 +344,15 @@ public final class DeploymentRouter implements HandleMetricSource {
       lost(replica);
     } else if (reason == Refusal.DRAINING) {
       closed(replica);
+    }
+  }
+
+  /** What was sent to a replica surely did not leave. */
+  void unsent(RoutedReplica replica) {
+    if (replica.here()) {
+      lost(replica);
+    } else {
+      replica.unanswered(); // its link takes nothing now: whether it is lost, others say
     }
   }
 
@@ -403,6 +415,9 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   /** Called about twice a second by one loop. */
   void measure(long now) {
+    if (replicas.isOutdated(blocked)) {
+      placesChanged();
+    }
     endedRate.measure(counters.ended.sum(), queue.isEmpty(), now);
   }
 

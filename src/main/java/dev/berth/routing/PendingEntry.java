@@ -14,6 +14,10 @@ interface PendingEntry {
    */
   boolean answered(BusMessage.Answer answer);
 
-  /** Answers of these replicas will not come. */
-  void lost(Predicate<ReplicaAddress> gone);
+  /**
+   * Answers of these replicas will not come.
+   *
+   * @param forGood whether they are known to be no more; else only the link is, and they may live
+   */
+  void lost(Predicate<ReplicaAddress> gone, boolean forGood);
 }

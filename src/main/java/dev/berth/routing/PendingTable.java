@@ -81,6 +81,12 @@ final class PendingTable<T> {
         : null;
   }
 
+  /** Puts another entry under an id that is not over. */
+  void replace(long id, T entry) {
+    assert get(id) != null : "id: " + id + " (expected: not over)";
+    entries[(int) id] = entry;
+  }
+
   /** Takes an entry out; null when it is over. */
   @Nullable T remove(long id) {
     T entry = get(id);

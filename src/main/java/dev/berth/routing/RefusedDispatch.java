@@ -26,7 +26,14 @@ final class RefusedDispatch {
       case RELEASED, REVOKED -> Problem.RELEASED;
       case ALREADY_USED -> Problem.ALREADY_USED;
       case UNKNOWN_TOKEN -> Problem.UNKNOWN_TOKEN;
-      case FULL, OVERLOADED, TOO_LATE, DRAINING, FOREIGN_EPOCH, UNKNOWN_REPLICA ->
+      case FULL,
+          OVERLOADED,
+          TOO_LATE,
+          RECALLED,
+          DRAINING,
+          FOREIGN_EPOCH,
+          UNKNOWN_REPLICA,
+          UNREADABLE ->
           Problem.REPLICA_GONE;
     };
   }

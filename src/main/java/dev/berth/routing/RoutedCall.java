@@ -19,7 +19,8 @@ import dev.berth.routing.slots.Grant;
 import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.RoutedReplica;
 import io.vertx.core.buffer.Buffer;
-import java.util.concurrent.TimeUnit;
+import java.util.EnumSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +34,13 @@ import org.jspecify.annotations.Nullable;
 public final class RoutedCall extends SlotRequest {
   private static final long UNKNOWN = -1;
 
+  /** Refusals of a dispatch that may have left its lease as it was. */
+  private static final Set<Refusal> BESIDE_ITS_TOKEN =
+      EnumSet.of(Refusal.TOO_LATE, Refusal.OVERLOADED, Refusal.UNREADABLE, Refusal.RECALLED);
+
+  /** How much more rarely a call that is known to run is asked after. */
+  private static final int ACCEPTED_RECALLS = 10;
+
   private final Request request;
   private final CallOwner owner;
   String requestId; // empty until sent, when the caller named none
@@ -42,6 +50,7 @@ public final class RoutedCall extends SlotRequest {
   private Admission admission = Admission.Held.HELD;
   private boolean counted; // as sent; ended then follows exactly once
   private boolean routed; // its caller was told
+  private boolean accepted; // it is known to run elsewhere
   private final @Nullable OutgoingBody outgoing; // what of the body does not travel inside
   private @Nullable InboundStream stream;
   private int firstCredit; // bytes, until they are answered
@@ -110,11 +119,7 @@ public final class RoutedCall extends SlotRequest {
       goOn(to, Admission.Held.HELD);
     } else {
       takePlace();
-      goOn(
-          to,
-          offer == null
-              ? new Admission.IfFree(remaining(TimeUnit.MILLISECONDS))
-              : new Admission.Token(offer.token()));
+      goOn(to, offer == null ? Admission.IfFree.IF_FREE : new Admission.Token(offer.token()));
     }
     return true;
   }
@@ -206,7 +211,8 @@ public final class RoutedCall extends SlotRequest {
         java.util.Objects.requireNonNull(attempt),
         to.addressFor(loop.index()),
         admission,
-        callDeadlineNanos == NO_DEADLINE ? -1 : remaining(TimeUnit.MICROSECONDS),
+        loop.remainingMicros(callDeadlineNanos),
+        loop.acceptMicros(to, callDeadlineNanos),
         firstCredit,
         Math.max(0, waitedNanos()) / 1_000,
         requestId,
@@ -231,15 +237,6 @@ public final class RoutedCall extends SlotRequest {
   @Override
   void recordSending(RequestRecorder into, RoutedReplica to) {
     into.sent(to, admission);
-  }
-
-  /** Time left, rounded up: what is not over yet is not 0. */
-  private long remaining(TimeUnit unit) {
-    if (callDeadlineNanos == NO_DEADLINE) {
-      return Long.MAX_VALUE;
-    }
-    return unit.convert(
-        Math.max(0, callDeadlineNanos - loop.now() + unit.toNanos(1) - 1), TimeUnit.NANOSECONDS);
   }
 
   @Override
@@ -283,6 +280,7 @@ public final class RoutedCall extends SlotRequest {
     } else if (answer instanceof BusMessage.StreamReset reset) {
       failed(reset.kind().toException(reset.message()), reset.load(), null);
     } else if (answer instanceof BusMessage.RequestCredit credit) {
+      running();
       if (outgoing != null) {
         outgoing.credit(credit.limit());
       }
@@ -299,15 +297,45 @@ public final class RoutedCall extends SlotRequest {
     if (from != null) {
       from.reported(load);
       tellRouted(from);
-      if (recorder != null) {
+      if (recorder != null && !accepted) {
         recorder.accepted();
       }
+      running();
+    }
+  }
+
+  /** It is looked after more rarely then: its answer is lost only with more than itself. */
+  private void running() {
+    if (!accepted && stream == null) {
+      accepted = true;
+      lookAgainAfter(ACCEPTED_RECALLS * loop.limits.recallNanos());
     }
   }
 
   @Override
+  void unanswered(RoutedReplica by) {
+    if (stream != null) {
+      scheduleDeadline(); // pieces are numbered: what is lost of it shows
+      sendCredit(opened().limit()); // which its link may not have taken
+      return;
+    }
+    if (!accepted && admission == Admission.IfFree.IF_FREE) {
+      by.unanswered(); // else it may run, and need not have said anything
+    }
+    loop.recalls.increment();
+    loop.send(
+        by,
+        new BusMessage.RecallCall(
+            pendingId,
+            loop.address,
+            java.util.Objects.requireNonNull(attempt),
+            by.addressFor(loop.index())));
+    lookAgainAfter((accepted ? ACCEPTED_RECALLS : 1) * loop.limits.recallNanos());
+  }
+
+  @Override
   void refused(Refusal reason, long load) {
-    if (outgoing != null && outgoing.accepted()) {
+    if (accepted) {
       settle(load);
       end(new BerthException.OutcomeUnknown("refused after it was accepted: " + reason), false);
       return;
@@ -323,7 +351,7 @@ public final class RoutedCall extends SlotRequest {
       recorder.refused(selection.replica, reason);
     }
     router.refusedBy(selection.replica, reason);
-    if (reason == Refusal.TOO_LATE || reason == Refusal.OVERLOADED) {
+    if (BESIDE_ITS_TOKEN.contains(reason)) {
       selection.releaseIfRemote(); // no harm where its token was consumed
     }
     end(isPastDeadline() ? timeout() : RefusedDispatch.asFailure(reason, selection.replica), false);
@@ -379,11 +407,16 @@ public final class RoutedCall extends SlotRequest {
   }
 
   private void sendCredit(long limit) {
-    if (!done && replica != null) {
-      loop.send(
-          replica,
-          new BusMessage.StreamCredit(
-              pendingId, loop.address, replica.addressFor(loop.index()), limit));
+    if (done || replica == null) {
+      return;
+    }
+    boolean left =
+        loop.send(
+            replica,
+            new BusMessage.StreamCredit(
+                pendingId, loop.address, replica.addressFor(loop.index()), limit));
+    if (!left) {
+      lookAgainAfter(DeadlineRing.TICK_NANOS);
     }
   }
 
@@ -436,12 +469,14 @@ public final class RoutedCall extends SlotRequest {
   }
 
   @Override
-  void peerLost() {
-    settle(Load.NONE);
+  void peerLost(boolean forGood) {
+    if (forGood) {
+      settle(Load.NONE);
+    }
+    String what = forGood ? "the replica was lost" : "the link to the replica broke";
     end(
-        new BerthException.OutcomeUnknown(
-            "the replica was lost after the request was sent; it may have run"),
-        false);
+        new BerthException.OutcomeUnknown(what + " after the request was sent; it may have run"),
+        !forGood); // what runs there runs for nobody
   }
 
   // --- ending ---
@@ -452,10 +487,13 @@ public final class RoutedCall extends SlotRequest {
       return;
     }
     answeredBy(replica);
-    loop.send(
-        replica,
+    BusMessage.CancelCall cancel =
         new BusMessage.CancelCall(
-            pendingId, loop.address, attempt, replica.addressFor(loop.index()), timedOut));
+            pendingId, loop.address, attempt, replica.addressFor(loop.index()), timedOut);
+    loop.send(replica, cancel);
+    if (!replica.here() && !timedOut && loop.cancelled.repeat(cancel)) {
+      pendingId = PendingTable.FULL; // the place is the cancel's; a deadline the replica knows
+    }
     if (selection != null && stream == null) {
       selection.releaseIfRemote(); // in case the token has not been consumed
     }

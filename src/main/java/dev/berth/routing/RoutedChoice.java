@@ -5,6 +5,7 @@ import dev.berth.api.RequestContext;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Refusal;
+import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.routing.explain.RequestRecorder;
@@ -108,10 +109,11 @@ public final class RoutedChoice extends SlotRequest {
   BusMessage message(RoutedReplica to, long id) {
     AttemptId named = java.util.Objects.requireNonNull(attempt);
     long ttlMs = ttlNanos / 1_000_000;
+    ReplicaAddress at = to.addressFor(loop.index());
+    long accept = loop.acceptMicros(to, callDeadlineNanos);
     return offer == null
-        ? new BusMessage.ReserveSlot(id, loop.address, named, to.addressFor(loop.index()), ttlMs)
-        : new BusMessage.RenewLease(
-            id, loop.address, named, to.addressFor(loop.index()), offer.token(), ttlMs);
+        ? new BusMessage.ReserveSlot(id, loop.address, named, at, ttlMs, accept)
+        : new BusMessage.RenewLease(id, loop.address, named, at, offer.token(), ttlMs, accept);
   }
 
   @Override
@@ -151,6 +153,9 @@ public final class RoutedChoice extends SlotRequest {
 
   @Override
   void refused(Refusal reason, long load) {
+    if (offer != null && reason == Refusal.TOO_LATE) {
+      revoke(false); // else the offered slot stands idle until its lease is over
+    }
     offer = null;
     super.refused(reason, load);
   }
@@ -162,8 +167,18 @@ public final class RoutedChoice extends SlotRequest {
     }
   }
 
+  /** Nothing runs by it, so it need not wait to learn what became of it. */
   @Override
-  void peerLost() {
+  void unanswered(RoutedReplica by) {
+    by.unanswered();
+    peerLost(false);
+  }
+
+  @Override
+  void peerLost(boolean forGood) {
+    if (!forGood) {
+      revoke(false);
+    }
     settle(dev.berth.protocol.Load.NONE);
     if (recorder != null) {
       recorder.lost(replica);

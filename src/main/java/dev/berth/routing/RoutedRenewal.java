@@ -45,7 +45,8 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
             selection.attempt(),
             to.addressFor(loop.index()),
             Objects.requireNonNull(selection.token),
-            selection.ttlNanos() / 1_000_000);
+            selection.ttlNanos() / 1_000_000,
+            loop.acceptMicros(to, SlotRequest.NO_DEADLINE));
     boolean left;
     try {
       left = loop.send(to, message);
@@ -53,7 +54,7 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
       return false;
     }
     if (!left) {
-      selection.router.lost(to);
+      selection.router.unsent(to);
     }
     return left;
   }
@@ -74,7 +75,7 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
   }
 
   @Override
-  public void lost(Predicate<ReplicaAddress> gone) {
+  public void lost(Predicate<ReplicaAddress> gone, boolean forGood) {
     if (gone.test(selection.replica.info.address())) {
       end(false);
     }

@@ -36,6 +36,7 @@ public final class RouterLoop {
 
   final PendingTable<PendingEntry> pending;
   final DeadlineRing ring;
+  final CancelledCalls cancelled;
   final Set<AttemptId> heldAttempts = new HashSet<>();
   private final List<OutgoingBody> blocked = new ArrayList<>();
   private final Routers routers;
@@ -48,6 +49,7 @@ public final class RouterLoop {
   private int firstCredits; // given with requests, and not yet answered
   private final LongAdder lateAnswers = new LongAdder();
   private final LongAdder duplicates = new LongAdder();
+  final LongAdder recalls = new LongAdder();
 
   RouterLoop(Routers routers, InstancePorts instance, int index, LoopLimits limits) {
     this.routers = routers;
@@ -59,6 +61,7 @@ public final class RouterLoop {
     this.heldAttempt = new AttemptId(incarnation, index, 0);
     this.pending = new PendingTable<>(limits.pendingRequests(), incarnation);
     this.ring = new DeadlineRing(ports.nanoClock().getAsLong());
+    this.cancelled = new CancelledCalls(pending, ring, ports, limits);
     this.streams = routers.bounds().streams();
     this.mostFirstCredits = streams.boundBytes() / routers.loops() / StreamLedger.FIRST_BYTES;
     this.requestIdPrefix = Long.toHexString(incarnation) + "-" + index + "-";
@@ -90,6 +93,28 @@ public final class RouterLoop {
   /** Whether a deadline has passed, if it is one. */
   public boolean isPast(long deadlineNanos) {
     return deadlineNanos != SlotRequest.NO_DEADLINE && deadlineNanos - now() <= 0;
+  }
+
+  /** Until a deadline, rounded up, as what is not over yet is not 0; -1 when it is none. */
+  long remainingMicros(long deadlineNanos) {
+    return deadlineNanos == SlotRequest.NO_DEADLINE
+        ? -1
+        : micros(Math.max(0, deadlineNanos - now()));
+  }
+
+  /** How long a replica may take up what is sent to it now, for one with this deadline. */
+  long acceptMicros(RoutedReplica to, long deadlineNanos) {
+    if (to.here()) {
+      return BusMessage.NO_LIMIT;
+    }
+    long most = micros(limits.acceptNanos());
+    return deadlineNanos == SlotRequest.NO_DEADLINE
+        ? most
+        : Math.min(most, remainingMicros(deadlineNanos));
+  }
+
+  private static long micros(long nanos) {
+    return (nanos + 999) / 1_000;
   }
 
   /** Whether the caller is on the loop. */
@@ -262,8 +287,8 @@ public final class RouterLoop {
   }
 
   /** Answers of these replicas will not come: fails what waits for them, at once. */
-  void lost(Predicate<ReplicaAddress> gone) {
-    pending().forEach(asked -> asked.lost(gone));
+  void lost(Predicate<ReplicaAddress> gone, boolean forGood) {
+    pending().forEach(asked -> asked.lost(gone, forGood));
   }
 
   // --- what operators see ---
@@ -276,6 +301,23 @@ public final class RouterLoop {
   /** Messages that came twice. */
   public long duplicates() {
     return duplicates.sum();
+  }
+
+  /** Calls to other instances that were asked after, as nothing was heard of them. */
+  public long recalls() {
+    return recalls.sum();
+  }
+
+  /**
+   * Cancels that are repeated until they are answered; exact on the loop, approximate elsewhere.
+   */
+  public int cancelsRepeated() {
+    return cancelled.size();
+  }
+
+  /** Cancels that were sent once, as too many were repeated. */
+  public long cancelsNotRepeated() {
+    return cancelled.unrepeated();
   }
 
   /** Entries of the pending table; exact on the loop, approximate elsewhere. */

@@ -193,7 +193,7 @@ public final class Routers {
    */
   public void loopBlocked(int loop, boolean isBlocked) {
     if (blocked.set(loop, isBlocked)) {
-      byDeployment.values().forEach(DeploymentRouter::loopsChanged);
+      byDeployment.values().forEach(DeploymentRouter::placesChanged);
     }
   }
 
@@ -208,7 +208,8 @@ public final class Routers {
               route.replica(),
               route.routable(),
               clock,
-              attempt -> loops[0].release(address, attempt));
+              attempt -> loops[0].release(address, attempt),
+              router::placesChanged);
       remotes.put(address, new Remote(router, remote));
       return remote;
     }
@@ -235,7 +236,7 @@ public final class Routers {
 
   void offered(BusMessage.SlotOffer offer, long now) {
     Remote remote = remotes.get(offer.target());
-    if (remote == null) {
+    if (remote == null || offer.acceptMicros() == 0) {
       loops[0].release(offer.target(), offer.attempt());
       return;
     }
@@ -245,8 +246,27 @@ public final class Routers {
         new RemoteReplica.Offer(offer.attempt(), offer.token(), now + offer.ttlMs() * 1_000_000));
   }
 
+  /**
+   * Whether an instance is suspected to be dead: while it is, its replicas get nothing new while a
+   * deployment has others. What waits for them waits on. Any thread.
+   */
+  public void suspected(String suspect, boolean isSuspected) {
+    if (blocked.suspect(suspect, isSuspected)) {
+      byDeployment.values().forEach(DeploymentRouter::placesChanged);
+    }
+  }
+
+  /**
+   * Answers that were under way from an instance are lost, though it may live: fails what waits for
+   * them, and tells it so when it can be told. Leases there are kept. Any thread.
+   */
+  public void linkBroken(String peer) {
+    lost(address -> address.node().equals(peer), false);
+  }
+
   /** An instance left or died: fails what waits for it and forgets its replicas. Any thread. */
   public void nodeLost(String lost) {
+    suspected(lost, false);
     lost(address -> address.node().equals(lost));
   }
 
@@ -259,8 +279,12 @@ public final class Routers {
     for (DeploymentRouter router : byDeployment.values()) {
       router.lost(replica -> gone.test(replica.info.address()));
     }
+    lost(gone, true);
+  }
+
+  private void lost(Predicate<ReplicaAddress> gone, boolean forGood) {
     for (RouterLoop loop : loops) {
-      loop.run(() -> loop.lost(gone));
+      loop.run(() -> loop.lost(gone, forGood));
     }
   }
 }

@@ -26,7 +26,8 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * Confined to its loop, but for {@link #granted} and {@link #left}, which the pump calls. In each
- * state exactly one thing owes the slot: the grant on its way, or the request that was sent.
+ * state exactly one thing owes the slot: the grant on its way, or the request that was sent. It is
+ * over 500 lines, as who owes it is to be seen over all of these moves together.
  */
 public abstract class SlotRequest extends RingEntry implements Waiting, PendingEntry, Runnable {
   public static final long NO_DEADLINE = Long.MAX_VALUE;
@@ -88,6 +89,9 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
 
   /** The request within which it is made, if any. */
   abstract @Nullable RequestContext parent();
+
+  /** Nothing was heard of what was sent to another instance, for so long that it may be lost. */
+  abstract void unanswered(RoutedReplica by);
 
   /** Bytes held while waiting. */
   abstract int queuedBytes();
@@ -326,7 +330,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
 
   /**
    * Enters the pending table and sends. When the table is full the request fails; when the message
-   * surely did not leave, the replica counts as lost and the request waits again.
+   * surely did not leave, the replica gets no other for now and the request waits again.
    */
   final void send(RoutedReplica to) {
     long id = loop.pending().add(this);
@@ -351,12 +355,19 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     if (!left) {
       leaveTable();
       unsend(to);
-      router.lost(to);
+      router.unsent(to);
       if (recorder != null) {
         recorder.lost(to);
       }
       unsent();
+    } else if (!to.here()) {
+      lookAgainAfter(loop.limits.recallNanos());
     }
+  }
+
+  /** Whether it is answered then; at its deadline, if that is earlier. */
+  final void lookAgainAfter(long nanos) {
+    loop.ring().schedule(this, earlier(callDeadlineNanos, loop.now() + nanos));
   }
 
   /** Sending threw. The request ends with that error, whatever giving its slot back throws. */
@@ -374,7 +385,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     end(failure, false);
   }
 
-  /** The message did not leave: its replica is not there any more. */
+  /** The message did not leave. */
   void unsent() {
     enqueueAgain();
   }
@@ -408,7 +419,12 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   /** A typed refusal came: it did not run, so it may be tried elsewhere. */
   void refused(Refusal reason, long load) {
     RoutedReplica refuser = replica;
-    settle(load);
+    if (reason == Refusal.TOO_LATE && refuser != null && !isPastDeadline()) {
+      refuser.unanswered(); // else who is refused at once would go there again at once
+      settle(Load.NONE);
+    } else {
+      settle(load);
+    }
     if (recorder != null) {
       recorder.refused(refuser, reason);
     }
@@ -419,15 +435,15 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   }
 
   @Override
-  public final void lost(Predicate<ReplicaAddress> gone) {
+  public final void lost(Predicate<ReplicaAddress> gone, boolean forGood) {
     RoutedReplica at = replica;
     if (at != null && gone.test(at.info.address()) && !done) {
-      peerLost();
+      peerLost(forGood);
     }
   }
 
-  /** Its peer is lost with the answer. */
-  abstract void peerLost();
+  /** Its peer is lost with the answer; or, if not for good, only the answer. */
+  abstract void peerLost(boolean forGood);
 
   // --- ending ---
 
@@ -456,6 +472,8 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       end(timeout(), true);
     } else if (waiter != null) {
       end(router.backPressure("queue_timeout_s reached while waiting for a slot"), false);
+    } else if (replica != null) {
+      unanswered(replica);
     }
   }
 

@@ -76,7 +76,7 @@ final class TestInstance {
   final InstanceReplicas replicas;
   private final List<TestLoops.Loop> serving = new ArrayList<>();
   private final TestLoops.Loop control;
-  private final Epoch epoch = new Epoch(1, NODE);
+  private final Epoch epoch = new Epoch(0, 1, NODE);
   private final Controller controller;
   private final Policies policies;
   private final MetricsPusher pusher;
@@ -188,7 +188,7 @@ final class TestInstance {
   private void push(@Nullable HandleMetricBatch batch) {
     if (batch != null) {
       controller.on(batch, time.getAsLong()).forEach(this::apply);
-      pusher.settled(batch.sequence(), epoch.term());
+      pusher.settled(batch.sequence(), epoch.number());
     }
   }
 
@@ -304,7 +304,7 @@ final class TestInstance {
         () ->
             replicas.stop(
                 new ControllerAction.StopReplica(
-                    epoch, replica.replicaId(), grace, "the test wants it so")));
+                    epoch, epoch.node(), replica.replicaId(), grace, "the test wants it so")));
   }
 
   /** The replica takes nothing more and answers nothing: routers learn it as they run. */

@@ -50,7 +50,7 @@ final class Architecture {
           controller: api protocol config metrics
           code: api protocol config replica controller
           desired: api protocol config controller code
-          cluster: api protocol config metrics
+          cluster: api protocol config metrics admin code desired
           admin: api protocol config metrics
           node: api protocol config metrics ingress routing replica controller code \
             desired cluster admin
@@ -193,7 +193,11 @@ final class Architecture {
                 "are neither a verticle nor part of one", type -> !isVerticle(outermost(type))))
         .and()
         .resideOutsideOfPackages(
-            "dev.berth.node..", "dev.berth.admin..", "dev.berth.ingress..", "dev.berth.cli..")
+            "dev.berth.node..",
+            "dev.berth.admin..",
+            "dev.berth.ingress..",
+            "dev.berth.cli..",
+            "dev.berth.cluster..")
         .should()
         .dependOnClassesThat(
             namedAnyOf("io.vertx.core.Vertx", "io.vertx.core.internal.VertxInternal")
@@ -201,6 +205,15 @@ final class Architecture {
                     // A message codec is a pure function that the bus calls.
                     resideInAPackage("io.vertx.core.eventbus..")
                         .and(not(namedAnyOf("io.vertx.core.eventbus.MessageCodec")))));
+  }
+
+  /** Neither they nor who names them is in {@code berth.jar}: the engine is found by its port. */
+  static ArchRule consensusIsBehindItsPort() {
+    return noClasses()
+        .that()
+        .resideOutsideOfPackage("dev.berth.cluster.ratis")
+        .should()
+        .dependOnClassesThat(resideInAnyPackage("org.apache.ratis..", "dev.berth.cluster.ratis"));
   }
 
   /** Time comes in through the constructor; the composition root alone reads a clock. */

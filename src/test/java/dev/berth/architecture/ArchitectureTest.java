@@ -81,6 +81,12 @@ class ArchitectureTest {
   }
 
   @Test
+  void consensusIsBehindItsPort() {
+    assertThat(main.contain("dev.berth.cluster.ratis.RatisEngine")).isTrue();
+    Architecture.consensusIsBehindItsPort().check(main);
+  }
+
+  @Test
   void onlyTheNodeReadsTheClock() {
     Architecture.onlyTheNodeReadsTheClock().check(main);
   }

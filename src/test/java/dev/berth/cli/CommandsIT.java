@@ -2,6 +2,7 @@ package dev.berth.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.cli.log.LogTap;
 import dev.berth.code.CompiledJar;
 import dev.berth.config.ConfigReader;
 import dev.berth.node.BerthNode;

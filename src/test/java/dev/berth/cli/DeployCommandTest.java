@@ -420,4 +420,62 @@ class DeployCommandTest {
     assertThat(instance.err.toString()).contains("--timeout-s: 0.0 (expected: a number of seconds");
     assertThat(instance.asked).isEmpty();
   }
+
+  // --- jars ---
+
+  private static final String SHA_256 =
+      "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"; // of "hello"
+
+  private String withJar() throws IOException {
+    Files.writeString(folder.resolve("a b.jar"), "hello");
+    return file(
+        "jar.yaml",
+        "applications: [{name: shop, import_path: 'a.B:c', runtime_env: {jars: ['a b.jar']}}]");
+  }
+
+  private String jarsSent() {
+    String put = instance.asked.stream().filter(each -> each.startsWith(PUT)).findAny().get();
+    return bodyOf(put)
+        .getJsonArray("applications")
+        .getJsonObject(0)
+        .getJsonObject("runtime_env")
+        .getJsonArray("jars")
+        .getString(0);
+  }
+
+  @Test
+  void toAnInstanceOfNoClusterAJarGoesByItsPath() throws IOException {
+    assertThat(instance.execute("deploy", withJar())).isZero();
+    assertThat(jarsSent()).isEqualTo(folder.resolve("a b.jar").toString());
+    assertThat(instance.asked).noneMatch(each -> each.contains("/api/v1/jars/"));
+  }
+
+  @Test
+  void aNodeOfAClusterIsSentTheJarsThatItLacks() throws IOException {
+    instance.answer("GET /api/v1/cluster", 200, "{}");
+    instance.answer("PUT /api/v1/jars/" + SHA_256, 201, "");
+    assertThat(instance.execute("deploy", withJar())).isZero();
+    assertThat(instance.asked)
+        .contains("PUT /api/v1/jars/" + SHA_256 + "?name=a%20b.jar hello")
+        .contains("HEAD /api/v1/jars/" + SHA_256);
+    assertThat(jarsSent()).isEqualTo("sha256:" + SHA_256);
+  }
+
+  @Test
+  void aJarThatIsThereIsNotSent() throws IOException {
+    instance.answer("HEAD /api/v1/jars/" + SHA_256, 200, "");
+    assertThat(instance.execute("deploy", withJar(), "--upload")).isZero();
+    assertThat(instance.asked).noneMatch(each -> each.startsWith("PUT /api/v1/jars/"));
+    assertThat(jarsSent()).isEqualTo("sha256:" + SHA_256);
+  }
+
+  @Test
+  void aJarThatIsNotKeptEndsTheDeploy() throws IOException {
+    String why = "The jar cannot be kept: No space left on device";
+    instance.answer(
+        "PUT /api/v1/jars/" + SHA_256, 507, new JsonObject().put("message", why).encode());
+    assertThat(instance.execute("deploy", withJar(), "--upload")).isEqualTo(1);
+    assertThat(instance.err.toString()).contains(why);
+    assertThat(instance.asked).noneMatch(each -> each.startsWith(PUT + " "));
+  }
 }

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Code is read on other threads, of which a later one may be done first. */
 class BuildsTest {
-  private static final Epoch EPOCH = new Epoch(1, "n1");
+  private static final Epoch EPOCH = new Epoch(0, 1, "n1");
   private static final Path JAR = Path.of("a.jar");
 
   private final Deque<Runnable> reading = new ArrayDeque<>();

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
 
 /** Policies are asked where the test lets hooks run. */
 class PoliciesTest {
-  private static final Epoch EPOCH = new Epoch(1, "n1");
+  private static final Epoch EPOCH = new Epoch(0, 1, "n1");
 
   private final Deque<Runnable> hooks = new ArrayDeque<>();
   private final QueueExecutor control = new QueueExecutor();
@@ -153,7 +153,7 @@ class PoliciesTest {
             .toList();
     Settings ofAll = config.settings().get(ApplicationConfig.AUTOSCALING_POLICY);
     PolicySource source = new PolicySource(new PolicySource.Scope("a", null), build, ofAll);
-    AskPolicy ask = new AskPolicy(new Epoch(term, "n1"), source, contexts);
+    AskPolicy ask = new AskPolicy(new Epoch(0, term, "n1"), source, contexts);
     policies.ask(ask);
     control.runAll();
     return ask;

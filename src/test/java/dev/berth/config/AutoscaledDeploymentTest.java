@@ -42,6 +42,31 @@ class AutoscaledDeploymentTest {
   }
 
   @Test
+  void anInstanceIsOneNodeUnlessItIsOneOfSeveral() {
+    String cluster =
+        ", berth: {cluster: {name: c, node: n, role: worker, bind: 127.0.0.1, insecure: true,"
+            + " join: ['127.0.0.1:1']}}";
+    String four = text(", max_replicas_per_node: 3");
+    String eight = text(", max_replicas_per_node: 3, autoscaling_config: {max_replicas: 8}");
+    String auto = text(", max_replicas_per_node: 3, num_replicas: auto");
+
+    refused(
+        () -> first(four),
+        "num_replicas: 4 (expected: at most max_replicas_per_node, 3, on one node)");
+    refused(
+        () -> first(eight),
+        "max_replicas: 8 (expected: at most max_replicas_per_node, 3, on one node)");
+    assertThat(bounds(first(auto))).isEqualTo("1 to 3");
+    assertThat(replicas(first("{" + four + cluster + "}"))).isEqualTo(4);
+    assertThat(bounds(first("{" + eight + cluster + "}"))).isEqualTo("1 to 8");
+    assertThat(bounds(first("{" + auto + cluster + "}"))).isEqualTo("1 to 100");
+  }
+
+  private static Settings first(String text) {
+    return Yaml.read(text).applications().get(0).deployment(FIXED);
+  }
+
+  @Test
   void codeSaysItAsItSaysANumber() {
     Settings said = file(SCALED);
 

@@ -183,14 +183,6 @@ class AutoscalingOptionsTest {
   }
 
   @Test
-  void moreReplicasThanOneInstanceTakesAreRefused() {
-    onlyProblem(
-            Yaml.deploymentProblems(
-                "max_replicas_per_node: 4", "autoscaling_config: {max_replicas: 5}"))
-        .endsWith("max_replicas: 5 (expected: at most max_replicas_per_node, 4)");
-  }
-
-  @Test
   void noNumberIsBesideOneThatFollowsTheLoadButNullOrAuto() {
     assertThat(Yaml.deploymentProblems("num_replicas: null", "autoscaling_config: {}")).isEmpty();
     assertThat(Yaml.deploymentProblems("num_replicas: 3", "autoscaling_config: null")).isEmpty();

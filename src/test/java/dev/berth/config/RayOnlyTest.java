@@ -199,14 +199,6 @@ class RayOnlyTest {
     onlyRefusal(Yaml.deploymentProblems(line)).contains(expected);
   }
 
-  @Test
-  void oneInstanceIsOneNode() {
-    assertThat(Yaml.deploymentProblems("num_replicas: 3", "max_replicas_per_node: 2"))
-        .containsExactly(
-            "berth.yaml:5:23: applications[0].deployments[0].num_replicas: 3"
-                + " (expected: at most max_replicas_per_node, 2)");
-  }
-
   @ParameterizedTest
   @CsvSource({
     "1, 100, 1",

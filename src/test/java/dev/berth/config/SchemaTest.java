@@ -42,7 +42,7 @@ class SchemaTest {
                9007199254740994, -0.5, 1.0e-10, 0.5, 1.5, 100.5, "", " ", x, x y, "a#b", "a\\nb", "5",
                "true", INFO, info, WARNING, TEXT, JSON, json, single, event_loops, auto, mean, PACK,
                changed, direct, pack, EveryNode, Disabled, /, /a, /a/, //, /a/b, "/{x}", "/a?b",
-               "/a#b", a.B, "a.B:m", "a.B:", a..B, 1a, a-b, 127.0.0.1,
+               "/a#b", a.B, worker, ["localhost:1"], "a.B:m", "a.B:", a..B, 1a, a-b, 127.0.0.1,
                "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",
                [], [x], [1], [{}], [{a: b}], [{a: 1}], {}, {a: b}, {a: 1}]
               """);
@@ -50,7 +50,7 @@ class SchemaTest {
   /** What no schema of one value can tell: another key's value, or a file. */
   private static final Pattern BEYOND =
       Pattern.compile(
-          "set without TLS|nobody is asked for|an argument of |application: missing|no client can tell|its value is not shown|\\(expected: .*(token_file"
+          "set without TLS|machines may reach|(tls|join): missing|nobody is asked for|an argument of |application: missing|no client can tell|its value is not shown|\\(expected: .*(token_file|twice interval_ms"
               + "|stream_bytes_total|record_interval_ms|since ssl_|max_reservation_ttl_s"
               + "|max_replicas_per_node|min_replicas|max_replicas,|look_back_period_s,|readable file"
               + "|one of header, cookie|one of exact, prefix|one above 0|leave it out; over"
@@ -84,7 +84,7 @@ class SchemaTest {
         .allSatisfy(
             (path, met) -> {
               if (!path.matches(
-                  ".*(\\.(py_\\w+|pip|uv|conda|excludes|config)|berth\\..+\\[]\\.application|ssl_\\w+|jars|token)")) {
+                  ".*(\\.(py_\\w+|pip|uv|conda|excludes|config)|berth\\..+\\[]\\.application|ssl_\\w+|\\w+_file|jars|token)")) {
                 assertThat(met).as(path).isEqualTo(3);
               }
             });
@@ -145,6 +145,9 @@ class SchemaTest {
         below.put("name", "d");
       } else if (name.equals("endpoints")) {
         below.put("route_prefix", "/e");
+      } else if (name.equals("cluster")) {
+        below.put("name", "c").put("node", "n").put("role", "worker").put("bind", "127.0.0.1");
+        below.put("join", new JsonArray().add("127.0.0.1:1")).put("insecure", true);
       } else if (List.of("traffic", "match", "shadow").contains(name)) {
         below.put("deployment", "d");
         if (path.startsWith("berth.endpoints")) {

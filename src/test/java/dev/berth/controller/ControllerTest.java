@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Events in, actions out: applications, their code, their routes and their end. */
 class ControllerTest {
-  private static final Epoch EPOCH = new Epoch(1, DrivenController.NODE);
+  private static final Epoch EPOCH = new Epoch(0, 1, DrivenController.NODE);
   private static final DeploymentId FRONT = new DeploymentId("app", "front");
   private static final DeploymentId MODEL = new DeploymentId("app", "model");
   private static final DeploymentId OTHER = new DeploymentId("app", "other");
@@ -499,7 +499,7 @@ class ControllerTest {
   @Test
   void aReplicaThatNobodyKnowsIsStopped() {
     it.declare("app", of(FRONT, "v1", 1));
-    var stranger = new DrivenController.Hosted("x9", of(FRONT, "v1", 1));
+    var stranger = new DrivenController.Hosted("x9", DrivenController.NODE, of(FRONT, "v1", 1));
     it.hosted.put("x9", stranger);
     it.run("x9");
     assertThat(it.stopping()).containsExactly("x9");
@@ -750,7 +750,9 @@ class ControllerTest {
 
   @Test
   void epochsAreOrderedByTermThenByNode() {
-    assertThat(List.of(new Epoch(2, "a"), new Epoch(1, "b"), new Epoch(1, "a")).stream().sorted())
-        .containsExactly(new Epoch(1, "a"), new Epoch(1, "b"), new Epoch(2, "a"));
+    assertThat(
+            List.of(new Epoch(0, 2, "a"), new Epoch(0, 1, "b"), new Epoch(0, 1, "a")).stream()
+                .sorted())
+        .containsExactly(new Epoch(0, 1, "a"), new Epoch(0, 1, "b"), new Epoch(0, 2, "a"));
   }
 }

@@ -78,8 +78,8 @@ class ControllerVerticleTest {
   @Test
   void aBatchIsRecordedAndAnsweredByItsTermAStaleOneToo() throws Exception {
     HandleMetricBatch batch = new HandleMetricBatch("n1", 1, 1, List.of(), List.of(), List.of());
-    assertThat(ask(batch).await().body()).isEqualTo(driven.controller.term());
-    assertThat(ask(batch).await().body()).isEqualTo(driven.controller.term());
+    assertThat(ask(batch).await().body()).isEqualTo(driven.controller.epochNumber());
+    assertThat(ask(batch).await().body()).isEqualTo(driven.controller.epochNumber());
   }
 
   /**

@@ -30,14 +30,15 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** A controller, and an instance that does what the test says. Replicas are "m1", "m2", … */
+/** A controller, and instances that do what the test says. Replicas are "m1", "m2", … */
 final class DrivenController {
   static final String NODE = "n1";
   static final DeploymentId MODEL = new DeploymentId("app", "model");
 
-  /** A replica on the instance. */
+  /** A replica on an instance. */
   static final class Hosted {
     final String id;
+    final String node;
     DeploymentTarget target;
     DeploymentTarget next;
     boolean runs;
@@ -45,8 +46,9 @@ final class DrivenController {
     boolean refused; // the last configuration
     Duration grace;
 
-    Hosted(String id, DeploymentTarget target) {
+    Hosted(String id, String node, DeploymentTarget target) {
       this.id = id;
+      this.node = node;
       this.target = target;
     }
 
@@ -87,7 +89,7 @@ final class DrivenController {
   private Controller controller(long term) {
     return new Controller(
         new ControllerPorts(
-            new Epoch(term, NODE),
+            new Epoch(0, term, NODE),
             deployment -> deployment.name().charAt(0) + "" + ++made,
             this::ongoing,
             () -> chance,
@@ -145,7 +147,8 @@ final class DrivenController {
     log.addAll(actions);
     for (ControllerAction action : actions) {
       if (action instanceof StartReplica start) {
-        hosted.putIfAbsent(start.replicaId(), new Hosted(start.replicaId(), start.target()));
+        hosted.putIfAbsent(
+            start.replicaId(), new Hosted(start.replicaId(), start.node(), start.target()));
       } else if (action instanceof StopReplica stop && hosted.containsKey(stop.replicaId())) {
         hosted.get(stop.replicaId()).stopping = true;
         hosted.get(stop.replicaId()).grace = stop.grace();
@@ -296,20 +299,57 @@ final class DrivenController {
 
   /** What the instance would tell now. */
   ControllerEvent.Inventory inventory() {
+    return inventory(NODE);
+  }
+
+  ControllerEvent.Inventory inventory(String node) {
     List<ControllerEvent.Inventory.Found> found = new ArrayList<>();
     for (Hosted each : hosted.values()) {
-      found.add(
-          new ControllerEvent.Inventory.Found(
-              info(each), each.target, each.next, each.phase(), true, each.refused, 0));
+      if (each.node.equals(node)) {
+        found.add(
+            new ControllerEvent.Inventory.Found(
+                info(each), each.target, each.next, each.phase(), true, each.refused, 0));
+      }
     }
-    return new ControllerEvent.Inventory(NODE, found, List.copyOf(complete.values()));
+    return new ControllerEvent.Inventory(node, found, List.copyOf(complete.values()));
+  }
+
+  // --- instances of a cluster ---
+
+  /** Instances are there, in no zone, and told what they host. */
+  void join(String... nodes) {
+    for (String node : nodes) {
+      joinIn(null, node);
+    }
+  }
+
+  void joinIn(@Nullable String zone, String node) {
+    send(new ControllerEvent.NodeJoined(node, zone));
+    send(inventory(node));
+  }
+
+  /** An instance is gone, with all that it hosted. */
+  void lose(String node) {
+    hosted.values().removeIf(each -> each.node.equals(node));
+    send(new ControllerEvent.NodeLost(node));
+  }
+
+  /** The replicas that were not told to go, such as {@code "n1 x2, n2 x1"}, by instance. */
+  String spread() {
+    Map<String, Integer> counts = new TreeMap<>();
+    hosted.values().stream()
+        .filter(each -> !each.stopping)
+        .forEach(each -> counts.merge(each.node, 1, Integer::sum));
+    List<String> parts = new ArrayList<>();
+    counts.forEach((node, count) -> parts.add(node + " x" + count));
+    return String.join(", ", parts);
   }
 
   static ReplicaInfo info(Hosted replica) {
     return Replicas.info(
         replica.id,
         replica.target.id(),
-        new ReplicaAddress(NODE, 0, replica.id.hashCode() & 0xff, 1),
+        new ReplicaAddress(replica.node, 0, replica.id.hashCode() & 0xff, 1),
         4);
   }
 

@@ -308,7 +308,7 @@ class DeployOutcomeTest extends ServeControlRig {
     return new InterceptedLog(
         log,
         () -> full[0],
-        () -> {
+        change -> {
           if (log.state().history().oldest() != null) {
             throw new IOException("No space left on device");
           }

@@ -15,7 +15,12 @@ record InterceptedLog(StateLog log, BooleanSupplier full, Before before) impleme
   /** May fail in place of what is proposed. */
   @FunctionalInterface
   interface Before {
-    void proposal() throws IOException;
+    void proposal(DesiredChange change) throws IOException;
+
+    /** Whether what is noted is kept. */
+    default boolean notes() {
+      return true;
+    }
   }
 
   @Override
@@ -50,13 +55,13 @@ record InterceptedLog(StateLog log, BooleanSupplier full, Before before) impleme
 
   @Override
   public @Nullable DesiredState propose(DesiredChange change) throws IOException {
-    before.proposal();
+    before.proposal(change);
     return log.propose(change);
   }
 
   @Override
-  public DesiredState note(String what, DesiredChange change) {
-    return log.note(what, change);
+  public @Nullable DesiredState note(String what, DesiredChange change) {
+    return before.notes() ? log.note(what, change) : null;
   }
 
   @Override

@@ -113,12 +113,12 @@ class JarStoreTest {
     Jar needed = keep(jar("a.jar", "a"));
     Jar unused = keep(jar("b.jar", "b"));
 
-    store.removeUnused(Set.of(store.path(needed)));
+    store.removeUnused(Set.of(store.path(needed)), 0);
     assertThat(store.path(unused)).as("its command is not over").exists();
 
     store.begin();
     Files.writeString(folder.resolve("jars/other"), "not a copy");
-    store.removeUnused(Set.of(store.path(needed)));
+    store.removeUnused(Set.of(store.path(needed)), 0);
     assertThat(store.path(unused)).doesNotExist();
     assertThat(store.path(needed)).exists();
     assertThat(folder.resolve("jars/other")).exists();
@@ -143,7 +143,7 @@ class JarStoreTest {
         store.keep(
             List.of(jar("c.jar", "1234"), jar("d.jar", "56")),
             () -> {
-              store.removeUnused(Set.of());
+              store.removeUnused(Set.of(), 0);
               return true;
             });
     assertThat(both).allSatisfy(each -> assertThat(store.path(each)).exists());
@@ -177,5 +177,64 @@ class JarStoreTest {
     store.close();
 
     assertThat(copy.getParent()).doesNotExist();
+  }
+
+  // --- what comes from elsewhere ---
+
+  private Path received(String content) throws IOException {
+    return Files.writeString(store.begin(content.length(), NO_ROOM), content);
+  }
+
+  private static String digest(String content) {
+    return HexFormat.of()
+        .formatHex(Fingerprint.sha256().digest(content.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  @Test
+  void whatWasTakenStaysAnHourAndIsKeptUnderItsOwnName() throws IOException {
+    long hour = JarStore.TAKEN_FOR.toMillis();
+    store.take(received("x"), new Jar("shop.jar", digest("x")), NO_ROOM, 0);
+    Path there = store.find(digest("x"), 0);
+    assertThat(there).hasContent("x").hasParent(folder.resolve("jars"));
+    assertThat(store.find(digest("y"), 0)).isNull();
+    store.removeUnused(Set.of(), hour - 1);
+    assertThat(keep(there)).isEqualTo(new Jar("shop.jar", digest("x")));
+    assertThat(copies()).as("it is its own copy").isEqualTo(1);
+    assertThat(store.identify(List.of(there))).containsExactly(new Jar("shop.jar", digest("x")));
+
+    store.begin();
+    store.removeUnused(Set.of(), hour);
+    assertThat(copies()).isZero();
+  }
+
+  @Test
+  void whatIsAskedForStaysAWhile() throws IOException {
+    Jar jar = keep(jar("a.jar", "x"));
+    store.begin();
+    assertThat(store.find(jar.digest(), 5)).isEqualTo(store.path(jar));
+    store.removeUnused(Set.of(), 6);
+    assertThat(copies()).isEqualTo(1);
+  }
+
+  @Test
+  void whatIsBeingReceivedStaysAndWhatAnEarlierProcessReceivedGoes() throws IOException {
+    Path now = received("x");
+    Path left = Files.writeString(folder.resolve("jars/received-7.tmp"), "y");
+    store.removeUnused(Set.of(), 0);
+    assertThat(now).exists();
+    assertThat(left).doesNotExist();
+  }
+
+  @Test
+  void moreThanThereIsRoomForIsNotTaken() throws IOException {
+    store = JarStore.in(folder, digests, 3);
+    keep(jar("a.jar", "xx"));
+    assertThatThrownBy(() -> store.begin(2, NO_ROOM))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("4 bytes with one more (expected: at most 3)");
+    Path longer = received("");
+    Files.writeString(longer, "yy");
+    assertThatThrownBy(() -> store.take(longer, new Jar("b.jar", digest("yy")), NO_ROOM, 0))
+        .isInstanceOf(IOException.class);
   }
 }

@@ -4,6 +4,7 @@ import static dev.berth.fakes.Submits.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.code.Jar;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
@@ -14,6 +15,7 @@ import dev.berth.controller.ControllerEvent.Scaled;
 import dev.berth.controller.ControllerEvent.Withdrawn;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Future;
@@ -153,6 +155,41 @@ class ServeControlTest extends ServeControlRig {
     assertThat(control.find("a", 1)).isNull();
     buildFailed("which does not exist");
     assertThat(control.find("b", 2)).isNotNull();
+  }
+
+  // --- what other nodes build it from ---
+
+  @Test
+  void anotherNodeIsToldOfAnEntryAndWhichJarsItHas() throws IOException {
+    Files.writeString(folder.resolve("a.jar"), "one");
+    start();
+    deploy("a", WITH_JAR);
+
+    BuildSource source =
+        ok(control.jars().source(Objects.requireNonNull(control.find("a", 1)).config()));
+
+    assertThat(source.entry()).contains("x.A");
+    BuildSource.JarFile jar = source.jars().get(0);
+    assertThat(jar.name()).isEqualTo("a.jar");
+    assertThat(jar.bytes()).isEqualTo(3);
+    assertThat(ok(control.jars().find(jar.sha256()))).hasContent("one");
+    assertThat(ok(control.jars().find("0".repeat(64)))).isNull();
+  }
+
+  @Test
+  void aDeployNamesAJarThatWasSentBefore() throws IOException {
+    start();
+    String sha256 = DeclaredEntry.digest("one");
+    String entry = "{import_path: x.A, name: a, runtime_env: {jars: ['sha256:" + sha256 + "']}}";
+    assertThat(refused(Kind.INVALID, submit(commands(), "a", entry)))
+        .hasMessageContaining("which nobody has sent (expected: one that is kept here)");
+
+    Path written = ok(control.jars().begin(3));
+    ok(control.jars().take(Files.writeString(written, "one"), "shop.jar", sha256));
+    deploy("a", entry);
+
+    Path jar = Objects.requireNonNull(control.find("a", 1)).config().jars().get(0);
+    assertThat(jar).hasContent("one").hasFileName(new Jar("shop.jar", sha256).copyName());
   }
 
   // --- deploy ---
@@ -498,7 +535,7 @@ class ServeControlTest extends ServeControlRig {
     return new InterceptedLog(
         log,
         () -> false,
-        () -> {
+        change -> {
           if (others.getAndDecrement() > 0) {
             Wanted wanted = new Wanted(null, "{}", List.of(), false, "o" + log.state().index());
             log.propose(Objects.requireNonNull(log.state().deploy("other", wanted, null, 1)));
@@ -510,12 +547,12 @@ class ServeControlTest extends ServeControlRig {
   void whatWasComputedOnAnotherStateIsComputedAnew() {
     AtomicInteger others = new AtomicInteger();
     start(shared(new JournalLog(kept()), others));
-    others.set(ServeControl.MOST_TRIES - 1);
+    others.set(Commits.MOST_TRIES - 1);
 
     deploy("b", B);
 
     assertThat(names()).containsExactly("other", "b");
-    assertThat(revision("b")).as("after those of the other").isEqualTo(ServeControl.MOST_TRIES);
+    assertThat(revision("b")).as("after those of the other").isEqualTo(Commits.MOST_TRIES);
     restart();
 
     assertThat(names()).as("what was committed").containsExactly("other", "b");
@@ -526,7 +563,7 @@ class ServeControlTest extends ServeControlRig {
     JournalLog log = new JournalLog(kept());
     AtomicInteger others = new AtomicInteger();
     start(shared(log, others));
-    others.set(ServeControl.MOST_TRIES);
+    others.set(Commits.MOST_TRIES);
 
     refused(Kind.UNAVAILABLE, submit(commands(), "b", B));
     assertThat(log.state().find("b")).isNull();

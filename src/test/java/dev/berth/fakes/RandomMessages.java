@@ -48,8 +48,9 @@ public final class RandomMessages {
         new RouterAddress("n1", 0),
         new AttemptId(5, 0, 9),
         new ReplicaAddress("n2", 1, 7, 42),
-        new Admission.IfFree(50),
+        Admission.IfFree.IF_FREE,
         -1,
+        3_000_000,
         65_536,
         0,
         "request-1",
@@ -95,7 +96,7 @@ public final class RandomMessages {
   private @Nullable Object value(RecordComponent part) {
     return switch (part.getName()) {
       case "load" -> load();
-      case "ttlMs", "deadlineMicros" -> duration();
+      case "ttlMs", "deadlineMicros", "acceptMicros" -> duration();
       case "statusCode" -> pick(List.of(-1, 429, 503));
       case "retryAfterSeconds" -> random.nextInt(100) - 1;
       case "follows" -> random.nextInt(-1, 1 << 20);
@@ -186,7 +187,7 @@ public final class RandomMessages {
     return switch (random.nextInt(3)) {
       case 0 -> Admission.Held.HELD;
       case 1 -> new Admission.Token(token());
-      default -> new Admission.IfFree(duration());
+      default -> Admission.IfFree.IF_FREE;
     };
   }
 
@@ -250,7 +251,8 @@ public final class RandomMessages {
   private long load() {
     return random.nextInt(4) == 0
         ? Load.NONE
-        : Load.of(random.nextInt(65_536), 1 + random.nextInt(65_535), random.nextInt());
+        : Load.of(random.nextInt(65_536), 1 + random.nextInt(65_535), random.nextInt())
+            | random.nextInt(2) * Load.blocked(0);
   }
 
   private long duration() {

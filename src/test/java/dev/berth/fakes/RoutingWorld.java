@@ -21,6 +21,7 @@ import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.port.AttemptState;
 import dev.berth.protocol.port.BareHandle;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
@@ -421,6 +422,11 @@ public final class RoutingWorld implements ReplicaDirectory {
         if (running.removeIf(call -> call.callId() == cancel.callId())) {
           ledger.complete(); // this handler settles at once when it is cancelled
         }
+        if (isRemote() && !cancel.timedOut()) {
+          answer(cancel.source(), failed(cancel.callId(), BerthException.Kind.CANCELLED));
+        }
+      } else if (message instanceof BusMessage.RecallCall recall) {
+        recalled(recall);
       } else if (message instanceof BusMessage.ReserveSlot reserve) {
         Slots.Reservation outcome = ledger.reserve(reserve.attempt(), reserve.ttlMs() * 1_000_000);
         if (outcome instanceof Slots.Reservation.Granted granted) {
@@ -443,6 +449,21 @@ public final class RoutingWorld implements ReplicaDirectory {
       }
     }
 
+    private void recalled(BusMessage.RecallCall recall) {
+      boolean runs = running.stream().anyMatch(call -> call.attempt().equals(recall.attempt()));
+      if (runs) {
+        answer(recall.source(), new BusMessage.CallAccepted(recall.callId(), ledger.load()));
+      } else if (ledger.recall(recall.attempt()) == AttemptState.GRANTED) {
+        answer(recall.source(), failed(recall.callId(), BerthException.Kind.OUTCOME_UNKNOWN));
+      } else {
+        refused(recall.source(), recall.callId(), Refusal.RECALLED);
+      }
+    }
+
+    private BusMessage.CallFailed failed(long callId, BerthException.Kind kind) {
+      return new BusMessage.CallFailed(callId, kind, "", -1, -1, ledger.load(), null);
+    }
+
     private void reserved(
         RouterAddress to, long callId, AttemptId attempt, SlotToken token, long ttlMs) {
       answer(
@@ -459,7 +480,7 @@ public final class RoutingWorld implements ReplicaDirectory {
       Refusal refusal = null;
       if (call.admission() instanceof Admission.Token token) {
         refusal = ledger.consume(token.token(), call.attempt());
-      } else if (call.admission() instanceof Admission.IfFree) {
+      } else if (call.admission() == Admission.IfFree.IF_FREE) {
         refusal = ledger.tryAcquire(call.attempt());
         if (refusal == null) {
           answer(call.source(), new BusMessage.CallAccepted(call.callId(), ledger.load()));
@@ -550,17 +571,22 @@ public final class RoutingWorld implements ReplicaDirectory {
 
     /** Offers a slot to a router loop, as to one it refused before. */
     public AttemptId offer(int loop, long number, Duration ttl) {
+      BusMessage.SlotOffer offer = offered(number, ttl);
+      answer(new RouterAddress(NODE, loop), offer);
+      return offer.attempt();
+    }
+
+    /** An offer that is still to be sent. */
+    public BusMessage.SlotOffer offered(long number, Duration ttl) {
       AttemptId attempt = new AttemptId(info.address().epoch(), -1, number);
       Slots.Reservation outcome = ledger.reserve(attempt, ttl.toNanos());
-      answer(
-          new RouterAddress(NODE, loop),
-          new BusMessage.SlotOffer(
-              info.address(),
-              attempt,
-              ((Slots.Reservation.Granted) outcome).lease().token(),
-              ttl.toMillis(),
-              ledger.load()));
-      return attempt;
+      return new BusMessage.SlotOffer(
+          info.address(),
+          attempt,
+          ((Slots.Reservation.Granted) outcome).lease().token(),
+          ttl.toMillis(),
+          ttl.toNanos() / 1_000,
+          ledger.load());
     }
 
     public void answer(RouterAddress to, BusMessage message) {

@@ -184,6 +184,15 @@ final class FakeUpstream implements ReplicaDirectory {
       calls.get(frame.callId()).received(frame);
     } else if (message instanceof BusMessage.CancelCall cancel) {
       calls.get(cancel.callId()).cancels.add(cancel);
+      answer( // else it is told again
+          new BusMessage.CallFailed(
+              cancel.callId(),
+              BerthException.Kind.CANCELLED,
+              "cancelled",
+              -1,
+              -1,
+              Load.NONE,
+              null));
     } else if (message instanceof BusMessage.StreamCredit credit) {
       calls.get(credit.callId()).streamCredit(credit.limit());
     } else if (message instanceof BusMessage.ReserveSlot reserve) {

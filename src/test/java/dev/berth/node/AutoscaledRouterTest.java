@@ -14,6 +14,7 @@ import dev.berth.fakes.QueueExecutor;
 import dev.berth.fakes.Rankers;
 import dev.berth.fakes.RecordingBus;
 import dev.berth.metrics.MetricsPusher;
+import dev.berth.node.loops.Identity;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import java.nio.file.Path;
 import java.security.SecureRandom;

@@ -14,6 +14,7 @@ import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.DeploymentVersion;
 import dev.berth.controller.Epoch;
+import dev.berth.node.loops.LoopVerticle;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Future;
@@ -81,7 +82,7 @@ class ControlPlaneTest {
             },
             () -> Future.failedFuture("its term cannot be kept"),
             actions::add,
-            new RoutingLink((to, message) -> {}, "n", deployment -> true));
+            new RoutingLink((to, message) -> {}, () -> List.of("n"), deployment -> true));
     plane = made;
     return made;
   }
@@ -106,14 +107,14 @@ class ControlPlaneTest {
   void oneThatFailsIsFollowedByOneOfALaterTermThatKnowsWhatIsWanted() throws Exception {
     ControlPlane made = plane();
     onLoop(() -> made.start(1)).await();
-    assertThat(nextBuild().epoch()).isEqualTo(new Epoch(1, "n"));
+    assertThat(nextBuild().epoch()).isEqualTo(new Epoch(0, 1, "n"));
     DeploymentId id = new DeploymentId("a", "d");
     DeploymentTarget target =
         new DeploymentTarget(id, "b", new DeploymentVersion("c", "l"), DeploymentConfig.of("d"));
 
     made.tell(new ControllerEvent.Built("a", 1, new BuiltApplication("b", "d", List.of(target))));
 
-    assertThat(nextBuild()).isEqualTo(new Build(new Epoch(2, "n"), "a", 1));
+    assertThat(nextBuild()).isEqualTo(new Build(new Epoch(0, 2, "n"), "a", 1));
     assertThat(made.restarts()).isEqualTo(1);
   }
 
@@ -125,7 +126,7 @@ class ControlPlaneTest {
 
     onLoop(() -> made.restart(3)).await(); // whoever keeps the terms has lost one
 
-    assertThat(nextBuild().epoch()).isEqualTo(new Epoch(8, "n"));
+    assertThat(nextBuild().epoch()).isEqualTo(new Epoch(0, 8, "n"));
   }
 
   @Test

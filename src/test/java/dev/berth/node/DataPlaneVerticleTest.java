@@ -10,6 +10,8 @@ import dev.berth.api.Response;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.RecordingBus;
 import dev.berth.fakes.Replicas;
+import dev.berth.node.loops.Identity;
+import dev.berth.node.loops.LoopVerticle;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
@@ -58,7 +60,7 @@ class DataPlaneVerticleTest {
     vertx.deployVerticle(loop).await();
     plane =
         new PlaneBuilder("n1", System::nanoTime, bus)
-            .loop(loop.ports(bus, Identity.create()))
+            .loop(loop.ports(bus, Identity.create(null)))
             .handlers(
                 PlaneBuilder.handlers(
                     PlaneBuilder.hooks(task -> vertx.executeBlocking(Executors.callable(task)))))
@@ -86,6 +88,7 @@ class DataPlaneVerticleTest {
                 replica.address(),
                 Admission.Held.HELD,
                 deadlineMs < 0 ? -1 : deadlineMs * 1_000,
+                -1,
                 0,
                 0,
                 "r",

@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** A deployment's ranker follows its settings, where the test lets hooks run. */
 class InstanceRankersTest {
-  private static final Epoch EPOCH = new Epoch(1, "n1");
+  private static final Epoch EPOCH = new Epoch(0, 1, "n1");
   private static final DeploymentId ID = new DeploymentId("a", "front");
 
   private final ManualClock clock = new ManualClock();

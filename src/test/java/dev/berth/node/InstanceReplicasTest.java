@@ -51,7 +51,7 @@ import org.junit.jupiter.api.Test;
 /** What an instance does with the commands for its replicas, and what it answers. */
 class InstanceReplicasTest {
   private static final String ID = "a#front#1";
-  private static final Epoch EPOCH = new Epoch(1, "n1");
+  private static final Epoch EPOCH = new Epoch(0, 1, "n1");
   private static final Duration GRACE = Duration.ofSeconds(20);
 
   private final ManualClock clock = new ManualClock();
@@ -178,7 +178,7 @@ class InstanceReplicasTest {
   }
 
   private void start() {
-    replicas.start(new StartReplica(EPOCH, first, ID));
+    replicas.start(new StartReplica(EPOCH, EPOCH.node(), first, ID));
   }
 
   private Replica running() {
@@ -190,11 +190,11 @@ class InstanceReplicasTest {
   }
 
   private void stop(Duration grace) {
-    replicas.stop(new StopReplica(EPOCH, ID, grace, "for the test"));
+    replicas.stop(new StopReplica(EPOCH, EPOCH.node(), ID, grace, "for the test"));
   }
 
   private void reconfigure(DeploymentTarget target) {
-    replicas.reconfigure(new ReconfigureReplica(EPOCH, ID, target));
+    replicas.reconfigure(new ReconfigureReplica(EPOCH, EPOCH.node(), ID, target));
   }
 
   private Found found() {
@@ -285,7 +285,7 @@ class InstanceReplicasTest {
   void replicasTakeTheLoopsInTurnAndOneThatIsSpreadTakesThemAllFromThereOn() {
     DeploymentTarget spread = target("berth: {spread: event_loops}");
     for (DeploymentTarget each : List.of(first, spread, spread, first)) {
-      replicas.start(new StartReplica(EPOCH, each, "a#front#" + replicas.size()));
+      replicas.start(new StartReplica(EPOCH, EPOCH.node(), each, "a#front#" + replicas.size()));
     }
     runAll();
     assertThat(replicas.inventory())
@@ -298,14 +298,17 @@ class InstanceReplicasTest {
   void aStartOfAnUnknownBuildFails() {
     replicas.start(
         new StartReplica(
-            EPOCH, new DeploymentTarget(first.id(), "x", first.version(), first.settings()), ID));
+            EPOCH,
+            EPOCH.node(),
+            new DeploymentTarget(first.id(), "x", first.version(), first.settings()),
+            ID));
     assertThat(take()).containsExactly(new ReplicaFailed(ID, "build: x (expected: a known one)"));
   }
 
   /** The period is shifted by up to a tenth. */
   @Test
   void itsHealthIsCheckedInThePeriodOfItsDeploymentAndInAnotherWhenThatChanges() {
-    replicas.start(new StartReplica(EPOCH, target("health_check_period_s: 3"), ID));
+    replicas.start(new StartReplica(EPOCH, EPOCH.node(), target("health_check_period_s: 3"), ID));
     runAll();
     assertThat(checksIn(Duration.ofMillis(2_600))).isZero();
     assertThat(checksIn(Duration.ofMillis(800))).isEqualTo(1);
@@ -332,7 +335,7 @@ class InstanceReplicasTest {
 
   @Test
   void aHealthCheckHasTheTimeThatItsDeploymentGivesIt() {
-    replicas.start(new StartReplica(EPOCH, target("health_check_timeout_s: 2"), ID));
+    replicas.start(new StartReplica(EPOCH, EPOCH.node(), target("health_check_timeout_s: 2"), ID));
     runAll();
     Replica replica = plane.host().replicas().get(0);
     List<Long> failures = new ArrayList<>();
@@ -392,7 +395,7 @@ class InstanceReplicasTest {
           duringTheHook.addAll(take());
           assertThat(builds.names()).as("its code runs still").hasSize(1);
         };
-    replicas.start(new StartReplica(EPOCH, bounded, ID));
+    replicas.start(new StartReplica(EPOCH, EPOCH.node(), bounded, ID));
     runAll();
     assertThat(duringTheHook).hasSize(1);
     assertThat(((ReplicaFailed) duringTheHook.get(0)).reason())
@@ -585,10 +588,10 @@ class InstanceReplicasTest {
     int highest = 0;
     for (int cycle = 0; cycle < 1_000; cycle++) {
       String id = "a#front#" + (100 + cycle);
-      replicas.start(new StartReplica(EPOCH, first, id));
+      replicas.start(new StartReplica(EPOCH, EPOCH.node(), first, id));
       runAll();
       highest = Math.max(highest, found().info().address().ordinal());
-      replicas.stop(new StopReplica(EPOCH, id, GRACE, "for the test"));
+      replicas.stop(new StopReplica(EPOCH, EPOCH.node(), id, GRACE, "for the test"));
       runAll();
       clock.advance(Duration.ofSeconds(20));
       IntStream.range(0, plane.loops()).forEach(loop -> plane.replicas(loop).tick());

@@ -8,6 +8,7 @@ import dev.berth.config.ServeConfig;
 import dev.berth.fakes.FakeHandle;
 import dev.berth.fakes.ManualClock;
 import dev.berth.metrics.MetricsPusher;
+import dev.berth.node.loops.Identity;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import java.nio.file.Path;
 import java.security.SecureRandom;

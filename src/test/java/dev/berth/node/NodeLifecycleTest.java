@@ -64,17 +64,17 @@ class NodeLifecycleTest {
     return node.get(path).statusCode();
   }
 
-  private <T> T onControl(java.util.function.Function<InstanceControl, T> look) {
+  private <T> T onControl(java.util.function.Function<InstanceHost, T> look) {
     CompletableFuture<T> seen = new CompletableFuture<>();
-    InstanceControl control = node.node.running().control;
-    node.node.control.execute(() -> seen.complete(look.apply(control)));
+    InstanceHost host = node.node.running().host;
+    node.node.control.execute(() -> seen.complete(look.apply(host)));
     return seen.orTimeout(10, TimeUnit.SECONDS).join();
   }
 
   private List<String> replicas() {
     return onControl(
-        control ->
-            control.replicas.inventory().stream()
+        host ->
+            host.replicas.inventory().stream()
                 .map(found -> found.info().replicaId() + " " + found.target().version())
                 .sorted()
                 .toList());
@@ -145,8 +145,8 @@ class NodeLifecycleTest {
     until(
         () ->
             onControl(
-                control ->
-                    control.replicas.inventory().stream()
+                host ->
+                    host.replicas.inventory().stream()
                         .anyMatch(found -> found.info().maxOngoing() == 9)),
         "no replica has 9 slots");
     assertThat(replicas().stream().map(each -> each.split(" ")[0])).isEqualTo(before);
@@ -193,7 +193,7 @@ class NodeLifecycleTest {
     gate.entered.get(10, TimeUnit.SECONDS);
 
     Future<Void> closed = node.node.close();
-    onControl(control -> true); // the drain has begun
+    onControl(host -> true); // the drain has begun
     assertThat(closed.isComplete()).as("with a request under way").isFalse();
     held.open.complete(null);
     assertThat(request.get(10, TimeUnit.SECONDS)).isEqualTo(200);
@@ -209,9 +209,9 @@ class NodeLifecycleTest {
       assertThat(node.admin("DELETE", "/api/v1/applications/" + name, "").statusCode())
           .isEqualTo(200);
     }
-    until(() -> onControl(control -> control.replicas.size()) == 0, "replicas are left");
-    until(() -> onControl(control -> control.builds.names()).isEmpty(), "builds are left");
-    until(() -> onControl(control -> control.deployments.size()) == 0, "routers are left");
+    until(() -> onControl(host -> host.replicas.size()) == 0, "replicas are left");
+    until(() -> onControl(host -> host.builds.names()).isEmpty(), "builds are left");
+    until(() -> onControl(host -> host.deployments.size()) == 0, "routers are left");
     assertThat(node.node.running().plane.routers().all()).isEmpty();
     until(() -> node.node.running().pusher.handles() == 0, "handles are left in the pusher");
     until(() -> get("/app0") == 404, "a route is left");

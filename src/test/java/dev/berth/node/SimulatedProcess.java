@@ -33,6 +33,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -50,6 +51,10 @@ public final class SimulatedProcess {
   private static final int LOOPS = 2;
   private static final BusSender NOWHERE = (node, address, message) -> true; // no requests
   private static final String FILE = "applications: []";
+  private static final String OF_A_CLUSTER =
+      FILE
+          + "\nberth: {cluster: {name: c, node: n1, role: worker, bind: 127.0.0.1, insecure: true,"
+          + " join: ['127.0.0.1:1']}}";
 
   /**
    * What is around it.
@@ -93,7 +98,7 @@ public final class SimulatedProcess {
       Path folder,
       ServeControl.Controls controls) {
     this.around = around;
-    ServeConfig file = ConfigReader.read("file", folder, FILE);
+    ServeConfig file = ConfigReader.read("file", folder, nodes.size() == 1 ? FILE : OF_A_CLUSTER);
     serve =
         new ServeControl(
             file,
@@ -111,7 +116,9 @@ public final class SimulatedProcess {
             serve,
             event -> around.tell.accept(first, event),
             code -> instances.forEach(each -> each.deployments.forgetUnwanted(code)));
-    routing = new RoutingLink(around.toRouters, first, id -> instances.get(0).isWanted(id));
+    routing =
+        new RoutingLink(
+            around.toRouters, () -> List.of(first), id -> instances.get(0).isWanted(id));
     nodes.forEach(node -> instances.add(new Instance(node)));
   }
 
@@ -121,6 +128,13 @@ public final class SimulatedProcess {
 
   public List<Instance> instances() {
     return instances;
+  }
+
+  /** Another instance joins. */
+  public Instance join(String node) {
+    Instance joined = new Instance(node);
+    instances.add(joined);
+    return joined;
   }
 
   /** Code that is held, {@code application/build}. */
@@ -136,21 +150,22 @@ public final class SimulatedProcess {
         : new io.vertx.core.json.JsonObject(source.config().entry()).encode();
   }
 
-  /** A controller of a term begins. */
-  public void begins(long term) {
+  /**
+   * A controller of a term begins.
+   *
+   * @param heard instances that will tell it what they host: of others no code is kept
+   */
+  public void begins(long term, Set<String> heard) {
     routing.begin(term);
     List<Found> found = new ArrayList<>();
     List<DeploymentTarget> complete = new ArrayList<>();
     for (Instance each : instances) {
-      found.addAll(each.hosted());
-      complete.addAll(each.replicas.complete());
+      if (heard.contains(each.node)) {
+        found.addAll(each.hosted());
+        complete.addAll(each.replicas.complete());
+      }
     }
     builds.keepOnly(new ControllerEvent.Inventory("", found, complete));
-  }
-
-  /** It knows what runs. */
-  public void recovered() {
-    routing.publisher().recovered();
   }
 
   /** A message of routers for the controller. */
@@ -165,7 +180,8 @@ public final class SimulatedProcess {
     private final InstanceRouters deployments;
     private final InstanceReplicas replicas;
     private final Routes routes;
-    private final InstanceActions actions;
+    private final EpochGate gate;
+    private final ControllerActions actions;
 
     private Instance(String node) {
       this.node = node;
@@ -224,24 +240,23 @@ public final class SimulatedProcess {
               around.control,
               new AtomicLong(random.nextLong())::incrementAndGet,
               event -> around.tell.accept(node, event));
+      InstanceActions here =
+          new InstanceActions(new EpochGate(), builds, replicas, deployments, routes, LogFeed.NONE);
+      gate = here.gate();
       actions =
-          new InstanceActions(
-              new EpochGate(),
+          new ControllerActions(
+              gate,
               new TransitionLog(),
-              builds,
               new Policies(
                   around.hooks,
                   around.control,
                   builds,
                   event -> around.tell.accept(node, event),
                   clock),
-              replicas,
-              deployments,
               routing,
-              routes,
-              LogFeed.NONE,
               serve,
-              announced -> {});
+              announced -> {},
+              here);
     }
 
     private InstanceRouters deployments() {
@@ -264,7 +279,7 @@ public final class SimulatedProcess {
 
     /** Another controller asks what is here: the one before it is heard no more. */
     public ControllerEvent.Inventory inventory(Epoch asking) {
-      actions.gate().admits(asking);
+      gate.admits(asking);
       return new ControllerEvent.Inventory(node, replicas.inventory(), replicas.complete());
     }
 
@@ -292,6 +307,12 @@ public final class SimulatedProcess {
 
     public boolean kill(Found found) {
       return replicas.kill(found.target().id(), found.info().replicaId());
+    }
+
+    /** It ends, with all that it hosts. */
+    public void dies() {
+      hosted().forEach(this::kill);
+      instances.remove(this);
     }
 
     /** Those that run. */

@@ -8,6 +8,7 @@ import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.node.loops.RequestLocal;
 import dev.berth.protocol.BusMessage.CallRequest;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -29,6 +30,17 @@ public final class TestApplications {
     return Application.of(
         Deployment.async("front", THREAD),
         Deployment.async("back", THREAD).withNumReplicas(3).withMaxOngoingRequests(7));
+  }
+
+  /** Answers with its replica. */
+  public static Application where() {
+    return Application.of(
+        Deployment.of(
+            "where",
+            replica ->
+                (AsyncHandler)
+                    (request, context) ->
+                        Future.succeededFuture(Response.text(replica.replicaId()))));
   }
 
   /** Tells of itself, but for the first time. */

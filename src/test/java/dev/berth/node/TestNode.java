@@ -40,16 +40,16 @@ public final class TestNode implements AutoCloseable {
     this(read(yaml));
   }
 
-  static ServeConfig read(String yaml) {
+  public static ServeConfig read(String yaml) {
     return ConfigReader.read("test.yaml", Path.of("."), yaml);
   }
 
-  static <T> T await(Future<T> future) throws Exception {
+  public static <T> T await(Future<T> future) throws Exception {
     return future.toCompletionStage().toCompletableFuture().get(30, TimeUnit.SECONDS);
   }
 
   /** Looks again every few milliseconds. */
-  static void until(BooleanSupplier condition, Supplier<String> what) {
+  public static void until(BooleanSupplier condition, Supplier<String> what) {
     long deadline = System.nanoTime() + LIMIT.toNanos();
     while (!condition.getAsBoolean()) {
       assertThat(System.nanoTime() - deadline).as(what.get()).isNegative();
@@ -69,7 +69,7 @@ public final class TestNode implements AutoCloseable {
     return sent(sendAsync(method, node.adminPort(), path, body, headers));
   }
 
-  CompletableFuture<HttpResponse<String>> getAsync(String path, String... headers) {
+  public CompletableFuture<HttpResponse<String>> getAsync(String path, String... headers) {
     return sendAsync("GET", node.port(), path, "", headers);
   }
 

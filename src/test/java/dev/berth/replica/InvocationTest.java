@@ -455,7 +455,7 @@ class InvocationTest {
     rig.sendHeld(replica, callId(1, 1));
     rig.bus.take();
 
-    rig.loop().nodeLeft(AWAY.node());
+    rig.loop().routersLost(AWAY.node());
 
     assertThat(handler.contexts.remove().cancelled()).isTrue();
     assertThat(handler.contexts.remove().cancelled()).isFalse();

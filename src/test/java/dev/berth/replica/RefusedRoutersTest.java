@@ -351,7 +351,7 @@ class RefusedRoutersTest {
   void anInstanceThatLeftIsOfferedNothing() {
     isRefused(AWAY);
     isRefused(AWAY_TOO);
-    rig.loop().nodeLeft(AWAY.node());
+    rig.loop().routersLost(AWAY.node());
     slots.complete();
     offerTo(AWAY_TOO);
     assertThat(replica.refused.waiting()).isZero();

@@ -8,13 +8,16 @@ import static dev.berth.replica.ReplicaRig.callId;
 import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.api.BerthException;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage.CallAccepted;
+import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.CancelCall;
+import dev.berth.protocol.BusMessage.RenewLease;
 import dev.berth.protocol.BusMessage.ReplicaLoad;
 import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.SlotReserved;
@@ -156,6 +159,7 @@ class ReplicaAdmissionTest {
   void aCancelThatOvertakesItsRequestKeepsItFromRunning() {
     AttemptId attempt = rig.attempt();
     rig.loop().onMessage(new CancelCall(callId(1, 1), AWAY, attempt, replica.address(), false));
+    assertThat(rig.answer(CallFailed.class).kind()).isEqualTo(BerthException.Kind.CANCELLED);
 
     rig.send(call(replica).from(AWAY).attempt(attempt).ifFree());
 
@@ -183,7 +187,7 @@ class ReplicaAdmissionTest {
 
     rig.send(call(replica).to(foreign).from(AWAY).ifFree());
     assertThat(rig.refusal()).isEqualTo(Refusal.FOREIGN_EPOCH);
-    rig.loop().onMessage(new ReserveSlot(callId(1, 1), AWAY, rig.attempt(), foreign, 1_000));
+    rig.loop().onMessage(new ReserveSlot(callId(1, 1), AWAY, rig.attempt(), foreign, 1_000, -1));
     assertThat(rig.refusal()).isEqualTo(Refusal.FOREIGN_EPOCH);
     assertThat(handler.calls).isZero();
   }
@@ -234,8 +238,38 @@ class ReplicaAdmissionTest {
 
   @Test
   void aRequestWhoseAcceptTimeIsUsedUpIsRefusedTooLate() {
-    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).by(new Admission.IfFree(0)));
+    rig.send(rig.away(replica).acceptMicros(0));
     assertThat(rig.refusal()).isEqualTo(Refusal.TOO_LATE);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void whatComesTooLateTakesNothing() {
+    rig.loop()
+        .onMessage(
+            new ReserveSlot(callId(2, 1), AWAY, rig.attempt(), replica.address(), 10_000, 3_000_000)
+                .aged(3_000_000));
+    assertThat(rig.refusal()).isEqualTo(Refusal.TOO_LATE);
+    assertAtRest(replica.slots());
+    SlotToken token = rig.reserve(replica, rig.attempt(), 1_000);
+    rig.clock.advance(Duration.ofMillis(900));
+    rig.loop()
+        .onMessage(
+            new RenewLease(
+                    callId(2, 1), AWAY, rig.attempt(), replica.address(), token, 1_000, 50_000)
+                .aged(Long.MAX_VALUE));
+    assertThat(rig.refusal()).isEqualTo(Refusal.TOO_LATE);
+    rig.clock.advance(Duration.ofMillis(100));
+    replica.slots().sweep();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aRequestThatComesTooLateByATokenEndsItsLease() {
+    SlotToken token = rig.reserve(replica, rig.attempt(), 10_000);
+    rig.send(rig.away(replica).by(token).acceptMicros(0));
+    assertThat(rig.refusal()).isEqualTo(Refusal.TOO_LATE);
+    assertThat(handler.calls).isZero();
     assertAtRest(replica.slots());
   }
 

@@ -5,6 +5,7 @@ import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncHandler;
+import dev.berth.api.BerthException.Kind;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
@@ -125,7 +126,7 @@ class ReplicaLoopWalkTest {
       } else if (!tokens.isEmpty() && random.nextBoolean()) {
         right = new Admission.Token(tokens.remove(random.nextInt(tokens.size())));
       } else {
-        right = new Admission.IfFree(1_000);
+        right = Admission.IfFree.IF_FREE;
       }
       CallRequest message =
           ReplicaRig.call(replica)
@@ -224,7 +225,8 @@ class ReplicaLoopWalkTest {
                   new RouterAddress("n2", 0),
                   attempt,
                   replica.address(),
-                  random.nextInt(2_000)));
+                  random.nextInt(2_000),
+                  -1));
     }
 
     private void release() {
@@ -273,7 +275,7 @@ class ReplicaLoopWalkTest {
     }
 
     private static boolean isEnd(BusMessage.Answer answer) {
-      return answer instanceof CallFailed
+      return answer instanceof CallFailed failed && failed.kind() != Kind.CANCELLED // of a cancel
           || answer instanceof StreamReset
           || answer instanceof CallRefused
           || (answer instanceof CallResponse head && !head.streamed())

@@ -342,6 +342,7 @@ final class ReplicaRig {
     ReplicaAddress target;
     Admission admission = Admission.Held.HELD;
     long deadlineMs = -1;
+    long acceptMicros = BusMessage.NO_LIMIT;
     int window = WINDOW;
     Request request = Request.get("/");
     boolean bodyFollows;
@@ -380,6 +381,11 @@ final class ReplicaRig {
       return this;
     }
 
+    Call acceptMicros(long micros) {
+      acceptMicros = micros;
+      return this;
+    }
+
     Call window(int bytes) {
       window = bytes;
       return this;
@@ -413,7 +419,7 @@ final class ReplicaRig {
     }
 
     Call ifFree() {
-      admission = new Admission.IfFree(1_000);
+      admission = Admission.IfFree.IF_FREE;
       return this;
     }
 
@@ -434,6 +440,7 @@ final class ReplicaRig {
           target,
           admission,
           deadlineMs < 0 ? -1 : deadlineMs * 1_000,
+          acceptMicros,
           window,
           waitedMicros,
           requestId,
@@ -490,7 +497,9 @@ final class ReplicaRig {
 
   /** Asks for a slot, as a router elsewhere. */
   void askFor(Replica replica, AttemptId attempt, long ttlMs) {
-    loop().onMessage(new ReserveSlot(callId(9, 1), AWAY, attempt, replica.address(), ttlMs));
+    loop()
+        .onMessage(
+            new ReserveSlot(callId(9, 1), AWAY, attempt, replica.address(), ttlMs, 3_000_000));
   }
 
   void release(Replica replica, AttemptId attempt) {
@@ -499,7 +508,9 @@ final class ReplicaRig {
 
   void renew(Replica replica, SlotToken token, long ttlMs) {
     loop()
-        .onMessage(new RenewLease(callId(6, 1), AWAY, attempt(), replica.address(), token, ttlMs));
+        .onMessage(
+            new RenewLease(
+                callId(6, 1), AWAY, attempt(), replica.address(), token, ttlMs, 3_000_000));
   }
 
   /** Why the last request was refused. */

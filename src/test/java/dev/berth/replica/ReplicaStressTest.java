@@ -199,7 +199,7 @@ class ReplicaStressTest {
               sent,
               source,
               replica.address().onLoop(at),
-              away ? new Admission.IfFree(1_000) : Admission.Held.HELD);
+              away ? Admission.IfFree.IF_FREE : Admission.Held.HELD);
       ReplicaLoop loop = loops.get(at);
       loop.execute(() -> loop.onMessage(message));
     }

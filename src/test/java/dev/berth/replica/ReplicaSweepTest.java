@@ -3,6 +3,8 @@ package dev.berth.replica;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncHandler;
+import dev.berth.protocol.BusMessage.ReplicaLoad;
+import dev.berth.protocol.Load;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.slots.Ledgers;
 import io.vertx.core.Future;
@@ -16,7 +18,7 @@ class ReplicaSweepTest {
   private static final int REPLICAS = 25;
   private static final int SHARES = 10;
 
-  private final ReplicaRig rig = new ReplicaRig();
+  private final ReplicaRig rig = new ReplicaRig(ReplicaLimits.DEFAULTS, 2);
   private final List<Replica> replicas = new ArrayList<>();
   private final List<LedgerView> mismatches = new ArrayList<>();
   private int turn;
@@ -67,14 +69,54 @@ class ReplicaSweepTest {
   @Test
   void whatIsOldIsForgottenByEachInItsTurn() {
     replicas.forEach(each -> each.slots().release(rig.attempt()));
-    rig.clock.advance(Duration.ofSeconds(61));
+    rig.clock.advance(Duration.ofSeconds(10));
+    for (int i = 0; i < SHARES; i++) {
+      sweep();
+    }
+    rig.clock.advance(Duration.ofSeconds(10));
     for (int done = 1; done <= SHARES; done++) {
       sweep();
       for (int place = 0; place < REPLICAS; place++) {
-        assertThat(replicas.get(place).slots().remembered())
+        assertThat(replicas.get(place).slots().rememberedAttempts())
             .isEqualTo(place % SHARES < done ? 0 : 1);
       }
     }
+  }
+
+  /** While it lasts, since a message may be lost; and only who asked lately. */
+  @Test
+  void routersElsewhereAreToldThatALoopIsBlockedAndThatItRunsAgain() {
+    rig.send(rig.away(replicas.get(3)));
+    rig.bus.take();
+
+    rig.host.loopBlocked(0, true);
+    assertThat(told()).containsExactly("3 to n2: blocked");
+    for (int i = 0; i < 2 * SHARES; i++) {
+      sweep();
+    }
+    assertThat(told()).containsExactly("3 to n2: blocked", "3 to n2: blocked");
+    rig.host.loopBlocked(0, false);
+    assertThat(told()).containsExactly("3 to n2: runs");
+    for (int i = 0; i < SHARES; i++) {
+      sweep();
+    }
+    assertThat(told()).isEmpty();
+  }
+
+  /** By the other loop. */
+  private List<String> told() {
+    rig.tasks.runAll();
+    return rig.bus.takeSent().stream()
+        .map(
+            sent -> {
+              ReplicaLoad load = (ReplicaLoad) sent.message();
+              return "%d to %s: %s"
+                  .formatted(
+                      load.target().ordinal(),
+                      sent.node(),
+                      Load.isBlocked(load.load()) ? "blocked" : "runs");
+            })
+        .toList();
   }
 
   @Test

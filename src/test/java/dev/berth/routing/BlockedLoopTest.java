@@ -7,6 +7,8 @@ import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.port.SlotLease;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -274,6 +276,52 @@ class BlockedLoopTest {
     one.release();
     assertThat(world.router.queued()).isZero();
     return chosen;
+  }
+
+  // --- it is another instance's ---
+
+  private RoutingWorld.Replica farAndBlocked() {
+    world.withdraw(stuck);
+    RoutingWorld.Replica far = world.published(world.remote("far", 2));
+    tell(far, true);
+    return far;
+  }
+
+  private void tell(RoutingWorld.Replica replica, boolean isBlocked) {
+    replica.ledger.loopBlocked(isBlocked);
+    replica.answer(
+        new RouterAddress(RoutingWorld.NODE, 0),
+        new BusMessage.ReplicaLoad(replica.info.address(), replica.ledger.load()));
+    world.run();
+  }
+
+  @Test
+  void aReplicaElsewhereIsAvoidedUntilItSaysThatItsLoopRunsAgain() {
+    RoutingWorld.Replica far = farAndBlocked();
+    calls(3);
+    assertThat(far.executions).isZero();
+    assertThat(world.router.queued()).isOne();
+    tell(far, false);
+    assertThat(far.running).hasSize(1);
+    assertThat(world.router.queued()).isZero();
+  }
+
+  @Test
+  void whatItSaidOfItsLoopIsForgottenWhenItSaysNothingMore() {
+    RoutingWorld.Replica far = farAndBlocked();
+    calls(3);
+    world.pass(Duration.ofMillis(9_900));
+    assertThat(far.executions).isZero();
+    world.pass(Duration.ofSeconds(1));
+    assertThat(far.running).hasSize(1);
+  }
+
+  @Test
+  void itStaysACandidateWhereThereIsNothingBetter() {
+    RoutingWorld.Replica far = farAndBlocked();
+    world.withdraw(well);
+    calls(1);
+    assertThat(far.running).hasSize(1);
   }
 
   // --- its replica is the only one ---

@@ -77,6 +77,7 @@ class OffersTest {
             attempt,
             new SlotToken(replica.info.address().epoch(), 1, 1),
             TTL.toMillis(),
+            -1,
             replica.ledger.load()));
     world.run();
   }

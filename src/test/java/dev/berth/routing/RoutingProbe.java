@@ -150,6 +150,14 @@ public final class RoutingProbe {
         .toList();
   }
 
+  /** Of these, those that did not say last that their loop is blocked. */
+  public static List<ReplicaInfo> routableAndWell(DeploymentRouter router) {
+    return Arrays.stream(router.replicas.all)
+        .filter(replica -> replica.routable() && !SlotsProbe.saidBlocked(replica))
+        .map(replica -> replica.info)
+        .toList();
+  }
+
   /** Its place in the order of the queue; 0 when it never waited. */
   public static long place(Object request) {
     return ((SlotRequest) request).sequence;

@@ -19,6 +19,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Who gets a free slot: Ray Serve's power-of-two router behaviours, where probing and back-off
@@ -268,6 +270,17 @@ class SlotQueueTest {
     remote.reported(Load.of(7, 10, 4));
     remote.reported(Load.of(2, 10, 2));
     assertThat(remote.ongoing()).isEqualTo(7);
+  }
+
+  /** An hour of 300 000 changes a second, all of them of its own instance's requests. */
+  @ParameterizedTest
+  @ValueSource(ints = {1 << 29, 1 << 30, (1 << 30) + 1, Integer.MAX_VALUE})
+  void howeverManyChangesNobodyWasToldOfTheNextReportIsTaken(int changes) {
+    RemoteReplica remote = far();
+    remote.reported(Load.of(7, 10, 4));
+    world.clock.advanceNanos(SlotsProbe.STALE_NANOS + 1);
+    remote.reported(Load.of(2, 10, 4 + changes));
+    assertThat(remote.ongoing()).isEqualTo(2);
   }
 
   @Test

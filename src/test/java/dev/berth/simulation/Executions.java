@@ -33,14 +33,16 @@ final class Executions {
   private final Map<String, Execution> byRequest = new HashMap<>();
   private final Map<String, Integer> running = new HashMap<>(); // by replica incarnation
 
-  /** Told when the runtime cancels what runs. */
-  interface CancelListener {
-    void cancelled(Execution execution);
+  /** Told when the runtime begins what runs, and when it cancels it. */
+  interface Listener {
+    default void begun(Execution execution) {}
+
+    default void cancelled(Execution execution) {}
   }
 
-  private CancelListener listener = execution -> {};
+  private Listener listener = new Listener() {};
 
-  void listen(CancelListener newListener) {
+  void listen(Listener newListener) {
     listener = newListener;
   }
 
@@ -59,6 +61,7 @@ final class Executions {
               .formatted(requestId, before.replicaId, replicaId));
     }
     running.merge(replicaId, 1, Integer::sum);
+    listener.begun(execution);
     context.onCancel(() -> listener.cancelled(execution));
     return execution;
   }

@@ -34,7 +34,11 @@ enum Fault {
   /** An instance dies with its routers, replicas and callers, and comes back empty. */
   CRASH(Phase.OWNED),
   /** The instances take each other for dead, though they live. */
-  NODE_LOST(Phase.OWNED);
+  NODE_LOST(Phase.OWNED),
+  /** What is under way between the instances is given up, though both live. */
+  LINK_BROKEN(Phase.OWNED),
+  /** An instance suspects the other for a while. */
+  SUSPECTED(Phase.OWNED);
 
   private final Set<Phase> phases;
 

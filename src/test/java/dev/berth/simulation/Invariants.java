@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** What must hold after every event, and what must hold when all is over: design, section 7. */
-final class Invariants {
+final class Invariants implements Executions.Listener {
   /** A deadline is seen at the first tick after it; a handle tells its user one task later. */
   private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
@@ -23,6 +23,9 @@ final class Invariants {
 
   /** What a slot may be idle for on its way to a waiter whose loop takes no more tasks. */
   private static final long HAND_OVER_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** Time left is told in whole microseconds, as much as in so many messages. */
+  private static final long ROUNDED_UP_NANOS = TimeUnit.MICROSECONDS.toNanos(10);
 
   private static final int NO_NEWCOMER = -1;
 
@@ -177,8 +180,24 @@ final class Invariants {
     }
   }
 
+  /** However long it was on its way to another instance, it does not begin after its deadline. */
+  @Override
+  public void begun(Executions.Execution execution) {
+    Op op = on.workload.find(execution.requestId);
+    boolean away =
+        on.controller.incarnations.stream()
+            .anyMatch(
+                each ->
+                    each.seat.instance != op.at
+                        && each.replica.replicaId().equals(execution.replicaId));
+    if (away && op.source == null && !op.longBody && op.lateNanos() > ROUNDED_UP_NANOS) {
+      throw on.world.fail(op + ": begins " + op.lateNanos() / 1_000 + " µs after its deadline");
+    }
+  }
+
   /** A request is cancelled at its replica: someone had a reason to. */
-  void cancelled(Executions.Execution execution) {
+  @Override
+  public void cancelled(Executions.Execution execution) {
     Op op = on.workload.find(execution.requestId);
     boolean replicaGoesOn = false;
     for (SimulatedController.Incarnation incarnation : on.controller.incarnations) {
@@ -228,7 +247,12 @@ final class Invariants {
       require(view.running() + view.reserved() == 0, view, "slots not back at the end");
       require(view.audit() == LedgerView.Audit.CLEAN, view, "the audit does not add up");
       require(view.zombies() == 0, view, "zombies at the end");
-      require(incarnation.replica.slots().remembered() == 0, view, "attempts remembered for ever");
+      require(
+          incarnation.replica.slots().rememberedAttempts() == 0,
+          view,
+          "attempts remembered for ever");
+      require(
+          incarnation.replica.slots().rememberedLeases() == 0, view, "leases remembered for ever");
       count(incarnation, view);
     }
     for (Op op : on.workload.ops) {
@@ -253,6 +277,7 @@ final class Invariants {
       RouterLoop loop = instance.routers.loop(index);
       on.coverage.seen(Transition.LATE_ANSWER_DROPPED, loop.lateAnswers());
       on.coverage.seen(Transition.DUPLICATE_ANSWER_DROPPED, loop.duplicates());
+      on.coverage.seen(Transition.CANCEL_NOT_REPEATED, loop.cancelsNotRepeated());
       on.coverage.seen(
           Transition.DUPLICATE_REQUEST_DROPPED, instance.plane.replicas(index).duplicates());
     }

@@ -2,7 +2,7 @@ package dev.berth.simulation;
 
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.DeploymentId;
-import dev.berth.node.LoopWatch;
+import dev.berth.node.loops.LoopWatch;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.Replica;
 import dev.berth.routing.DeploymentRouter;

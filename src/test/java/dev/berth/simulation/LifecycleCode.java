@@ -93,6 +93,7 @@ record LifecycleCode(String application, @Nullable String prefix, String build, 
           .put("health_check_period_s", healthSeconds)
           .put("rolling_update_percentage", rollout.get(DeploymentConfig.ROLLING_UPDATE_PERCENTAGE))
           .put("max_surge_percent", rollout.get(DeploymentConfig.MAX_SURGE_PERCENT))
+          .put("max_replicas_per_node", rollout.find(DeploymentConfig.MAX_REPLICAS_PER_NODE))
           .put(
               "berth",
               new JsonObject()

@@ -213,7 +213,8 @@ final class LifecycleCommands implements ServeControl.Controls {
     String application = asked == null ? null : asked.application;
     if (asked != null && asked.id != null && application != null) {
       on.count(came ? "rollbacks sent twice" : "rollbacks sent again", 1);
-      rollback(application, asked.id, came ? acknowledged::get : asked.becomes);
+      Function<String, @Nullable Entry> unchanged = name -> acknowledged.get(name); // by then
+      rollback(application, asked.id, came ? unchanged : asked.becomes);
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.berth.simulation;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.DeploymentTarget;
@@ -156,6 +157,15 @@ final class LifecycleEnd {
     }
     if (part.isGood() && details.status() != DeploymentStatus.HEALTHY) {
       throw broken("status: " + details + " (expected: HEALTHY)");
+    }
+    Map<String, Integer> placed = new LinkedHashMap<>();
+    details.replicas().forEach(each -> placed.merge(each.node(), 1, Integer::sum));
+    Integer most = part.rollout().find(DeploymentConfig.MAX_REPLICAS_PER_NODE);
+    if (!on.alone && !on.nodes.names().containsAll(placed.keySet())) {
+      throw broken(id + ": " + placed + " (expected: on some of " + on.nodes.names() + ")");
+    }
+    if (most != null && placed.values().stream().anyMatch(each -> each > most)) {
+      throw broken(id + ": " + placed + " (expected: at most " + most + " on each)");
     }
     if (details.replicas().size() != wanted || routable.size() != wanted) {
       throw broken(id + ": " + details + " (expected: " + wanted + " replicas, all routable)");

@@ -31,7 +31,17 @@ enum LifecycleFault {
   PROCESS_KILLED,
   POWER_CUT,
   DISK_FAILS,
-  NODE_BLOCKED;
+  NODE_BLOCKED,
+  NODE_DIES,
+  NODE_CUT_OFF,
+  NODE_LEAVES,
+  NODE_CORDONED,
+  NODE_LINKED_ANEW;
+
+  /** What befalls members of a cluster. */
+  boolean isOfNodes() {
+    return compareTo(NODE_DIES) >= 0;
+  }
 
   /** What operators ask for; the others happen by themselves. */
   boolean isCommand() {

@@ -1,6 +1,7 @@
 package dev.berth.simulation;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.fakes.Rollouts;
@@ -26,16 +27,35 @@ final class LifecycleFaults {
   private final LifecycleSimulation on;
   private final SplittableRandom random;
   private final Set<String> suspects = new HashSet<>(); // replicas
-  private final List<LifecycleFault> kinds = List.of(LifecycleFault.values());
+  private final List<LifecycleFault> kinds = new ArrayList<>();
+  private final List<LifecycleFault> ofNodes = new ArrayList<>();
 
   LifecycleFaults(LifecycleSimulation on) {
     this.on = on;
     this.random = on.world.randomness();
+    for (LifecycleFault each : LifecycleFault.values()) {
+      (each.isOfNodes() ? ofNodes : kinds).add(each);
+    }
   }
 
   void begin() {
     APPLICATIONS.forEach(application -> on.commands.declare(fresh(application)));
     next();
+    if (!on.alone) {
+      nextOfNodes();
+    }
+  }
+
+  private void nextOfNodes() {
+    on.world.after(
+        LifecycleSimulation.millis(random.nextInt(40_000)),
+        "fault",
+        () -> {
+          if (on.isRough()) {
+            happen(ofNodes.get(random.nextInt(ofNodes.size())));
+            nextOfNodes();
+          }
+        });
   }
 
   private void next() {
@@ -72,10 +92,15 @@ final class LifecycleFaults {
   private Settings rollout() {
     double[] shares = {0.2, 0.5, 1};
     double[] surges = {0, 20, 20, 50, 100};
-    return Rollouts.of(
-        shares[random.nextInt(shares.length)],
-        surges[random.nextInt(surges.length)],
-        random.nextBoolean() ? 20 : 3);
+    Settings rollout =
+        Rollouts.of(
+            shares[random.nextInt(shares.length)],
+            surges[random.nextInt(surges.length)],
+            random.nextBoolean() ? 20 : 3);
+    boolean isBounded = !on.alone && random.nextInt(3) == 0; // all instances have room for all
+    return isBounded
+        ? rollout.with(DeploymentConfig.MAX_REPLICAS_PER_NODE, 2 + random.nextInt(3))
+        : rollout;
   }
 
   private Part part(String name) {
@@ -120,6 +145,11 @@ final class LifecycleFaults {
           case POWER_CUT -> processDies(true);
           case DISK_FAILS -> diskFails();
           case NODE_BLOCKED -> blocked();
+          case NODE_DIES -> on.nodes.isLost(true);
+          case NODE_CUT_OFF -> on.nodes.isLost(false);
+          case NODE_LEAVES -> on.nodes.leaves();
+          case NODE_CORDONED -> on.nodes.isCordoned();
+          case NODE_LINKED_ANEW -> on.nodes.isLinkedAnew();
           default -> code != null && change(fault, code);
         };
     if (done && !fault.isCommand()) { // a command counts when it changed something
@@ -332,5 +362,6 @@ final class LifecycleFaults {
       }
     }
     on.links.values().forEach(link -> link.blockedUntilNanos = 0);
+    on.nodes.end();
   }
 }

@@ -4,6 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.code.StartFailedException;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
+import dev.berth.controller.ControllerAction.CommandTo;
 import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerEvent;
@@ -43,7 +44,8 @@ import org.jspecify.annotations.Nullable;
  * it was declared last.
  *
  * <p>Of three seeds one is an instance as it ships, which does at once what its controller wants;
- * in the others two instances are on a network that loses, doubles, delays and reorders.
+ * in the others three instances are a cluster, on a network that loses, doubles, delays and
+ * reorders, and come and go.
  */
 final class LifecycleSimulation {
   private static final long ROUGH_NANOS = TimeUnit.MINUTES.toNanos(10);
@@ -85,6 +87,8 @@ final class LifecycleSimulation {
   @Nullable SimulatedProcess process;
   private @Nullable RoutingFeed feed; // of the first instance
   final Map<String, Link> links = new LinkedHashMap<>();
+  final Map<String, Link> cutOff = new LinkedHashMap<>(); // of who lives and is thought to be lost
+  final LifecycleNodes nodes;
   final Map<String, DeploymentId> routes = new TreeMap<>();
   final LifecycleWatch watch;
   final EnumMap<LifecycleFault, Integer> faults = new EnumMap<>(LifecycleFault.class);
@@ -93,7 +97,6 @@ final class LifecycleSimulation {
   private @Nullable Controller replaced; // and does not know of it
   private final Map<DeploymentId, Integer> wanted = new LinkedHashMap<>(); // by the feed
   private long lastTerm;
-  private int inventories;
   private int told;
   private int replicas;
   private long armedNanos = Long.MAX_VALUE;
@@ -103,7 +106,9 @@ final class LifecycleSimulation {
   /** The network of an instance. */
   static final class Link {
     long blockedUntilNanos; // since the start: nothing arrives or leaves before
+    boolean isDown; // what is said and commanded meanwhile, the next inventory tells
     private long saidNanos; // since the start: when the last of what it tells by itself arrives
+    private long inventoryNanos; // since the start: when its last inventory arrives
     private final Set<String> toldToStop = new LinkedHashSet<>();
   }
 
@@ -129,9 +134,7 @@ final class LifecycleSimulation {
     hooks = new LifecycleHooks(world, () -> rough, () -> hangingChecks.isCurrent());
     commands = new LifecycleCommands(this);
     watch = new LifecycleWatch(world);
-    for (String name : alone ? List.of("n1") : List.of("n1", "n2")) {
-      links.put(name, new Link());
-    }
+    nodes = new LifecycleNodes(this);
     threads = new SimulatedThreads(world, "thread");
     hangingChecks = new SimulatedThreads(world, "check");
     control = new SimulatedLoop(world, "n1", -1);
@@ -295,7 +298,7 @@ final class LifecycleSimulation {
                     to.on(message, world.getAsLong());
                   }
                 }),
-            List.copyOf(links.keySet()),
+            alone ? List.of("n1") : LifecycleNodes.FIRST,
             disk,
             folder,
             commands);
@@ -318,10 +321,10 @@ final class LifecycleSimulation {
             snapshot -> world.note("routed", snapshot.version().counter()),
             own::fromRouters,
             world.getAsLong());
-    for (Link link : links.values()) {
-      link.toldToStop.clear();
-      link.saidNanos = 0;
-    }
+    links.clear();
+    cutOff.clear();
+    own.instances().forEach(each -> links.put(each.node(), new Link()));
+    nodes.processBegins();
     watch.processBegins();
     commands.processBegins(own);
     controllerBegins(own.serve().term());
@@ -402,7 +405,7 @@ final class LifecycleSimulation {
       return;
     }
     lastTerm = Math.max(wantedTerm, lastTerm + 1);
-    Epoch epoch = new Epoch(lastTerm, "n1");
+    Epoch epoch = new Epoch(0, lastTerm, "n1");
     world.note("controller", epoch.toString());
     for (Instance each : instances()) {
       each.hosted().forEach(hooks::requireThatItIsTold);
@@ -414,7 +417,7 @@ final class LifecycleSimulation {
             new ControllerPorts(
                 epoch,
                 deployment -> deployment + "#" + ++replicas,
-                id -> instanceOf(own, id).ongoing(id),
+                own.instances().get(0)::ongoing,
                 chances::nextDouble,
                 () -> TimeUnit.NANOSECONDS.toMillis(world.elapsedNanos()),
                 Controller.SHORTEST_SILENCE_NANOS,
@@ -422,29 +425,49 @@ final class LifecycleSimulation {
     controller = next;
     armedNanos = Long.MAX_VALUE;
     watch.begins(epoch);
-    inventories = 0; // those of an earlier controller were told to it alone
-    own.begins(epoch.term());
-    next.recover(List.copyOf(links.keySet()), world.getAsLong());
+    own.begins(epoch.term(), links.keySet());
+    if (!alone) {
+      nodes.controllerBegins();
+    }
+    next.recover(alone ? List.of("n1") : nodes.names(), world.getAsLong());
     own.serve().applications().forEach(each -> tell(new ControllerEvent.Declared(each)));
     for (Instance instance : own.instances()) {
       if (alone) {
         tell(instance.inventory(epoch));
-        continue;
+      } else if (links.containsKey(instance.node())) {
+        tellInventory(instance);
       }
-      Link link = links.get(instance.node());
-      link.blockedUntilNanos = Math.min(link.blockedUntilNanos, world.elapsedNanos());
-      long takes = millis(network.nextInt(rough ? 4_000 : 10));
-      // Made at the time that its code is let go by; what it tells later comes after it.
-      ControllerEvent.Inventory found = instance.inventory(epoch);
-      report(
-          link,
-          takes,
-          () -> {
-            if (controller == next) {
-              tell(found);
-            }
-          });
     }
+  }
+
+  /**
+   * An instance tells the controller what it hosts, as it is now, since its code is let go by that;
+   * what it tells later comes after it.
+   */
+  void tellInventory(Instance instance) {
+    Link link = links.get(instance.node());
+    Controller asking = controller;
+    Epoch epoch = watch.epoch;
+    if (asking == null || epoch == null) {
+      return; // the next one asks by itself
+    }
+    link.isDown = false;
+    link.blockedUntilNanos = Math.min(link.blockedUntilNanos, world.elapsedNanos());
+    ControllerEvent.Inventory found = instance.inventory(epoch);
+    report(
+        link,
+        millis(network.nextInt(rough ? 4_000 : 10)),
+        () -> {
+          if (controller == asking && links.get(instance.node()) == link) {
+            tell(found);
+          }
+        });
+    link.inventoryNanos = link.saidNanos;
+  }
+
+  /** An instance by its name, which must be there. */
+  Instance instance(String node) {
+    return instances().stream().filter(each -> each.node().equals(node)).findFirst().orElseThrow();
   }
 
   /** Tells the controller, if there is one, and does what it asks for. */
@@ -455,11 +478,11 @@ final class LifecycleSimulation {
     }
     world.note("told", event.toString());
     watch.told(event);
-    if (event instanceof ControllerEvent.Inventory) {
-      inventories++;
-    }
     List<ControllerAction> asked = turn(() -> own.on(event, world.getAsLong()));
-    if (++told % 4 == 0 && asked.stream().noneMatch(ControllerAction.Build.class::isInstance)) {
+    boolean isOlder = !alone && event instanceof ControllerEvent.Inventory; // than what is asked
+    if (++told % 4 == 0
+        && !isOlder
+        && asked.stream().noneMatch(ControllerAction.Build.class::isInstance)) {
       requireThatItIsSettled(own, event);
     }
     Controller before = replaced;
@@ -481,11 +504,7 @@ final class LifecycleSimulation {
   private List<ControllerAction> turn(Supplier<List<ControllerAction>> decide) {
     Controller own = controller;
     List<ControllerAction> actions = decide.get();
-    SimulatedProcess here = process;
-    if (inventories == links.size() && here != null) {
-      inventories = 0;
-      watch.recovering = false;
-    }
+    watch.recovering &= actions.stream().noneMatch(ControllerAction.Recovered.class::isInstance);
     for (ControllerAction action : actions) {
       world.note("asks", action.toString());
       watch.asked(action);
@@ -493,10 +512,6 @@ final class LifecycleSimulation {
     watch.turnEnds();
     for (ControllerAction action : actions) {
       apply(action);
-    }
-    if (here != null && !watch.recovering && !watch.recovered) {
-      watch.recovered = true;
-      here.recovered();
     }
     if (controller == own && own != null) {
       arm(own);
@@ -559,11 +574,6 @@ final class LifecycleSimulation {
     }
   }
 
-  private static Instance instanceOf(SimulatedProcess process, String replicaId) {
-    List<Instance> all = process.instances();
-    return all.get(Math.floorMod(replicaId.hashCode(), all.size()));
-  }
-
   // --- what is there ---
 
   List<Instance> instances() {
@@ -597,40 +607,33 @@ final class LifecycleSimulation {
 
   /** Sends what is for a replica; false for any other action. */
   private boolean command(SimulatedProcess own, ControllerAction action) {
-    if (action instanceof ControllerAction.StartReplica start) {
-      command(own, start.replicaId(), start.epoch(), action);
-    } else if (action instanceof StopReplica stop) {
-      command(own, stop.replicaId(), stop.epoch(), action);
-    } else if (action instanceof ControllerAction.ReconfigureReplica reconfigure) {
-      command(own, reconfigure.replicaId(), reconfigure.epoch(), action);
-    } else {
+    if (!(action instanceof CommandTo command)) {
       return false;
+    }
+    Link link = links.get(command.node());
+    if (alone) {
+      own.instances().get(0).apply(action);
+    } else if (link != null && !link.isDown) {
+      Instance instance = instance(command.node());
+      for (int copies = copies(); copies > 0; copies--) {
+        world.after(delay(link), "command", () -> arrives(own, link, instance, command));
+      }
     }
     return true;
   }
 
-  private void command(SimulatedProcess own, String replicaId, Epoch by, ControllerAction action) {
-    Instance instance = instanceOf(own, replicaId);
-    if (alone) {
-      instance.apply(action);
+  private void arrives(SimulatedProcess own, Link link, Instance instance, CommandTo command) {
+    if (process != own || links.get(instance.node()) != link) {
       return;
     }
-    Link link = links.get(instance.node());
-    for (int copies = copies(); copies > 0; copies--) {
-      world.after(
-          delay(link),
-          "command",
-          () -> {
-            if (process == own && by.term() < lastTerm) {
-              requireThatItIsRefused(instance, action);
-            } else if (process == own) {
-              if (action instanceof ControllerAction.StopReplica) {
-                link.toldToStop.add(replicaId);
-              }
-              instance.apply(action);
-            }
-          });
+    if (command.epoch().term() < lastTerm) {
+      requireThatItIsRefused(instance, command);
+      return;
     }
+    if (command instanceof StopReplica stop) {
+      link.toldToStop.add(stop.replicaId());
+    }
+    instance.apply(command);
   }
 
   /** The controller that gave it was followed by one that knows what this instance hosts. */
@@ -660,29 +663,37 @@ final class LifecycleSimulation {
 
   /** An instance says something: an answer may be lost, as its command is given again. */
   private void said(String node, ControllerEvent event) {
-    Link link = links.get(node);
+    Link linked = links.get(node);
+    Link link = linked == null ? cutOff.get(node) : linked;
     boolean ofItself =
         event instanceof ControllerEvent.ReplicaHealth
             || event instanceof ControllerEvent.ReplicaSuspect
             || (event instanceof ControllerEvent.ReplicaStopped stopped
-                && !link.toldToStop.contains(stopped.replicaId()));
+                && (link == null || !link.toldToStop.contains(stopped.replicaId())));
     boolean ofCode =
         event instanceof ControllerEvent.Built || event instanceof ControllerEvent.BuildFailed;
+    SimulatedProcess own = process;
     if (alone || ofCode) {
       control.execute(() -> tell(event));
+    } else if (link == null || link.isDown) {
+      world.note("unheard", event.toString());
+    } else if (linked == null) {
+      world.after(millis(network.nextInt(60_000)), "late", () -> tell(own, null, event));
     } else if (ofItself) {
-      SimulatedProcess own = process;
-      report(link, Math.min(delay(link), millis(4_000)), () -> tell(own, event));
+      report(link, Math.min(delay(link), millis(4_000)), () -> tell(own, link, event));
     } else {
-      SimulatedProcess own = process;
       for (int copies = copies(); copies > 0; copies--) {
-        world.after(delay(link), "answer", () -> tell(own, event));
+        long delay = Math.max(delay(link), link.inventoryNanos + 1 - world.elapsedNanos());
+        world.after(delay, "answer", () -> tell(own, link, event));
       }
     }
   }
 
-  private void tell(@Nullable SimulatedProcess own, ControllerEvent event) {
-    if (process == own) {
+  /**
+   * @param link that it comes by, which must still be there; null for one that nobody knows of
+   */
+  private void tell(@Nullable SimulatedProcess own, @Nullable Link link, ControllerEvent event) {
+    if (process == own && (link == null || links.containsValue(link))) {
       tell(event);
     }
   }

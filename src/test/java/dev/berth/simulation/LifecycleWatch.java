@@ -35,14 +35,16 @@ final class LifecycleWatch {
 
   private static final class Rep {
     final DeploymentId deployment;
+    final String node;
     DeploymentTarget target;
     @Nullable DeploymentTarget next;
     Life life;
     boolean healthy = true;
     boolean refused;
 
-    Rep(DeploymentId deployment, DeploymentTarget target, Life life) {
+    Rep(DeploymentId deployment, String node, DeploymentTarget target, Life life) {
       this.deployment = deployment;
+      this.node = node;
       this.target = target;
       this.life = life;
     }
@@ -96,9 +98,10 @@ final class LifecycleWatch {
   private final Map<String, Long> declared = new LinkedHashMap<>(); // revisions, by application
   private final Set<String> decided = new LinkedHashSet<>(); // applications whose code is known
   final Map<DeploymentStatus, Long> statuses = new LinkedHashMap<>();
+  private final Set<String> closed = new HashSet<>(); // cordoned, or to be left
+  private final Map<String, Boolean> nodes = new LinkedHashMap<>(); // whether each takes replicas
   @Nullable Epoch epoch;
   boolean recovering;
-  boolean recovered; // and those who publish were told so
 
   LifecycleWatch(World world) {
     this.world = world;
@@ -114,7 +117,8 @@ final class LifecycleWatch {
   void begins(Epoch next) {
     epoch = next;
     recovering = true;
-    recovered = false;
+    nodes.clear();
+    closed.clear();
     parts.clear();
     ended.clear();
     declared.clear();
@@ -197,14 +201,57 @@ final class LifecycleWatch {
       leaveAsFound(built);
     } else if (event instanceof ControllerEvent.BuildFailed failed) {
       decide(failed.application(), failed.revision());
-    } else if (event instanceof ControllerEvent.Inventory inventory) {
-      inventory.replicas().forEach(this::found);
+    } else if (event instanceof ControllerEvent.OfNode ofNode) {
+      told(ofNode);
     }
     for (Fleet fleet : fleets.values()) {
       fleet.servingBefore = fleet.serving();
       fleet.startedNow = 0;
       fleet.leftNow = 0;
     }
+  }
+
+  private void told(ControllerEvent.OfNode event) {
+    String node = event.node();
+    if (event instanceof ControllerEvent.NodeJoined) {
+      nodes.put(node, false); // until it has told what it hosts
+    } else if (event instanceof ControllerEvent.NodeLost
+        || event instanceof ControllerEvent.NodeLeft) {
+      nodes.remove(node);
+      closed.remove(node);
+      on(node).forEach(this::over);
+    } else if (event instanceof ControllerEvent.NodeLeaving) {
+      closed.add(node);
+    } else if (event instanceof ControllerEvent.NodeCordoned cordoned) {
+      if (cordoned.cordoned()) {
+        closed.add(node);
+      } else {
+        closed.remove(node);
+      }
+    } else if (event instanceof ControllerEvent.Inventory inventory) {
+      nodes.replace(node, true);
+      Set<String> named = new HashSet<>();
+      inventory.replicas().forEach(each -> named.add(each.info().replicaId()));
+      on(node).stream()
+          .filter(each -> !named.contains(each) && find(each).life != Life.STARTING)
+          .forEach(this::over);
+      inventory.replicas().forEach(this::found);
+    }
+  }
+
+  private List<String> on(String node) {
+    List<String> all = new ArrayList<>();
+    fleets
+        .values()
+        .forEach(
+            fleet ->
+                fleet.reps.forEach(
+                    (id, rep) -> {
+                      if (rep.node.equals(node)) {
+                        all.add(id);
+                      }
+                    }));
+    return all;
   }
 
   /** What is found of an application stays as it is until its code is known. */
@@ -229,22 +276,40 @@ final class LifecycleWatch {
 
   private void found(ControllerEvent.Inventory.Found found) {
     String id = found.info().replicaId();
-    if (find(id) != null || ended.contains(id)) {
-      return;
-    }
     Life life =
         switch (found.phase()) {
           case STARTING -> Life.STARTING;
           case RUNNING, UPDATING -> Life.SERVING;
           default -> Life.LEAVING;
         };
-    Rep rep = new Rep(found.target().id(), found.target(), life);
+    Rep known = find(id);
+    if (known != null) {
+      foundAgain(known, life, found);
+    }
+    boolean isStranger = !recovering && !nodes.isEmpty();
+    if (known != null || ended.contains(id) || isStranger) {
+      return;
+    }
+    Rep rep = new Rep(found.target().id(), found.info().address().node(), found.target(), life);
     rep.healthy = found.healthy();
     rep.next = found.next();
     rep.refused = found.refused();
     Fleet fleet = fleet(found.target().id());
     fleet.found = true;
     fleet.reps.put(id, rep);
+  }
+
+  private static void foundAgain(Rep known, Life life, ControllerEvent.Inventory.Found found) {
+    known.healthy = found.healthy();
+    if (known.life == Life.STARTING || life == Life.LEAVING) {
+      known.life = life;
+    }
+    if (found.next() == null && life == Life.SERVING && known.next != null) {
+      boolean took = found.target().version().equals(known.next.version()) && !found.refused();
+      if (took || found.refused()) {
+        known.tried(known.next.version(), took);
+      }
+    }
   }
 
   private void over(String id) {
@@ -322,7 +387,28 @@ final class LifecycleWatch {
           "start of " + start.replicaId() + " of " + start.target().build() + ", discarded");
     }
     fleet.startedNow++;
-    fleet.reps.put(start.replicaId(), new Rep(start.target().id(), start.target(), Life.STARTING));
+    fleet.reps.put(
+        start.replicaId(),
+        new Rep(start.target().id(), start.node(), start.target(), Life.STARTING));
+    if (!nodes.isEmpty()) {
+      requireThatItIsPlaced(start, fleet);
+    }
+  }
+
+  private void requireThatItIsPlaced(ControllerAction.StartReplica start, Fleet fleet) {
+    String node = start.node();
+    if (!nodes.getOrDefault(node, false) || closed.contains(node)) {
+      throw broken(
+          "start of %s on %s (expected: one of %s, without %s)"
+              .formatted(start.replicaId(), node, nodes, closed));
+    }
+    DeploymentTarget target = fleet.target;
+    Integer most =
+        target == null ? null : target.settings().find(DeploymentConfig.MAX_REPLICAS_PER_NODE);
+    long there = fleet.reps.values().stream().filter(rep -> rep.node.equals(node)).count();
+    if (most != null && there > most) {
+      throw broken(start.replicaId() + ": " + there + " on " + node + " (expected: " + most + ")");
+    }
   }
 
   /** What never starts, or is never taken, cannot be well where a replica of it is wanted. */
@@ -423,11 +509,13 @@ final class LifecycleWatch {
       active += rep.life == Life.LEAVING ? 0 : 1;
       well += rep.life != Life.LEAVING && rep.isWell() ? 1 : 0;
     }
-    if (well > wanted + surge(target) && !fleet.leftAsFound) {
+    boolean moves = fleet.reps.values().stream().anyMatch(rep -> closed.contains(rep.node));
+    int surge = Math.max(surge(target), moves ? 1 : 0);
+    if (well > wanted + surge && !fleet.leftAsFound) {
       throw broken(
-          "%s: %s replicas (expected: at most %s + %s)".formatted(id, well, wanted, surge(target)));
+          "%s: %s replicas (expected: at most %s + %s)".formatted(id, well, wanted, surge));
     }
-    int most = wanted + Math.max(surge(target), active > well ? 1 : 0);
+    int most = wanted + Math.max(surge, active > well ? 1 : 0);
     if (fleet.startedNow > 0 && active > most) {
       throw broken(id + ": " + active + " with what was started (expected: at most " + most + ")");
     }
@@ -435,7 +523,9 @@ final class LifecycleWatch {
 
   /** In a rollout with a surge nothing that serves is stopped before another makes up for it. */
   private void checkDip(DeploymentId id, Fleet fleet, DeploymentTarget target) {
-    if (fleet.leftNow == 0 || fleet.deleting || surge(target) == 0) {
+    boolean isCramped = target.settings().find(DeploymentConfig.MAX_REPLICAS_PER_NODE) != null;
+    boolean hasNoRoom = !nodes.isEmpty() && nodes.keySet().stream().allMatch(closed::contains);
+    if (fleet.leftNow == 0 || fleet.deleting || isCramped || hasNoRoom || surge(target) == 0) {
       return;
     }
     int least = Math.min(fleet.wantedBefore, target.settings().get(DeploymentConfig.NUM_REPLICAS));

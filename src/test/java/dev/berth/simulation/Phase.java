@@ -65,6 +65,8 @@ enum Phase {
     if (message instanceof BusMessage.CallResponse response) {
       return response.streamed() ? STREAM : RESPOND;
     }
-    return message instanceof BusMessage.CallFailed ? RESPOND : STREAM;
+    boolean whole =
+        message instanceof BusMessage.CallFailed || message instanceof BusMessage.RecallCall;
+    return whole ? RESPOND : STREAM;
   }
 }

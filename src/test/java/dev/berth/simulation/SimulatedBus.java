@@ -31,7 +31,7 @@ final class SimulatedBus {
   /** The latest a message arrives: what is remembered must be remembered for longer. */
   static final long LATEST_NANOS = TimeUnit.SECONDS.toNanos(3);
 
-  private record Consumption(SimulatedLoop loop, Consumer<BusMessage> consumer) {}
+  private record Consumption(String address, SimulatedLoop loop, Consumer<BusMessage> consumer) {}
 
   private record Pair(SimulatedLoop from, String address) {}
 
@@ -54,6 +54,7 @@ final class SimulatedBus {
   private final Map<String, Consumption> consumers = new HashMap<>();
   private final Set<String> dead = new HashSet<>(); // instances that crashed, and no one noticed
   private final Map<Pair, Line> lines = new HashMap<>();
+  private final RecallsSeen recalls;
   private FaultRates rates = FaultRates.NONE;
   private boolean spoils;
   private int nearInFlight; // within instances
@@ -62,6 +63,7 @@ final class SimulatedBus {
     this.world = world;
     this.random = world.randomness();
     this.coverage = coverage;
+    this.recalls = new RecallsSeen(coverage);
   }
 
   /** Some requests come too late from now on, or find no place. */
@@ -74,7 +76,7 @@ final class SimulatedBus {
   }
 
   void consume(String address, SimulatedLoop loop, Consumer<BusMessage> consumer) {
-    consumers.put(address, new Consumption(loop, consumer));
+    consumers.put(address, new Consumption(address, loop, consumer));
   }
 
   /** An instance crashed: what is sent to it is lost, until someone notices. */
@@ -134,6 +136,7 @@ final class SimulatedBus {
       return false;
     }
     coverage.sent(message, true);
+    recalls.sent(address, message);
     note("sent", message, from, address, wire);
     if (happens(rates.drop())) {
       coverage.fault(Fault.DROP, phase);
@@ -215,6 +218,7 @@ final class SimulatedBus {
       boolean near,
       @Nullable Buffer large,
       Runnable arrived) {
+    long sentNanos = world.elapsedNanos();
     world.after(
         delayNanos,
         "arrival",
@@ -229,8 +233,18 @@ final class SimulatedBus {
           BusMessage read =
               large == null ? decoded : with((BusMessage.CallResponse) decoded, large);
           BusMessage heard = near || !spoils ? read : spoilt(read);
-          to.loop.execute(() -> to.consumer.accept(heard));
+          if (near) {
+            to.loop.execute(() -> to.consumer.accept(heard));
+          } else {
+            recalls.arrives(to.address, heard);
+            to.loop.execute(() -> to.consumer.accept(heard.aged(microsSince(sentNanos))));
+          }
         });
+  }
+
+  /** As a link does: what it lay in the mailbox of its loop counts too. */
+  private long microsSince(long nanos) {
+    return TimeUnit.NANOSECONDS.toMicros(world.elapsedNanos() - nanos);
   }
 
   /**
@@ -257,6 +271,7 @@ final class SimulatedBus {
         call.target(),
         call.admission(),
         deadlineMicros,
+        call.acceptMicros(),
         call.streamWindow(),
         call.waitedMicros(),
         call.requestId(),

@@ -238,8 +238,27 @@ final class SimulatedController {
     on.world.note("nodes lost", "");
     SimulatedInstance first = on.instances.get(0);
     SimulatedInstance second = on.instances.get(1);
-    lost(first, second.node);
-    lost(second, first.node);
+    first.lose(second.node);
+    second.lose(first.node);
+  }
+
+  /** What either sent to the other and heard nothing of is given up; leases are kept. */
+  void linkBroken() {
+    on.world.note("link broken", "");
+    SimulatedInstance first = on.instances.get(0);
+    SimulatedInstance second = on.instances.get(1);
+    first.routers.linkBroken(second.node);
+    second.routers.linkBroken(first.node);
+  }
+
+  /** One instance suspects the other, until it does not. */
+  void suspected() {
+    int place = random.nextInt(2);
+    SimulatedInstance at = on.instances.get(place);
+    String other = on.instances.get(1 - place).node;
+    on.world.note("suspected", other + " at " + at.node);
+    at.suspect(other, true);
+    on.world.after(1 + random.nextLong(millis(300)), "healed", () -> at.suspect(other, false));
   }
 
   /** An instance dies; the other notices in time, or only by its return. */
@@ -265,7 +284,7 @@ final class SimulatedController {
           on.bus.noticed(dying.node);
           partedNanos = on.world.elapsedNanos();
           if (noticed) {
-            lost(survivor, dying.node);
+            survivor.lose(dying.node);
           }
         });
   }
@@ -281,14 +300,6 @@ final class SimulatedController {
       }
     }
     publish();
-  }
-
-  private static void lost(SimulatedInstance at, String node) {
-    at.routers.nodeLost(node);
-    for (int index = 0; index < SimulatedInstance.LOOPS; index++) {
-      int loop = index;
-      at.loops.get(loop).execute(() -> at.plane.replicas(loop).nodeLeft(node));
-    }
   }
 
   // --- snapshots ---

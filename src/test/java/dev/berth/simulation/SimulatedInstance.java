@@ -5,7 +5,7 @@ import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.Replicas;
 import dev.berth.node.DataPlane;
 import dev.berth.node.InstanceLimits;
-import dev.berth.node.LoopWatch;
+import dev.berth.node.loops.LoopWatch;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.InstancePorts;
@@ -51,6 +51,7 @@ final class SimulatedInstance {
   private final World world;
   private final long blockedAfterNanos;
   private final boolean[] blocked = new boolean[LOOPS]; // as its routers were told
+  private String suspected = ""; // another instance, as its routers were told
   private boolean crashed;
 
   SimulatedInstance(World world, SimulatedBus bus, String node, Settings settings) {
@@ -196,7 +197,7 @@ final class SimulatedInstance {
     LoopWatch.Change change = watch.observe(world.getAsLong());
     if (change != LoopWatch.Change.NONE) {
       blocked[index] = change == LoopWatch.Change.BLOCKED;
-      routers.loopBlocked(index, blocked[index]);
+      plane.loopBlocked(index, blocked[index]);
       listener.watched(this, index, change);
     }
   }
@@ -206,14 +207,29 @@ final class SimulatedInstance {
     return blocked[loop];
   }
 
-  /** Whether a replica here is to be avoided: its loop is blocked, and another's is not. */
-  boolean avoids(ReplicaInfo replica) {
-    return isOnBlockedLoop(replica)
-        && RoutingProbe.routable(router).stream().anyMatch(other -> !isOnBlockedLoop(other));
+  void suspect(String other, boolean isSuspected) {
+    suspected = isSuspected ? other : "";
+    routers.suspected(other, isSuspected);
   }
 
-  private boolean isOnBlockedLoop(ReplicaInfo replica) {
-    return replica.address().node().equals(node) && blocked[replica.address().loop()];
+  /** Another instance is no more, as far as this one is told. */
+  void lose(String other) {
+    suspected = "";
+    plane.nodeLost(other);
+  }
+
+  /**
+   * Whether a replica is to be avoided: its loop is blocked or its instance suspected, and
+   * another's is not.
+   */
+  boolean avoids(ReplicaInfo replica) {
+    return isDoubtful(replica)
+        && RoutingProbe.routableAndWell(router).stream().anyMatch(other -> !isDoubtful(other));
+  }
+
+  private boolean isDoubtful(ReplicaInfo replica) {
+    String at = replica.address().node();
+    return at.equals(suspected) || at.equals(node) && blocked[replica.address().loop()];
   }
 
   /** Requests that wait here and could take a slot, as a newcomer on a loop sees them. */
@@ -280,7 +296,13 @@ final class SimulatedInstance {
               millis(300 + random.nextInt(1_500)),
               millis((orderly ? 2_000 : 150) + random.nextInt(1_000)),
               millis(4_000));
-      LoopLimits loop = new LoopLimits(random.nextInt(4) == 0 ? 12 : 64, 65_536);
+      LoopLimits loop =
+          new LoopLimits(
+              random.nextInt(4) == 0 ? 12 : 64,
+              65_536,
+              millis(orderly ? 3_000 : 20 + random.nextInt(3_000)),
+              millis(3 + random.nextInt(random.nextBoolean() ? 30 : 600)),
+              random.nextInt(4) == 0 ? 1 : 64);
       InstanceBounds bounds = new InstanceBounds(40, 1 << 20, 65_536L * (2 + random.nextInt(8)));
       BodyBounds bodies = new BodyBounds(65_536, 65_536L * (2 + random.nextInt(8)), 1_000_000);
       return new Settings(
@@ -317,7 +339,12 @@ final class SimulatedInstance {
               offerTtlNanos,
               MAX_BUFFERED,
               millis(10_000)),
-          new LedgerLimits(millis(4_000), SimulatedBus.LATEST_NANOS + millis(5_000), 16_384),
+          new LedgerLimits(
+              millis(4_000),
+              SimulatedBus.LATEST_NANOS + millis(5_000),
+              16_384,
+              SimulatedBus.LATEST_NANOS + millis(5_000),
+              1 << 20),
           bodies,
           bounds,
           loop);

@@ -1,6 +1,6 @@
 package dev.berth.simulation;
 
-import dev.berth.node.LoopWatch;
+import dev.berth.node.loops.LoopWatch;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -67,7 +67,7 @@ final class Simulation {
   }
 
   private Result run() {
-    executions.listen(invariants::cancelled);
+    executions.listen(invariants);
     controller.start();
     instances.forEach(this::startTicking);
     workload.start();
@@ -152,13 +152,29 @@ final class Simulation {
       workload.someoneVanishes();
     } else if (drawn < 92) {
       stall();
-    } else if (drawn < 95) {
+    } else if (drawn < 94) {
       crash();
     } else if (drawn < 98) {
-      meets(Fault.NODE_LOST, controller::isAmongLost);
-      controller.nodesLost();
+      partition();
     } else {
       controller.failToDeploy();
+    }
+  }
+
+  private void partition() {
+    switch (random.nextInt(3)) {
+      case 0 -> {
+        meets(Fault.NODE_LOST, controller::isAmongLost);
+        controller.nodesLost();
+      }
+      case 1 -> {
+        meets(Fault.LINK_BROKEN, controller::isAmongLost);
+        controller.linkBroken();
+      }
+      default -> {
+        meets(Fault.SUSPECTED, controller::isAmongLost);
+        controller.suspected();
+      }
     }
   }
 

@@ -27,6 +27,7 @@ enum Transition {
   REFUSED_UNKNOWN_REPLICA,
   REFUSED_TOO_LATE,
   REFUSED_OVERLOADED,
+  REFUSED_RECALLED,
 
   // --- routers ---
   QUEUED,
@@ -42,6 +43,14 @@ enum Transition {
   REPLICA_AVOIDED,
   /** A slot went past someone who waits on a blocked loop. */
   WAITER_PASSED_OVER,
+
+  // --- what nothing was heard of ---
+  RECALLED_RUNNING,
+  RECALLED_UNKNOWN,
+  ACCEPTED_CROSSED_ITS_RECALL,
+  ANSWER_CROSSED_ITS_RECALL,
+  CANCEL_REPEATED,
+  CANCEL_NOT_REPEATED,
 
   // --- replicas ---
   DUPLICATE_REQUEST_DROPPED,
@@ -105,7 +114,10 @@ enum Transition {
       case UNKNOWN_REPLICA -> Optional.of(REFUSED_UNKNOWN_REPLICA);
       case TOO_LATE -> Optional.of(REFUSED_TOO_LATE);
       case OVERLOADED -> Optional.of(REFUSED_OVERLOADED);
-      case UNKNOWN_TOKEN -> Optional.empty(); // of a lease forgotten: a bound that no run reaches
+      case RECALLED -> Optional.of(REFUSED_RECALLED);
+      case UNKNOWN_TOKEN, // of a lease forgotten: a bound that no run reaches
+          UNREADABLE -> // all are of one version
+          Optional.empty();
     };
   }
 

@@ -74,6 +74,7 @@ public class CodecBenchmark {
               replica,
               Admission.Held.HELD,
               30_000,
+              -1,
               65_536,
               12,
               "0123456789abcdef-1234567",

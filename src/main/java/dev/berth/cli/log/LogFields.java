@@ -4,7 +4,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.IThrowableProxy;
 import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import dev.berth.code.CallingApplication;
-import dev.berth.node.RequestLocal;
+import dev.berth.node.loops.RequestLocal;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

@@ -1,4 +1,7 @@
-/** How a line of the log is written, whose it is, and what comes from other logs. */
+/**
+ * The log of the process: how a line is written, whose it is, at what level, what comes from other
+ * logs, and who else gets it.
+ */
 @NullMarked
 package dev.berth.cli.log;
 

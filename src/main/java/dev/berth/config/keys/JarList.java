@@ -7,14 +7,20 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
-/** {@code jars}: paths from the file's folder to jars, or to directories of jars, that exist. */
+/**
+ * {@code jars}: paths from the file's folder to jars, or to directories of jars, that exist; or
+ * {@code sha256:} and the digits of one that was sent to the instance.
+ */
 final class JarList implements Type<List<Path>> {
 
+  private static final String SHA_256 = "sha256:";
+  private static final Pattern BY_CONTENT = Pattern.compile(SHA_256 + "[0-9a-f]{64}");
   private static final String EXPECTED_ITEM = "an existing .jar file, or a directory of them";
 
   @Override
@@ -48,6 +54,9 @@ final class JarList implements Type<List<Path>> {
       place.problem(node, Scalars.describe(node), EXPECTED_ITEM);
       return List.of();
     }
+    if (BY_CONTENT.matcher(text).matches()) {
+      return byContent(text.substring(SHA_256.length()), node, place);
+    }
     Path path;
     try {
       path = place.resolve(node, text);
@@ -66,6 +75,16 @@ final class JarList implements Type<List<Path>> {
       place.problem(node, Scalars.show(node) + what, EXPECTED_ITEM);
     }
     return jars;
+  }
+
+  /** One that was sent before what names it. */
+  private static List<Path> byContent(String sha256, Node node, Place place) {
+    Path jar = place.jar(sha256);
+    if (jar == null) {
+      place.problem(node, Scalars.show(node) + ", which nobody has sent", "one that is kept here");
+      return List.of();
+    }
+    return List.of(jar);
   }
 
   private static List<Path> jarsAt(Path path, Place place) {

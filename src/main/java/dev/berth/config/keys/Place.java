@@ -51,7 +51,27 @@ public final class Place {
       String file, Path folder, Function<String, @Nullable String> elsewhere, boolean all) {
     AtomicInteger files = new AtomicInteger(MOST_FILES);
     return new Place(
-        new Reading(file, folder, elsewhere, new Problems(all), new HashMap<>(), files), "");
+        new Reading(
+            file, folder, elsewhere, new Problems(all), new HashMap<>(), files, digest -> null),
+        "");
+  }
+
+  /**
+   * The same where jars are known by their content.
+   *
+   * @param jars where a jar lies, by its SHA-256 in 64 hexadecimal digits; null for an unknown one
+   */
+  public Place knowing(Function<String, @Nullable Path> jars) {
+    Reading old = reading;
+    return new Place(
+        new Reading(
+            old.file, old.folder, old.elsewhere, old.problems, old.spots, old.filesLeft, jars),
+        path);
+  }
+
+  /** A jar by its content; null for an unknown one. */
+  @Nullable Path jar(String sha256) {
+    return reading.jars().apply(sha256);
   }
 
   /** Of the value of a key of this mapping. */
@@ -193,5 +213,6 @@ public final class Place {
       Function<String, @Nullable String> elsewhere,
       Problems problems,
       Map<String, Spot> spots,
-      AtomicInteger filesLeft) {}
+      AtomicInteger filesLeft,
+      Function<String, @Nullable Path> jars) {}
 }

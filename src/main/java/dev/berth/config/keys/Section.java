@@ -233,6 +233,16 @@ public final class Section implements Type<Settings> {
     return scalar.getValue();
   }
 
+  /**
+   * Reads what {@link Settings#told} gave, which was checked before; names that it does not know
+   * are let pass.
+   *
+   * @throws IllegalArgumentException naming a key whose value is none, or that lacks one
+   */
+  public Settings told(Map<?, ?> json) {
+    return Told.settings(this, json);
+  }
+
   /** The key of that name, or null. */
   public @Nullable Key<?> find(String name) {
     return keys.stream().filter(key -> key.name().equals(name)).findFirst().orElse(null);

@@ -191,8 +191,20 @@ public final class Settings {
 
   /** What holds and does something, defaults too, as JSON values in the order of the keys. */
   public Map<String, @Nullable Object> json() {
+    return json(false);
+  }
+
+  /**
+   * As {@link #json}, and what a file could not say, such as no replicas: for an instance that
+   * reads it by {@link Section#told}, and then has what is equal to these by themselves.
+   */
+  public Map<String, @Nullable Object> told() {
+    return json(true);
+  }
+
+  private Map<String, @Nullable Object> json(boolean unchecked) {
     Map<String, @Nullable Object> all = new LinkedHashMap<>();
-    section.keys().forEach(key -> putJson(key, all));
+    section.keys().forEach(key -> putJson(key, unchecked, all));
     return Collections.unmodifiableMap(all);
   }
 
@@ -201,7 +213,7 @@ public final class Settings {
     Map<String, @Nullable Object> all = new LinkedHashMap<>();
     for (Key<?> key : section.keys()) {
       if (key.reach() == reach) {
-        putJson(key, all);
+        putJson(key, false, all);
       } else if (find(key) instanceof Settings inner) {
         all.putAll(inner.reaching(reach));
       }
@@ -209,22 +221,22 @@ public final class Settings {
     return Collections.unmodifiableMap(all);
   }
 
-  private <T> void putJson(Key<T> key, Map<String, @Nullable Object> into) {
+  private <T> void putJson(Key<T> key, boolean unchecked, Map<String, @Nullable Object> into) {
     T value = find(key);
-    if (value != null && key.reach() != Reach.NOTHING && key.type().allows(value)) {
-      into.put(key.name(), json(key.type(), value));
+    if (value != null && key.reach() != Reach.NOTHING && (unchecked || key.type().allows(value))) {
+      into.put(key.name(), json(key.type(), value, unchecked));
     }
   }
 
-  private static <T> Object json(Type<T> type, T value) {
+  private static <T> Object json(Type<T> type, T value, boolean unchecked) {
     if (value instanceof Settings inner) {
-      return inner.json();
+      return inner.json(unchecked);
     }
     if (value instanceof Duration || value instanceof Double) {
       return new BigDecimal(type.write(value)); // as people write it: 20 and not 20.0
     }
     if (type instanceof ListOf<?> list) {
-      return jsonItems(list, (List<?>) value);
+      return jsonItems(list, (List<?>) value, unchecked);
     }
     if (value instanceof Integer && !type.write(value).equals(value.toString())) {
       return type.write(value); // a word that stands for it
@@ -234,8 +246,8 @@ public final class Settings {
   }
 
   @SuppressWarnings("unchecked") // the items of a list are of its type
-  private static <T> List<Object> jsonItems(ListOf<T> type, List<?> items) {
-    return items.stream().map(item -> json(type.item(), (T) item)).toList();
+  private static <T> List<Object> jsonItems(ListOf<T> type, List<?> items, boolean unchecked) {
+    return items.stream().map(item -> json(type.item(), (T) item, unchecked)).toList();
   }
 
   // --- while a file is read ---

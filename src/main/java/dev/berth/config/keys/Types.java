@@ -309,7 +309,12 @@ public final class Types {
         .toPlainString();
   }
 
-  private static Type<String> string(String expected, String pattern) {
+  /**
+   * A string that a pattern describes.
+   *
+   * @param pattern a regular expression of ECMA-262, from {@code ^} to {@code $}
+   */
+  public static Type<String> string(String expected, String pattern) {
     int asInEcma = Pattern.DOTALL | Pattern.UNICODE_CHARACTER_CLASS;
     return string(expected, Pattern.compile(pattern, asInEcma).asMatchPredicate(), pattern);
   }

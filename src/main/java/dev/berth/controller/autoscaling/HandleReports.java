@@ -160,6 +160,11 @@ public final class HandleReports {
     return instances.get(name).sinceNanos == nowNanos;
   }
 
+  /** Forgets an instance that is gone. */
+  public void forget(String name) {
+    instances.remove(name);
+  }
+
   /** Forgets a deployment that is gone. */
   public void forget(DeploymentId deployment) {
     for (Instance each : instances.values()) {

@@ -10,6 +10,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +36,7 @@ public final class Scaling {
 
   private final HandleReports reports;
   private final Map<String, Long> loads = new HashMap<>(); // of who reported, in millionths
+  private final Map<String, Long> lost = new HashMap<>(); // instances, by when: no longer than that
   private final ArrayDeque<ScalingDecision> decisions = new ArrayDeque<>();
   private final LoadSeries series;
   private ScalingRules rules;
@@ -73,6 +75,17 @@ public final class Scaling {
     series.change(before == null ? 0 : before, after, nowNanos, rules.lookBackNanos());
     if (before == null) {
       series.restart(nowNanos);
+    }
+  }
+
+  /**
+   * An instance that was heard is lost: its load is gone with it, but who called there may call
+   * elsewhere next. For one look-back window that is not known.
+   */
+  public void lost(String source, long nowNanos) {
+    if (loads.containsKey(source)) {
+      end(source, nowNanos);
+      lost.put(source, nowNanos);
     }
   }
 
@@ -142,6 +155,13 @@ public final class Scaling {
       all.add(new Source(instance.name, load, instance.ageMs(nowNanos), known));
     }
     long from = nowNanos - rules.lookBackNanos();
+    lost.values().removeIf(at -> at - from <= 0);
+    for (Map.Entry<String, Long> each : lost.entrySet()) {
+      unknown++;
+      changes = Math.min(changes, each.getValue() + rules.lookBackNanos());
+      long ageMs = TimeUnit.NANOSECONDS.toMillis(nowNanos - each.getValue());
+      all.add(new Source(each.getKey(), 0, ageMs, Knowledge.SILENT));
+    }
     long warmed = state.warmedNanos();
     boolean later = rules.countStarting() && warmed != ScalingState.NEVER && warmed - from > 0;
     if (series.changedSince(from)) {

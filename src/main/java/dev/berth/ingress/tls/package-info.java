@@ -1,6 +1,4 @@
-/**
- * The key and the certificates of the port: read, checked against each other, and looked at anew.
- */
+/** TLS of the HTTP port: what its connections are to have, now and after a change of the files. */
 @NullMarked
 package dev.berth.ingress.tls;
 

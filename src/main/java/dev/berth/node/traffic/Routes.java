@@ -9,6 +9,7 @@ import dev.berth.protocol.port.Loop;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -101,6 +102,14 @@ public final class Routes {
   public void unroute(String application) {
     assert control.isHere();
     if (byApplication.remove(application) != null) {
+      change();
+    }
+  }
+
+  /** Of applications; others are gone, and that was not heard here. */
+  public void keepOnly(Set<String> applications) {
+    assert control.isHere();
+    if (byApplication.keySet().retainAll(applications)) {
       change();
     }
   }

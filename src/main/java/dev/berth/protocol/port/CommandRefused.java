@@ -2,7 +2,10 @@ package dev.berth.protocol.port;
 
 import java.util.List;
 
-/** A command that was not carried out, and changed nothing. Expected, so without a stack. */
+/**
+ * A command that was not carried out, and changed nothing unless it says that it may come true yet.
+ * Expected, so without a stack.
+ */
 public final class CommandRefused extends RuntimeException {
   private static final long serialVersionUID = 1;
 
@@ -14,7 +17,7 @@ public final class CommandRefused extends RuntimeException {
     NOT_FOUND,
     /** It exists, and its state or configuration forbids it: 412. */
     PRECONDITION,
-    /** It could not be made durable, or the controller is not there: 503. */
+    /** It could not be made durable, or not in time, or the controller is not there: 503. */
     UNAVAILABLE
   }
 

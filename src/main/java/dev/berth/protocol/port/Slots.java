@@ -75,6 +75,13 @@ public interface Slots {
   boolean release(AttemptId attempt);
 
   /**
+   * Makes the late arrival of an attempt REVOKED. One that came already goes on.
+   *
+   * @return what was known of it: NEVER when it will never run, REFUSED when it did not
+   */
+  AttemptState recall(AttemptId attempt);
+
+  /**
    * Moves the deadline of a token's lease.
    *
    * @return null when it did; else why not

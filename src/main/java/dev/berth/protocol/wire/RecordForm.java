@@ -21,8 +21,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * How a message crosses: the components of its record in declared order, each as its type or its
- * {@link Wire} says, records within it likewise, and a flag before what may be null. Two method
- * handles, made once: no value is boxed, and what writes and what reads cannot differ.
+ * {@link Wire} says, and a flag before what may be null. A record within it, if it is no {@link
+ * Wire.Key}, has its length in front, so that what a newer writer put behind its last component is
+ * passed over. Two method handles, made once: no value is boxed, and what writes and what reads
+ * cannot differ.
  */
 final class RecordForm {
   private static final MethodHandles.Lookup LOOKUP = MethodHandles.lookup();
@@ -52,8 +54,8 @@ final class RecordForm {
   RecordForm(int number, Class<?> type) {
     this.number = number;
     try {
-      read = reader(type, null, "").asType(methodType(BusMessage.class, WireReader.class));
-      write = writer(type, null).asType(methodType(void.class, WireWriter.class, BusMessage.class));
+      read = parts(type, "").asType(methodType(BusMessage.class, WireReader.class));
+      write = parts(type).asType(methodType(void.class, WireWriter.class, BusMessage.class));
     } catch (ReflectiveOperationException unknown) {
       throw new IllegalStateException(type + " (expected: components with a wire form)", unknown);
     }
@@ -104,6 +106,19 @@ final class RecordForm {
       return method(WireWriter.class, methodFor(type, as), void.class, wholeOf(type, as))
           .asType(methodType(void.class, WireWriter.class, type));
     }
+    if (type.isAnnotationPresent(Wire.Key.class)) {
+      return parts(type);
+    }
+    MethodHandle all = parts(type).asType(methodType(void.class, WireWriter.class, Object.class));
+    return MethodHandles.insertArguments(
+            method(WireWriter.class, "record", void.class, Object.class, MethodHandle.class),
+            2,
+            all)
+        .asType(methodType(void.class, WireWriter.class, type));
+  }
+
+  /** Appends the components of a record. */
+  private static MethodHandle parts(Class<?> type) throws ReflectiveOperationException {
     MethodHandle all = MethodHandles.empty(methodType(void.class, WireWriter.class, type));
     RecordComponent[] parts = type.getRecordComponents();
     for (int i = parts.length - 1; i >= 0; i--) { // each goes before those that follow it
@@ -146,6 +161,21 @@ final class RecordForm {
       return MethodHandles.explicitCastArguments( // an int may be signed, as a long is
           MethodHandles.insertArguments(value, 1, path), methodType(type, WireReader.class));
     }
+    if (type.isAnnotationPresent(Wire.Key.class)) {
+      return parts(type, path);
+    }
+    MethodHandle all = parts(type, path).asType(methodType(Object.class, WireReader.class));
+    return MethodHandles.insertArguments(
+            method(WireReader.class, "record", Object.class, String.class, MethodHandle.class),
+            1,
+            path,
+            all)
+        .asType(methodType(type, WireReader.class));
+  }
+
+  /** Reads the components of a record. */
+  private static MethodHandle parts(Class<?> type, String path)
+      throws ReflectiveOperationException {
     RecordComponent[] parts = type.getRecordComponents();
     Class<?>[] types = new Class<?>[parts.length];
     MethodHandle[] values = new MethodHandle[parts.length];

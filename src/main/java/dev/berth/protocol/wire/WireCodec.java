@@ -1,22 +1,35 @@
 package dev.berth.protocol.wire;
 
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.CallRefused;
+import dev.berth.protocol.BusMessage.CallRequest;
+import dev.berth.protocol.BusMessage.RenewLease;
+import dev.berth.protocol.BusMessage.ReserveSlot;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.wire.WireFormatException.What;
 import io.vertx.core.buffer.Buffer;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The binary form of a {@link BusMessage} between instances: version (1 byte), type (1), length of
  * what follows (4, big endian), then the fields in declared order. Small numbers are varints,
- * random ones 8 bytes, strings and buffers have their length in front.
+ * random ones 8 bytes, strings and buffers have their length in front. What follows the fields that
+ * are known is passed over, here and in the records that have their length in front.
  *
- * <p>Whoever changes a form, or the order of messages, raises {@link #VERSION}; enum values are
- * only ever appended.
+ * <p>Whoever changes a form, or the order of messages, raises {@link #VERSION}, but for components
+ * that are appended to a record and for messages behind the last; enum values are only ever
+ * appended. In every version the header is as above, and of what asks for an answer, which a bit of
+ * its type says, the first fields are the call's id and the router that waits.
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
-  public static final int VERSION = 11;
+  public static final int VERSION = 12;
 
   /** The largest inline body or stream frame. */
   public static final int MAX_BODY_BYTES = 64 * 1024;
@@ -27,17 +40,30 @@ public final class WireCodec {
   private static final int HEADER_BYTES = 6;
   private static final int LENGTH_OFFSET = 2;
 
+  /** Of a type: its message asks for an answer, and it does no harm to say that it was refused. */
+  private static final int ASKS = 0x80;
+
+  private static final Set<Class<?>> ASKING =
+      Set.of(CallRequest.class, ReserveSlot.class, RenewLease.class);
+
   /** A type's number is its place, from 1: messages are numbered as they are declared. */
   private static final Map<Class<?>, RecordForm> FORM_OF = new LinkedHashMap<>();
 
   static {
     messages(BusMessage.class)
-        .forEach(type -> FORM_OF.put(type, new RecordForm(FORM_OF.size() + 1, type)));
+        .forEach(type -> FORM_OF.put(type, new RecordForm(numberOf(type), type)));
   }
 
   private static final RecordForm[] FORMS = FORM_OF.values().toArray(RecordForm[]::new);
 
   private WireCodec() {}
+
+  private static int numberOf(Class<?> type) {
+    return FORM_OF.size() + 1 | (ASKING.contains(type) ? ASKS : 0);
+  }
+
+  /** What is said to the router whose message cannot be read. */
+  public record Refused(RouterAddress to, CallRefused answer) {}
 
   private static Stream<Class<?>> messages(Class<?> type) {
     return type.isSealed()
@@ -76,9 +102,10 @@ public final class WireCodec {
     }
     int version = in.getByte(position) & 0xFF;
     if (version != VERSION) {
-      throw new WireFormatException("version: " + version + " (expected: " + VERSION + ")");
+      throw new WireFormatException(
+          What.VERSION, "version: " + version + " (expected: " + VERSION + ")", null);
     }
-    int type = in.getByte(position + 1) & 0xFF;
+    int type = in.getByte(position + 1) & ~ASKS & 0xFF;
     int length = in.getInt(position + LENGTH_OFFSET);
     int fields = position + HEADER_BYTES;
     if (length < 0 || length > MAX_MESSAGE_BYTES - HEADER_BYTES) {
@@ -91,7 +118,8 @@ public final class WireCodec {
           "length: " + length + " (expected: at most the " + (in.length() - fields) + " received)");
     }
     if (type == 0 || type > FORMS.length) {
-      throw new WireFormatException("type: " + type + " (expected: 1 to " + FORMS.length + ")");
+      throw new WireFormatException(
+          What.TYPE, "type: " + type + " (expected: 1 to " + FORMS.length + ")", null);
     }
     WireReader reader = new WireReader(in, fields, fields + length);
     BusMessage message;
@@ -99,12 +127,29 @@ public final class WireCodec {
       message = FORMS[type - 1].read(reader);
     } catch (IllegalArgumentException invalid) {
       // The records and headers check themselves: an empty name, a line break in a header.
-      throw new WireFormatException("type " + type + ": invalid field", invalid);
-    }
-    if (reader.remaining() != 0) {
-      throw new WireFormatException(
-          "type " + type + ": " + reader.remaining() + " bytes too long (expected: 0)");
+      throw new WireFormatException(What.FIELD, "type " + type + ": invalid field", invalid);
     }
     return message;
+  }
+
+  /**
+   * What to answer to a message that {@link #decode} did not read, so that its router need not wait
+   * for longer to learn that nothing came of it.
+   *
+   * @return null when nobody waits for an answer, or it cannot be told who
+   */
+  public static @Nullable Refused refused(int position, Buffer in) {
+    int fields = position + HEADER_BYTES;
+    if (in.length() < fields || (in.getByte(position + 1) & ASKS) == 0) {
+      return null;
+    }
+    WireReader reader = new WireReader(in, fields, in.length());
+    try {
+      long callId = reader.varint("callId");
+      RouterAddress router = new RouterAddress(reader.string("node"), reader.int32("loop"));
+      return new Refused(router, new CallRefused(callId, Refusal.UNREADABLE, Load.NONE));
+    } catch (WireFormatException unknown) {
+      return null;
+    }
   }
 }

@@ -23,9 +23,11 @@ import org.jspecify.annotations.Nullable;
  * name fields and lengths, never contents, which may be secrets.
  */
 final class WireReader {
+  private static final int LENGTH_BYTES = WireWriter.LENGTH_BYTES;
+
   private final Buffer in;
   private int position;
-  private final int end;
+  private int end; // of the record that is read
   private @Nullable DeploymentId deployment;
 
   WireReader(Buffer in, int position, int end) {
@@ -149,6 +151,36 @@ final class WireReader {
     return values[ordinal];
   }
 
+  // --- what has its length in front ---
+
+  /** What follows is read up to its own end; who has read it gives the answer to {@link #end}. */
+  int begin(String field) {
+    require(field, LENGTH_BYTES);
+    int length = in.getUnsignedMedium(position);
+    position += LENGTH_BYTES;
+    require(field, length);
+    int outer = end;
+    end = position + length;
+    return outer;
+  }
+
+  Object record(String field, MethodHandle components) {
+    int outer = begin(field);
+    try {
+      Object value = (Object) components.invokeExact(this);
+      end(outer);
+      return value;
+    } catch (Throwable thrown) {
+      throw RecordForm.unchecked(thrown);
+    }
+  }
+
+  /** Passes over what a newer writer put behind it. */
+  void end(int outer) {
+    position = end;
+    end = outer;
+  }
+
   // --- the records that messages share ---
 
   List<Object> list(String field, MethodHandle each) {
@@ -172,22 +204,30 @@ final class WireReader {
           new Admission.Token(
               new SlotToken(
                   fixed64("token.epoch"), varint("token.sequence"), fixed64("token.secret")));
-      case WireWriter.ADMISSION_IF_FREE -> new Admission.IfFree(signed("acceptWithinMs"));
+      case WireWriter.ADMISSION_IF_FREE -> Admission.IfFree.IF_FREE;
       default -> throw new WireFormatException("admission: " + form + " (expected: 0 to 2)");
     };
   }
 
   Request request(String field) {
-    return Request.of(
-        string("method"),
-        string("path"),
-        bool("query") ? string("query") : null,
-        headers("headers"),
-        bytes("body"));
+    int outer = begin(field);
+    Request request =
+        Request.of(
+            string("method"),
+            string("path"),
+            bool("query") ? string("query") : null,
+            headers("headers"),
+            bytes("body"));
+    end(outer);
+    return request;
   }
 
   Response response(String field) {
-    return Response.of(int32("status"), headers("headers"), new Response.Body.Whole(bytes("body")));
+    int outer = begin(field);
+    Response response =
+        Response.of(int32("status"), headers("headers"), new Response.Body.Whole(bytes("body")));
+    end(outer);
+    return response;
   }
 
   DeploymentId deployment(String field) {

@@ -20,6 +20,9 @@ final class WireWriter implements BiConsumer<String, String> {
   static final int ADMISSION_TOKEN = 1;
   static final int ADMISSION_IF_FREE = 2;
 
+  /** Of a length; no message is as long as these can say. */
+  static final int LENGTH_BYTES = 3;
+
   private final Buffer out;
   private @Nullable DeploymentId deployment;
 
@@ -115,6 +118,30 @@ final class WireWriter implements BiConsumer<String, String> {
     return value != null;
   }
 
+  // --- what has its length in front, in 3 bytes ---
+
+  /**
+   * Leaves room for the length of what follows; who wrote that gives the answer to {@link #end}.
+   */
+  int begin() {
+    out.appendMedium(0);
+    return out.length();
+  }
+
+  void record(Object value, MethodHandle components) {
+    int start = begin();
+    try {
+      components.invokeExact(this, value);
+    } catch (Throwable thrown) {
+      throw RecordForm.unchecked(thrown);
+    }
+    end(start);
+  }
+
+  void end(int start) {
+    out.setMedium(start - LENGTH_BYTES, out.length() - start);
+  }
+
   // --- the records that messages share ---
 
   void admission(Admission admission) {
@@ -123,9 +150,8 @@ final class WireWriter implements BiConsumer<String, String> {
       fixed64(held.token().epoch());
       varint(held.token().sequence());
       fixed64(held.token().secret());
-    } else if (admission instanceof Admission.IfFree ifFree) {
+    } else if (admission == Admission.IfFree.IF_FREE) {
       byteValue(ADMISSION_IF_FREE);
-      signed(ifFree.acceptWithinMs());
     } else {
       // It crosses only so that the receiver can refuse it by name.
       byteValue(ADMISSION_HELD);
@@ -141,6 +167,7 @@ final class WireWriter implements BiConsumer<String, String> {
   }
 
   void request(Request request) {
+    int start = begin();
     string(request.method());
     string(request.path());
     String query = request.query();
@@ -150,12 +177,15 @@ final class WireWriter implements BiConsumer<String, String> {
     }
     headers(request.headers());
     bytes(inlineBody(request));
+    end(start);
   }
 
   void response(Response response) {
+    int start = begin();
     int32(response.status());
     headers(response.headers());
     bytes(((Response.Body.Whole) response.body()).bytes());
+    end(start);
   }
 
   void deployment(DeploymentId id) {

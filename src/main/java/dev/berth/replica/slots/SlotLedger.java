@@ -4,6 +4,7 @@ import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.port.AttemptState;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.SlotObserver;
@@ -59,6 +60,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
   private static final long STAMP_ONE = 1L << 33;
 
   private volatile SlotObserver observer = SlotObserver.NONE;
+  private volatile boolean loopBlocked; // that its requests run on
   private volatile long drainDeadlineNanos; // leases end by then; meaningful with the drain bit
 
   private final long epoch;
@@ -143,8 +145,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
   @Override
   public long load() {
     long seen = word();
-    // The stamp's 31 bits, shifted up by one, wrap as the 32-bit sequence must.
-    return Load.of(ongoing(seen), maxOngoing, (int) (seen >>> 32) & ~1);
+    long load = Load.of(ongoing(seen), maxOngoing, (int) (seen >>> 33));
+    return loopBlocked ? Load.blocked(load) : load; // of the word read before, or newer
   }
 
   private static int ongoing(long word) {
@@ -160,31 +162,26 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
   @Override
   public @Nullable Refusal tryAcquire(AttemptId attempt) {
-    if (!firstTime(attempt)) {
-      return Refusal.REVOKED;
-    }
-    return grant(RUNNING_ONE);
+    return firstTime(attempt) ? settled(attempt, grant(RUNNING_ONE)) : Refusal.REVOKED;
   }
 
   @Override
   public Reservation reserve(AttemptId attempt, long ttlNanos) {
-    AttemptMemory.Trace known = memory.attempts.get(attempt);
-    if (known != null) {
-      return repeated(known);
+    if (memory.state(attempt) != AttemptState.NEVER) {
+      return repeated(attempt);
     }
     Refusal refusal = grant(RESERVED_ONE);
     if (refusal != null) {
-      firstTime(attempt); // so that a late duplicate gets no lease that no one awaits
+      note(attempt, AttemptState.REFUSED); // a late duplicate gets no lease that no one awaits
       return new Reservation.Refused(refusal);
     }
     Lease lease = holding(attempt, ttlNanos);
-    known = memory.attempts.putIfAbsent(attempt, lease);
-    if (known != null) {
+    if (!memory.note(attempt, lease, nanoClock.getAsLong())) {
       lease.release(); // a duplicate or a release came in between
-      return repeated(known);
+      return repeated(attempt);
     }
     if (lease.over()) { // a sweep came in between, and could not note its attempt
-      memory.attemptEnded(attempt, nanoClock.getAsLong());
+      memory.leaseEnded(attempt, nanoClock.getAsLong());
     }
     return new Reservation.Granted(lease);
   }
@@ -226,22 +223,33 @@ public final class SlotLedger extends SlotCounters implements Slots {
     }
   }
 
-  private boolean firstTime(AttemptId attempt) {
-    if (memory.attempts.putIfAbsent(attempt, AttemptMemory.Mark.SEEN) != null) {
-      duplicates.increment();
-      return false;
-    }
-    memory.attemptEnded(attempt, nanoClock.getAsLong());
-    return true;
+  private AttemptState note(AttemptId attempt, AttemptState becomes) {
+    return memory.note(attempt, becomes, nanoClock.getAsLong());
   }
 
-  private Reservation repeated(AttemptMemory.Trace known) {
-    duplicates.increment();
-    if (known instanceof Lease lease) {
-      Refusal ended = lease.ended();
-      return ended == null ? new Reservation.Granted(lease) : new Reservation.Refused(ended);
+  private boolean firstTime(AttemptId attempt) {
+    if (note(attempt, AttemptState.GRANTED) == AttemptState.NEVER) {
+      return true;
     }
-    return new Reservation.Refused(Refusal.REVOKED);
+    duplicates.increment();
+    return false;
+  }
+
+  private @Nullable Refusal settled(AttemptId attempt, @Nullable Refusal refusal) {
+    if (refusal != null) {
+      memory.refused(attempt);
+    }
+    return refusal;
+  }
+
+  private Reservation repeated(AttemptId attempt) {
+    duplicates.increment();
+    Lease lease = memory.lease(attempt);
+    if (lease == null) {
+      return new Reservation.Refused(Refusal.REVOKED);
+    }
+    Refusal ended = lease.ended();
+    return ended == null ? new Reservation.Granted(lease) : new Reservation.Refused(ended);
   }
 
   // --- ends ---
@@ -287,17 +295,27 @@ public final class SlotLedger extends SlotCounters implements Slots {
       return Refusal.REVOKED;
     }
     Lease lease = find(token);
-    return lease == null ? unknown(token) : lease.consume();
+    return settled(attempt, lease == null ? unknown(token) : lease.consume());
   }
 
   @Override
   public boolean release(AttemptId attempt) {
-    AttemptMemory.Trace known = memory.attempts.putIfAbsent(attempt, AttemptMemory.Mark.REVOKED);
-    if (known == null) {
-      memory.attemptEnded(attempt, nanoClock.getAsLong());
-      return false;
+    Lease lease = recall(attempt) == AttemptState.LEASED ? memory.lease(attempt) : null;
+    return lease != null && lease.release();
+  }
+
+  /** Ends the leases that routers of one start of an instance asked for: it is lost. */
+  public void releaseOf(long incarnation) {
+    for (Lease lease : live) {
+      if (lease.attempt != null && lease.attempt.incarnation() == incarnation) {
+        lease.release();
+      }
     }
-    return known instanceof Lease lease && lease.release();
+  }
+
+  @Override
+  public AttemptState recall(AttemptId attempt) {
+    return note(attempt, AttemptState.REVOKED);
   }
 
   @Override
@@ -319,6 +337,20 @@ public final class SlotLedger extends SlotCounters implements Slots {
   }
 
   // --- what the owner changes ---
+
+  /**
+   * Reports say from now on whether the loop of its requests is blocked.
+   *
+   * @return whether that is news
+   */
+  public boolean loopBlocked(boolean isBlocked) {
+    boolean news = loopBlocked != isBlocked;
+    if (news) {
+      loopBlocked = isBlocked; // before the stamp that makes it news
+      change(seen -> seen + STAMP_ONE);
+    }
+    return news;
+  }
 
   /** As {@link #drain(long)}, with no deadline nearer than that of the longest lease. */
   public void drain() {
@@ -379,9 +411,19 @@ public final class SlotLedger extends SlotCounters implements Slots {
     return duplicates.sum();
   }
 
-  /** Attempts and tokens remembered now. */
-  public int remembered() {
-    return memory.size();
+  /** Attempts remembered now. */
+  public int rememberedAttempts() {
+    return memory.attempts();
+  }
+
+  /** Leases and tokens remembered now, those of active ones included. */
+  public int rememberedLeases() {
+    return memory.leases();
+  }
+
+  /** Attempts that were forgotten, or granted nothing, for want of room to remember them. */
+  public long forgottenEarly() {
+    return memory.forgottenEarly.sum();
   }
 
   /** The ledger now, of one moment unless slots move all the time, and what its audit said. */
@@ -432,7 +474,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
   }
 
   /** See {@link SlotLease}. The token is made when first asked for: most leases never need one. */
-  final class Lease implements SlotLease, AttemptMemory.Trace {
+  final class Lease implements SlotLease {
     private final @Nullable AttemptId attempt; // null when no message names it
     private final AtomicReference<LeaseState> state;
     private final AtomicReference<@Nullable SlotToken> token = new AtomicReference<>();
@@ -552,9 +594,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
       if (made != null) {
         memory.tokenEnded(made.sequence(), now);
       }
-      if (attempt != null
-          && memory.attempts.get(attempt) == this) { // not a lease that lost its race
-        memory.attemptEnded(attempt, now);
+      if (attempt != null && memory.lease(attempt) == this) { // not a lease that lost its race
+        memory.leaseEnded(attempt, now);
       }
       if (how != LeaseState.Ended.CONSUMED) {
         observer.freed(SlotLedger.this);

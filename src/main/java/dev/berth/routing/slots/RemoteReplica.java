@@ -35,7 +35,7 @@ public final class RemoteReplica extends RoutedReplica {
   /** Offers kept for waiters at most; one more is declined. */
   private static final int MAX_OFFERS = 64;
 
-  private record Report(long load, int ownThen, long atNanos) {}
+  record Report(long load, int ownThen, long atNanos) {}
 
   /** A slot the replica holds for this router, under a lease of its own naming. */
   public record Offer(AttemptId attempt, SlotToken token, long untilNanos) {}
@@ -43,20 +43,27 @@ public final class RemoteReplica extends RoutedReplica {
   private final Grant room = Grant.run(this); // that it is estimated to have
   private final LongSupplier nanoClock;
   private final Consumer<AttemptId> declined; // sends the release
+  private final Runnable loopChanged; // its loop blocks, or runs again
   private final String busAddress;
   final AtomicInteger own = new AtomicInteger(); // ours there: sent or reserved, not ended
-  private final AtomicReference<@Nullable Report> report = new AtomicReference<>();
+  final AtomicReference<@Nullable Report> report = new AtomicReference<>();
   private final ConcurrentLinkedQueue<Offer> offers = new ConcurrentLinkedQueue<>();
   private long newestOffer; // by number; guarded by this
   private long offersSeen; // a bit for each of the last 64 numbers, the newest lowest
   private final AtomicInteger offersSize = new AtomicInteger();
   private final AtomicBoolean probe = new AtomicBoolean(); // one try whatever the estimate says
+  private volatile boolean silent; // it owes an answer: takes nothing until a report, or a probe
   private volatile long nextProbeNanos;
   private volatile long backoffNanos = INITIAL_BACKOFF_NANOS;
 
   public RemoteReplica(
-      ReplicaInfo info, boolean routable, LongSupplier nanoClock, Consumer<AttemptId> declined) {
+      ReplicaInfo info,
+      boolean routable,
+      LongSupplier nanoClock,
+      Consumer<AttemptId> declined,
+      Runnable loopChanged) {
     super(info, routable);
+    this.loopChanged = loopChanged;
     this.nanoClock = nanoClock;
     this.declined = declined;
     this.busAddress = info.address().busAddress();
@@ -66,11 +73,14 @@ public final class RemoteReplica extends RoutedReplica {
   @Override
   public int ongoing() {
     int ours = own.get();
+    Report last = fresh();
+    return last == null ? ours : Math.max(0, Load.ongoing(last.load) - last.ownThen) + ours;
+  }
+
+  /** What it last reported, if that says anything yet. */
+  private @Nullable Report fresh() {
     Report last = report.get();
-    if (last == null || nanoClock.getAsLong() - last.atNanos > STALE_NANOS) {
-      return ours;
-    }
-    return Math.max(0, Load.ongoing(last.load) - last.ownThen) + ours;
+    return last == null || nanoClock.getAsLong() - last.atNanos > STALE_NANOS ? null : last;
   }
 
   @Override
@@ -83,7 +93,9 @@ public final class RemoteReplica extends RoutedReplica {
   @Override
   @Nullable Grant take(long holdNanos) {
     Offer offer = takeOffer();
-    if (offer == null && ongoing() >= maxOngoing() && !probe.compareAndSet(true, false)) {
+    if (offer == null
+        && (silent || ongoing() >= maxOngoing())
+        && !probe.compareAndSet(true, false)) {
       return null;
     }
     own.incrementAndGet();
@@ -106,13 +118,18 @@ public final class RemoteReplica extends RoutedReplica {
     if (load == Load.NONE) {
       return false;
     }
+    silent = false;
     for (; ; ) {
       Report last = report.get();
-      if (last != null && Load.isNewer(last.load, load)) {
+      Report fresh = fresh(); // a stale one is older, though its sequence may have wrapped since
+      if (fresh != null && Load.isNewer(fresh.load, load)) {
         return false; // the same report again counts: it was made when fewer of ours were on the
         // way
       }
       if (report.compareAndSet(last, new Report(load, own.get(), nanoClock.getAsLong()))) {
+        if (Load.isBlocked(load) != (last != null && Load.isBlocked(last.load))) {
+          loopChanged.run();
+        }
         boolean room = Load.ongoing(load) < Load.max(load);
         if (room) {
           backoffNanos = INITIAL_BACKOFF_NANOS;
@@ -120,6 +137,11 @@ public final class RemoteReplica extends RoutedReplica {
         return room;
       }
     }
+  }
+
+  @Override
+  public void unanswered() {
+    silent = true;
   }
 
   @Override
@@ -194,6 +216,13 @@ public final class RemoteReplica extends RoutedReplica {
   public void leave() {
     super.leave();
     declineOffers();
+  }
+
+  /** A loop is blocked as far as it said so lately. */
+  @Override
+  public boolean isOn(BlockedLoops blocked) {
+    Report last = fresh();
+    return last != null && Load.isBlocked(last.load) || blocked.suspects(info.address().node());
   }
 
   @Override

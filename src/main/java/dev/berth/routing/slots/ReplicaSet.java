@@ -19,6 +19,7 @@ public final class ReplicaSet {
   public final RoutingSnapshot.Version version;
   public final boolean available;
   public final RoutedReplica[] all; // routable and draining
+  private final long blockedThen; // of all, those on blocked loops
   public final RoutedReplica[]
       eligible; // the routable, but for those on blocked loops if others are not
   private final @Nullable Slots[] slots; // of the eligible that are here
@@ -38,6 +39,7 @@ public final class ReplicaSet {
     this.version = version;
     this.available = available;
     this.all = replicas.toArray(RoutedReplica[]::new);
+    this.blockedThen = countOn(blocked);
     this.eligible = eligible(replicas, blocked);
     this.slots = Arrays.stream(eligible).map(RoutedReplica::slots).toArray(Slots[]::new);
     this.avoiding = eligible.length > 0 && !eligible[0].isOn(blocked);
@@ -125,6 +127,15 @@ public final class ReplicaSet {
     public int[] within(ReplicaRanker.Tier tier) {
       return tiers[tier.ordinal()];
     }
+  }
+
+  /** Whether one elsewhere no longer counts as on a blocked loop, since it says nothing more. */
+  public boolean isOutdated(BlockedLoops blocked) {
+    return blockedThen > 0 && blockedThen != countOn(blocked);
+  }
+
+  private long countOn(BlockedLoops blocked) {
+    return Arrays.stream(all).filter(each -> each.isOn(blocked)).count();
   }
 
   /** Whether so many slots are free, as of now. */

@@ -15,7 +15,8 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   public final ReplicaInfo info;
   private volatile boolean routable; // grants may be tried
   private volatile boolean gone; // stopped, dead, or no longer in the snapshot
-  private volatile boolean avoided; // its loop is blocked, and another replica's is not
+  private volatile boolean
+      avoided; // its loop is blocked, or its instance suspected, and another's is not
   private @Nullable ReplicaRanker rankedBy; // under its router's lock
   private volatile ReplicaRanker.@Nullable Listener listener; // of its answers
 
@@ -77,6 +78,9 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
     return false;
   }
 
+  /** What was sent to it has no answer yet, or was not even sent: it counts as full for now. */
+  public void unanswered() {}
+
   /** Since it last reported; 0 where that is not needed, -1 when it never has. */
   public long reportAgeNanos() {
     return 0;
@@ -125,10 +129,11 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
     avoided = newAvoided;
   }
 
-  /** Whether its handlers run on a blocked loop; one that is spread runs on its requester's. */
-  public boolean isOn(BlockedLoops blocked) {
-    return false;
-  }
+  /**
+   * Whether its handlers run on a blocked loop, or on an instance that is suspected; one that is
+   * spread runs on its requester's loop.
+   */
+  public abstract boolean isOn(BlockedLoops blocked);
 
   public void route(boolean newRoutable) {
     routable = newRoutable;

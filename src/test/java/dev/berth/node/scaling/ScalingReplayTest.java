@@ -67,7 +67,7 @@ class ScalingReplayTest {
                 .applications()
                 .get(0)
                 .deployment(Deployment.of("model", context -> null)));
-    watch.accept(new Configure(new Epoch(1, "n"), target));
+    watch.accept(new Configure(new Epoch(0, 1, "n"), target));
   }
 
   private static HandleMetricReport report(DeploymentId id, double load) {

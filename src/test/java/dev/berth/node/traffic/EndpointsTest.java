@@ -103,11 +103,11 @@ class EndpointsTest {
     assertThat(sides()).as("by their names").containsExactly(OLD, NEW);
     Settings traffic = ServeConfig.DEFAULTS.get(ServeConfig.BERTH); // any
     DeploymentId front = new DeploymentId("app", "front");
-    routes.route(new RouteTo(new Epoch(1, "n"), "app", "/app", front, traffic));
+    routes.route(new RouteTo(new Epoch(0, 1, "n"), "app", "/app", front, traffic));
     assertThat(last("/app")).isSameAs(traffic);
     routes.configured(new DeploymentId("app", "side"));
     assertThat(tables).hasSize(3);
-    routes.route(new RouteTo(new Epoch(1, "n"), "app", "/app", front, null));
+    routes.route(new RouteTo(new Epoch(0, 1, "n"), "app", "/app", front, null));
     assertThat(last("/app")).isEqualTo(front);
     routes.configured(new DeploymentId("app", "side"));
     assertThat(tables).as("others do not answer").hasSize(4);

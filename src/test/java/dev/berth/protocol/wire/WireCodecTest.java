@@ -3,6 +3,7 @@ package dev.berth.protocol.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -14,12 +15,16 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.wire.WireFormatException.What;
 import io.vertx.core.buffer.Buffer;
 import java.lang.reflect.Field;
 import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
+import java.util.function.Consumer;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -32,6 +37,18 @@ class WireCodecTest {
   private static final RouterAddress ROUTER = new RouterAddress("n1", 0);
   private static final ReplicaAddress REPLICA = new ReplicaAddress("n2", 1, 7, 42);
   private static final AttemptId ATTEMPT = new AttemptId(5, 0, 9);
+  private static final DeploymentId DEPLOYMENT = new DeploymentId("app", "model");
+  private static final BusMessage BATCH =
+      new BusMessage.HandleMetricBatch(
+          "n",
+          1,
+          1,
+          List.of(),
+          List.of(),
+          List.of(
+              new BusMessage.QueueLength(DEPLOYMENT, 5),
+              new BusMessage.QueueLength(DEPLOYMENT, 5)));
+  private static final int ITEM_BYTES = 3 + 4 + 6 + 1; // its length, both names and the number
   private static final BusMessage ACCEPTED = new BusMessage.CallAccepted(1, Load.NONE);
 
   private final long seed = Long.getLong("wire.seed", 1);
@@ -100,20 +117,82 @@ class WireCodecTest {
 
   @ParameterizedTest
   @CsvSource({
-    "0, 12, version: 12 (expected: 11)",
-    "1, 99, type: 99 (expected: 1 to ",
-    "7, 11, reason: 11 (expected: 0 to 10)"
+    "0, 13, VERSION, version: 13 (expected: 12)",
+    "1, 99, TYPE, type: 99 (expected: 1 to ",
+    "7, 13, FIELD, reason: 13 (expected: 0 to 12)"
   })
-  void whatIsUnknownIsRefusedByNumber(int place, int number, String said) {
+  void whatIsUnknownIsRefusedByNumber(int place, int number, What what, String said) {
     Buffer wire = encoded(new BusMessage.CallRefused(1, Refusal.FULL, Load.NONE));
-    assertRefused(wire.setByte(place, (byte) number), "a wire form").hasMessageStartingWith(said);
+    assertRefused(wire.setByte(place, (byte) number), "a wire form")
+        .hasMessageStartingWith(said)
+        .extracting(refused -> ((WireFormatException) refused).what())
+        .isEqualTo(what);
+  }
+
+  /** Of another version, of a type to come, or with a field that is not understood. */
+  @ParameterizedTest
+  @CsvSource({"0, 13", "1, -1", "-1, 77"})
+  void whoAsksIsToldThatItsMessageWasNotRead(int place, int number) {
+    Buffer wire = Buffer.buffer("before");
+    WireCodec.encode(RandomMessages.call(Request.get("/echo")), wire);
+    wire.setByte(place < 0 ? wire.length() + place : 6 + place, (byte) number);
+
+    assertThatThrownBy(() -> WireCodec.decode(6, wire)).isInstanceOf(WireFormatException.class);
+    assertThat(WireCodec.refused(6, wire))
+        .isEqualTo(
+            new WireCodec.Refused(
+                ROUTER, new BusMessage.CallRefused(17, Refusal.UNREADABLE, Load.NONE)));
+  }
+
+  /** To these a refusal would be a lie, or nobody waits for it. */
+  @Test
+  void whoDoesNotAskIsToldNothing() throws Exception {
+    Set<String> told = new HashSet<>();
+    for (Class<?> type : RandomMessages.types()) {
+      if (WireCodec.refused(0, encoded(messages.next(type))) != null) {
+        told.add(type.getSimpleName());
+      }
+    }
+    assertThat(told).containsExactlyInAnyOrder("CallRequest", "ReserveSlot", "RenewLease");
+    Buffer cut = encoded(RandomMessages.call(Request.get("/echo"))).getBuffer(0, 8);
+    assertThat(WireCodec.refused(0, cut)).as("cut before it says who").isNull();
+    assertThat(WireCodec.refused(0, cut.getBuffer(0, 5))).isNull();
+  }
+
+  /** As a writer of another version may write the batch and its items. */
+  private static Buffer batch(Consumer<WireWriter> behindItem, Consumer<WireWriter> behindAll) {
+    Buffer wire = encoded(BATCH);
+    Buffer written = wire.getBuffer(0, wire.length() - 2 * ITEM_BYTES);
+    WireWriter out = new WireWriter(written);
+    for (int item = 0; item < 2; item++) {
+      int start = out.begin();
+      out.deployment(DEPLOYMENT);
+      behindItem.accept(out);
+      out.end(start);
+    }
+    behindAll.accept(out);
+    return written.setInt(2, written.length() - 6);
   }
 
   @Test
-  void aMessageLongerThanItsFieldsIsRefused() {
-    Buffer wire = encoded(ACCEPTED).appendByte((byte) 0);
-    wire.setInt(2, wire.length() - 6);
-    assertRefused(wire, "a wire form").hasMessageContaining("1 bytes too long");
+  void whatANewerWriterPutBehindTheFieldsIsPassedOver() {
+    Consumer<WireWriter> item = out -> out.int32(5);
+    assertThat(batch(item, out -> {})).isEqualTo(encoded(BATCH));
+    Buffer newer = batch(item.andThen(out -> out.string("more")), out -> out.string("still more"));
+    assertThat(WireCodec.decode(0, newer)).isEqualTo(BATCH);
+  }
+
+  @Test
+  void aFieldThatAnOlderWriterDidNotWriteIsRefusedByName() {
+    assertRefused(batch(out -> {}, out -> out.int32(5)), "a wire form")
+        .hasMessageStartingWith("queues.queued: 1 bytes, but 0 are left");
+  }
+
+  @Test
+  void aRecordThatIsLongerThanWhatIsAroundItIsRefused() {
+    Buffer wire = encoded(BATCH);
+    wire.setMedium(wire.length() - ITEM_BYTES, ITEM_BYTES - 2);
+    assertRefused(wire, "a wire form").hasMessageStartingWith("queues: ");
   }
 
   @Test
@@ -172,7 +251,7 @@ class WireCodecTest {
     long secret = 0x7777_7777_1234_5678L;
     BusMessage message =
         new BusMessage.RenewLease(
-            1, ROUTER, ATTEMPT, REPLICA, new SlotToken(42, 3, secret), 10_000);
+            1, ROUTER, ATTEMPT, REPLICA, new SlotToken(42, 3, secret), 10_000, -1);
     Buffer wire = encoded(message);
 
     BusMessage.RenewLease back = (BusMessage.RenewLease) WireCodec.decode(0, wire);

@@ -11,10 +11,12 @@ import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.port.AttemptState;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.LedgerView.Audit;
 import dev.berth.protocol.port.LedgerView.LastAudit;
 import dev.berth.protocol.port.SlotLease;
+import dev.berth.protocol.port.Slots.Reservation;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -101,18 +103,13 @@ class SlotLedgerTest {
 
   // --- what it remembers ---
 
-  @Test
-  void releasesOfUnknownAttemptsAreRememberedWithinABound() {
-    SlotLedger ledger = ledger(4, new LedgerLimits(TTL, TTL, 100), clock);
-    for (int i = 0; i < 10_000; i++) {
-      ledger.release(attempt());
-    }
-    assertThat(ledger.remembered()).isEqualTo(100);
+  private LedgerLimits limits(int rememberedMax) {
+    return new LedgerLimits(TTL, TTL, rememberedMax, TTL, 1 << 20);
   }
 
   @Test
   void anActiveLeaseIsNeverForgotten() {
-    SlotLedger ledger = ledger(4, new LedgerLimits(TTL, TTL, 100), clock);
+    SlotLedger ledger = ledger(4, limits(100), clock);
     AttemptId kept = attempt();
     SlotToken token = granted(ledger.reserve(kept, TTL)).token();
 
@@ -123,28 +120,90 @@ class SlotLedgerTest {
     }
 
     assertThat(granted(ledger.reserve(kept, TTL)).token()).isEqualTo(token);
-    assertThat(ledger.remembered()).isLessThanOrEqualTo(102);
+    assertThat(ledger.rememberedLeases()).isLessThanOrEqualTo(102);
     assertThat(ledger.consume(token, attempt())).isNull();
   }
 
   @Test
-  void theOldestIsForgottenFirst() {
-    SlotLedger ledger = ledger(4, new LedgerLimits(TTL, TTL, 2), clock);
+  void aLeaseIsReleasedByItsAttemptHoweverLongItWasRenewed() {
+    SlotLedger ledger = ledger(1, clock);
+    AttemptId kept = attempt();
+    SlotToken token = granted(ledger.reserve(kept, TTL)).token();
+    for (int second = 0; second < 60; second++) {
+      clock.advance(Duration.ofSeconds(1));
+      ledger.release(attempt());
+      ledger.sweep();
+      assertThat(ledger.renew(token, TTL)).isNull();
+    }
+    assertThat(granted(ledger.reserve(kept, TTL)).token()).isEqualTo(token);
+    assertThat(ledger.release(kept)).isTrue();
+    assertAtRest(ledger);
+  }
+
+  @Test
+  void aLeaseThatWasForgottenForItsNumberIsNotGrantedAgain() {
+    SlotLedger ledger = ledger(4, limits(1), clock);
     AttemptId oldest = attempt();
-    AttemptId newer = attempt();
-    ledger.release(oldest);
-    ledger.release(newer);
+    granted(ledger.reserve(oldest, TTL)).release();
+    granted(ledger.reserve(attempt(), TTL)).release();
 
-    ledger.release(attempt());
+    assertThat(ledger.reserve(oldest, TTL)).isEqualTo(new Reservation.Refused(Refusal.REVOKED));
+  }
 
-    assertThat(ledger.tryAcquire(newer)).isEqualTo(Refusal.REVOKED);
-    assertThat(ledger.tryAcquire(oldest)).isNull();
+  /** 20 000 a second: the 16 384 that were remembered at any rate lasted less than one. */
+  @Test
+  void attemptsAreRememberedForTheirTimeAtWhateverRateTheyCome() {
+    SlotLedger ledger = ledger(4, clock);
+    AttemptId run = attempt();
+    AttemptId revoked = attempt();
+    assertThat(ledger.tryAcquire(run)).isNull();
+    ledger.complete();
+    ledger.release(revoked);
+
+    for (int i = 0; i < 200_000; i++) {
+      clock.advanceNanos(50_000);
+      if (i % 20_000 == 0) {
+        ledger.sweep();
+      }
+      ledger.tryAcquire(attempt());
+      ledger.complete();
+    }
+
+    assertThat(ledger.tryAcquire(run)).isEqualTo(Refusal.REVOKED);
+    assertThat(ledger.tryAcquire(revoked)).isEqualTo(Refusal.REVOKED);
+    assertThat(ledger.recall(run)).isEqualTo(AttemptState.GRANTED);
+    assertThat(ledger.forgottenEarly()).isZero();
+  }
+
+  @Test
+  void aRecallSaysWhatBecameOfAnAttemptAndKeepsALateOneFromRunning() {
+    SlotLedger ledger = ledger(1, clock);
+    AttemptId late = attempt();
+    AttemptId runs = attempt();
+    AttemptId full = attempt();
+    AttemptId leased = attempt();
+    AttemptId badToken = attempt();
+    assertThat(ledger.tryAcquire(runs)).isNull();
+    assertThat(ledger.tryAcquire(full)).isEqualTo(Refusal.FULL);
+    assertThat(ledger.consume(new SlotToken(1, 2, 3), badToken)).isEqualTo(Refusal.UNKNOWN_TOKEN);
+
+    assertThat(ledger.recall(late)).isEqualTo(AttemptState.NEVER);
+    assertThat(ledger.recall(late)).isEqualTo(AttemptState.REVOKED);
+    assertThat(ledger.recall(runs)).isEqualTo(AttemptState.GRANTED);
+    assertThat(ledger.recall(full)).isEqualTo(AttemptState.REFUSED);
+    assertThat(ledger.recall(badToken)).isEqualTo(AttemptState.REFUSED);
+    ledger.complete();
+    assertThat(ledger.recall(runs)).isEqualTo(AttemptState.GRANTED);
+    assertThat(ledger.tryAcquire(late)).isEqualTo(Refusal.REVOKED);
+    SlotLease lease = granted(ledger.reserve(leased, TTL));
+    assertThat(ledger.recall(leased)).isEqualTo(AttemptState.LEASED);
+    assertThat(lease.active()).isTrue();
   }
 
   @Test
   void whatEndedIsForgottenAfterAWhile() {
     long remember = Duration.ofSeconds(60).toNanos();
-    SlotLedger ledger = ledger(4, new LedgerLimits(TTL, remember, 100), clock);
+    SlotLedger ledger = ledger(4, new LedgerLimits(TTL, remember, 100, remember, 1000), clock);
     ledger.release(attempt());
     granted(ledger.reserve(attempt(), TTL)).token();
     SlotLease used = granted(ledger.reserve(attempt(), TTL));
@@ -156,11 +215,14 @@ class SlotLedgerTest {
     clock.advanceNanos(remember - 1);
     ledger.sweep();
     assertThat(ledger.consume(token, attempt())).isEqualTo(Refusal.UNKNOWN_TOKEN);
-    assertThat(ledger.remembered()).as("the one that expired, and the last").isEqualTo(3);
+    assertThat(ledger.rememberedLeases()).as("the one that expired, and its token").isEqualTo(2);
 
     clock.advanceNanos(remember);
     ledger.sweep();
-    assertThat(ledger.remembered()).isZero();
+    assertThat(ledger.rememberedLeases()).isZero();
+    clock.advanceNanos(remember);
+    ledger.sweep();
+    assertThat(ledger.rememberedAttempts()).isZero();
   }
 
   @Test
@@ -169,7 +231,7 @@ class SlotLedgerTest {
     SlotLease lease = ledger.hold(TTL);
     lease.consume();
     ledger.completeAndHold(TTL).release();
-    assertThat(ledger.remembered()).isZero();
+    assertThat(ledger.rememberedLeases() + ledger.rememberedAttempts()).isZero();
     assertAtRest(ledger);
   }
 
@@ -205,7 +267,7 @@ class SlotLedgerTest {
     assertThat(wide.view("r", 0).expired()).isEqualTo(10_000);
     clock.advance(Duration.ofMinutes(2));
     wide.sweep();
-    assertThat(wide.remembered()).isZero();
+    assertThat(wide.rememberedLeases()).isZero();
   }
 
   // --- tokens ---

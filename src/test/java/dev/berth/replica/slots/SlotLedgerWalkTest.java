@@ -89,7 +89,8 @@ class SlotLedgerWalkTest {
 
     Walk(long seed) {
       random = new SplittableRandom(seed);
-      ledger = Ledgers.ledger(max, new LedgerLimits(TTL, 1L << 40, 1 << 20), clock);
+      ledger =
+          Ledgers.ledger(max, new LedgerLimits(TTL, 1L << 40, 1 << 20, 1L << 40, 1 << 20), clock);
       ledger.observe(freedTold);
     }
 

@@ -30,7 +30,8 @@ class GrantTest {
               "far", new DeploymentId("app", "model"), new ReplicaAddress("there", 0, 0, 1), 1),
           true,
           clock,
-          declined::add);
+          declined::add,
+          () -> {});
 
   private static Grant taken(RoutedReplica of, long holdNanos) {
     return Objects.requireNonNull(of.take(holdNanos));

@@ -1,5 +1,6 @@
 package dev.berth.routing.slots;
 
+import dev.berth.protocol.Load;
 import org.jspecify.annotations.Nullable;
 
 /** What tests of requests look at, or do, among slots. */
@@ -13,6 +14,13 @@ public final class SlotsProbe {
   /** Requests that are counted as ours at a replica elsewhere. */
   public static int own(RemoteReplica replica) {
     return replica.own.get();
+  }
+
+  /** Whether it said last that its loop is blocked, however long ago. */
+  public static boolean saidBlocked(RoutedReplica replica) {
+    return replica instanceof RemoteReplica remote
+        && remote.report.get() != null
+        && Load.isBlocked(remote.report.get().load());
   }
 
   /** Takes a slot to run on, as the pick does. */

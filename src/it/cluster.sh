@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Three nodes on this machine under an open loop, one of which is killed, stopped for 10 s, talked to
+# by peers that never shake hands, or restarted in its turn. Whatever happens: no request runs twice,
+# each is answered by its deadline, and at the end every slot is free. One line for each fault, a
+# table, and "all held".
+#
+#   bash src/it/cluster.sh                 ten faults of each kind and node
+#   bash src/it/cluster.sh --quick         one of each
+#   bash src/it/cluster.sh --only=kill     kill, stop, handshake, roll
+#   bash src/it/cluster.sh --rate=300      requests a second, 150 unless said otherwise
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+source load-tests/prepare.sh
+
+need python3 python3-minimal
+build_jar
+compile_load_tests
+exec python3 src/it/cluster.py target/berth.jar "$work/handlers.jar" "$@"

@@ -1,0 +1,154 @@
+package dev.berth.admin;
+
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.streams.ReadStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.DigestOutputStream;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A file that is written from streams, one after another, whose SHA-256 is known in the end. Worker
+ * threads write it a block at a time, and the stream stands still meanwhile. Belongs to the event
+ * loop of the streams.
+ */
+public final class DigestedFile {
+  private static final int BLOCK_BYTES = 256 << 10;
+
+  /** The disk does not take more. */
+  public static final class DiskFailure extends IOException {
+    private static final long serialVersionUID = 1;
+
+    DiskFailure(IOException failed) {
+      super("cannot be written: " + failed.getMessage(), failed);
+    }
+  }
+
+  private final Vertx vertx;
+  private final MessageDigest digest;
+  private final OutputStream out;
+  private long bytes;
+
+  private DigestedFile(Vertx vertx, Path path) throws IOException {
+    this.vertx = vertx;
+    this.digest = sha256();
+    this.out = new DigestOutputStream(Files.newOutputStream(path), digest);
+  }
+
+  /** Begins one, empty. */
+  public static Future<DigestedFile> create(Vertx vertx, Path path) {
+    return vertx.executeBlocking(() -> new DigestedFile(vertx, path), false);
+  }
+
+  /** The SHA-256 of a file, in hexadecimal digits. Blocks. */
+  public static String digestOf(Path path) throws IOException {
+    MessageDigest digest = sha256();
+    try (OutputStream out = new DigestOutputStream(OutputStream.nullOutputStream(), digest)) {
+      Files.copy(path, out);
+    }
+    return HexFormat.of().formatHex(digest.digest());
+  }
+
+  private static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException impossible) { // every JDK has it
+      throw new IllegalStateException(impossible);
+    }
+  }
+
+  /** Bytes that are written. */
+  public long bytes() {
+    return bytes;
+  }
+
+  /**
+   * Writes what a stream has, behind what is there.
+   *
+   * @param from paused
+   * @return fails when the stream does, with all that came of it written, or the disk
+   */
+  public Future<Void> append(ReadStream<Buffer> from) {
+    Appending one = new Appending(from);
+    from.handler(one::piece).exceptionHandler(one::end).endHandler(ended -> one.end(null));
+    from.resume();
+    return one.all.future();
+  }
+
+  /**
+   * Nothing more comes.
+   *
+   * @return the SHA-256 of all of it, in hexadecimal digits
+   */
+  public Future<String> close() {
+    return vertx.executeBlocking(
+        () -> {
+          out.close();
+          return HexFormat.of().formatHex(digest.digest());
+        },
+        false);
+  }
+
+  private Future<Void> write(Buffer block) {
+    return vertx
+        .<Void>executeBlocking(
+            () -> {
+              try {
+                out.write(block.getBytes());
+              } catch (IOException failed) {
+                throw new DiskFailure(failed);
+              }
+              return null;
+            },
+            false)
+        .onSuccess(written -> bytes += block.length());
+  }
+
+  /** One stream. */
+  private final class Appending {
+    final Promise<Void> all = Promise.promise();
+    private final ReadStream<Buffer> from;
+    private Buffer block = Buffer.buffer();
+    private Future<Void> writing = Future.succeededFuture();
+
+    Appending(ReadStream<Buffer> from) {
+      this.from = from;
+    }
+
+    void piece(Buffer piece) {
+      block.appendBuffer(piece);
+      if (block.length() >= BLOCK_BYTES && writing.isComplete()) {
+        from.pause();
+        writeBlock().onSuccess(written -> from.resume()).onFailure(all::tryFail);
+      }
+    }
+
+    private Future<Void> writeBlock() {
+      Buffer full = block;
+      block = Buffer.buffer();
+      writing = writing.compose(before -> write(full));
+      return writing;
+    }
+
+    void end(@Nullable Throwable failed) {
+      writeBlock()
+          .onSuccess(
+              written -> {
+                if (failed == null) {
+                  all.tryComplete();
+                } else {
+                  all.tryFail(failed);
+                }
+              })
+          .onFailure(all::tryFail);
+    }
+  }
+}

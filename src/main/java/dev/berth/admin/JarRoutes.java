@@ -1,0 +1,236 @@
+package dev.berth.admin;
+
+import dev.berth.metrics.Meters;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.protocol.port.JarShelf;
+import io.vertx.core.Future;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Jars by the SHA-256 of their bytes, 64 hexadecimal digits.
+ *
+ * <pre>
+ *   HEAD, GET /api/v1/jars/{sha256}             200, the bytes; 206 for one Range; 404, 416
+ *   PUT       /api/v1/jars/{sha256}?name=a.jar  201, kept; 200, it was already; 400, 411, 503, 507
+ * </pre>
+ *
+ * What is put there can be named in a deploy, {@code sha256:…} in the place of a path, within the
+ * hour. Files are sent and written as they are, never in memory whole. Belongs to the event loop of
+ * the connections.
+ */
+public final class JarRoutes implements AdminRoutes {
+  private static final String JAR = "/api/v1/jars/:sha256";
+  private static final Pattern SHA_256 = Pattern.compile("[0-9a-f]{64}");
+  private static final Pattern NAME = Pattern.compile("[^/\\\\\\p{Cntrl}]{1,200}\\.jar");
+  private static final Pattern RANGE = Pattern.compile("bytes=([0-9]{0,18})-([0-9]{0,18})");
+
+  /** That are being written at a time; more are asked to come again. */
+  private static final int MOST_UPLOADS = 4;
+
+  private final JarShelf jars;
+  private volatile int uploads; // written by the event loop
+
+  public JarRoutes(JarShelf jars) {
+    this.jars = jars;
+  }
+
+  /** Shows its numbers. */
+  public void show(Meters meters) {
+    meters.addGauge("berth_jar_uploads", () -> uploads);
+    meters.addGauge("berth_jar_uploads_limit", () -> MOST_UPLOADS);
+  }
+
+  @Override
+  public void mount(Router router) {
+    router.get(JAR).handler(this::get);
+    router.put(JAR).handler(this::put);
+  }
+
+  private static String sha256(RoutingContext context) {
+    String asked = context.pathParam("sha256");
+    if (!SHA_256.matcher(asked).matches()) {
+      throw new CommandRefused(Kind.INVALID, "sha256: " + asked + " (expected: 64 digits 0-9a-f)");
+    }
+    return asked;
+  }
+
+  // --- get ---
+
+  /**
+   * A part of a file.
+   *
+   * @param length 0 for one that is not there
+   */
+  record Part(long from, long length) {
+    /** What is asked for of so many bytes; null for all, as of what is not understood. */
+    static @Nullable Part of(@Nullable String range, long size) {
+      Matcher asked = range == null ? null : RANGE.matcher(range);
+      if (asked == null || !asked.matches() || range.length() == "bytes=-".length()) {
+        return null;
+      }
+      String first = asked.group(1);
+      String last = asked.group(2);
+      if (first.isEmpty()) {
+        long length = Math.min(size, Long.parseLong(last));
+        return new Part(size - length, length);
+      }
+      long from = Long.parseLong(first);
+      long end = last.isEmpty() ? size : Math.min(size, Long.parseLong(last) + 1);
+      return new Part(from, Math.max(0, end - from));
+    }
+  }
+
+  private void get(RoutingContext context) {
+    String sha256 = sha256(context);
+    jars.find(sha256)
+        .compose(path -> path == null ? notKept(sha256) : send(context, path))
+        .onFailure(
+            failed -> {
+              if (!context.response().headWritten()) { // else the client is gone, or the disk
+                context.fail(failed);
+              }
+            });
+  }
+
+  private static Future<Void> notKept(String sha256) {
+    String why = "sha256: " + sha256 + " (expected: that of a jar that is kept)";
+    return Future.failedFuture(new CommandRefused(Kind.NOT_FOUND, why));
+  }
+
+  private static Future<Void> send(RoutingContext context, Path path) {
+    return context
+        .vertx()
+        .executeBlocking(() -> Files.size(path), false)
+        .compose(size -> send(context, path, size));
+  }
+
+  private static Future<Void> send(RoutingContext context, Path path, long size) {
+    HttpServerResponse response = context.response();
+    response.putHeader(HttpHeaders.ACCEPT_RANGES, "bytes");
+    response.putHeader(HttpHeaders.CONTENT_TYPE, "application/java-archive");
+    Part part = Part.of(context.request().getHeader("Range"), size);
+    if (part != null && part.length == 0) {
+      response.putHeader(HttpHeaders.CONTENT_RANGE, "bytes */" + size);
+      String why = "Range: " + context.request().getHeader("Range");
+      return Future.failedFuture(
+          new AdminRefusal(416, "bad_range", why + " (expected: within " + size + " bytes)"));
+    }
+    Part sent = part == null ? new Part(0, size) : part;
+    if (part != null) {
+      String shown = "bytes " + sent.from + "-" + (sent.from + sent.length - 1) + "/" + size;
+      response.setStatusCode(206).putHeader(HttpHeaders.CONTENT_RANGE, shown);
+    }
+    response.putHeader(HttpHeaders.CONTENT_LENGTH, Long.toString(sent.length));
+    boolean head = context.request().method().name().equals("HEAD");
+    return head ? response.end() : response.sendFile(path.toString(), sent.from, sent.length);
+  }
+
+  // --- put ---
+
+  private void put(RoutingContext context) {
+    String sha256 = sha256(context);
+    String asked = QueryParameters.of(context, true, "name").given().get("name");
+    String name = asked == null ? sha256.substring(0, 12) + ".jar" : asked;
+    if (!NAME.matcher(name).matches()) {
+      throw new CommandRefused(Kind.INVALID, "name: " + name + " (expected: of a .jar file)");
+    }
+    HttpServerRequest request = context.request().pause();
+    long bytes = length(request);
+    if (uploads >= MOST_UPLOADS) {
+      context.response().putHeader(HttpHeaders.RETRY_AFTER, "1");
+      last(context);
+      String why = uploads + " jars are being sent (expected: less than " + MOST_UPLOADS + ")";
+      throw new AdminRefusal(503, "too_many_uploads", why);
+    }
+    uploads++;
+    jars.find(sha256)
+        .compose(
+            there -> there == null ? receive(context, bytes, name, sha256).map(201) : drop(request))
+        .onComplete(done -> uploads--)
+        .onComplete(
+            status -> context.response().setStatusCode(status).end(),
+            failed -> {
+              if (context.response().closed()) {
+                return; // the client is gone
+              }
+              last(context);
+              context.fail(failed instanceof IOException full ? noRoom(full) : failed);
+            });
+  }
+
+  private static long length(HttpServerRequest request) {
+    String length = request.getHeader(HttpHeaders.CONTENT_LENGTH);
+    if (length == null) {
+      throw new AdminRefusal(411, "length_required", "Content-Length: none (expected: one)");
+    }
+    return Long.parseLong(length); // Vert.x refuses another
+  }
+
+  /** What still comes of the body means nothing. */
+  private static void last(RoutingContext context) {
+    context.response().putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE);
+    context.addEndHandler(ended -> context.request().connection().close());
+  }
+
+  private static AdminRefusal noRoom(IOException full) {
+    return new AdminRefusal(507, "no_room", "The jar cannot be kept: " + full.getMessage());
+  }
+
+  /** It is here already. */
+  private static Future<Integer> drop(HttpServerRequest request) {
+    return request.resume().end().map(200);
+  }
+
+  private Future<Void> receive(RoutingContext context, long bytes, String name, String sha256) {
+    HttpServerRequest request = context.request();
+    return jars.begin(bytes)
+        .compose(
+            path ->
+                DigestedFile.create(context.vertx(), path)
+                    .compose(file -> receive(request, file))
+                    .compose(
+                        digest ->
+                            digest.equals(sha256)
+                                ? jars.take(path, name, sha256)
+                                : Future.failedFuture(another(digest, sha256)))
+                    .onFailure(failed -> delete(context, path)));
+  }
+
+  private static Future<String> receive(HttpServerRequest request, DigestedFile file) {
+    if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
+      request.response().writeContinue();
+    }
+    Future<Void> written =
+        request.response().closed() // by the client, meanwhile: nothing would say so any more
+            ? Future.failedFuture(new AdminRefusal(499, "cancelled", "The client is gone."))
+            : file.append(request);
+    return written.transform(
+        done ->
+            file.close()
+                .compose(
+                    digest ->
+                        done.succeeded()
+                            ? Future.succeededFuture(digest)
+                            : Future.failedFuture(done.cause())));
+  }
+
+  private static CommandRefused another(String digest, String sha256) {
+    return new CommandRefused(
+        Kind.INVALID, "body: sha256 " + digest + " (expected: " + sha256 + ", as the path says)");
+  }
+
+  private static void delete(RoutingContext context, Path path) {
+    context.vertx().executeBlocking(() -> Files.deleteIfExists(path), false);
+  }
+}

@@ -1,0 +1,116 @@
+package dev.berth.cli;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * A CA and what it signs, made by the {@code keytool} of the JDK that runs this, in a folder that
+ * nobody else may read and that is gone in the end. Keys are EC P-256.
+ *
+ * <p>Source: keytool's {@code -genkeypair -signer}, since JDK 17.
+ */
+final class TrialCertificates implements AutoCloseable {
+  /** Of the CA's. */
+  private static final int CA_DAYS = 3650;
+
+  /** Of the nodes'. */
+  private static final int NODE_DAYS = 365;
+
+  private static final String CA = "ca";
+  private static final String PASSWORD = "of a file that is gone soon";
+
+  private final Path folder;
+  private final Path store;
+
+  TrialCertificates() throws IOException {
+    folder = Files.createTempDirectory("berth-cluster");
+    store = folder.resolve("keys.p12");
+  }
+
+  /**
+   * Makes the CA, once, before all others.
+   *
+   * @throws IOException with what keytool said when it could not
+   */
+  void authority(String cluster) throws IOException, InterruptedException {
+    make(CA, cluster + "-ca", CA_DAYS, "bc:c=ca:true,pathlen:0", "ku:c=keyCertSign,cRLSign");
+  }
+
+  /**
+   * Makes one that a node serves and asks with.
+   *
+   * @param name its CN
+   * @param hosts more of its names, addresses among them
+   */
+  void issue(String name, Set<String> hosts) throws IOException, InterruptedException {
+    String others =
+        hosts.stream()
+            .map(host -> (host.matches("[0-9.]+|.*:.*") ? ",ip:" : ",dns:") + host)
+            .collect(Collectors.joining());
+    String use = "eku=serverAuth,clientAuth";
+    make(name, name, NODE_DAYS, "ku:c=digitalSignature", use, "san=dns:" + name + others);
+  }
+
+  private void make(String alias, String subject, int days, String... extensions)
+      throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
+    command.addAll(
+        List.of("-J-XX:TieredStopAtLevel=1", "-genkeypair", "-keystore", store.toString()));
+    command.addAll(
+        List.of(
+            "-storetype",
+            "PKCS12",
+            "-storepass",
+            PASSWORD,
+            "-alias",
+            alias,
+            "-dname",
+            "CN=" + subject));
+    command.addAll(List.of("-keyalg", "EC", "-groupname", "secp256r1", "-startdate", "-1d"));
+    command.addAll(List.of("-validity", String.valueOf(days)));
+    List.of(extensions).forEach(each -> command.addAll(List.of("-ext", each)));
+    if (!alias.equals(CA)) {
+      command.addAll(List.of("-signer", CA));
+    }
+    Process keytool = new ProcessBuilder(command).redirectErrorStream(true).start();
+    String said = new String(keytool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    if (keytool.waitFor() != 0) {
+      throw new IOException("keytool: " + said.strip());
+    }
+  }
+
+  /** Writes {@code NAME.pem} and {@code NAME-key.pem}, which its owner alone may read, of all. */
+  void write(Path into) throws IOException, GeneralSecurityException {
+    KeyStore keys = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
+    for (String name : Collections.list(keys.aliases())) {
+      String certificate = pem("CERTIFICATE", keys.getCertificate(name).getEncoded());
+      Files.writeString(into.resolve(name + ".pem"), certificate);
+      byte[] key = keys.getKey(name, PASSWORD.toCharArray()).getEncoded(); // PKCS #8
+      Path hidden = Files.createTempFile(into, name, null); // of its owner alone
+      Files.writeString(hidden, pem("PRIVATE KEY", key));
+      Files.move(hidden, into.resolve(name + "-key.pem"));
+    }
+  }
+
+  private static String pem(String what, byte[] bytes) {
+    String lines = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(bytes);
+    return "-----BEGIN %s-----\n%s\n-----END %s-----\n".formatted(what, lines, what);
+  }
+
+  @Override
+  public void close() throws IOException {
+    Files.deleteIfExists(store);
+    Files.delete(folder);
+  }
+}

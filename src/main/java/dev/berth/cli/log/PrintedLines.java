@@ -1,0 +1,100 @@
+package dev.berth.cli.log;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.OutputStreamAppender;
+import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.event.Level;
+
+/**
+ * What programs print, as lines of the log: through the loggers {@code stdout}, at level INFO, and
+ * {@code stderr}, at WARN. A line is whose code ended it; one that is longer than {@link
+ * #MAX_BYTES} becomes several. Where logback has a configuration of its own, nothing is taken: it
+ * may print there itself.
+ */
+final class PrintedLines extends OutputStream {
+  static final String OUT = "stdout";
+  static final String ERR = "stderr";
+
+  /** Bytes of a line. */
+  static final int MAX_BYTES = 16 << 10;
+
+  private final Logger log;
+  private final Level level;
+  private final PrintStream real;
+
+  // Under the lock, which is this: whoever prints has the print stream's already.
+  private final ByteArrayOutputStream begun = new ByteArrayOutputStream();
+  private boolean logging; // what is printed meanwhile, by the log itself, goes to the real one
+
+  PrintedLines(Logger log, Level level, PrintStream real) {
+    this.log = log;
+    this.level = level;
+    this.real = real;
+  }
+
+  /**
+   * Takes what is printed from now on, if the log is Berth's own.
+   *
+   * @return prints as before, and tells what has begun
+   */
+  static Runnable take(LoggerContext context) {
+    PrintStream out = System.out;
+    PrintStream err = System.err;
+    for (Map.Entry<String, String> each : DefaultLogging.APPENDERS.entrySet()) {
+      if (!(context.getLogger(each.getValue()).getAppender(each.getKey())
+          instanceof OutputStreamAppender<ILoggingEvent> appender)) {
+        return () -> {};
+      }
+      appender.setOutputStream(err); // else it would print to us
+    }
+    PrintedLines fromOut = new PrintedLines(context.getLogger(OUT), Level.INFO, out);
+    PrintedLines fromErr = new PrintedLines(context.getLogger(ERR), Level.WARN, err);
+    System.setOut(new PrintStream(fromOut, true, StandardCharsets.UTF_8));
+    System.setErr(new PrintStream(fromErr, true, StandardCharsets.UTF_8));
+    return () -> {
+      System.setOut(out);
+      System.setErr(err);
+      fromOut.write('\n');
+      fromErr.write('\n');
+    };
+  }
+
+  @Override
+  public void write(int b) {
+    write(new byte[] {(byte) b}, 0, 1);
+  }
+
+  @Override
+  public synchronized void write(byte[] bytes, int offset, int length) {
+    if (logging) {
+      real.write(bytes, offset, length);
+      return;
+    }
+    List<String> whole = new ArrayList<>(); // first all: who logs one may print into these bytes
+    for (int i = offset; i < offset + length; i++) {
+      boolean inCharacter = (bytes[i] & 0xC0) == 0x80;
+      boolean ends = bytes[i] == '\n';
+      if (ends || (begun.size() >= MAX_BYTES && !inCharacter)) {
+        whole.add(begun.toString(StandardCharsets.UTF_8).stripTrailing());
+        begun.reset();
+      }
+      if (!ends) {
+        begun.write(bytes[i]);
+      }
+    }
+    logging = true;
+    try {
+      whole.stream().filter(line -> !line.isEmpty()).forEach(line -> log.atLevel(level).log(line));
+    } finally {
+      logging = false;
+    }
+  }
+}

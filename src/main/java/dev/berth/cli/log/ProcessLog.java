@@ -1,0 +1,89 @@
+package dev.berth.cli.log;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.Appender;
+import ch.qos.logback.core.ConsoleAppender;
+import dev.berth.code.CallingApplication;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.LogEncoding;
+import dev.berth.config.LoggingOptions;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Settings;
+import dev.berth.protocol.UserFailure;
+import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
+
+/**
+ * What {@code logging_config} says, applied to the log of this process. The file's own level and
+ * encoding are those of everything; the level of an application or a deployment is that of its
+ * loggers, {@code application} and {@code application.deployment}. All of it is left alone when
+ * logback has a configuration of its own: whoever wrote that one had the last word.
+ */
+public final class ProcessLog {
+  private ProcessLog() {}
+
+  /**
+   * Applies it to the log of this process, which from now on has what is printed, and what ends
+   * threads, too.
+   *
+   * @return ends that
+   */
+  public static Runnable apply(ServeConfig config) {
+    Thread.setDefaultUncaughtExceptionHandler(ProcessLog::threadEnded);
+    if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
+      apply(config, context);
+      return PrintedLines.take(context);
+    }
+    return () -> {};
+  }
+
+  private static void threadEnded(Thread thread, Throwable thrown) {
+    Throwable told = UserFailure.legible(thrown);
+    LoggingEventBuilder line = LoggerFactory.getLogger("uncaught").atError().setCause(told);
+    String application = CallingApplication.thatThrew(told);
+    if (application != null) {
+      line = line.addKeyValue("application", application);
+    }
+    line.log("thread {} ended", thread.getName());
+  }
+
+  static void apply(ServeConfig config, LoggerContext context) {
+    Settings logging = config.get(ServeConfig.LOGGING_CONFIG);
+    Appender<ILoggingEvent> appender =
+        context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).getAppender(DefaultLogging.APPENDER);
+    if (!(appender instanceof ConsoleAppender<ILoggingEvent> standardError)) {
+      if (!logging.equals(LoggingOptions.DEFAULTS)) {
+        LoggerFactory.getLogger(ProcessLog.class)
+            .warn("logging_config: level and encoding are those of logback's own configuration");
+      }
+      return;
+    }
+    if (logging.get(LoggingOptions.ENCODING) == LogEncoding.JSON) {
+      DefaultLogging.write(standardError, new JsonLines());
+    }
+    DefaultLogging.setLevel(context, level(logging));
+    for (ApplicationConfig application : config.applications()) {
+      Settings ofApplication = application.get(ApplicationConfig.LOGGING_CONFIG);
+      setLevel(context, application.name(), ofApplication, logging);
+      for (Settings deployment : application.deployments()) {
+        String logger = application.name() + "." + deployment.get(DeploymentConfig.NAME);
+        Settings own = deployment.get(DeploymentConfig.LOGGING_CONFIG);
+        setLevel(context, logger, own, ofApplication);
+      }
+    }
+  }
+
+  private static void setLevel(
+      LoggerContext context, String logger, Settings logging, Settings outer) {
+    if (level(logging) != level(outer)) {
+      context.getLogger(logger).setLevel(level(logging));
+    }
+  }
+
+  private static Level level(Settings logging) {
+    return Level.toLevel(logging.get(LoggingOptions.LOG_LEVEL).name());
+  }
+}

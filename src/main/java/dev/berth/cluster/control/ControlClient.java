@@ -1,0 +1,376 @@
+package dev.berth.cluster.control;
+
+import dev.berth.cluster.control.ControlForm.Answer;
+import dev.berth.cluster.control.ControlForm.Beat;
+import dev.berth.cluster.control.ControlForm.Bus;
+import dev.berth.cluster.control.ControlForm.Command;
+import dev.berth.cluster.control.ControlForm.Event;
+import dev.berth.cluster.control.ControlForm.Inventory;
+import dev.berth.cluster.control.ControlForm.Leaving;
+import dev.berth.cluster.control.ControlForm.NodeBeat;
+import dev.berth.cluster.control.ControlForm.NodeLeft;
+import dev.berth.cluster.link.LinkSweep;
+import dev.berth.cluster.link.Silence;
+import dev.berth.cluster.membership.Fence;
+import dev.berth.cluster.membership.Handshake;
+import dev.berth.cluster.membership.Handshake.Hello;
+import dev.berth.cluster.membership.Handshake.Refused;
+import dev.berth.cluster.membership.Handshake.Welcome;
+import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.NodeInfo;
+import dev.berth.config.ClusterConfig.Role;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.SocketAddress;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A node's end of its control link: finds the controller, and finds it again. It belongs to the
+ * links' event loop; methods are for any thread, and what is done by one thread is done in its
+ * order.
+ */
+public final class ControlClient {
+  private static final Logger LOG = LoggerFactory.getLogger(ControlClient.class);
+
+  /** Questions that wait for their answers; more are refused. */
+  static final int MOST_ASKED = 1024;
+
+  private static final long FIRST_RETRY_MS = 100;
+  private static final long LAST_RETRY_MS = 1_000;
+
+  /** Told on the control event loop, in the order in which it happened. */
+  public interface Listener {
+    /** It is a node now, or again. */
+    void welcomed(Welcome welcome);
+
+    /** All that runs here, as it is now. */
+    Buffer inventory();
+
+    void command(Buffer payload);
+
+    void bus(Buffer payload);
+
+    /** Newer than any before. */
+    void members(Members members);
+
+    /** Names of nodes that cannot be reached from here. On the links' event loop. */
+    Collection<String> unreachable();
+
+    /** Whether nobody commands this node. */
+    void noController(boolean none);
+
+    /** It is no node, and asks again. */
+    void refused(Refused refused);
+  }
+
+  private final ControlLoops loops;
+  private final Self self;
+  private final Connector connector;
+  private final RandomGenerator random;
+  private final Listener listener;
+  private final Fence fence = new Fence();
+  private final Queue<SocketAddress> untried = new ArrayDeque<>();
+  private final Map<Long, Promise<Buffer>> asked = new HashMap<>();
+  private final Promise<Void> left = Promise.promise();
+  private @Nullable LinkSweep sweep;
+  private @Nullable Session session; // the one under way
+  private Members members = Members.NONE;
+  private long registration;
+  private long lastEvent;
+  private long lastAsk;
+  private long sweptNanos;
+  private long retryMs = FIRST_RETRY_MS;
+  private boolean leaving;
+  private boolean stopped;
+  private String said = ""; // why there is no controller, as it was logged last
+
+  /**
+   * Who it is.
+   *
+   * @param control names of the control nodes; empty where they are not known
+   * @param interval between two signs of life
+   * @param timeout of silence, after which a link is given up
+   */
+  public record Self(
+      String cluster, NodeInfo node, Set<String> control, Duration interval, Duration timeout) {}
+
+  public ControlClient(
+      ControlLoops loops,
+      Self self,
+      Connector connector,
+      RandomGenerator random,
+      Listener listener) {
+    this.loops = loops;
+    this.self = self;
+    this.connector = connector;
+    this.random = random;
+    this.listener = listener;
+  }
+
+  /** Looks for a controller, until it is stopped. */
+  public void start() {
+    loops.run(
+        () -> {
+          sweptNanos = loops.now();
+          sweep = new LinkSweep(loops.links(), self.interval, this::sweep);
+          next();
+        });
+  }
+
+  // --- what the node says ---
+
+  /** Numbers what happened here. Without a link, or before its inventory, that has it already. */
+  public void event(Buffer payload) {
+    loops.run(
+        () -> {
+          lastEvent++;
+          say(new Event(lastEvent, payload), session != null && session.isTold);
+        });
+  }
+
+  /** A message of the bus; dropped while there is no controller. */
+  public void bus(Buffer payload) {
+    loops.run(() -> say(new Bus(0, payload), isWelcome()));
+  }
+
+  /** The same, that is answered; fails when its link ends, or after the time-out. */
+  public Future<Buffer> ask(Buffer payload) {
+    Promise<Buffer> answer = loops.links().promise();
+    loops.run(
+        () -> {
+          if (!isWelcome() || asked.size() == MOST_ASKED) {
+            answer.fail("no controller, or too much is asked of it");
+            return;
+          }
+          long ask = ++lastAsk;
+          asked.put(ask, answer);
+          loops.links().setTimer(self.timeout.toMillis(), due -> fail(ask, "no answer in time"));
+          say(new Bus(ask, payload), true);
+        });
+    return answer.future();
+  }
+
+  /** Says goodbye, whatever becomes of the link; done when it is committed that it left. */
+  public Future<Void> leave() {
+    loops.run(
+        () -> {
+          leaving = true;
+          say(new Leaving(), isWelcome());
+        });
+    return left.future();
+  }
+
+  private boolean isWelcome() {
+    return session != null && session.isWelcome;
+  }
+
+  private void say(Record message, boolean may) {
+    if (may) {
+      Objects.requireNonNull(session).line.say(message);
+    }
+  }
+
+  public Future<Void> stop() {
+    Promise<Void> done = Promise.promise();
+    loops.run(
+        () -> {
+          stopped = true;
+          if (sweep != null) {
+            sweep.stop();
+          }
+          if (session != null) {
+            session.line.end("the node stops");
+          }
+          done.complete();
+        });
+    return done.future();
+  }
+
+  // --- finding a controller ---
+
+  private void next() {
+    if (stopped) {
+      return;
+    }
+    if (!untried.isEmpty()) {
+      connector.connect(untried.remove(), Session::new);
+      return;
+    }
+    connector
+        .addresses()
+        .onComplete(
+            (found, failed) -> {
+              untried.addAll(found == null ? List.of() : found);
+              if (untried.isEmpty()) {
+                retry("join: no address of a control node");
+              } else {
+                next();
+              }
+            });
+  }
+
+  /** Nobody is there, or he is no more: the next one, after a while. */
+  private void retry(String reason) {
+    if (!stopped && !reason.equals(said)) {
+      said = reason;
+      LOG.warn("no controller: {}", reason);
+    }
+    long wait = (long) (retryMs * (0.5 + random.nextDouble() / 2));
+    retryMs = Math.min(2 * retryMs, LAST_RETRY_MS);
+    loops.links().setTimer(Math.max(1, wait), due -> next());
+  }
+
+  // --- time ---
+
+  private void sweep() {
+    long now = loops.now();
+    long paused = now - sweptNanos - self.interval.toNanos();
+    sweptNanos = now;
+    Session current = session;
+    if (current != null && current.silence.sweep(now)) {
+      current.line.end("silent for " + self.timeout.toMillis() + " ms");
+    } else if (current != null && current.isWelcome) {
+      boolean stood = paused > self.interval.toNanos();
+      current.line.say(
+          new NodeBeat(
+              List.copyOf(listener.unreachable()),
+              stood ? TimeUnit.NANOSECONDS.toMillis(paused) : 0));
+    }
+  }
+
+  private void fail(long ask, String reason) {
+    Promise<Buffer> answer = asked.remove(ask);
+    if (answer != null) {
+      answer.fail(reason);
+    }
+  }
+
+  /** One line to who may be the controller. */
+  private final class Session implements Line.User {
+    private final Silence silence =
+        new Silence(self.interval.toNanos(), self.timeout.toNanos(), loops.now());
+    private final Line line;
+    private boolean isWelcome;
+    private boolean isTold; // its inventory was
+
+    Session(Line line) {
+      this.line = line;
+      session = this;
+      loops.later(() -> hello());
+    }
+
+    private void hello() {
+      line.say(
+          new Hello(
+              Handshake.VERSION, self.cluster, self.node, registration, leaving, fence.seen()));
+    }
+
+    @Override
+    public void said(Record message) {
+      silence.heard();
+      if (message instanceof Welcome it) {
+        welcomed(it);
+      } else if (message instanceof Refused it) {
+        retryMs = LAST_RETRY_MS;
+        loops.tell(() -> listener.refused(it));
+        line.end("refused: " + it.reason());
+      } else if (message instanceof Beat it) {
+        if (!refused(fence.refuses(it.authority()))) {
+          fence.saw(it.authority());
+        }
+      } else if (message instanceof NodeLeft) {
+        stopped = true;
+        left.complete();
+        line.end("it left");
+      } else if (isWelcome) {
+        heard(message);
+      }
+    }
+
+    private void welcomed(Welcome it) {
+      if (refused(stranger(it.controller())) || refused(fence.refuses(it.authority()))) {
+        return;
+      }
+      fence.saw(it.authority());
+      registration = it.registration();
+      isWelcome = true;
+      retryMs = FIRST_RETRY_MS;
+      said = "";
+      LOG.info("the controller is on {}; this is {}", it.controller(), it.registration());
+      loops.tell(
+          () -> {
+            listener.noController(false);
+            listener.welcomed(it);
+            Buffer inventory = listener.inventory();
+            loops.later(() -> told(inventory));
+          });
+    }
+
+    /** A worker may not say that it is a control node. */
+    private @Nullable String stranger(String controller) {
+      if (!self.control.isEmpty() && !self.control.contains(controller)) {
+        return "%s (expected: one of %s)".formatted(controller, self.control);
+      }
+      return line.refusal(self.cluster, controller, Role.CONTROL);
+    }
+
+    /** Events that it has were said before it, on the same event loop. */
+    private void told(Buffer inventory) {
+      if (session == this) {
+        isTold = true;
+        line.say(new Inventory(lastEvent, inventory));
+        if (leaving) {
+          line.say(new Leaving());
+        }
+      }
+    }
+
+    private boolean refused(@Nullable String reason) {
+      if (reason != null) {
+        line.end("the controller is refused: " + reason);
+      }
+      return reason != null;
+    }
+
+    private void heard(Record message) {
+      if (message instanceof Members it && it.isAfter(members)) {
+        members = it;
+        loops.tell(() -> listener.members(it));
+      } else if (message instanceof Command it && fence.admits(it.generation(), it.term())) {
+        loops.tell(() -> listener.command(it.payload()));
+      } else if (message instanceof Bus it) {
+        loops.tell(() -> listener.bus(it.payload()));
+      } else if (message instanceof Answer it) {
+        Promise<Buffer> waits = asked.remove(it.ask());
+        if (waits != null) {
+          waits.complete(it.payload());
+        }
+      }
+    }
+
+    @Override
+    public void ended(String reason) {
+      session = null;
+      if (isWelcome) {
+        loops.tell(() -> listener.noController(true));
+      }
+      List<Long> waiting = List.copyOf(asked.keySet());
+      waiting.forEach(each -> fail(each, "the link to the controller ended"));
+      retry(reason);
+    }
+  }
+}

@@ -1,0 +1,403 @@
+package dev.berth.cluster.control;
+
+import dev.berth.cluster.control.ControlForm.Answer;
+import dev.berth.cluster.control.ControlForm.Beat;
+import dev.berth.cluster.control.ControlForm.Bus;
+import dev.berth.cluster.control.ControlForm.Command;
+import dev.berth.cluster.control.ControlForm.Event;
+import dev.berth.cluster.control.ControlForm.Inventory;
+import dev.berth.cluster.control.ControlForm.Leaving;
+import dev.berth.cluster.control.ControlForm.NodeBeat;
+import dev.berth.cluster.control.ControlForm.NodeLeft;
+import dev.berth.cluster.link.LinkSweep;
+import dev.berth.cluster.link.Silence;
+import dev.berth.cluster.membership.Authority;
+import dev.berth.cluster.membership.Handshake.Hello;
+import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.MemberAction;
+import dev.berth.cluster.membership.MemberAction.CommitLeft;
+import dev.berth.cluster.membership.MemberAction.CommitLost;
+import dev.berth.cluster.membership.MemberAction.Dial;
+import dev.berth.cluster.membership.MemberAction.End;
+import dev.berth.cluster.membership.MemberAction.Farewell;
+import dev.berth.cluster.membership.MemberAction.Greet;
+import dev.berth.cluster.membership.MemberAction.Leaves;
+import dev.berth.cluster.membership.MemberAction.Left;
+import dev.berth.cluster.membership.MemberAction.Lost;
+import dev.berth.cluster.membership.MemberAction.Refuse;
+import dev.berth.cluster.membership.MemberAction.Register;
+import dev.berth.cluster.membership.MemberAction.StandBy;
+import dev.berth.cluster.membership.MemberAction.Suspect;
+import dev.berth.cluster.membership.MemberAction.Tell;
+import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.Membership;
+import dev.berth.cluster.membership.MembershipRules;
+import dev.berth.cluster.membership.MembershipStatus;
+import dev.berth.cluster.membership.NodeInfo;
+import dev.berth.cluster.membership.Registered;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.NetSocket;
+import java.net.ConnectException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The controller's end of all control links: runs the {@link Membership}, and carries what the
+ * controller says. It belongs to the links' event loop; methods are for any thread, and what is
+ * done by one thread is done in its order.
+ */
+public final class ControlServer {
+  private static final Logger LOG = LoggerFactory.getLogger(ControlServer.class);
+
+  /** Told on the control event loop, in the order in which it happened. */
+  public interface Listener {
+    /**
+     * @param fresh whether nothing is known of what it runs: it stops it
+     */
+    void joined(Member member, boolean fresh);
+
+    /** All that runs there. Commands reach the node from now on, and not before. */
+    void inventory(Member member, Buffer payload);
+
+    /** Of what is not in the last inventory. */
+    void event(Member member, Buffer payload);
+
+    /**
+     * @param answer takes the answer, once; null when none is wanted
+     */
+    void bus(Member member, Buffer payload, @Nullable Consumer<Buffer> answer);
+
+    void suspected(Member member, boolean suspected);
+
+    void leaving(Member member);
+
+    void lost(Registered who, String reason);
+
+    void left(Registered who);
+
+    /** All nodes, as all are told. */
+    void members(Members members);
+
+    /** The controller is to command nobody from now on. */
+    void standsBy(String reason);
+  }
+
+  private final ControlLoops loops;
+  private final MembershipRules rules;
+  private final Registrations registrations;
+  private final Supplier<Authority> authority;
+  private final Listener listener;
+  private final Membership membership;
+  private final Map<Long, Peer> peers = new HashMap<>(); // by link
+  private final Map<String, Peer> greeted = new HashMap<>(); // by name
+  private @Nullable LinkSweep sweep;
+  private volatile MembershipStatus status = MembershipStatus.NONE;
+  private boolean stopped;
+  private long lastLink;
+  private String refusal = ""; // that was logged last
+
+  /**
+   * @param authority of this controller, as it is now; any thread
+   */
+  public ControlServer(
+      ControlLoops loops,
+      MembershipRules rules,
+      Registrations registrations,
+      Supplier<Authority> authority,
+      Listener listener) {
+    this.loops = loops;
+    this.rules = rules;
+    this.registrations = registrations;
+    this.authority = authority;
+    this.listener = listener;
+    this.membership = new Membership(rules, authority, loops.now());
+  }
+
+  /** Begins; links may come. */
+  public void start() {
+    loops.run(
+        () -> {
+          Duration interval = Duration.ofNanos(rules.intervalNanos());
+          sweep = new LinkSweep(loops.links(), interval, this::sweep);
+          act(membership.start(registrations.known()));
+        });
+  }
+
+  /** Of a server on the links' event loop. */
+  public void accept(NetSocket socket) {
+    new SocketLine(loops.links(), loops.tls(), Peer::new).attach(socket);
+  }
+
+  /** For the node that the controller is on. */
+  public Connector local() {
+    return (address, user) -> LocalLine.connect(loops.links(), user, Peer::new);
+  }
+
+  /** Ends all links: nodes look for another controller. */
+  public void stop() {
+    loops.run(
+        () -> {
+          stopped = true;
+          if (sweep != null) {
+            sweep.stop();
+          }
+          List.copyOf(peers.values()).forEach(each -> each.line.end("the controller stops"));
+        });
+  }
+
+  // --- what the controller wants ---
+
+  /** Another controller began here: nodes are to call again, and to tell all that runs. */
+  public void callAgain() {
+    loops.run(
+        () ->
+            List.copyOf(peers.values())
+                .forEach(each -> each.line.end("the controller began anew")));
+  }
+
+  /** Of no effect unless the node's inventory was told: its next one says that it is not done. */
+  public void command(String node, Buffer payload) {
+    to(node, peer -> peer.command(payload));
+  }
+
+  public void bus(String node, Buffer payload) {
+    to(node, peer -> peer.line.say(new Bus(0, payload)));
+  }
+
+  private void to(String node, Consumer<Peer> say) {
+    loops.run(
+        () -> {
+          Peer peer = greeted.get(node);
+          if (peer != null) {
+            say.accept(peer);
+          }
+        });
+  }
+
+  /** Whether a node is to get no new work. */
+  public void cordon(String node, boolean on) {
+    loops.run(() -> act(membership.cordon(node, on)));
+  }
+
+  /** Nothing runs any more on a node that said goodbye. */
+  public void left(String node) {
+    loops.run(() -> act(membership.gone(node)));
+  }
+
+  /** As of the last sweep. Any thread. */
+  public MembershipStatus status() {
+    return status;
+  }
+
+  // --- what the membership wants ---
+
+  private void act(List<MemberAction> actions) {
+    actions.forEach(this::act);
+  }
+
+  private void act(MemberAction action) {
+    if (action instanceof Register it) {
+      register(it);
+    } else if (action instanceof CommitLost it) {
+      Registered who = it.who();
+      ended(who, registrations.lost(who.name(), who.number()));
+    } else if (action instanceof CommitLeft it) {
+      Registered who = it.who();
+      ended(who, registrations.left(who.name(), who.number()));
+    } else if (action instanceof Dial it) {
+      dial(it);
+    } else if (action instanceof Greet it) {
+      peer(it.link(), peer -> peer.greet(it));
+    } else if (action instanceof Refuse it) {
+      refuse(it);
+    } else if (action instanceof Farewell it) {
+      peer(it.link(), peer -> peer.line.say(new NodeLeft()));
+    } else if (action instanceof End it) {
+      peer(it.link(), peer -> peer.line.end(it.reason()));
+    } else {
+      announce(action);
+    }
+  }
+
+  private void announce(MemberAction action) {
+    if (action instanceof Tell it) {
+      greeted.values().forEach(each -> each.line.say(it.members()));
+      loops.tell(() -> listener.members(it.members()));
+    } else if (action instanceof Suspect it) {
+      LOG.warn("node {}: {}", it.member().node().name(), it.suspected() ? "silent" : "is back");
+      loops.tell(() -> listener.suspected(it.member(), it.suspected()));
+    } else if (action instanceof Leaves it) {
+      loops.tell(() -> listener.leaving(it.member()));
+    } else if (action instanceof Lost it) {
+      LOG.warn("node {}: lost, {}", it.who().busName(), it.reason());
+      loops.tell(() -> listener.lost(it.who(), it.reason()));
+    } else if (action instanceof Left it) {
+      LOG.info("node {}: left", it.who().busName());
+      loops.tell(() -> listener.left(it.who()));
+    } else if (action instanceof StandBy it) {
+      LOG.error("this controller commands nobody: {}", it.reason());
+      loops.tell(() -> listener.standsBy(it.reason()));
+    }
+  }
+
+  private void register(Register it) {
+    registrations
+        .register(it.name(), it.process())
+        .onComplete((number, failed) -> loops.run(() -> act(registered(it, number))));
+  }
+
+  private List<MemberAction> registered(Register it, @Nullable Long number) {
+    return number == null
+        ? membership.unregistered(it.name(), registrations.known())
+        : membership.registered(new Registered(it.name(), it.process(), number));
+  }
+
+  private void ended(Registered who, Future<Void> committed) {
+    committed.onComplete(
+        (done, failed) -> loops.run(() -> act(membership.ended(who, failed == null))));
+  }
+
+  private void dial(Dial it) {
+    loops.later(
+        () ->
+            loops
+                .dialer()
+                .dial(it.host(), it.port())
+                .onSuccess(NetSocket::close)
+                .onComplete(
+                    (socket, failed) -> act(membership.dialled(it.who(), refuses(failed)))));
+  }
+
+  /** Somebody is there who says that nobody listens; a time-out is nobody at all. */
+  private static boolean refuses(@Nullable Throwable failed) {
+    return failed instanceof ConnectException
+        && String.valueOf(failed.getMessage()).contains("refused");
+  }
+
+  private void refuse(Refuse it) {
+    String line = "node " + it.name() + ": refused: " + it.refused().reason();
+    if (!line.equals(refusal)) {
+      refusal = line;
+      LOG.warn(line);
+    }
+    peer(it.link(), peer -> peer.line.say(it.refused()));
+  }
+
+  private void peer(long link, Consumer<Peer> act) {
+    Peer peer = peers.get(link);
+    if (peer != null) {
+      act.accept(peer);
+    }
+  }
+
+  // --- time ---
+
+  private void sweep() {
+    long now = loops.now();
+    act(membership.sweep(now));
+    List.copyOf(peers.values()).forEach(each -> each.sweep(now));
+    status = membership.status();
+  }
+
+  /** Whoever is on a link. */
+  private final class Peer implements Line.User {
+    private final long link = ++lastLink;
+    private final Silence silence =
+        new Silence(rules.intervalNanos(), rules.timeoutNanos(), loops.now());
+    private final Line line;
+    private boolean introduced;
+    private @Nullable Member member; // once it was greeted
+    private boolean commanded; // it may be, since its inventory was told
+    private long upTo; // events that its inventory has
+
+    Peer(Line line) {
+      this.line = line;
+      peers.put(link, this);
+    }
+
+    void greet(Greet it) {
+      member = it.member();
+      greeted.put(it.member().node().name(), this);
+      LOG.info("node {}: here, as {}", it.member().node().busName(), it.member().registration());
+      line.say(it.welcome());
+      line.say(membership.members());
+      loops.tell(() -> listener.joined(it.member(), it.welcome().fresh()));
+    }
+
+    void command(Buffer payload) {
+      if (commanded && membership.standsBy() == null) {
+        Authority own = authority.get();
+        line.say(new Command(own.generation(), own.term(), payload));
+      }
+    }
+
+    void sweep(long now) {
+      if (member != null) {
+        line.say(new Beat(authority.get()));
+      } else if (silence.sweep(now)) {
+        line.end("no HELLO, or refused");
+      }
+    }
+
+    @Override
+    public void said(Record message) {
+      if (stopped) {
+        line.end("the controller stops");
+        return;
+      }
+      if (message instanceof Hello hello && !introduced) {
+        introduced = true;
+        NodeInfo who = hello.node();
+        act(membership.hello(link, hello, line.refusal(rules.cluster(), who.name(), who.role())));
+        return;
+      }
+      act(membership.heard(link));
+      Member from = member;
+      if (from == null) {
+        return;
+      }
+      if (message instanceof NodeBeat it) {
+        membership.beat(link, Set.copyOf(it.unreachable()), it.pausedMillis());
+      } else if (message instanceof Inventory it) {
+        upTo = it.upTo();
+        loops.tell(() -> inventory(from, it.payload()));
+      } else if (message instanceof Event it && it.number() > upTo) {
+        loops.tell(() -> listener.event(from, it.payload()));
+      } else if (message instanceof Bus it) {
+        loops.tell(
+            () -> listener.bus(from, it.payload(), it.ask() == 0 ? null : answers(it.ask())));
+      } else if (message instanceof Leaving) {
+        act(membership.leaving(link));
+      }
+    }
+
+    /** What was commanded before the controller knew it is behind this, and not sent. */
+    private void inventory(Member from, Buffer payload) {
+      loops.later(() -> commanded = true);
+      listener.inventory(from, payload);
+    }
+
+    private Consumer<Buffer> answers(long ask) {
+      return payload -> loops.run(() -> line.say(new Answer(ask, payload)));
+    }
+
+    @Override
+    public void ended(String reason) {
+      peers.remove(link);
+      Member was = member;
+      if (was != null && greeted.remove(was.node().name(), this)) {
+        LOG.info("node {}: its link ended: {}", was.node().busName(), reason);
+      }
+      act(membership.closed(link));
+    }
+  }
+}

@@ -1,0 +1,64 @@
+package dev.berth.cluster.control;
+
+import dev.berth.config.ClusterConfig.Role;
+import io.vertx.core.internal.ContextInternal;
+import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** One end of a line from the controller's own node to its controller, on the same event loop. */
+final class LocalLine implements Line {
+  private final ContextInternal loop;
+  private @Nullable LocalLine other;
+  private @Nullable User user;
+  private boolean ended;
+
+  private LocalLine(ContextInternal loop) {
+    this.loop = loop;
+  }
+
+  static void connect(
+      ContextInternal loop, Function<Line, User> node, Function<Line, User> controller) {
+    LocalLine here = new LocalLine(loop);
+    LocalLine there = new LocalLine(loop);
+    here.other = there;
+    there.other = here;
+    there.user = controller.apply(there);
+    here.user = node.apply(here);
+  }
+
+  @Override
+  public void say(Record message) {
+    atOther(to -> to.said(message));
+  }
+
+  private void atOther(Consumer<LocalLine> task) {
+    LocalLine to = Objects.requireNonNull(other);
+    loop.runOnContext(later -> task.accept(to));
+  }
+
+  private void said(Record message) {
+    if (!ended) {
+      Objects.requireNonNull(user).said(message);
+    }
+  }
+
+  @Override
+  public void end(String reason) {
+    atOther(to -> to.ended(reason));
+    ended(reason);
+  }
+
+  private void ended(String reason) {
+    if (!ended) {
+      ended = true;
+      Objects.requireNonNull(user).ended(reason);
+    }
+  }
+
+  @Override
+  public @Nullable String refusal(String cluster, String node, Role role) {
+    return null;
+  }
+}

@@ -1,0 +1,22 @@
+package dev.berth.cluster.control;
+
+import dev.berth.cluster.membership.Registered;
+import io.vertx.core.Future;
+import java.util.Collection;
+
+/**
+ * Where it is committed who is a node. A future that fails says that it may or may not be so. An
+ * implementation must: (1) give a process that has a number the same one; (2) fail for a second
+ * process of a name until the first is lost or has left; (3) give no number twice; (4) succeed when
+ * what is to be lost, or to have left, is not known any more. Any thread.
+ */
+public interface Registrations {
+  Future<Long> register(String name, String process);
+
+  Future<Void> lost(String name, long number);
+
+  Future<Void> left(String name, long number);
+
+  /** As of what was committed. */
+  Collection<Registered> known();
+}

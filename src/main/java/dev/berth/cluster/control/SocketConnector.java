@@ -1,0 +1,60 @@
+package dev.berth.cluster.control;
+
+import dev.berth.cluster.link.LinkDialer;
+import dev.berth.cluster.link.LinkTls;
+import dev.berth.config.ClusterConfig.JoinAddress;
+import io.vertx.core.Future;
+import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.internal.PromiseInternal;
+import io.vertx.core.net.SocketAddress;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * To control nodes elsewhere.
+ *
+ * @param join where they may be; a name that has many addresses is looked up each time
+ */
+public record SocketConnector(
+    ContextInternal loop, LinkTls tls, LinkDialer dialer, List<JoinAddress> join)
+    implements Connector {
+  private static final Logger LOG = LoggerFactory.getLogger(SocketConnector.class);
+
+  @Override
+  public Future<List<SocketAddress>> addresses() {
+    List<SocketAddress> all = new ArrayList<>();
+    return Future.join(
+            join.stream().<Future<?>>map(each -> find(each).onSuccess(all::addAll)).toList())
+        .transform(found -> Future.succeededFuture(all));
+  }
+
+  private Future<List<SocketAddress>> find(JoinAddress each) {
+    if (!each.dns()) {
+      return Future.succeededFuture(
+          List.of(SocketAddress.inetSocketAddress(each.port(), each.host())));
+    }
+    PromiseInternal<List<InetSocketAddress>> found = loop.promise();
+    loop.owner().nameResolver().resolveAll(loop.nettyEventLoop(), each.host()).addListener(found);
+    return found
+        .future()
+        .map(all -> all.stream().map(a -> at(a, each.port())).toList())
+        .onFailure(failed -> LOG.warn("join: {}: {}", each, failed.getMessage()));
+  }
+
+  private static SocketAddress at(InetSocketAddress found, int port) {
+    return SocketAddress.inetSocketAddress(port, found.getAddress().getHostAddress());
+  }
+
+  @Override
+  public void connect(SocketAddress address, Function<Line, Line.User> user) {
+    SocketLine line = new SocketLine(loop, tls, user);
+    dialer
+        .dial(address.host(), address.port())
+        .onSuccess(line::attach)
+        .onFailure(failed -> line.end(String.valueOf(failed.getMessage())));
+  }
+}

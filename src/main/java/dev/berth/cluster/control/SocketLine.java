@@ -1,0 +1,130 @@
+package dev.berth.cluster.control;
+
+import dev.berth.cluster.control.ControlForm.Urgent;
+import dev.berth.cluster.link.InFlight;
+import dev.berth.cluster.link.Link;
+import dev.berth.cluster.link.LinkTls;
+import dev.berth.config.ClusterConfig.Role;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.net.NetSocket;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A line over a {@link Link}. A message goes in pieces, of which two at most are written and not
+ * sent, so that a beat is never behind more than 64 KiB.
+ */
+final class SocketLine implements Line, Link.Owner {
+  static final int PIECE_BYTES = 32 * 1024;
+
+  /** The largest message, and all that may wait for a node which does not read. */
+  static final int MOST_BYTES = 16 * 1024 * 1024;
+
+  private static final byte LAST = 0;
+  private static final byte MORE = 1; // pieces of the same message follow
+  private static final byte ALONE = 2; // between pieces of another message
+
+  private final LinkTls tls;
+  private final User user;
+  private final Link link;
+  private final Queue<Buffer> waiting = new ArrayDeque<>(); // whole messages
+  private int waitingBytes;
+  private int sentBytes; // of the first of them
+  private Buffer joined = Buffer.buffer(); // pieces that came
+  private @Nullable NetSocket socket;
+
+  /**
+   * @param user makes it, who is told of nothing before the next turn of the loop
+   */
+  SocketLine(ContextInternal loop, LinkTls tls, Function<Line, User> user) {
+    this.tls = tls;
+    this.user = user.apply(this);
+    this.link = new Link(loop, PIECE_BYTES + 1, new InFlight(MOST_BYTES), this);
+  }
+
+  /** What was said meanwhile is sent. */
+  void attach(NetSocket socket) {
+    this.socket = socket;
+    link.attach(socket);
+    link.open();
+  }
+
+  @Override
+  public @Nullable String refusal(String cluster, String node, Role role) {
+    return tls.refusal(Objects.requireNonNull(socket), cluster, node, role);
+  }
+
+  // --- out ---
+
+  @Override
+  public void say(Record message) {
+    Buffer bytes = ControlForm.encode(message);
+    if (message instanceof Urgent) {
+      link.writeFirst(out -> out.appendByte(ALONE).appendBuffer(bytes));
+      return;
+    }
+    waiting.add(bytes);
+    waitingBytes += bytes.length();
+    if (waitingBytes > MOST_BYTES) {
+      link.end("more than " + MOST_BYTES + " bytes wait for it to read");
+    }
+    written();
+  }
+
+  @Override
+  public void written() {
+    while (!waiting.isEmpty() && link.unwritten() <= PIECE_BYTES && !link.isEnded()) {
+      Buffer message = waiting.element();
+      int to = Math.min(message.length(), sentBytes + PIECE_BYTES);
+      byte kind = to == message.length() ? LAST : MORE;
+      int from = sentBytes;
+      link.write(out -> out.appendByte(kind).appendBuffer(message, from, to - from));
+      waitingBytes -= to - from;
+      sentBytes = kind == LAST ? 0 : to;
+      if (kind == LAST) {
+        waiting.remove();
+      }
+    }
+  }
+
+  // --- in ---
+
+  @Override
+  public void read(List<Buffer> frames) {
+    for (Buffer frame : frames) {
+      if (link.isEnded()) {
+        return;
+      }
+      byte kind = frame.getByte(0);
+      Buffer piece = frame.slice(1, frame.length());
+      if (kind == ALONE) {
+        user.said(ControlForm.decode(piece));
+        continue;
+      }
+      joined.appendBuffer(piece);
+      if (joined.length() > MOST_BYTES) {
+        link.end("a message of more than " + MOST_BYTES + " bytes");
+      } else if (kind == LAST) {
+        Buffer message = joined;
+        joined = Buffer.buffer();
+        user.said(ControlForm.decode(message));
+      }
+    }
+  }
+
+  @Override
+  public void end(String reason) {
+    link.end(reason);
+  }
+
+  @Override
+  public void ended(String reason) {
+    waiting.clear();
+    user.ended(reason);
+  }
+}

@@ -1,0 +1,80 @@
+package dev.berth.cluster.data;
+
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.wire.WireCodec;
+import io.vertx.core.buffer.Buffer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The frames of a data link: a byte that says which, and then
+ *
+ * <pre>
+ *   the side that dialled                        the other
+ *   HELLO    a {@link Hello}
+ *                                                WELCOME, or REFUSED and why, in UTF-8
+ *                                                PING     its time
+ *   PONG     the ping's time, its own
+ *   SENT     its time: what follows was sent then, or a little later
+ *   ROUTER, REPLICA   target loop (2 bytes), a message as by {@link WireCodec}
+ *   BYE      nothing more comes, and nothing is lost
+ * </pre>
+ *
+ * Times are 8 bytes, in nanoseconds of the monotonic clock of who sends them.
+ */
+final class DataFrame {
+  static final byte HELLO = 1;
+  static final byte WELCOME = 2;
+  static final byte REFUSED = 3;
+  static final byte PING = 4;
+  static final byte PONG = 5;
+  static final byte SENT = 6;
+  static final byte ROUTER = 7;
+  static final byte REPLICA = 8;
+  static final byte BYE = 9;
+
+  /** Where the bytes of a message begin. */
+  private static final int MESSAGE = 3;
+
+  /** The longest frame. */
+  static final int MAX_BYTES = WireCodec.MAX_MESSAGE_BYTES + MESSAGE;
+
+  private DataFrame() {}
+
+  static void write(Buffer out, byte kind, long... times) {
+    out.appendByte(kind);
+    for (long time : times) {
+      out.appendLong(time);
+    }
+  }
+
+  static void write(Buffer out, byte kind, Buffer text) {
+    out.appendByte(kind).appendBuffer(text);
+  }
+
+  static void write(Buffer out, byte role, int loop, BusMessage message) {
+    out.appendByte(role).appendUnsignedShort(loop);
+    WireCodec.encode(message, out);
+  }
+
+  static Buffer text(Buffer frame) {
+    return frame.slice(1, frame.length());
+  }
+
+  /** The first time of a frame is number 0. */
+  static long time(Buffer frame, int number) {
+    return frame.getLong(1 + number * Long.BYTES);
+  }
+
+  static int loop(Buffer frame) {
+    return frame.getUnsignedShort(1);
+  }
+
+  static BusMessage message(Buffer frame) {
+    return WireCodec.decode(MESSAGE, frame);
+  }
+
+  /** The answer to one that is not a message; null when nobody waits for it. */
+  static WireCodec.@Nullable Refused refused(Buffer frame) {
+    return WireCodec.refused(MESSAGE, frame);
+  }
+}

@@ -1,0 +1,186 @@
+package dev.berth.cluster.data;
+
+import dev.berth.cluster.link.InFlight;
+import dev.berth.cluster.link.LinkDialer;
+import dev.berth.cluster.link.LinkServer;
+import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.NodeInfo;
+import dev.berth.config.ClusterConfig.Role;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.BusSender;
+import io.vertx.core.Future;
+import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.net.NetSocket;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends to the loops of this instance by their mailboxes, and to those of other nodes by links.
+ * Messages of one loop to one loop keep their order; what another thread sends goes by the first
+ * loop's links. Any thread.
+ */
+public final class LinkBus implements BusSender {
+  /** A peer, and what is under way to it over all links. */
+  record Known(Member member, InFlight inFlight) {}
+
+  final DataSettings settings;
+  final LinkTls tls;
+  final LinkDialer dialer;
+  final Mailboxes own;
+  final LinkListener listener;
+  final LongSupplier nanoClock;
+  final LinkCounters counters = new LinkCounters();
+  final Map<String, Known> peers = new ConcurrentHashMap<>(); // by bus node
+  volatile @Nullable OwnRegistration registration;
+  private final List<LoopLinks> loops;
+  private final LinkServer server;
+
+  /**
+   * @param loops that serve, in the order of their index
+   * @param nanoClock monotonic nanoseconds
+   */
+  public LinkBus(
+      DataSettings settings,
+      List<ContextInternal> loops,
+      LinkTls tls,
+      Mailboxes own,
+      LinkListener listener,
+      LongSupplier nanoClock) {
+    this.settings = settings;
+    this.tls = tls;
+    this.own = own;
+    this.listener = listener;
+    this.nanoClock = nanoClock;
+    this.dialer = new LinkDialer(loops.get(0).owner(), tls);
+    this.server = new LinkServer(tls, "data links");
+    this.loops =
+        IntStream.range(0, loops.size())
+            .mapToObj(index -> new LoopLinks(this, loops.get(index), index))
+            .toList();
+  }
+
+  /**
+   * Takes links, on all of its loops.
+   *
+   * @param port 0 for any
+   * @return the port
+   */
+  public Future<Integer> start(String host, int port) {
+    onEach(LoopLinks::start);
+    return server.listen(
+        loops.stream().map(links -> links.loop).toList(), host, port, this::accept);
+  }
+
+  private void accept(NetSocket socket) {
+    LoopLinks here = here();
+    if (here == null) {
+      throw new IllegalStateException("data link: no loop of ours (expected: one that listens)");
+    }
+    here.accept(socket);
+  }
+
+  /** Ends all links, and makes and takes none any more. */
+  public Future<Void> stop() {
+    return onEach(LoopLinks::stop).eventually(server::close).eventually(dialer::close);
+  }
+
+  private Future<Void> onEach(Consumer<LoopLinks> step) {
+    return Future.join(loops.stream().<Future<?>>map(links -> links.run(step)).toList()).mapEmpty();
+  }
+
+  // --- who is who ---
+
+  /** The instance is a node now, under a registration: links under another one end. */
+  public void register(OwnRegistration now) {
+    if (!now.equals(registration)) {
+      registration = now;
+      onEach(links -> links.dropAll("registered anew"));
+    }
+  }
+
+  /** A process is a node: it may be sent to, and its links are taken. */
+  public void add(Member member) {
+    String busNode = member.node().busName();
+    Known before = peers.get(busNode);
+    if (before == null || before.member().registration() != member.registration()) {
+      remove(busNode);
+      peers.put(busNode, new Known(member, new InFlight(settings.maxInFlightBytesPerPeer())));
+    }
+  }
+
+  /** A process is no node any more: its links end at once, whatever is on them. */
+  public void remove(String busNode) {
+    if (peers.remove(busNode) != null) {
+      onEach(links -> links.drop(busNode));
+    }
+  }
+
+  /** Why a link is not taken; null when it is. */
+  @Nullable String refusal(Hello hello, NetSocket from) {
+    Known known = peers.get(hello.sender());
+    String refusal =
+        hello.refusal(settings.busNode(), registration, known == null ? null : known.member());
+    return refusal != null || known == null ? refusal : refusal(known.member().node(), from);
+  }
+
+  @Nullable String refusal(NodeInfo node, NetSocket peer) {
+    Role role = node.control() ? Role.CONTROL : Role.WORKER;
+    return tls.refusal(peer, settings.cluster(), node.name(), role);
+  }
+
+  // --- send ---
+
+  @Override
+  public boolean send(String node, String address, BusMessage message) {
+    if (settings.busNode().equals(node)) {
+      return own.send(node, address, message);
+    }
+    LoopLinks here = here();
+    if (here != null) {
+      return here.send(node, address, message);
+    }
+    Known known = peers.get(node);
+    if (known == null || known.inFlight().full()) {
+      counters.refusedSends().increment();
+      return false;
+    }
+    loops.get(0).run(first -> first.send(node, address, message));
+    return true;
+  }
+
+  @Override
+  public boolean sharesValues() {
+    return own.sharesValues();
+  }
+
+  private @Nullable LoopLinks here() {
+    for (LoopLinks links : loops) {
+      if (links.loop.inThread()) {
+        return links;
+      }
+    }
+    return null;
+  }
+
+  // --- what is shown ---
+
+  /** Counted since the start. */
+  public LinkCounters counters() {
+    return counters;
+  }
+
+  /** Bytes under way to each peer, by its bus name. */
+  public SortedMap<String, Long> bytesInFlight() {
+    SortedMap<String, Long> bytes = new TreeMap<>();
+    peers.forEach((name, known) -> bytes.put(name, known.inFlight().bytes()));
+    return bytes;
+  }
+}

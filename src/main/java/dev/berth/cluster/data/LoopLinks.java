@@ -1,0 +1,230 @@
+package dev.berth.cluster.data;
+
+import dev.berth.cluster.link.LinkSweep;
+import dev.berth.cluster.link.Silence;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.wire.WireCodec;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.net.NetSocket;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The data links of one event loop, of both kinds. Confined to it. */
+final class LoopLinks {
+  /** Before a process that could not be reached is dialled again; sends are refused meanwhile. */
+  private static final Duration RETRY = Duration.ofMillis(200);
+
+  private static final Logger LOG = LoggerFactory.getLogger(LoopLinks.class);
+  private static final String LOST = "it is no node any more";
+
+  /** Why a link ended, and when the next one may be made. */
+  private record Failed(String reason, long retryNanos) {}
+
+  final LinkBus bus;
+  final ContextInternal loop;
+  final int index;
+  private final Map<String, Outgoing> outgoing = new HashMap<>(); // by bus node
+  private final Map<String, Failed> failed = new HashMap<>(); // likewise, until one is open
+  private final Set<Incoming> incoming = new HashSet<>();
+  private @Nullable LinkSweep sweeps;
+  private String lastWarning = "";
+  private boolean stopped;
+  private long beatNanos;
+  private long pausedNanos;
+
+  LoopLinks(LinkBus bus, ContextInternal loop, int index) {
+    this.bus = bus;
+    this.loop = loop;
+    this.index = index;
+  }
+
+  void start() {
+    beatNanos = now();
+    pausedNanos = beatNanos;
+    sweeps = new LinkSweep(loop, bus.settings.interval(), this::sweep);
+  }
+
+  /** Runs a step here; any thread. */
+  Future<Void> run(Consumer<LoopLinks> step) {
+    Promise<Void> done = Promise.promise();
+    loop.runOnContext(
+        here -> {
+          step.accept(this);
+          done.complete();
+        });
+    return done.future();
+  }
+
+  long now() {
+    return bus.nanoClock.getAsLong();
+  }
+
+  Silence silence(int timeouts) {
+    long timeout = timeouts * bus.settings.timeout().toNanos();
+    return new Silence(bus.settings.interval().toNanos(), timeout, now());
+  }
+
+  // --- send ---
+
+  boolean send(String to, String address, BusMessage message) {
+    Outgoing link = outgoing.get(to);
+    if (link == null) {
+      link = dialled(to);
+    }
+    if (link == null || !link.send(address, message)) {
+      bus.counters.refusedSends().increment();
+      return false;
+    }
+    bus.counters.framesSent().increment();
+    bus.counters.bytesSent().add(link.bytes());
+    return true;
+  }
+
+  private @Nullable Outgoing dialled(String to) {
+    LinkBus.Known known = bus.peers.get(to);
+    OwnRegistration own = bus.registration;
+    Failed before = failed.get(to);
+    boolean early = before != null && now() - before.retryNanos() < 0;
+    if (known == null || own == null || stopped || early) {
+      return null;
+    }
+    Outgoing link = new Outgoing(this, known.member(), own, known.inFlight());
+    outgoing.put(to, link);
+    link.dial();
+    return link;
+  }
+
+  void opened(Outgoing link) {
+    failed.remove(link.busNode);
+    bus.counters.links().increment();
+  }
+
+  /** It is said goodbye to; the next message makes another. */
+  void forget(Outgoing link) {
+    outgoing.remove(link.busNode);
+  }
+
+  void ended(Outgoing link, String reason, boolean carried, boolean suspect) {
+    String to = link.busNode;
+    if (carried) {
+      bus.counters.links().decrement();
+    }
+    if (!outgoing.remove(to, link)) {
+      return; // it was said goodbye to
+    }
+    Failed before = failed.put(to, new Failed(reason, now() + RETRY.toNanos()));
+    if (before == null || !before.reason().equals(reason)) {
+      LOG.info("data link to {} from loop {}: ended: {}", to, index, reason);
+    }
+    if (suspect) {
+      bus.listener.suspected(to);
+    }
+    bus.listener.broken(to, index, carried);
+  }
+
+  // --- receive ---
+
+  void accept(NetSocket socket) {
+    Incoming link = new Incoming(this, socket);
+    incoming.add(link);
+    link.link.attach(socket);
+    link.link.open();
+  }
+
+  void ended(Incoming link, @Nullable Hello from, String reason, boolean expected) {
+    incoming.remove(link);
+    if (from == null) {
+      warn("data link from {}", reason);
+      return;
+    }
+    bus.counters.links().decrement();
+    if (!expected) {
+      LOG.info("data link from {}, loop {}: {}", from.sender(), from.loop(), reason);
+      bus.listener.cutOff(from.sender(), from.loop());
+    }
+  }
+
+  /** Once, though it happens again and again: who is refused tries again. */
+  private void warn(String of, String reason) {
+    if (!reason.equals(lastWarning)) {
+      lastWarning = reason;
+      LOG.warn(of, reason);
+    }
+  }
+
+  /** Takes what came to the own instance to a loop of it. */
+  void deliver(String address, List<Arrived> messages) {
+    bus.own.deliver(
+        address, receiver -> messages.forEach(message -> receiver.accept(message.aged(now()))));
+  }
+
+  /** It is lost, as a message may be; who waits for an answer need not wait in vain. */
+  void unread(Buffer frame, String why) {
+    warn("data link: a message was not read: {}", why);
+    WireCodec.Refused refused = DataFrame.refused(frame);
+    if (refused != null) {
+      bus.send(refused.to().node(), refused.to().busAddress(), refused.answer());
+    }
+  }
+
+  // --- time ---
+
+  /** The loop reads or looks. Too long after the last time, all that is here may be of any age. */
+  void beat(long now) {
+    boolean paused = now - beatNanos > bus.settings.timeout().toNanos();
+    beatNanos = now;
+    if (paused) {
+      pausedNanos = now;
+      List.copyOf(incoming).forEach(Incoming::paused);
+    }
+  }
+
+  /** What is answered to an earlier ping says nothing of how old things are. */
+  long pausedNanos() {
+    return pausedNanos;
+  }
+
+  private void sweep() {
+    long now = now();
+    beat(now);
+    List.copyOf(outgoing.values()).forEach(link -> link.sweep(now));
+    List.copyOf(incoming).forEach(link -> link.sweep(now));
+  }
+
+  // --- end ---
+
+  /** Ends all links with a process, which is no node any more. */
+  void drop(String busNode) {
+    Outgoing link = outgoing.get(busNode);
+    if (link != null) {
+      link.link.end(LOST);
+    }
+    failed.remove(busNode);
+    List.copyOf(incoming).forEach(from -> from.endIfOf(busNode, LOST));
+  }
+
+  void dropAll(String reason) {
+    List.copyOf(outgoing.values()).forEach(link -> link.link.end(reason));
+    List.copyOf(incoming).forEach(link -> link.link.end(reason));
+    failed.clear();
+  }
+
+  void stop() {
+    stopped = true;
+    dropAll("stopped");
+    if (sweeps != null) {
+      sweeps.stop();
+    }
+  }
+}

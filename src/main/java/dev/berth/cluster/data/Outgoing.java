@@ -1,0 +1,161 @@
+package dev.berth.cluster.data;
+
+import dev.berth.cluster.link.InFlight;
+import dev.berth.cluster.link.Link;
+import dev.berth.cluster.link.Silence;
+import dev.berth.cluster.membership.Member;
+import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusMessage;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.NetSocket;
+import java.time.Duration;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The link that one loop made to send to one process. What is sent before the other side has said
+ * WELCOME waits. The other side pings; that it does is its sign of life. Confined to the loop.
+ */
+final class Outgoing implements Link.Owner {
+  /** A link with nothing to do is closed after so long. */
+  static final Duration IDLE = Duration.ofMinutes(5);
+
+  private static final Logger LOG = LoggerFactory.getLogger(Outgoing.class);
+
+  private final LoopLinks home;
+  private final Member peer;
+  final String busNode;
+  final Link link;
+  private final OwnRegistration own;
+  private final Silence silence;
+  private boolean used; // since the last sweep
+  private long usedNanos;
+  private boolean marked; // a time stands before what is not with the socket yet
+  private int bytes;
+  private boolean welcome; // it was
+  private boolean suspect;
+
+  Outgoing(LoopLinks home, Member peer, OwnRegistration own, InFlight inFlight) {
+    this.home = home;
+    this.peer = peer;
+    this.busNode = peer.node().busName();
+    this.own = own;
+    this.link = new Link(home.loop, DataFrame.MAX_BYTES, inFlight, this);
+    this.silence = home.silence(1);
+    this.usedNanos = home.now();
+  }
+
+  void dial() {
+    home.bus
+        .dialer
+        .dial(peer.node().host(), peer.node().ports().data())
+        .onSuccess(this::connected)
+        .onFailure(
+            failed -> {
+              suspect = true;
+              link.end("not connected: " + failed.getMessage());
+            });
+  }
+
+  private void connected(NetSocket socket) {
+    String refusal = home.bus.refusal(peer.node(), socket);
+    link.attach(socket);
+    if (refusal != null) {
+      link.end(refusal);
+      return;
+    }
+    Hello hello = Hello.of(home.bus.settings.busNode(), own, home.index, peer);
+    link.writeFirst(out -> DataFrame.write(out, DataFrame.HELLO, hello.fields().toBuffer()));
+  }
+
+  /** Whether it is sent, or waits to be. */
+  boolean send(String address, BusMessage message) {
+    used = true;
+    try {
+      byte role = address.startsWith(Addresses.REPLICA) ? DataFrame.REPLICA : DataFrame.ROUTER;
+      int loop = Addresses.loop(address);
+      return isMarked() && link.write(out -> append(out, role, loop, message));
+    } catch (RuntimeException unfit) { // of a codec of the user's, too
+      LOG.warn("data link to {}: a message has no form: {}", busNode, unfit.toString());
+      return false;
+    }
+  }
+
+  private void append(Buffer out, byte role, int loop, BusMessage message) {
+    int start = out.length();
+    DataFrame.write(out, role, loop, message);
+    bytes = out.length() - start;
+  }
+
+  /** Bytes of the message that was sent last. */
+  int bytes() {
+    return bytes;
+  }
+
+  /** What is sent has its time before it: once a tick, and each for itself while it waits. */
+  private boolean isMarked() {
+    boolean marks = marked || link.write(out -> DataFrame.write(out, DataFrame.SENT, home.now()));
+    marked = marks && link.isOpen();
+    return marks;
+  }
+
+  @Override
+  public void flushing() {
+    marked = false;
+  }
+
+  @Override
+  public void read(List<Buffer> frames) {
+    home.beat(home.now());
+    for (Buffer frame : frames) {
+      if (!link.isEnded()) {
+        take(frame.getByte(0), frame);
+      }
+    }
+    if (welcome) {
+      silence.heard();
+    }
+  }
+
+  private void take(byte kind, Buffer frame) {
+    if (kind == DataFrame.REFUSED) {
+      link.end("refused: " + DataFrame.text(frame));
+    } else if (kind == DataFrame.WELCOME && !welcome) {
+      welcome = true;
+      home.opened(this);
+    } else if (kind == DataFrame.PING) {
+      long ping = DataFrame.time(frame, 0);
+      link.writeFirst(out -> DataFrame.write(out, DataFrame.PONG, ping, home.now()));
+      link.open(); // the first answer goes before all messages, which are aged by it
+    } else {
+      link.end("a frame of kind " + kind + " (expected: one of those that welcome, or a ping)");
+    }
+  }
+
+  void sweep(long now) {
+    if (used) {
+      used = false;
+      usedNanos = now;
+    }
+    if (silence.sweep(now)) {
+      suspect = true;
+      link.end("silent");
+    } else if (isIdle(now)) {
+      home.forget(this);
+      link.finish(out -> DataFrame.write(out, DataFrame.BYE), "idle");
+    }
+  }
+
+  private boolean isIdle(long now) {
+    return link.isOpen()
+        && now - usedNanos > IDLE.toNanos()
+        && link.unwritten() == 0
+        && !home.bus.listener.waitsFor(busNode, home.index);
+  }
+
+  @Override
+  public void ended(String reason) {
+    home.ended(this, reason, welcome, suspect);
+  }
+}

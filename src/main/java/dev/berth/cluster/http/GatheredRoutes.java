@@ -1,0 +1,255 @@
+package dev.berth.cluster.http;
+
+import static java.util.stream.Collectors.joining;
+
+import dev.berth.admin.AdminRefusal;
+import dev.berth.admin.AdminRoutes;
+import dev.berth.cluster.http.PeerClient.Answer;
+import io.vertx.core.Future;
+import io.vertx.core.Handler;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What each node knows of itself, for the whole cluster: ledgers, explained requests and lines of
+ * the log. Every node is asked by its {@link PeerServer}, this one too; each entry says of which
+ * {@code node} it is, and {@code unreachable} which nodes have not answered within 2 s. With {@code
+ * ?node=NAME} one node alone is asked, and its answer is given as it is. Mount it before what this
+ * node answers of itself. Belongs to the control loop.
+ *
+ * <pre>
+ *   GET /api/v1/ledger                  entries in replicas, total summed up
+ *   GET /api/v1/requests                the latest first; limit is of each node
+ *   GET /api/v1/requests/{id}/explain   as JSON or as text
+ *   GET /api/v1/logs                    by time; limit is of each node, and since needs node
+ * </pre>
+ */
+public final class GatheredRoutes implements AdminRoutes {
+  /** For all that a node says. */
+  static final Duration PATIENCE = Duration.ofSeconds(2);
+
+  /** Of all answers to one request together. */
+  static final int MOST_BYTES = 64 << 20;
+
+  /** That are being gathered at a time; more are asked to come again. */
+  static final int MOST = 4;
+
+  private final PeerClient client;
+  private final Supplier<List<Peer>> members;
+  private int underWay;
+
+  /** What a node said. */
+  private record Said(String node, Answer answer) {
+    boolean is(int status) {
+      return answer.status() == status;
+    }
+  }
+
+  /** Makes one object of those that nodes said, by their names. On a worker thread. */
+  private interface Merging {
+    JsonObject of(Map<String, JsonObject> said);
+  }
+
+  /**
+   * @param members all nodes, this one too
+   */
+  public GatheredRoutes(PeerClient client, Supplier<List<Peer>> members) {
+    this.client = client;
+    this.members = members;
+  }
+
+  @Override
+  public void mount(Router router) {
+    router.get("/api/v1/ledger").handler(gather(GatheredRoutes::ledger));
+    router.get("/api/v1/requests").handler(gather(GatheredRoutes::requests));
+    router.get("/api/v1/requests/:id/explain").handler(gather(GatheredRoutes::explanations));
+    router
+        .get("/api/v1/logs")
+        .handler(GatheredRoutes::requireNode)
+        .handler(gather(GatheredRoutes::lines));
+  }
+
+  /** Numbers of lines are each node's own. */
+  private static void requireNode(RoutingContext context) {
+    if (context.queryParams().contains("since") && !context.queryParams().contains("node")) {
+      String why = "since: without node (expected: node=NAME beside it, whose number it is)";
+      throw new AdminRefusal(400, "bad_parameter", why);
+    }
+    context.next();
+  }
+
+  private Handler<RoutingContext> gather(Merging merging) {
+    return context -> {
+      String one = context.queryParams().get("node");
+      List<Peer> asked =
+          members.get().stream().filter(each -> one == null || one.equals(each.name())).toList();
+      if (asked.isEmpty() && one == null) {
+        throw ForwardRoutes.later(context, "unreachable", "No node of the cluster is known yet.");
+      }
+      if (asked.isEmpty()) {
+        throw new AdminRefusal(404, "no_node", "node: " + one + " (expected: one of the cluster)");
+      }
+      if (underWay >= MOST) {
+        String why = underWay + " such requests are answered (expected: at most " + MOST + ")";
+        throw ForwardRoutes.later(context, "too_many_requests", why);
+      }
+      underWay++;
+      List<Future<Said>> answers =
+          asked.stream().map(each -> ask(each, context, asked.size())).toList();
+      Future.join(answers)
+          .onComplete(over -> underWay--)
+          .onComplete(over -> tell(context, asked, answers, one == null ? merging : null));
+    };
+  }
+
+  private Future<Said> ask(Peer peer, RoutingContext context, int nodes) {
+    String query = context.request().query();
+    String path = context.request().path();
+    if (query != null) {
+      path +=
+          Stream.of(query.split("&"))
+              .filter(each -> !each.startsWith("node="))
+              .collect(joining("&", "?", ""));
+    }
+    String accept = context.request().getHeader(HttpHeaders.ACCEPT);
+    return client
+        .send(peer, path, PATIENCE, "Accept", accept == null ? "*/*" : accept)
+        .compose(response -> PeerClient.whole(response, MOST_BYTES / nodes))
+        .timeout(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+        .map(answer -> new Said(peer.name(), answer));
+  }
+
+  /**
+   * @param merging null for the answer of one as it is
+   */
+  private static void tell(
+      RoutingContext context,
+      List<Peer> asked,
+      List<Future<Said>> answers,
+      @Nullable Merging merging) {
+    List<Said> said = answers.stream().filter(Future::succeeded).map(Future::result).toList();
+    List<Said> right = said.stream().filter(each -> each.is(200)).toList();
+    List<String> unreachable = new ArrayList<>(asked.stream().map(Peer::name).toList());
+    said.stream()
+        .filter(each -> each.answer.status() < 500)
+        .forEach(each -> unreachable.remove(each.node));
+    if (said.isEmpty()) {
+      String why = String.valueOf(answers.get(0).cause().getMessage());
+      context.fail(ForwardRoutes.later(context, "unreachable", why));
+    } else if (merging == null || right.isEmpty()) {
+      send(context, said.get(0).answer, said.get(0).answer.body());
+    } else {
+      context
+          .vertx()
+          .executeBlocking(() -> merged(right, unreachable, merging), false)
+          .onComplete(all -> send(context, right.get(0).answer, all), context::fail);
+    }
+  }
+
+  private static void send(RoutingContext context, Answer like, Buffer body) {
+    context
+        .response()
+        .setStatusCode(like.status())
+        .putHeader(HttpHeaders.CONTENT_TYPE, like.headers().get(HttpHeaders.CONTENT_TYPE))
+        .putHeader("x-content-type-options", "nosniff")
+        .end(body);
+  }
+
+  private static Buffer merged(List<Said> said, List<String> unreachable, Merging merging) {
+    String type = said.get(0).answer.headers().get(HttpHeaders.CONTENT_TYPE);
+    if (type.startsWith("text/")) {
+      return text(said, unreachable);
+    }
+    Map<String, JsonObject> all = new LinkedHashMap<>();
+    said.forEach(each -> all.put(each.node, each.answer.body().toJsonObject()));
+    JsonObject merged = merging.of(all).put("unreachable", new JsonArray(unreachable));
+    return Buffer.buffer(merged.encodePrettily() + "\n");
+  }
+
+  private static Buffer text(List<Said> said, List<String> unreachable) {
+    Buffer text = Buffer.buffer();
+    for (Said each : said) {
+      text.appendString("node " + each.node + "\n").appendBuffer(each.answer.body());
+    }
+    return unreachable.isEmpty()
+        ? text
+        : text.appendString("unreachable: " + String.join(", ", unreachable) + "\n");
+  }
+
+  // --- how answers become one ---
+
+  /** The entries under a key of each, with the node. */
+  private static Stream<JsonObject> entries(Map<String, JsonObject> said, String key) {
+    return said.entrySet().stream()
+        .flatMap(
+            each ->
+                each.getValue().getJsonArray(key).stream()
+                    .map(entry -> ((JsonObject) entry).put("node", each.getKey())));
+  }
+
+  private static JsonArray array(Stream<JsonObject> entries) {
+    return new JsonArray(entries.toList());
+  }
+
+  private static JsonObject first(Map<String, JsonObject> said) {
+    return said.values().iterator().next();
+  }
+
+  private static JsonObject ledger(Map<String, JsonObject> said) {
+    JsonObject total = new JsonObject();
+    for (JsonObject each : said.values()) {
+      each.getJsonObject("total")
+          .forEach(
+              sum ->
+                  total.put(
+                      sum.getKey(),
+                      total.getLong(sum.getKey(), 0L) + ((Number) sum.getValue()).longValue()));
+    }
+    return new JsonObject()
+        .put("at", first(said).getValue("at"))
+        .put("replicas", array(entries(said, "replicas")))
+        .put("total", total);
+  }
+
+  private static JsonObject requests(Map<String, JsonObject> said) {
+    Comparator<JsonObject> byTime = Comparator.comparing(each -> each.getString("arrived_at"));
+    return new JsonObject()
+        .put("requests", array(entries(said, "requests").sorted(byTime.reversed())));
+  }
+
+  private static JsonObject explanations(Map<String, JsonObject> said) {
+    int all = said.values().stream().mapToInt(each -> each.getInteger("explanations_in_all")).sum();
+    return new JsonObject()
+        .put("request_id", first(said).getValue("request_id"))
+        .put("explanations", array(entries(said, "explanations")))
+        .put("explanations_in_all", all);
+  }
+
+  private static JsonObject lines(Map<String, JsonObject> said) {
+    Comparator<JsonObject> byTime =
+        Comparator.comparing(each -> Instant.parse(each.getString("time")));
+    JsonArray lines = array(entries(said, "lines").sorted(byTime));
+    JsonObject nodes = new JsonObject();
+    said.forEach(
+        (node, page) -> {
+          page.remove("lines");
+          nodes.put(node, page);
+        });
+    return new JsonObject().put("lines", lines).put("nodes", nodes);
+  }
+}

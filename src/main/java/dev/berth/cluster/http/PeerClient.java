@@ -1,0 +1,136 @@
+package dev.berth.cluster.http;
+
+import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClientAgent;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpClientRequest;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.PoolOptions;
+import io.vertx.core.http.RequestOptions;
+import io.vertx.core.net.ClientSSLOptions;
+import java.io.IOException;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Asks other nodes by their {@link PeerServer}. Belongs to the control loop. */
+public final class PeerClient {
+  private static final Logger LOG = LoggerFactory.getLogger(PeerClient.class);
+
+  /** How long to wait for a connection, its handshake included. */
+  static final Duration CONNECT = Duration.ofSeconds(2);
+
+  /** How long nothing may come of an answer. */
+  static final Duration ANSWER = Duration.ofSeconds(10);
+
+  /** To one node; who finds none free waits for {@link #CONNECT}. */
+  static final int MOST_CONNECTIONS = 16;
+
+  /** Requests that wait for a connection. */
+  private static final int MOST_WAITING = 256;
+
+  private final HttpClientAgent client;
+
+  /** An answer that is there whole. */
+  public record Answer(int status, MultiMap headers, Buffer body) {}
+
+  /**
+   * @param options TLS with this node's certificate, or none
+   */
+  public PeerClient(Vertx vertx, HttpClientOptions options) {
+    PoolOptions pool =
+        new PoolOptions().setHttp1MaxSize(MOST_CONNECTIONS).setMaxWaitQueueSize(MOST_WAITING);
+    this.client = vertx.createHttpClient(options, pool);
+  }
+
+  /** New connections are made with these certificates. */
+  public Future<?> update(ClientSSLOptions tls) {
+    return client.updateSSLOptions(tls);
+  }
+
+  public Future<Void> close() {
+    return client.close();
+  }
+
+  /**
+   * Begins a request.
+   *
+   * @param path with what follows the question mark
+   * @param patience how long nothing may come of the answer
+   * @return fails with an {@link IOException} that names the node, when there is no connection
+   */
+  Future<HttpClientRequest> request(Peer peer, HttpMethod method, String path, Duration patience) {
+    RequestOptions options =
+        new RequestOptions()
+            .setHost(peer.host())
+            .setPort(peer.httpsPort())
+            .setMethod(method)
+            .setURI(path)
+            .setConnectTimeout(CONNECT.toMillis())
+            .setIdleTimeout(patience.toMillis());
+    return client
+        .request(options)
+        .onSuccess(request -> request.exceptionHandler(told -> LOG.debug("{}", peer, told)))
+        .recover(failed -> failed(peer, failed));
+  }
+
+  /**
+   * Gets something.
+   *
+   * @param patience as for {@link #request}
+   * @param headers names and values, in turn
+   * @return the answer's head; its body stands still
+   */
+  Future<HttpClientResponse> send(Peer peer, String path, Duration patience, String... headers) {
+    return request(peer, HttpMethod.GET, path, patience)
+        .compose(
+            request -> {
+              for (int at = 0; at < headers.length; at += 2) {
+                request.putHeader(headers[at], headers[at + 1]);
+              }
+              return request
+                  .send()
+                  .map(HttpClientResponse::pause)
+                  .recover(failed -> failed(peer, failed));
+            });
+  }
+
+  /** With the node's name. */
+  static <T> Future<T> failed(Peer peer, Throwable failed) {
+    String why = failed.getMessage() == null ? failed.toString() : failed.getMessage();
+    return Future.failedFuture(new IOException(peer + ": " + why));
+  }
+
+  /** Reads an answer whole, unless it is longer than that. */
+  static Future<Answer> whole(HttpClientResponse response, int mostBytes) {
+    Promise<Answer> whole = Promise.promise();
+    Buffer body = Buffer.buffer();
+    response
+        .handler(
+            piece -> {
+              body.appendBuffer(piece);
+              if (body.length() > mostBytes) {
+                String why = "its answer is longer than %s bytes".formatted(mostBytes);
+                whole.tryFail(new IOException(why));
+                response.request().reset();
+              }
+            })
+        .exceptionHandler(whole::tryFail)
+        .endHandler(
+            end -> whole.tryComplete(new Answer(response.statusCode(), response.headers(), body)))
+        .resume();
+    return whole.future();
+  }
+
+  /** As a part of a path. */
+  static String encoded(String part) {
+    return URLEncoder.encode(part, StandardCharsets.UTF_8).replace("+", "%20");
+  }
+}

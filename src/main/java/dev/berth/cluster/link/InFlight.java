@@ -1,0 +1,54 @@
+package dev.berth.cluster.link;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Bytes of frames on their way to one peer, over all links: appended, and not yet taken by the
+ * kernel. Any thread.
+ */
+public final class InFlight {
+  /** What a link may say of itself when the cap is reached, in bytes: small frames, few of them. */
+  static final int OWN_ROOM = 64 * 1024;
+
+  private final long cap;
+  private final AtomicLong bytes = new AtomicLong();
+
+  /**
+   * @param cap in bytes; {@code max_inflight_bytes_per_peer}, 8 MiB by default
+   */
+  public InFlight(long cap) {
+    this.cap = cap;
+  }
+
+  /** Counts a frame, unless it is too much. */
+  boolean tryAdd(int more) {
+    return tryAdd(more, cap);
+  }
+
+  /** Counts a frame of the link's own, unless it is too much even for that. */
+  boolean tryAddOwn(int more) {
+    return tryAdd(more, cap + OWN_ROOM);
+  }
+
+  private boolean tryAdd(int more, long most) {
+    if (bytes.addAndGet(more) <= most) {
+      return true;
+    }
+    bytes.addAndGet(-more);
+    return false;
+  }
+
+  void done(int fewer) {
+    bytes.addAndGet(-fewer);
+  }
+
+  /** Whether nothing more is taken now. */
+  public boolean full() {
+    return bytes.get() >= cap;
+  }
+
+  /** Bytes now. */
+  public long bytes() {
+    return bytes.get();
+  }
+}

@@ -1,0 +1,309 @@
+package dev.berth.cluster.link;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.internal.buffer.BufferInternal;
+import io.vertx.core.internal.net.NetSocketInternal;
+import io.vertx.core.net.NetSocket;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One connection to another process, and the frames on it. Made before its socket is there: what is
+ * written meanwhile waits, within the cap of its peer.
+ *
+ * <pre>
+ *   WAITING --attach--> GREETING --open--> OPEN
+ *   any --end, the peer closed, a malformed frame--> ENDED
+ * </pre>
+ *
+ * Until it is open only {@link #writeFirst} passes, by which both sides say who they are. All
+ * frames that are written in one tick are one write to the socket. Confined to its event loop.
+ */
+public final class Link {
+  /** How long a last frame may take, in seconds. */
+  private static final long LAST_FRAME_S = 2;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Link.class);
+
+  /** Whoever a link is for. Called on its loop. */
+  public interface Owner {
+    /**
+     * Something came: life, if nothing else.
+     *
+     * @param frames that are whole now, in order; of one read of the socket. They may be kept
+     */
+    void read(List<Buffer> frames);
+
+    /** It has ended: once, and nothing comes after it. */
+    void ended(String reason);
+
+    /** What was written goes to the socket now, all of it at once. */
+    default void flushing() {}
+
+    /** Some of what was written is with the kernel: {@link Link#unwritten} is less. */
+    default void written() {}
+  }
+
+  /** Frames that are not with the socket yet. */
+  private static final class Unsent {
+    private final ByteBuf bytes;
+    private final Buffer out;
+
+    Unsent(int expected) {
+      bytes = Unpooled.buffer(expected);
+      out = BufferInternal.buffer(bytes); // the same bytes
+    }
+
+    int length() {
+      return bytes.readableBytes();
+    }
+
+    /** Takes back what was appended since. */
+    void cut(int length) {
+      bytes.writerIndex(length);
+    }
+  }
+
+  /** A tick is expected to be like the one before, up to so many bytes. */
+  private static final int MOST_EXPECTED = 64 * 1024;
+
+  private final ContextInternal loop;
+  private final int maxFrameBytes;
+  private final InFlight inFlight;
+  private final Owner owner;
+  private final Frames frames;
+  private final Runnable flush = this::flush;
+
+  private @Nullable NetSocketInternal socket; // null: WAITING
+  private List<Buffer> received = new ArrayList<>();
+  private @Nullable String malformed;
+  private Unsent first = new Unsent(0);
+  private Unsent rest = new Unsent(0);
+  private int counted; // bytes of this link in inFlight
+  private boolean flushing; // a task is on its way
+  private boolean open;
+  private boolean ended;
+  private String lastWord = ""; // not empty: why it ends when all is written
+  private String failure = "closed by the other side";
+
+  /**
+   * @param loop its socket's too
+   * @param maxFrameBytes of both directions, the length not counted
+   */
+  public Link(ContextInternal loop, int maxFrameBytes, InFlight inFlight, Owner owner) {
+    this.loop = loop;
+    this.maxFrameBytes = maxFrameBytes;
+    this.inFlight = inFlight;
+    this.owner = owner;
+    this.frames = new Frames(maxFrameBytes);
+  }
+
+  /** WAITING to GREETING; a link that has ended meanwhile closes the socket. */
+  public void attach(NetSocket connected) {
+    assert loop.inThread();
+    NetSocketInternal own = (NetSocketInternal) connected;
+    if (ended) {
+      close(own);
+      return;
+    }
+    socket = own;
+    own.messageHandler(this::received);
+    own.readCompletionHandler(complete -> read());
+    own.exceptionHandler(failed -> failure = Objects.toString(failed.getMessage(), "it failed"));
+    own.closeHandler(closed -> end(failure));
+    flushSoon();
+  }
+
+  /** GREETING to OPEN. */
+  public void open() {
+    open = true;
+    flushSoon();
+  }
+
+  // --- write ---
+
+  /**
+   * Sends a frame after those before it.
+   *
+   * @param payload appends it; what it throws is thrown, and nothing is sent
+   * @return false when the peer's cap is reached, or the link has ended: it is not sent then
+   * @throws IllegalArgumentException when it is longer than a frame may be
+   */
+  public boolean write(Consumer<Buffer> payload) {
+    assert loop.inThread();
+    if (ended || inFlight.full()) {
+      return false;
+    }
+    int start = rest.length();
+    int length = append(rest, payload);
+    if (!inFlight.tryAdd(length)) {
+      rest.cut(start);
+      return false;
+    }
+    counted += length;
+    flushSoon();
+    return true;
+  }
+
+  /**
+   * Sends a small frame of the link's own, before those that wait, whatever the cap; a link whose
+   * peer does not even read these is ended.
+   */
+  public void writeFirst(Consumer<Buffer> payload) {
+    assert loop.inThread();
+    if (ended) {
+      return;
+    }
+    int length = append(first, payload);
+    if (!inFlight.tryAddOwn(length)) {
+      end("it does not read");
+      return;
+    }
+    counted += length;
+    flushSoon();
+  }
+
+  /** Sends a frame before those that wait, as the last one; ends when it is written. */
+  public void finish(Consumer<Buffer> last, String reason) {
+    writeFirst(last);
+    lastWord = reason;
+    loop.nettyEventLoop().schedule(() -> end(reason), LAST_FRAME_S, TimeUnit.SECONDS);
+  }
+
+  private int append(Unsent to, Consumer<Buffer> payload) {
+    int start = to.length();
+    try {
+      to.out.appendInt(0);
+      payload.accept(to.out);
+      int length = to.length() - start - Frames.LENGTH;
+      if (length > maxFrameBytes) {
+        throw new IllegalArgumentException(
+            "frame: %d bytes (expected: at most %d)".formatted(length, maxFrameBytes));
+      }
+      to.out.setInt(start, length);
+      return Frames.LENGTH + length;
+    } catch (RuntimeException unfit) {
+      to.cut(start);
+      throw unfit;
+    }
+  }
+
+  private void flushSoon() {
+    if (socket != null && !flushing) {
+      flushing = true;
+      loop.nettyEventLoop().execute(flush);
+    }
+  }
+
+  private void flush() {
+    flushing = false;
+    int waiting = first.length() + (open ? rest.length() : 0);
+    if (ended || waiting == 0) {
+      return;
+    }
+    ByteBuf all = first.bytes;
+    first = new Unsent(0);
+    if (open && rest.length() > 0) {
+      all = Unpooled.wrappedBuffer(all, rest.bytes);
+      rest = new Unsent(Math.min(rest.length(), MOST_EXPECTED));
+      owner.flushing();
+    }
+    Objects.requireNonNull(socket)
+        .writeMessage(all)
+        .onComplete((done, failed) -> written(waiting, failed));
+  }
+
+  private void written(int bytes, @Nullable Throwable failed) {
+    if (ended) {
+      return; // it was counted then
+    }
+    inFlight.done(bytes);
+    counted -= bytes;
+    if (failed != null) {
+      end(Objects.toString(failed.getMessage(), failure));
+    } else if (counted == 0 && !lastWord.isEmpty()) {
+      end(lastWord);
+    } else {
+      owner.written();
+    }
+  }
+
+  // --- read ---
+
+  private void received(Object bytes) {
+    Buffer piece = BufferInternal.safeBuffer((ByteBuf) bytes);
+    if (!ended && malformed == null) {
+      malformed = frames.take(piece, received);
+    }
+  }
+
+  private void read() {
+    List<Buffer> whole = received;
+    received = new ArrayList<>();
+    if (ended) {
+      return;
+    }
+    try {
+      owner.read(whole);
+    } catch (RuntimeException broken) {
+      LOG.error("link: what came was not taken", broken);
+      end("what came was not taken: " + broken);
+    }
+    if (malformed != null) {
+      end(malformed);
+    }
+  }
+
+  // --- end ---
+
+  /** Ends it at once, whatever is still to be sent; no effect on one that has ended. */
+  public void end(String reason) {
+    assert loop.inThread();
+    if (ended) {
+      return;
+    }
+    ended = true;
+    inFlight.done(counted);
+    counted = 0;
+    first = new Unsent(0);
+    rest = new Unsent(0);
+    if (socket != null) {
+      close(socket);
+    }
+    owner.ended(reason);
+  }
+
+  /**
+   * From the front of the pipeline: any later handler would wait for what the peer does not read,
+   * and TLS for the answer to its last word (decision 0035).
+   */
+  private static void close(NetSocketInternal socket) {
+    ChannelHandlerContext front = socket.channelHandlerContext().pipeline().firstContext();
+    if (front != null) { // else it is closed
+      front.close();
+    }
+  }
+
+  public boolean isEnded() {
+    return ended;
+  }
+
+  public boolean isOpen() {
+    return open && !ended;
+  }
+
+  /** Bytes of this link's frames that the kernel has not taken. */
+  public int unwritten() {
+    return counted;
+  }
+}

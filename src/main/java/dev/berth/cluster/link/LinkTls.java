@@ -1,0 +1,179 @@
+package dev.berth.cluster.link;
+
+import dev.berth.cluster.CertificateNames;
+import dev.berth.config.ClusterConfig.Role;
+import dev.berth.protocol.tls.PemFile;
+import dev.berth.protocol.tls.TlsFiles;
+import dev.berth.protocol.tls.TlsMaterial;
+import dev.berth.protocol.tls.TlsWatch;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.EventBusOptions;
+import io.vertx.core.http.ClientAuth;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.net.ClientSSLOptions;
+import io.vertx.core.net.NetClientOptions;
+import io.vertx.core.net.NetServerOptions;
+import io.vertx.core.net.NetSocket;
+import io.vertx.core.net.SSLOptions;
+import io.vertx.core.net.ServerSSLOptions;
+import io.vertx.core.net.TCPSSLOptions;
+import java.nio.file.Path;
+import java.security.cert.X509Certificate;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * TLS of a node's links: 1.3 alone, and a certificate of the cluster's own authority on both sides,
+ * whose names say which node it is; the host says nothing. Or none at all, on the loopback.
+ */
+public final class LinkTls {
+  /** How long a handshake may take, on both sides, in seconds. */
+  private static final int HANDSHAKE_S = 2;
+
+  private static final Set<String> PROTOCOLS = Set.of("TLSv1.3");
+  private static final String ANY_HOST = "";
+
+  private static final Logger LOG = LoggerFactory.getLogger(LinkTls.class);
+
+  private final @Nullable TlsWatch watch;
+  private final List<Function<TlsMaterial, Future<?>>> users = new CopyOnWriteArrayList<>();
+
+  private LinkTls(@Nullable TlsWatch watch) {
+    this.watch = watch;
+  }
+
+  /** None: anyone may say that he is any node. */
+  public static LinkTls insecure() {
+    return new LinkTls(null);
+  }
+
+  /**
+   * Reads the files of {@code berth.cluster.tls}.
+   *
+   * @return fails with the key when one cannot be used
+   */
+  public static Future<LinkTls> read(Vertx vertx, Path certificate, Path key, Path authority) {
+    TlsFiles files =
+        new TlsFiles(
+            file("cert_file", certificate),
+            file("key_file", key),
+            file("ca_file", authority),
+            "key_file",
+            null);
+    TlsWatch watch = new TlsWatch(files, "links");
+    return vertx.executeBlocking(watch::current).map(read -> new LinkTls(watch));
+  }
+
+  private static PemFile file(String key, Path path) {
+    return new PemFile("berth.cluster.tls", key, path);
+  }
+
+  // --- both sides ---
+
+  NetServerOptions server() {
+    return secured(new NetServerOptions());
+  }
+
+  NetClientOptions client() {
+    return secured(new NetClientOptions().setHostnameVerificationAlgorithm(ANY_HOST));
+  }
+
+  /** Of a server of HTTP for other nodes. */
+  public HttpServerOptions httpServer() {
+    return secured(new HttpServerOptions());
+  }
+
+  /** Of a client of such servers. */
+  public HttpClientOptions httpClient() {
+    return secured(new HttpClientOptions().setVerifyHost(false));
+  }
+
+  /** Of the clustered event bus, which keeps for good what the files hold now. */
+  public EventBusOptions bus() {
+    return secured(new EventBusOptions())
+        .setTrustAll(false)
+        .setClientAuth(watch == null ? ClientAuth.NONE : ClientAuth.REQUIRED);
+  }
+
+  private <T extends TCPSSLOptions> T secured(T options) {
+    options.setTcpNoDelay(true);
+    if (watch != null) {
+      options.setSsl(true).setSslEngineOptions(TlsMaterial.engine());
+      options.setEnabledSecureTransportProtocols(PROTOCOLS); // makes what is set up next
+      secure(options.getSslOptions(), watch.current());
+    }
+    return options;
+  }
+
+  private static <T extends SSLOptions> T secure(T options, TlsMaterial material) {
+    options.setEnabledSecureTransportProtocols(PROTOCOLS);
+    options.setSslHandshakeTimeout(HANDSHAKE_S).setSslHandshakeTimeoutUnit(TimeUnit.SECONDS);
+    return material.applyTo(options);
+  }
+
+  /**
+   * Gives a server what the files hold, whenever they have changed.
+   *
+   * @param update its {@code updateSSLOptions}
+   */
+  public void renewServer(Function<ServerSSLOptions, Future<?>> update) {
+    users.add(next -> update.apply(secure(new ServerSSLOptions(), next)));
+  }
+
+  /** Likewise a client. */
+  public void renewClient(Function<ClientSSLOptions, Future<?>> update) {
+    users.add(
+        next ->
+            update.apply(
+                secure(new ClientSSLOptions(), next).setHostnameVerificationAlgorithm(ANY_HOST)));
+  }
+
+  /**
+   * Looks at the files; if they have changed, new links get what they hold now, and those that are
+   * there stay.
+   */
+  public Future<Void> reload(Vertx vertx) {
+    TlsWatch read = watch;
+    if (read == null) {
+      return Future.succeededFuture();
+    }
+    return vertx
+        .executeBlocking(read::changed)
+        .compose(next -> next == null ? Future.succeededFuture() : give(read, next))
+        .onFailure(failed -> LOG.error("links: the new files were not taken", failed));
+  }
+
+  private Future<Void> give(TlsWatch read, TlsMaterial next) {
+    return Future.all(users.stream().<Future<?>>map(user -> user.apply(next)).toList())
+        .onSuccess(all -> read.taken(next))
+        .mapEmpty();
+  }
+
+  // --- who the peer is ---
+
+  /**
+   * Whether the other side may be a node, by its certificate.
+   *
+   * @return what it is not; null when it may
+   */
+  public @Nullable String refusal(NetSocket peer, String cluster, String node, Role role) {
+    if (watch == null) {
+      return null;
+    }
+    try {
+      X509Certificate own = (X509Certificate) peer.peerCertificates().get(0);
+      return CertificateNames.refusal(CertificateNames.of(own), cluster, node, role);
+    } catch (SSLPeerUnverifiedException none) {
+      return "no certificate (expected: of " + node + ")";
+    }
+  }
+}

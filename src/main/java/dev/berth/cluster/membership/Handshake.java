@@ -1,0 +1,43 @@
+package dev.berth.cluster.membership;
+
+import org.jspecify.annotations.Nullable;
+
+/** What is said before anything else on a control link. */
+public final class Handshake {
+  /** Of the control link's messages. Nodes of another one are refused. */
+  public static final int VERSION = 1;
+
+  /**
+   * By the node.
+   *
+   * @param registration that it had last; 0 for none
+   * @param leaving whether it has said goodbye before
+   * @param seen newest of the controllers that commanded it; null for none
+   */
+  public record Hello(
+      int version,
+      String cluster,
+      NodeInfo node,
+      long registration,
+      boolean leaving,
+      @Nullable Authority seen) {}
+
+  /**
+   * By the controller, to a node that is one of the cluster now.
+   *
+   * @param controller the node that it is on
+   * @param fresh whether the registration is new: nothing of what the process ran before is known
+   *     any more, and it stops it
+   */
+  public record Welcome(Authority authority, String controller, long registration, boolean fresh) {}
+
+  /**
+   * By the controller, to a node that is not.
+   *
+   * @param reason one line that says what differs
+   * @param retry whether the same may be welcome later
+   */
+  public record Refused(String reason, boolean retry) {}
+
+  private Handshake() {}
+}

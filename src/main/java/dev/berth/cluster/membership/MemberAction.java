@@ -1,0 +1,50 @@
+package dev.berth.cluster.membership;
+
+import dev.berth.cluster.membership.Handshake.Refused;
+import dev.berth.cluster.membership.Handshake.Welcome;
+
+/** What the {@link Membership} wants done, in its order. Links are named by their numbers. */
+public sealed interface MemberAction {
+
+  /** Commit it, and tell what came of it. */
+  record Register(String name, String process) implements MemberAction {}
+
+  /** The link is a member's from now on. */
+  record Greet(long link, Welcome welcome, Member member) implements MemberAction {}
+
+  /** The link is to be told; whoever is there may close it. */
+  record Refuse(long link, String name, Refused refused) implements MemberAction {}
+
+  /** A node that said goodbye is to be told that it may go. */
+  record Farewell(long link) implements MemberAction {}
+
+  /** The link is to end at once. */
+  record End(long link, String reason) implements MemberAction {}
+
+  /** See whether a node's port refuses a connection, and tell it. */
+  record Dial(Registered who, String host, int port) implements MemberAction {}
+
+  /** It is silent, or it is so no more. */
+  record Suspect(Member member, boolean suspected) implements MemberAction {}
+
+  /** It said goodbye: it is to get nothing new. */
+  record Leaves(Member member) implements MemberAction {}
+
+  /** Commit that it is lost, and tell what came of it. */
+  record CommitLost(Registered who, String reason) implements MemberAction {}
+
+  /** Commit that it has left, and tell what came of it. */
+  record CommitLeft(Registered who) implements MemberAction {}
+
+  /** That it is lost was committed. */
+  record Lost(Registered who, String reason) implements MemberAction {}
+
+  /** That it has left was committed. */
+  record Left(Registered who) implements MemberAction {}
+
+  /** All nodes are to know. */
+  record Tell(Members members) implements MemberAction {}
+
+  /** The controller commands nobody from now on: a node knows a newer state. */
+  record StandBy(String reason) implements MemberAction {}
+}

@@ -1,0 +1,52 @@
+package dev.berth.cluster.membership;
+
+import dev.berth.cluster.membership.Handshake.Hello;
+import dev.berth.cluster.membership.Handshake.Refused;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who may be a node, and when it is one no more.
+ *
+ * @param cluster its name
+ * @param node that the controller is on
+ * @param process of that node
+ * @param control names of the control nodes
+ * @param intervalNanos between two signs of life, and between two sweeps
+ * @param timeoutNanos of silence, after which a node is suspected
+ */
+public record MembershipRules(
+    String cluster,
+    String node,
+    String process,
+    Set<String> control,
+    long intervalNanos,
+    long timeoutNanos) {
+
+  /**
+   * Why a node may not be one of the cluster; null when it may.
+   *
+   * @param stranger why it is not who it says, by its certificate; null when it is
+   */
+  @Nullable Refused refuses(Hello hello, @Nullable String stranger) {
+    String name = hello.node().name();
+    List<String> wrong = new ArrayList<>();
+    if (hello.version() != Handshake.VERSION) {
+      wrong.add("version: %d (expected: %d)".formatted(hello.version(), Handshake.VERSION));
+    }
+    if (!hello.cluster().equals(cluster)) {
+      wrong.add("cluster: %s (expected: %s)".formatted(hello.cluster(), cluster));
+    }
+    if (hello.node().control() != control.contains(name)) {
+      wrong.add(
+          "role: %s (expected: the other, since control names %s)"
+              .formatted(hello.node().role(), control));
+    }
+    if (stranger != null) {
+      wrong.add(stranger);
+    }
+    return wrong.isEmpty() ? null : new Refused(String.join("; ", wrong), false);
+  }
+}

@@ -1,0 +1,52 @@
+package dev.berth.cluster.ratis;
+
+import dev.berth.cluster.CertificateNames;
+import java.security.cert.X509Certificate;
+import java.util.EnumSet;
+import java.util.Set;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.SSLSession;
+import org.apache.ratis.grpc.server.GrpcServices;
+import org.apache.ratis.thirdparty.io.grpc.Grpc;
+import org.apache.ratis.thirdparty.io.grpc.Metadata;
+import org.apache.ratis.thirdparty.io.grpc.ServerCall;
+import org.apache.ratis.thirdparty.io.grpc.ServerCallHandler;
+import org.apache.ratis.thirdparty.io.grpc.ServerInterceptor;
+import org.apache.ratis.thirdparty.io.grpc.Status;
+import org.apache.ratis.thirdparty.io.grpc.netty.NettyServerBuilder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Admits control nodes alone, by the names of their certificates: a node of the cluster has one of
+ * the same authority, and may change nothing here.
+ */
+record PeerNames(Set<String> admitted) implements GrpcServices.Customizer, ServerInterceptor {
+  private static final Logger LOG = LoggerFactory.getLogger(PeerNames.class);
+
+  @Override
+  public NettyServerBuilder customize(
+      NettyServerBuilder builder, EnumSet<GrpcServices.Type> services) {
+    return builder.intercept(this);
+  }
+
+  @Override
+  public <A, B> ServerCall.Listener<A> interceptCall(
+      ServerCall<A, B> call, Metadata headers, ServerCallHandler<A, B> next) {
+    Set<String> names = names(call.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION));
+    if (names.stream().anyMatch(admitted::contains)) {
+      return next.startCall(call, headers);
+    }
+    LOG.warn("state: refused at the port of consensus: {} (expected: {})", names, admitted);
+    call.close(Status.PERMISSION_DENIED, new Metadata());
+    return new ServerCall.Listener<>() {};
+  }
+
+  private static Set<String> names(SSLSession session) {
+    try {
+      return CertificateNames.of((X509Certificate) session.getPeerCertificates()[0]);
+    } catch (SSLPeerUnverifiedException none) {
+      return Set.of();
+    }
+  }
+}

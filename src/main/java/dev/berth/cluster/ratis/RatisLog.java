@@ -1,0 +1,242 @@
+package dev.berth.cluster.ratis;
+
+import dev.berth.code.StartFailedException;
+import dev.berth.desired.ConsensusEngine.Options;
+import dev.berth.desired.DesiredChange;
+import dev.berth.desired.DesiredState;
+import dev.berth.desired.LogDirectory;
+import dev.berth.desired.LogDirectory.Journal;
+import dev.berth.desired.NodeRegistry;
+import dev.berth.desired.StateLog;
+import io.vertx.core.Context;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
+import org.apache.ratis.protocol.exceptions.ChecksumException;
+import org.apache.ratis.util.ExitUtils;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The log of a cluster with one control node: a group of one, which leads when {@link #open} ends.
+ *
+ * <pre>
+ *   open: held -> journal read -> leads -> first entry, if it has none -> journal set aside
+ * </pre>
+ *
+ * The first entry is the cluster's id with all that a journal had. A crash before it is committed
+ * leaves the journal as it was, one after it leaves the journal to be set aside.
+ */
+final class RatisLog implements StateLog {
+  private static final Logger LOG = LoggerFactory.getLogger(RatisLog.class);
+
+  /** Seconds in which a change is committed, or not known to be. */
+  static final long PROPOSAL_S = 3;
+
+  /** The first entry may be large. */
+  private static final long FIRST_ENTRY_S = 30;
+
+  /** Bytes below which no command is taken: what ran earlier gives way before the log does. */
+  static final long LEAST_ROOM = 16L << 20;
+
+  /**
+   * Bytes below which nothing is, so that it may be written what gave way; nor is the log opened:
+   * where Ratis can write no more of its term than a name, it knows none any more.
+   */
+  static final long LEAST_ROOM_OF_NOTES = 4L << 20;
+
+  private static final String NATIVES = "-Dorg.apache.ratis.thirdparty.io.netty.native.workdir=DIR";
+
+  private final Options options;
+  private final ToLongFunction<LogDirectory> room; // bytes that are free
+  private @Nullable LogDirectory directory; // while it is held
+  private volatile @Nullable RatisServer server; // the last that led
+
+  RatisLog(Options options) {
+    this(options, LogDirectory::room);
+  }
+
+  RatisLog(Options options, ToLongFunction<LogDirectory> room) {
+    this.options = options;
+    this.room = room;
+  }
+
+  @Override
+  public void open() {
+    requireOffLoop();
+    try {
+      begin();
+    } catch (IOException | RuntimeException | LinkageError failed) {
+      close();
+      throw failed instanceof StartFailedException ? (StartFailedException) failed : why(failed);
+    }
+    String id = state().nodes().cluster();
+    LOG.info("state: of cluster {}, id {}, in {}", options.cluster(), id, held().log());
+  }
+
+  private void begin() throws IOException {
+    LogDirectory held = LogDirectory.hold(options.directory());
+    directory = held;
+    requireOneCluster(held.log());
+    requireRoom(LEAST_ROOM_OF_NOTES);
+    Journal journal = held.journal();
+    RatisServer leading = RatisServer.start(options, held.log());
+    server = leading;
+    if (leading.state().index() == 0) {
+      proposeFirst(leading, journal);
+    }
+    if (journal != null) {
+      if (!journal.origin().equals(leading.state().nodes().origin())) {
+        throw new StartFailedException(
+            "berth.state_dir: %s has a journal, and cluster %s began without it (expected: one of them; another directory)"
+                .formatted(options.directory(), options.cluster()));
+      }
+      held.setAside();
+    }
+  }
+
+  private void requireOneCluster(Path log) throws IOException {
+    Files.createDirectories(log);
+    String own = RatisServer.group(options.cluster()).toString();
+    try (Stream<Path> others = Files.list(log)) {
+      if (others.anyMatch(each -> !each.getFileName().toString().equals(own))) {
+        throw new StartFailedException(
+            "berth.cluster.name: %s, and %s is the log of another (expected: its name, or another directory)"
+                .formatted(options.cluster(), log));
+      }
+    }
+  }
+
+  private void proposeFirst(RatisServer leading, @Nullable Journal journal) throws IOException {
+    DesiredState kept = journal == null ? DesiredState.EMPTY : journal.state();
+    String origin = journal == null ? "" : journal.origin();
+    DesiredChange born =
+        Objects.requireNonNull(kept.nodes(NodeRegistry.born(options.newId(), origin)));
+    leading.propose(kept.with(List.of(born)).whole(), FIRST_ENTRY_S);
+  }
+
+  private StartFailedException why(Throwable failed) {
+    String key = "berth.state_dir: " + options.directory();
+    String expected = "a directory that can be written, with a whole log of this cluster and node";
+    for (Throwable each = failed; each != null; each = each.getCause()) {
+      if (each instanceof ChecksumException) {
+        expected = "a backup of the directory: the log is damaged";
+      } else if (each instanceof ExitUtils.ExitException) {
+        key = "berth.cluster.ports.consensus: %s:%s".formatted(options.host(), options.port());
+        expected = "a free port of this machine";
+      } else if (each instanceof GeneralSecurityException) {
+        key = "berth.cluster.tls";
+        expected = "a key, its certificate and that of the authority, in PEM";
+      } else if (each instanceof LinkageError) {
+        key = "berth.cluster.tls";
+        expected = "a temporary folder that code may be loaded from; " + NATIVES;
+      }
+    }
+    return new StartFailedException(
+        "%s: %s (expected: %s)".formatted(key, StartFailedException.describe(failed), expected));
+  }
+
+  private static void requireOffLoop() {
+    if (Context.isOnEventLoopThread()) {
+      throw new IllegalStateException("an event loop (expected: a thread that may block)");
+    }
+  }
+
+  private void requireRoom(long least) throws IOException {
+    long free = room.applyAsLong(held());
+    if (free < least) {
+      throw new IOException("%s bytes are free, of %s that it needs".formatted(free, least));
+    }
+  }
+
+  private LogDirectory held() {
+    return Objects.requireNonNull(directory, "state: not open (expected: open)");
+  }
+
+  private RatisServer server() {
+    return Objects.requireNonNull(server, "state: not open (expected: open)");
+  }
+
+  @Override
+  public DesiredState state() {
+    RatisServer last = server;
+    return last == null ? DesiredState.EMPTY : last.state();
+  }
+
+  @Override
+  public boolean isKept() {
+    return true;
+  }
+
+  @Override
+  public boolean isFull() {
+    return room.applyAsLong(held()) < LEAST_ROOM;
+  }
+
+  @Override
+  public Path directory() {
+    return options.directory();
+  }
+
+  /** One that is broken is built anew: what it had acknowledged is there, and it goes on. */
+  @Override
+  public void prepare() throws IOException {
+    requireOffLoop();
+    RatisServer last = server();
+    Throwable failure = last.failure();
+    if (failure == null) {
+      return;
+    }
+    requireRoom(LEAST_ROOM_OF_NOTES);
+    LOG.warn("state: the log is opened anew: {}", failure.toString());
+    last.close();
+    server = RatisServer.start(options, held().log());
+  }
+
+  @Override
+  public @Nullable DesiredState propose(DesiredChange change) throws IOException {
+    return propose(change, LEAST_ROOM);
+  }
+
+  @Override
+  public @Nullable DesiredState note(String what, DesiredChange change) {
+    try {
+      return propose(change, LEAST_ROOM_OF_NOTES);
+    } catch (IOException failed) {
+      LOG.warn("state: {} is not kept: {}", what, failed.toString());
+      return null;
+    }
+  }
+
+  private @Nullable DesiredState propose(DesiredChange change, long leastRoom) throws IOException {
+    requireOffLoop();
+    RatisServer leading = server();
+    Throwable failure = leading.failure();
+    if (failure != null) {
+      throw new IOException("the log takes nothing: " + failure);
+    }
+    requireRoom(leastRoom);
+    return leading.propose(change, PROPOSAL_S) ? leading.state() : null;
+  }
+
+  @Override
+  public void close() {
+    RatisServer last = server;
+    if (last != null) {
+      last.close();
+    }
+    try {
+      if (directory != null) {
+        directory.close();
+      }
+    } catch (IOException failed) {
+      LOG.warn("state: {} does not close: {}", options.directory(), failed.toString());
+    }
+  }
+}

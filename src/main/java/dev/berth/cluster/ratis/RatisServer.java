@@ -1,0 +1,238 @@
+package dev.berth.cluster.ratis;
+
+import dev.berth.cluster.ratis.AgreedState.Outcome;
+import dev.berth.desired.ConsensusEngine.Options;
+import dev.berth.desired.ConsensusEngine.Tls;
+import dev.berth.desired.DesiredChange;
+import dev.berth.desired.DesiredState;
+import dev.berth.desired.Undecided;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.ratis.conf.Parameters;
+import org.apache.ratis.conf.RaftProperties;
+import org.apache.ratis.grpc.GrpcConfigKeys;
+import org.apache.ratis.grpc.GrpcTlsConfig;
+import org.apache.ratis.protocol.ClientId;
+import org.apache.ratis.protocol.Message;
+import org.apache.ratis.protocol.RaftClientReply;
+import org.apache.ratis.protocol.RaftClientRequest;
+import org.apache.ratis.protocol.RaftGroup;
+import org.apache.ratis.protocol.RaftGroupId;
+import org.apache.ratis.protocol.RaftPeer;
+import org.apache.ratis.protocol.RaftPeerId;
+import org.apache.ratis.protocol.exceptions.ServerNotReadyException;
+import org.apache.ratis.server.RaftServer;
+import org.apache.ratis.server.RaftServerConfigKeys;
+import org.apache.ratis.server.storage.RaftStorage;
+import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
+import org.apache.ratis.util.ExitUtils;
+import org.apache.ratis.util.SizeInBytes;
+import org.apache.ratis.util.TimeDuration;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One server of Ratis, which makes a group by itself. Once it is broken it stays so: another is
+ * built. One caller at a time, but for {@link #state}.
+ */
+final class RatisServer implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(RatisServer.class);
+
+  /** Until it leads: it reads its log, and elects itself. */
+  private static final long LEADS_WITHIN_S = 30;
+
+  /** Entries between two snapshots, of which two are kept. */
+  private static final long SNAPSHOT_ENTRIES = 1_000;
+
+  /** Of the log behind the newest snapshot: enough for the one before it. */
+  private static final long KEPT_ENTRIES = 2 * SNAPSHOT_ENTRIES + 48;
+
+  /** A process may be stopped for so long, and leads on: there is nobody else. */
+  private static final TimeDuration A_DAY = TimeDuration.valueOf(1, TimeUnit.DAYS);
+
+  static {
+    // Ratis ends the process where it cannot bind its port, and would where any thread of it, be it
+    // of whom it may, has thrown what nobody caught.
+    Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
+    ExitUtils.disableSystemExit();
+    Thread.setDefaultUncaughtExceptionHandler(before);
+  }
+
+  private final DesiredStateMachine machine = new DesiredStateMachine();
+  private final RaftGroupId group;
+  private final RaftPeerId self;
+  private final RaftServer server;
+  private final ClientId proposer = ClientId.randomId();
+  private long proposals;
+
+  private RatisServer(Options options, Path log) throws IOException {
+    group = RaftGroupId.valueOf(group(options.cluster()));
+    self = RaftPeerId.valueOf(options.node());
+    RaftPeer peer =
+        RaftPeer.newBuilder().setId(self).setAddress(options.host() + ":" + options.port()).build();
+    server =
+        RaftServer.newBuilder()
+            .setServerId(self)
+            .setGroup(RaftGroup.valueOf(group, peer))
+            .setOption(RaftStorage.StartupOption.RECOVER)
+            .setProperties(properties(options, log))
+            .setParameters(parameters(options))
+            .setStateMachine(machine)
+            .build();
+  }
+
+  /** Of a cluster: its folder in the log has this name. */
+  static UUID group(String cluster) {
+    return UUID.nameUUIDFromBytes(cluster.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /**
+   * Ends when it leads.
+   *
+   * @param log folder
+   * @throws IOException when it does not; nothing is left of it
+   */
+  static RatisServer start(Options options, Path log) throws IOException {
+    RatisServer made = new RatisServer(options, log);
+    try {
+      made.server.start();
+      made.await(made.machine.leads, LEADS_WITHIN_S);
+      return made;
+    } catch (IOException | Error failed) {
+      made.close();
+      throw failed;
+    } catch (RuntimeException failed) { // as Ratis tells of some
+      made.close();
+      throw new IOException(failed);
+    }
+  }
+
+  private static RaftProperties properties(Options options, Path log) {
+    RaftProperties all = new RaftProperties();
+    RaftServerConfigKeys.setStorageDir(all, List.of(log.toFile()));
+    RaftServerConfigKeys.setCloseThreshold(all, A_DAY);
+    RaftServerConfigKeys.LeaderElection.setLeaderStepDownWaitTime(all, A_DAY);
+    RaftServerConfigKeys.Rpc.setFirstElectionTimeoutMin(all, millis(200));
+    RaftServerConfigKeys.Rpc.setFirstElectionTimeoutMax(all, millis(500));
+    RaftServerConfigKeys.Rpc.setTimeoutMin(all, millis(1_500));
+    RaftServerConfigKeys.Rpc.setTimeoutMax(all, millis(3_000));
+    RaftServerConfigKeys.Log.setSegmentSizeMax(all, SizeInBytes.valueOf("1MB"));
+    RaftServerConfigKeys.Log.setPreallocatedSize(all, SizeInBytes.valueOf("64KB"));
+    RaftServerConfigKeys.Log.setLogMetadataEnabled(all, false);
+    RaftServerConfigKeys.Log.setPurgeUptoSnapshotIndex(all, true);
+    RaftServerConfigKeys.Log.setPurgePreservationLogNum(all, KEPT_ENTRIES);
+    RaftServerConfigKeys.Snapshot.setAutoTriggerEnabled(all, true);
+    RaftServerConfigKeys.Snapshot.setAutoTriggerThreshold(all, SNAPSHOT_ENTRIES);
+    RaftServerConfigKeys.Snapshot.setTriggerWhenStopEnabled(all, false);
+    RaftServerConfigKeys.Snapshot.setRetentionFileNum(all, 2);
+    GrpcConfigKeys.Server.setHost(all, options.host());
+    GrpcConfigKeys.Server.setPort(all, options.port());
+    return all;
+  }
+
+  private static TimeDuration millis(long millis) {
+    return TimeDuration.valueOf(millis, TimeUnit.MILLISECONDS);
+  }
+
+  private static Parameters parameters(Options options) {
+    Parameters all = new Parameters();
+    Tls tls = options.tls();
+    if (tls != null) {
+      GrpcConfigKeys.TLS.setConf(
+          all,
+          new GrpcTlsConfig(
+              tls.key().toFile(), tls.certificate().toFile(), tls.authority().toFile(), true));
+      GrpcConfigKeys.Server.setServicesCustomizer(all, new PeerNames(Set.of(options.node())));
+    }
+    return all;
+  }
+
+  /** What is applied. Any thread. */
+  DesiredState state() {
+    return machine.state();
+  }
+
+  /** Why it takes nothing any more; null while it may. */
+  @Nullable Throwable failure() {
+    Throwable broken = machine.broken.handle((none, failed) -> failed).getNow(null);
+    try {
+      boolean alive = server.getDivision(group).getInfo().isAlive();
+      return broken != null || alive ? broken : new IOException("the server ends");
+    } catch (IOException gone) {
+      return gone;
+    }
+  }
+
+  /**
+   * Ends when it is committed and applied.
+   *
+   * @param withinS seconds
+   * @return whether it was computed on the last state
+   * @throws Undecided when that is not known in time, or the server broke meanwhile
+   * @throws IOException when it was not taken
+   */
+  boolean propose(DesiredChange change, long withinS) throws IOException {
+    try {
+      CompletableFuture<RaftClientReply> last = CompletableFuture.completedFuture(null);
+      for (byte[] entry : AgreedState.entries(change)) {
+        last = server.submitClientRequestAsync(request(entry));
+      }
+      RaftClientReply reply = await(last, withinS);
+      if (!reply.isSuccess()) {
+        throw reply.getException();
+      }
+      return Outcome.valueOf(reply.getMessage().getContent().toStringUtf8()) == Outcome.APPLIED;
+    } catch (ServerNotReadyException refused) {
+      throw refused;
+    } catch (IOException failed) {
+      throw new Undecided(String.valueOf(failed.getMessage()));
+    }
+  }
+
+  private RaftClientRequest request(byte[] entry) {
+    return RaftClientRequest.newBuilder()
+        .setClientId(proposer)
+        .setServerId(self)
+        .setGroupId(group)
+        .setCallId(++proposals)
+        .setMessage(Message.valueOf(ByteString.copyFrom(entry)))
+        .setType(RaftClientRequest.writeRequestType())
+        .build();
+  }
+
+  /** No longer than the server works. */
+  private <T> T await(CompletableFuture<T> what, long withinS) throws IOException {
+    try {
+      CompletableFuture.anyOf(what, machine.broken).get(withinS, TimeUnit.SECONDS);
+      return what.join();
+    } catch (TimeoutException late) {
+      throw new IOException("no answer within " + withinS + " s", late);
+    } catch (ExecutionException failed) {
+      throw failed.getCause() instanceof IOException
+          ? (IOException) failed.getCause()
+          : new IOException(failed.getCause());
+    } catch (InterruptedException ended) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted", ended);
+    }
+  }
+
+  /** About 1 s. */
+  @Override
+  public void close() {
+    try {
+      server.close();
+    } catch (IOException | RuntimeException failed) {
+      LOG.warn("state: the log does not close: {}", failed.toString());
+    }
+  }
+}

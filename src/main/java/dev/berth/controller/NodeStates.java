@@ -1,0 +1,146 @@
+package dev.berth.controller;
+
+import dev.berth.controller.ControllerEvent.Inventory;
+import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.controller.ControllerEvent.NodeCordoned;
+import dev.berth.controller.ControllerEvent.NodeJoined;
+import dev.berth.controller.ControllerEvent.NodeLeaving;
+import dev.berth.controller.ControllerEvent.NodeLeft;
+import dev.berth.controller.ControllerEvent.NodeLost;
+import dev.berth.controller.ControllerEvent.NodeSuspected;
+import dev.berth.controller.ControllerEvent.OfNode;
+import dev.berth.controller.ControllerEvent.ReconfigureFailed;
+import dev.berth.controller.ControllerEvent.ReplicaDraining;
+import dev.berth.controller.ControllerEvent.ReplicaHealth;
+import dev.berth.controller.ControllerEvent.ReplicaReconfigured;
+import dev.berth.controller.ControllerEvent.ReplicaRunning;
+import dev.berth.controller.ControllerEvent.ReplicaStopped;
+import dev.berth.controller.Hosts.Host;
+import dev.berth.protocol.ReplicaPhase;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What becomes of replicas as instances come, tell what they host, and go. Belongs to the
+ * controller's loop.
+ */
+final class NodeStates {
+  private final Hosts hosts;
+  private final Recovery recovery;
+  private final DeploymentStates deployments;
+  private final ApplicationStates applications;
+  private final AutoscaledDeployments autoscaled;
+
+  NodeStates(
+      Hosts hosts,
+      Recovery recovery,
+      DeploymentStates deployments,
+      ApplicationStates applications,
+      AutoscaledDeployments autoscaled) {
+    this.hosts = hosts;
+    this.recovery = recovery;
+    this.deployments = deployments;
+    this.applications = applications;
+    this.autoscaled = autoscaled;
+  }
+
+  void on(OfNode event, Turn turn) {
+    Host host = hosts.get(event.node());
+    if (event instanceof NodeJoined joined) {
+      hosts.joined(joined.node(), joined.zone());
+      autoscaled.expect(List.of(joined.node()), turn.nowNanos);
+    } else if (host != null) {
+      of(host, event, turn);
+      applications.touchAll(turn);
+    } else if (event instanceof Inventory inventory && !hosts.areNamed()) {
+      applications.inventory(inventory, turn);
+    }
+  }
+
+  private void of(Host host, OfNode event, Turn turn) {
+    if (event instanceof Inventory inventory) {
+      host.told = true;
+      told(inventory, turn);
+    } else if (event instanceof NodeLost) {
+      gone(host, "node " + host.name + " was lost", turn);
+      autoscaled.lost(host.name, turn.nowNanos);
+    } else if (event instanceof NodeLeft) {
+      gone(host, "node " + host.name + " left", turn);
+      autoscaled.left(host.name, turn.nowNanos);
+    } else if (event instanceof NodeLeaving) {
+      host.leaving = true;
+    } else if (event instanceof NodeCordoned told) {
+      host.cordoned = told.cordoned();
+      host.leaving &= told.cordoned();
+    } else if (event instanceof NodeSuspected told) {
+      host.suspected = told.suspected();
+    }
+  }
+
+  private void gone(Host host, String why, Turn turn) {
+    hosts.remove(host.name);
+    recovery.gone(host.name, turn.nowNanos);
+    for (ReplicaRecord replica : deployments.on(host.name)) {
+      deployments.taken(replica, why, turn);
+    }
+    turn.add(new ControllerAction.NodeGone(host.name));
+  }
+
+  /** What it does not name is not there; what it names beyond that is of an earlier controller. */
+  private void told(Inventory inventory, Turn turn) {
+    Map<String, Found> found = new LinkedHashMap<>();
+    inventory.replicas().forEach(each -> found.put(each.info().replicaId(), each));
+    for (ReplicaRecord replica : deployments.on(inventory.node())) {
+      Found there = found.remove(replica.id);
+      if (there != null) {
+        compare(replica, there, turn);
+      } else if (replica.isStarting()) {
+        replica.commandAgain(turn);
+      } else {
+        deployments.on(new ReplicaStopped(replica.id), turn);
+      }
+    }
+    applications.inventory(
+        new Inventory(inventory.node(), List.copyOf(found.values()), inventory.complete()), turn);
+  }
+
+  /** Takes over what was not heard of meanwhile, and says again what it has not heard. */
+  private void compare(ReplicaRecord replica, Found found, Turn turn) {
+    String why = found.healthy() ? "" : "its checks failed";
+    deployments.on(new ReplicaHealth(replica.id, found.healthy(), why), turn);
+    switch (found.phase()) {
+      case DRAINING, STOPPING -> {
+        replica.info = found.info();
+        deployments.on(new ReplicaDraining(replica.id), turn);
+      }
+      case RUNNING, UPDATING -> {
+        deployments.on(new ReplicaRunning(found.info()), turn);
+        updated(replica, found, turn);
+        if (!replica.isActive()) {
+          replica.commandAgain(turn);
+        }
+      }
+      default -> {
+        if (!replica.isStarting()) {
+          replica.commandAgain(turn);
+        }
+      }
+    }
+  }
+
+  private void updated(ReplicaRecord replica, Found found, Turn turn) {
+    DeploymentVersion wanted = replica.version();
+    boolean isUnderWay = found.next() != null && found.next().version().equals(wanted);
+    if (replica.phase != ReplicaPhase.UPDATING || isUnderWay) {
+      return;
+    }
+    if (found.refused()) {
+      deployments.on(new ReconfigureFailed(replica.id, wanted, "it was refused"), turn);
+    } else if (found.target().version().equals(wanted)) {
+      deployments.on(new ReplicaReconfigured(replica.id, wanted), turn);
+    } else {
+      replica.commandAgain(turn);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+package dev.berth.controller.wire;
+
+import dev.berth.config.keys.Settings;
+import dev.berth.controller.DeploymentTarget;
+import dev.berth.protocol.json.RecordWriter;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Writes one message: its records, and targets by their places in {@code targets}. */
+final class JsonWriter extends RecordWriter {
+  static final String TARGETS = "targets";
+
+  /** A target, which is told apart by who asked for it too. */
+  private record Told(DeploymentTarget target, long revision) {}
+
+  private final Map<Told, Integer> targets = new LinkedHashMap<>();
+
+  JsonObject message(Record message) {
+    JsonObject json = record(message);
+    JsonArray all = new JsonArray();
+    targets.keySet().forEach(each -> all.add(record(each.target)));
+    return json.put(TARGETS, all);
+  }
+
+  @Override
+  protected @Nullable Object value(@Nullable Object value) {
+    if (value instanceof DeploymentTarget target) {
+      Integer known = targets.putIfAbsent(new Told(target, target.revision()), targets.size());
+      return known == null ? targets.size() - 1 : known;
+    }
+    return value instanceof Settings settings
+        ? new JsonObject(settings.told())
+        : super.value(value);
+  }
+}

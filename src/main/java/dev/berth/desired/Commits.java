@@ -1,0 +1,117 @@
+package dev.berth.desired;
+
+import dev.berth.code.StartFailedException;
+import dev.berth.config.ConfigException;
+import dev.berth.config.keys.Problem;
+import dev.berth.desired.EntryReader.Reading;
+import dev.berth.desired.ServeControl.Command;
+import dev.berth.desired.ServeControl.Decision;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How a command is computed on what is declared, committed, and read again. Off the loop, one after
+ * the other.
+ */
+record Commits(StateLog log, KeptJars jars, EntryReader reader) {
+  private static final Logger LOG = LoggerFactory.getLogger(Commits.class);
+
+  /** How often a command is computed anew, since another change was committed meanwhile. */
+  static final int MOST_TRIES = 8;
+
+  /**
+   * A command that was carried out off the loop.
+   *
+   * @param on the state that it was computed on
+   * @param state from then on
+   * @param read what can be read of it anew
+   */
+  record Committed(
+      Decision decision, DesiredState on, DesiredState state, Map<String, Reading> read) {}
+
+  /** A change is to be kept; whoever keeps jars for it asks before that. */
+  void prepare() throws IOException {
+    log.prepare();
+    jars.prepare();
+  }
+
+  /**
+   * @param running copies of jars that code may be loaded from; null when that is not known
+   * @param read what was read before, by application
+   * @throws CommandRefused when it is not kept, or not known to be
+   */
+  Committed carryOut(Command command, @Nullable Set<Path> running, Map<String, Reading> read) {
+    jars.begin(running);
+    try {
+      for (int tries = 0; tries < MOST_TRIES; tries++) {
+        DesiredState on = log.state();
+        Decision decision = command.on(on);
+        DesiredChange change = decision.change();
+        DesiredState next = change == null ? on : propose(change);
+        if (next != null) {
+          return committed(decision, on, next, read);
+        }
+      }
+    } catch (ConfigException refused) {
+      throw new CommandRefused(
+          Kind.INVALID, refused.problems().stream().map(Problem::toString).toList());
+    } catch (Undecided late) {
+      LOG.error("state: it is not known whether a command is kept: {}", late.getMessage());
+      throw new CommandRefused(
+          Kind.UNAVAILABLE,
+          "may be kept yet: %s (expected: that it is asked again with the same Idempotency-Key)"
+              .formatted(late.getMessage()));
+    } catch (IOException failed) {
+      LOG.error("state: a command is refused, since it cannot be kept: {}", failed.toString());
+      String why = "cannot be kept: " + StartFailedException.describe(failed);
+      throw new CommandRefused(
+          Kind.UNAVAILABLE,
+          why + " (expected: a state_dir that can be written, or berth.ephemeral)");
+    }
+    throw new CommandRefused(
+        Kind.UNAVAILABLE,
+        "others change what is declared all the while (expected: less of them, try again)");
+  }
+
+  /** Null when it is to be computed anew: what ran earlier gave way meanwhile. */
+  private @Nullable DesiredState propose(DesiredChange change) throws IOException {
+    prepare();
+    try {
+      return log.propose(change);
+    } catch (Undecided late) {
+      throw late;
+    } catch (IOException failed) {
+      if (!log.isFull() || !jars.makeRoom()) {
+        throw failed;
+      }
+      while (log.isFull() && jars.makeRoom()) {}
+      return null;
+    }
+  }
+
+  private Committed committed(
+      Decision decision, DesiredState on, DesiredState next, Map<String, Reading> read) {
+    return new Committed(
+        decision, on, next, reader.readAnew(next.applications(), decision.read(), read));
+  }
+
+  /** Of one that may be lost; it is known by its decision, which is then {@code NOTHING}. */
+  Committed note(
+      String what, Function<DesiredState, Decision> decision, Map<String, Reading> read) {
+    DesiredState on = log.state();
+    Decision decided = decision.apply(on);
+    DesiredChange change = decided.change();
+    DesiredState next = change == null ? on : log.note(what, change);
+    return next == null
+        ? committed(ServeControl.NOTHING, log.state(), log.state(), read)
+        : committed(decided, on, next, read);
+  }
+}

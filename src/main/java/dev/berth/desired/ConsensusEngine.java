@@ -1,0 +1,52 @@
+package dev.berth.desired;
+
+import dev.berth.code.StartFailedException;
+import java.nio.file.Path;
+import java.util.ServiceLoader;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What makes the log that the control nodes of a cluster agree on. It comes in a jar of its own.
+ */
+public interface ConsensusEngine {
+
+  /**
+   * Of one control node.
+   *
+   * @param directory {@code berth.state_dir}
+   * @param cluster its name
+   * @param node its name
+   * @param host where it listens for other control nodes
+   * @param port likewise
+   * @param tls null for plain text
+   * @param newId random, for a cluster that begins here: its id
+   */
+  record Options(
+      Path directory,
+      String cluster,
+      String node,
+      String host,
+      int port,
+      @Nullable Tls tls,
+      String newId) {}
+
+  /** PEM files: the node's key, as PKCS#8, its certificate, and that of the cluster's authority. */
+  record Tls(Path key, Path certificate, Path authority) {}
+
+  /** One that is not opened yet. */
+  StateLog log(Options options);
+
+  /**
+   * The one that there is.
+   *
+   * @throws StartFailedException when its jar is not there
+   */
+  static ConsensusEngine find() {
+    return ServiceLoader.load(ConsensusEngine.class, ConsensusEngine.class.getClassLoader())
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new StartFailedException(
+                    "berth.cluster: berth-cluster.jar: not beside berth.jar (expected: there)"));
+  }
+}

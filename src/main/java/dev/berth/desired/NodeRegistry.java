@@ -1,0 +1,102 @@
+package dev.berth.desired;
+
+import io.vertx.core.json.JsonObject;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who belongs to a cluster, as its control nodes have agreed. Immutable.
+ *
+ * @param cluster its id, random, born with the first entry of its log; empty without a cluster
+ * @param generation of those who command, from 1; 0 without a cluster. With the controller's term
+ *     behind it, it is the epoch of a command
+ * @param origin the journal that the first entry took in, as it says; empty for none
+ * @param last the registration that was given last; none is given twice
+ * @param nodes that are neither lost nor have left, by name
+ */
+public record NodeRegistry(
+    String cluster, long generation, String origin, long last, Map<String, Registered> nodes) {
+
+  /** Without a cluster. */
+  public static final NodeRegistry NONE = new NodeRegistry("", 0, "", 0, Map.of());
+
+  /**
+   * A node of which neither its loss nor its goodbye was committed since it came.
+   *
+   * @param process random, made when it started, hexadecimal
+   * @param registration from 1, compared for equality alone
+   */
+  public record Registered(String process, long registration) {}
+
+  public NodeRegistry {
+    nodes = Map.copyOf(nodes);
+  }
+
+  /** A cluster without nodes. */
+  public static NodeRegistry born(String cluster, String origin) {
+    return new NodeRegistry(cluster, 1, origin, 0, Map.of());
+  }
+
+  /** Null when no process has that name. */
+  public @Nullable Registered find(String node) {
+    return nodes.get(node);
+  }
+
+  /**
+   * A process comes under a name: it keeps its registration, or gets the next one. While the name
+   * is another's nothing is different, and it is to come again.
+   */
+  public NodeRegistry with(String node, String process) {
+    return nodes.containsKey(node)
+        ? this
+        : having(node, new Registered(process, last + 1), last + 1);
+  }
+
+  /** A registration is lost, or was given back; nothing is different when it was before. */
+  public NodeRegistry without(String node, long registration) {
+    Registered known = find(node);
+    return known == null || known.registration != registration ? this : having(node, null, last);
+  }
+
+  private NodeRegistry having(String node, @Nullable Registered now, long last) {
+    Map<String, Registered> all = new HashMap<>(nodes);
+    all.compute(node, (name, before) -> now);
+    return new NodeRegistry(cluster, generation, origin, last, all);
+  }
+
+  /** Commands of this generation, and of any up to {@code others}, are older from now on. */
+  public NodeRegistry raised(long others) {
+    long next = Math.max(generation, others) + 1;
+    return new NodeRegistry(cluster, next, origin, last, nodes);
+  }
+
+  // --- as it is kept ---
+
+  JsonObject toJson() {
+    return new JsonObject()
+        .put("cluster", cluster)
+        .put("generation", generation)
+        .put("origin", origin)
+        .put("last", last)
+        .put("nodes", DesiredChange.object(nodes, NodeRegistry::json));
+  }
+
+  private static JsonObject json(Registered node) {
+    return new JsonObject().put("process", node.process).put("registration", node.registration);
+  }
+
+  static NodeRegistry of(JsonObject json) {
+    return new NodeRegistry(
+        json.getString("cluster"),
+        json.getLong("generation"),
+        json.getString("origin"),
+        json.getLong("last"),
+        DesiredChange.map(json.getJsonObject("nodes"), NodeRegistry::registered));
+  }
+
+  private static Registered registered(Object said) {
+    JsonObject json = (JsonObject) said;
+    return new Registered(json.getString("process"), json.getLong("registration"));
+  }
+}

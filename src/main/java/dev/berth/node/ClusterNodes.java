@@ -1,0 +1,282 @@
+package dev.berth.node;
+
+import dev.berth.cluster.control.ControlClient;
+import dev.berth.cluster.control.ControlServer;
+import dev.berth.cluster.membership.Handshake.Refused;
+import dev.berth.cluster.membership.Handshake.Welcome;
+import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.Registered;
+import dev.berth.controller.ControllerAction.Command;
+import dev.berth.controller.ControllerAction.CommandTo;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerEvent.NodeCordoned;
+import dev.berth.controller.ControllerEvent.NodeJoined;
+import dev.berth.controller.ControllerEvent.NodeLeaving;
+import dev.berth.controller.ControllerEvent.NodeLeft;
+import dev.berth.controller.ControllerEvent.NodeLost;
+import dev.berth.controller.ControllerEvent.NodeSuspected;
+import dev.berth.controller.wire.JsonForm;
+import dev.berth.desired.ServeControl;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.wire.WireCodec;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The nodes of a cluster, as the controller on this one commands them: this one by calls, the
+ * others by their control links. Control loop.
+ */
+final class ClusterNodes implements Nodes, ControlServer.Listener {
+  private static final Logger LOG = LoggerFactory.getLogger(ClusterNodes.class);
+
+  /** In a message that is no command: the applications that are declared, and no others. */
+  static final String DECLARED = "declared";
+
+  private final ThisNode here;
+  private final ClusterSide side;
+  private final ServeControl serve;
+  private final Commander controller;
+  private final ControlServer server;
+  private final StandingCommands standing = new StandingCommands();
+  private @Nullable Goodbye goodbye; // once there is a link to take it by
+  private final Set<String> told = new HashSet<>(); // bus names of others that were given all of it
+
+  ClusterNodes(ThisNode here, ClusterSide side, ServeControl serve, Commander controller) {
+    this.here = here;
+    this.side = side;
+    this.serve = serve;
+    this.controller = controller;
+    this.server = side.server(serve, this);
+  }
+
+  private boolean isHere(String node) {
+    return node.equals(here.on().identity().node());
+  }
+
+  // --- what the controller wants ---
+
+  @Override
+  public void command(Command command) {
+    if (command instanceof CommandTo one && !isHere(one.node())) {
+      server.command(ClusterSide.nameOf(one.node()), encoded(command));
+      return;
+    }
+    here.command(command);
+    if (standing.keep(command)) {
+      Buffer bytes = encoded(command);
+      told.forEach(each -> server.command(ClusterSide.nameOf(each), bytes));
+    }
+  }
+
+  private static Buffer encoded(Command command) {
+    return JsonForm.COMMANDS.encode(command).toBuffer();
+  }
+
+  @Override
+  public void send(String node, BusMessage message) {
+    if (isHere(node)) {
+      here.send(node, message);
+    } else {
+      server.bus(ClusterSide.nameOf(node), FollowingControl.encoded(message));
+    }
+  }
+
+  @Override
+  public Collection<String> known() {
+    return Stream.concat(
+            here.known().stream(),
+            serve.nodes().nodes().entrySet().stream()
+                .map(each -> each.getKey() + "~" + each.getValue().process()))
+        .distinct()
+        .toList();
+  }
+
+  /** What the one before commanded comes anew, and so do all inventories. */
+  @Override
+  public void tell(Consumer<ControllerEvent> controller) {
+    standing.clear();
+    told.clear();
+    controller.accept(new NodeJoined(here.on().identity().node(), side.zone()));
+    for (Member each : side.members().list()) {
+      String node = each.node().busName();
+      if (!isHere(node)) {
+        controller.accept(new NodeJoined(node, each.node().zone()));
+        state(node, each.state(), controller);
+      }
+    }
+    here.tell(controller);
+    server.callAgain();
+  }
+
+  private static void state(String node, Member.State state, Consumer<ControllerEvent> controller) {
+    switch (state) {
+      case SUSPECTED -> controller.accept(new NodeSuspected(node, true));
+      case LEAVING -> controller.accept(new NodeLeaving(node));
+      case CORDONED -> controller.accept(new NodeCordoned(node, true));
+      case ALIVE -> {}
+    }
+  }
+
+  // --- what becomes of nodes ---
+
+  @Override
+  public void joined(Member member, boolean fresh) {
+    if (isHere(member.node().busName())) {
+      return; // the controller began with it
+    }
+    controller.tell(new NodeJoined(member.node().busName(), member.node().zone()));
+  }
+
+  /** Whatever it was told of before, its link is new: all that holds is said again. */
+  @Override
+  public void inventory(Member member, Buffer inventory) {
+    String node = member.node().busName();
+    if (isHere(node)) {
+      return; // the controller sees it
+    }
+    event(member, inventory);
+    standing.all().forEach(each -> server.command(member.node().name(), encoded(each)));
+    JsonArray declared = new JsonArray();
+    serve.applications().forEach(each -> declared.add(each.name()));
+    server.command(member.node().name(), new JsonObject().put(DECLARED, declared).toBuffer());
+    told.add(node);
+  }
+
+  @Override
+  public void event(Member member, Buffer event) {
+    JsonObject json = new JsonObject(event);
+    if (json.equals(Goodbye.EMPTIED)) {
+      server.left(member.node().name());
+    } else {
+      controller.tell(JsonForm.EVENTS.decode(json));
+    }
+  }
+
+  @Override
+  public void bus(Member member, Buffer payload, @Nullable Consumer<Buffer> answer) {
+    BusMessage message = WireCodec.decode(0, payload);
+    if (answer == null) {
+      controller.send(message);
+    } else {
+      controller
+          .ask(message)
+          .onSuccess(number -> answer.accept(Buffer.buffer().appendLong(number)));
+    }
+  }
+
+  @Override
+  public void suspected(Member member, boolean suspected) {
+    controller.tell(new NodeSuspected(member.node().busName(), suspected));
+  }
+
+  @Override
+  public void leaving(Member member) {
+    controller.tell(new NodeLeaving(member.node().busName()));
+  }
+
+  @Override
+  public void lost(Registered who, String reason) {
+    gone(who, NodeLost::new);
+  }
+
+  @Override
+  public void left(Registered who) {
+    gone(who, NodeLeft::new);
+  }
+
+  private void gone(Registered who, Function<String, ControllerEvent> event) {
+    String node = who.name() + "~" + who.process();
+    told.remove(node);
+    controller.tell(event.apply(node));
+  }
+
+  @Override
+  public void members(Members members) {
+    side.members(members);
+  }
+
+  @Override
+  public void standsBy(String reason) {
+    standing.clear();
+  }
+
+  // --- start and end ---
+
+  @Override
+  public Future<Void> start() {
+    server.start();
+    ControlClient own = side.client(server.local(), new OwnLink());
+    goodbye = new Goodbye(here.host(), own, here.on().loops().control());
+    own.start();
+    return side.accept(server);
+  }
+
+  @Override
+  public void drains() {
+    if (goodbye != null) {
+      goodbye.say();
+    }
+  }
+
+  /** Its replicas are made up for elsewhere. */
+  @Override
+  public Future<Void> withdraw(
+      Collection<String> applications, Consumer<ControllerEvent> controller) {
+    return goodbye == null
+        ? Future.succeededFuture()
+        : goodbye.complete(side.members().list().size() <= 1);
+  }
+
+  @Override
+  public Future<Void> stop() {
+    server.stop();
+    return side.stop();
+  }
+
+  /** The node that the controller is on is one as others are, but for what calls do. */
+  private final class OwnLink implements ControlClient.Listener {
+    @Override
+    public void welcomed(Welcome welcome) {
+      side.welcomed(welcome);
+    }
+
+    @Override
+    public Buffer inventory() {
+      return Buffer.buffer();
+    }
+
+    @Override
+    public void command(Buffer payload) {}
+
+    @Override
+    public void bus(Buffer payload) {}
+
+    @Override
+    public void members(Members members) {} // the controller's are these
+
+    @Override
+    public Collection<String> unreachable() {
+      return side.unreachable();
+    }
+
+    @Override
+    public void noController(boolean none) {}
+
+    @Override
+    public void refused(Refused refused) {
+      LOG.error("this node is refused by its own controller: {}", refused.reason());
+    }
+  }
+}

@@ -1,0 +1,363 @@
+package dev.berth.node;
+
+import static java.util.stream.Collectors.toSet;
+
+import dev.berth.admin.AdminRoutes;
+import dev.berth.cluster.control.Connector;
+import dev.berth.cluster.control.ControlClient;
+import dev.berth.cluster.control.ControlLoops;
+import dev.berth.cluster.control.ControlServer;
+import dev.berth.cluster.control.SocketConnector;
+import dev.berth.cluster.data.DataSettings;
+import dev.berth.cluster.data.LinkBus;
+import dev.berth.cluster.data.LinkListener;
+import dev.berth.cluster.data.OwnRegistration;
+import dev.berth.cluster.http.GatheredRoutes;
+import dev.berth.cluster.http.Peer;
+import dev.berth.cluster.http.PeerClient;
+import dev.berth.cluster.http.PeerServer;
+import dev.berth.cluster.link.LinkDialer;
+import dev.berth.cluster.link.LinkServer;
+import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.membership.Handshake.Welcome;
+import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.MembershipRules;
+import dev.berth.cluster.membership.NodeInfo;
+import dev.berth.config.ClusterConfig;
+import dev.berth.config.ClusterConfig.ControlNode;
+import dev.berth.desired.ServeControl;
+import dev.berth.metrics.Meters;
+import dev.berth.node.loops.EventLoops;
+import dev.berth.node.loops.Identity;
+import dev.berth.node.loops.InstanceBus;
+import dev.berth.node.loops.LoopVerticle;
+import io.vertx.core.Future;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an instance has of its cluster, whoever commands it: its place there, its links, and what it
+ * knows of the others. Control loop, unless a method says otherwise.
+ */
+final class ClusterSide implements LinkListener {
+  /** So long a node that could not be reached from here is passed over, and then tried again. */
+  private static final Duration PASSED_OVER = Duration.ofSeconds(5);
+
+  private final ClusterConfig config;
+  private final Identity identity;
+  private final LoopVerticle control;
+  private final LoopVerticle linksLoop;
+  private final LinkTls tls;
+  private final LinkDialer dialer;
+  private final LinkServer controlLinks;
+  final PeerClient peers; // asks other nodes by HTTPS
+  final LinkBus links;
+  private Members members = Members.NONE;
+  private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timers, by bus name
+  private @Nullable DataPlane plane; // which is made after the links
+  private String controller = ""; // name of the node that it is on, as far as is known
+  private @Nullable NodeInfo self; // once it listens
+
+  ClusterSide(ClusterTerms terms, Identity identity, EventLoops loops, InstanceBus mailboxes) {
+    this.config = terms.config();
+    this.identity = identity;
+    this.control = loops.control();
+    this.linksLoop = Objects.requireNonNull(loops.links());
+    this.tls = terms.tls();
+    this.dialer = new LinkDialer(control.home().owner(), tls);
+    this.controlLinks = new LinkServer(tls, "control links");
+    this.peers = new PeerClient(control.home().owner(), tls.httpClient());
+    tls.renewClient(peers::update);
+    this.links =
+        new LinkBus(
+            new DataSettings(
+                identity.node(),
+                config.name(),
+                config.interval(),
+                config.timeout(),
+                config.maxInflightBytesPerPeer()),
+            loops.serving().stream().map(LoopVerticle::home).toList(),
+            terms.tls(),
+            mailboxes,
+            this,
+            identity.nanoClock());
+  }
+
+  /** What requests pass through. */
+  void carries(DataPlane made) {
+    plane = made;
+  }
+
+  private DataPlane plane() {
+    return Objects.requireNonNull(plane, "plane: null (expected: made)");
+  }
+
+  /**
+   * Takes data links from now on.
+   *
+   * @param https port of the admin server for other nodes
+   * @param http port of clients
+   */
+  Future<Void> listen(int https, int http) {
+    return links
+        .start(config.bind(), config.ports().data())
+        .onSuccess(
+            data ->
+                self =
+                    new NodeInfo(
+                        config.node(),
+                        process(),
+                        config.role() == ClusterConfig.Role.CONTROL,
+                        config.zone(),
+                        config.labels(),
+                        config.advertise(),
+                        new NodeInfo.Ports(data, https, http, config.ports().bus())))
+        .mapEmpty();
+  }
+
+  /** Of a node, by its bus name. */
+  static String nameOf(String busName) {
+    return busName.substring(0, busName.indexOf('~'));
+  }
+
+  /** That it fails with; null for none. */
+  @Nullable String zone() {
+    return config.zone();
+  }
+
+  /** Of this start of the node: what its bus name has behind its name. */
+  String process() {
+    return identity.node().substring(config.node().length() + 1);
+  }
+
+  // --- the control link ---
+
+  private ControlLoops around() {
+    return new ControlLoops(linksLoop.home(), control, tls, dialer, identity.nanoClock());
+  }
+
+  private Set<String> controlNodes() {
+    return config.control().stream().map(ControlNode::name).collect(toSet());
+  }
+
+  /** The controller's end, on this node. */
+  ControlServer server(ServeControl serve, ControlServer.Listener listener) {
+    MembershipRules rules =
+        new MembershipRules(
+            config.name(),
+            config.node(),
+            process(),
+            controlNodes(),
+            config.interval().toNanos(),
+            config.timeout().toNanos());
+    LoggedNodes nodes = new LoggedNodes(serve, control);
+    return new ControlServer(around(), rules, nodes, nodes::authority, listener);
+  }
+
+  /** Takes control links. */
+  Future<Void> accept(ControlServer server) {
+    return controlLinks
+        .listen(List.of(linksLoop.home()), config.bind(), config.ports().control(), server::accept)
+        .mapEmpty();
+  }
+
+  /** To where the controller may be. */
+  Connector elsewhere() {
+    return new SocketConnector(linksLoop.home(), tls, dialer, config.join());
+  }
+
+  /**
+   * This node's end of its control link; it listens by now.
+   *
+   * @param to the controller
+   */
+  ControlClient client(Connector to, ControlClient.Listener listener) {
+    return new ControlClient(
+        around(),
+        new ControlClient.Self(
+            config.name(),
+            Objects.requireNonNull(self),
+            controlNodes(),
+            config.interval(),
+            config.timeout()),
+        to,
+        identity.seeded(),
+        listener);
+  }
+
+  // --- who is there ---
+
+  /** This process is a node. */
+  void welcomed(Welcome welcome) {
+    controller = welcome.controller();
+    links.register(new OwnRegistration(welcome.authority().clusterId(), welcome.registration()));
+  }
+
+  /** Takes what the controller says of the nodes, if it is newer. */
+  void members(Members newer) {
+    if (!newer.isAfter(members)) {
+      return;
+    }
+    Set<String> gone = new HashSet<>();
+    members.list().forEach(each -> gone.add(each.node().busName()));
+    members = newer;
+    for (Member each : newer.list()) {
+      String name = each.node().busName();
+      gone.remove(name);
+      if (!name.equals(identity.node())) {
+        links.add(each);
+        passOver(each);
+      }
+    }
+    gone.remove(identity.node());
+    gone.forEach(this::gone);
+  }
+
+  /** All that is known of them. */
+  Members members() {
+    return members;
+  }
+
+  private void gone(String name) {
+    links.remove(name);
+    reachable(name);
+    plane().nodeLost(name);
+  }
+
+  /** Nothing new for one that is silent or leaves, while there are others. */
+  private void passOver(Member member) {
+    boolean passed =
+        member.state() == Member.State.SUSPECTED || member.state() == Member.State.LEAVING;
+    String name = member.node().busName();
+    plane().routers().suspected(name, passed || unreachable.containsKey(name));
+  }
+
+  // --- links, told of on the loops that have them ---
+
+  @Override
+  public void broken(String busNode, int loop, boolean carried) {
+    plane().routers().linkBroken(busNode);
+  }
+
+  @Override
+  public void cutOff(String busNode, int theirLoop) {
+    plane().routers().linkBroken(busNode);
+  }
+
+  @Override
+  public void suspected(String busNode) {
+    control.execute(
+        () -> {
+          plane().routers().suspected(busNode, true);
+          Long before =
+              unreachable.put(
+                  busNode,
+                  control.home().setTimer(PASSED_OVER.toMillis(), passed -> reachable(busNode)));
+          cancel(before);
+        });
+  }
+
+  private void reachable(String name) {
+    cancel(unreachable.remove(name));
+    members.list().stream()
+        .filter(each -> each.node().busName().equals(name))
+        .forEach(this::passOver);
+  }
+
+  private void cancel(@Nullable Long timer) {
+    if (timer != null) {
+      control.home().owner().cancelTimer(timer);
+    }
+  }
+
+  /** Names of nodes that could not be reached from here of late. Any thread. */
+  Set<String> unreachable() {
+    Set<String> names = new TreeSet<>();
+    unreachable.keySet().forEach(each -> names.add(nameOf(each)));
+    return names;
+  }
+
+  @Override
+  public boolean waitsFor(String busNode, int loop) {
+    return false; // answers come by the other side's links, and what follows them dials anew
+  }
+
+  /** What this node answers others by HTTPS. */
+  PeerServer peerServer(Meters meters, List<AdminRoutes> routes) {
+    HttpServerOptions options =
+        tls.httpServer().setHost(config.bind()).setPort(config.ports().https());
+    PeerServer made = new PeerServer(options, meters, routes);
+    tls.renewServer(made::update);
+    return made;
+  }
+
+  /**
+   * What operators are told here of all nodes, before what this one answers of itself: ledgers,
+   * explained requests, logs, and {@code GET /api/v1/cluster}, who is there as this node has it.
+   */
+  List<AdminRoutes> ofAllNodes() {
+    return List.of(
+        new GatheredRoutes(peers, this::everyPeer),
+        router -> router.get("/api/v1/cluster").handler(context -> context.json(shown())));
+  }
+
+  private JsonObject shown() {
+    JsonArray nodes = new JsonArray();
+    members.list().forEach(each -> nodes.add(shown(each)));
+    return new JsonObject()
+        .put("name", config.name())
+        .put("node", config.node())
+        .put("controller", controller)
+        .put("nodes", nodes);
+  }
+
+  private static JsonObject shown(Member member) {
+    NodeInfo node = member.node();
+    return new JsonObject()
+        .put("name", node.name())
+        .put("node_id", node.busName())
+        .put("registration", member.registration())
+        .put("state", member.state().name())
+        .put("control", node.control())
+        .put("zone", node.zone())
+        .put("labels", new JsonObject(Map.copyOf(node.labels())))
+        .put("host", node.host());
+  }
+
+  private List<Peer> everyPeer() {
+    return members.list().stream().map(each -> peer(each.node())).toList();
+  }
+
+  private static Peer peer(NodeInfo node) {
+    return new Peer(node.name(), node.busName(), node.host(), node.ports().https());
+  }
+
+  /** How the node that the controller is on is asked by HTTPS; null while it is not known. */
+  @Nullable Peer controlNode() {
+    return members.list().stream()
+        .map(Member::node)
+        .filter(each -> each.name().equals(controller))
+        .map(ClusterSide::peer)
+        .findFirst()
+        .orElse(null);
+  }
+
+  Future<Void> stop() {
+    return links
+        .stop()
+        .eventually(controlLinks::close)
+        .eventually(dialer::close)
+        .eventually(peers::close);
+  }
+}

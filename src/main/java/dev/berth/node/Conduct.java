@@ -1,0 +1,46 @@
+package dev.berth.node;
+
+import dev.berth.code.Builds;
+import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.node.InstanceHost.Instance;
+import io.vertx.core.Future;
+import java.util.Collection;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** What an instance starts with, and who will command it. Control loop, unless a method says so. */
+interface Conduct {
+
+  /** Where code comes from that a controller wants. */
+  Builds.Sources sources();
+
+  /** The weights that endpoints were given, by route. */
+  Map<String, Map<String, Double>> endpointSplits();
+
+  /**
+   * @param host does what it commands
+   * @param side of a node of a cluster; null for an instance by itself
+   * @param announced told of the states of applications, where they are known
+   */
+  Commander commander(
+      Instance on, InstanceHost host, @Nullable ClusterSide side, Consumer<Announce> announced);
+
+  /** Completes when the code that it starts with is read, or failed to be; it does not fail. */
+  Future<Void> read();
+
+  /** Why the instance cannot start, once that is read; null when it can. */
+  @Nullable Throwable problem();
+
+  /** Names of applications that the start waits for. */
+  Collection<String> awaited();
+
+  /** Hands what was read to whoever builds. */
+  void handTo(Builds builds);
+
+  /** Takes no commands any more; completes when the one under way has ended. */
+  Future<Void> close();
+
+  /** Gives back what was read and not handed on. */
+  void discard();
+}

@@ -1,0 +1,219 @@
+package dev.berth.node;
+
+import dev.berth.admin.AdminRoutes;
+import dev.berth.cluster.control.ControlClient;
+import dev.berth.cluster.http.ControlNode;
+import dev.berth.cluster.http.ForwardRoutes;
+import dev.berth.cluster.http.JarCache;
+import dev.berth.cluster.http.PeerClient;
+import dev.berth.cluster.http.RemoteCode;
+import dev.berth.cluster.membership.Handshake.Refused;
+import dev.berth.cluster.membership.Handshake.Welcome;
+import dev.berth.cluster.membership.Members;
+import dev.berth.code.Builds;
+import dev.berth.code.LoadedApplication;
+import dev.berth.config.InstanceOptions;
+import dev.berth.controller.ControllerAction.Command;
+import dev.berth.controller.ControllerAction.CommandTo;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.wire.JsonForm;
+import dev.berth.node.InstanceHost.Instance;
+import dev.berth.node.loops.EventBusSender;
+import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.ControllerCommands;
+import dev.berth.protocol.wire.WireCodec;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The way from this instance to a controller on another node: what it commands is done here, and it
+ * is told what happens. While there is none, requests flow on with what it said last. Control loop.
+ */
+final class FollowingControl implements Commander, ControlClient.Listener {
+  private static final Logger LOG = LoggerFactory.getLogger(FollowingControl.class);
+
+  private final Instance on;
+  private final InstanceHost host;
+  private final ClusterSide side;
+  private final PeerClient peers;
+  private final RemoteCode code;
+  private final Promise<Void> commanded = Promise.promise();
+  private @Nullable ControlClient client; // once this node listens
+  private @Nullable Goodbye goodbye; // likewise
+
+  FollowingControl(Instance on, InstanceHost host, ClusterSide side) {
+    this.on = on;
+    this.host = host;
+    this.side = side;
+    this.peers = side.peers;
+    ControlNode control = new ControlNode(on.vertx(), peers, side::controlNode);
+    JarCache jars =
+        new JarCache(
+            on.vertx(),
+            on.config().get(InstanceOptions.STATE_DIR).resolve("fetched"),
+            JarCache.MOST_BYTES,
+            on.identity().wallClock()::millis,
+            host.builds::jarsInUse,
+            control);
+    this.code = new RemoteCode(control, jars, on.config());
+  }
+
+  private ControlClient client() {
+    return Objects.requireNonNull(client, "client: null (expected: a started one)");
+  }
+
+  /** What a build of the controller's is made of. */
+  Future<Builds.Source> code(String application, String build) {
+    return code.source(application, build).map(found -> new Builds.Source(found, on.config()));
+  }
+
+  // --- what the instance says ---
+
+  @Override
+  public void tell(ControllerEvent event) {
+    on.loops().control().execute(() -> client().event(JsonForm.EVENTS.encode(event).toBuffer()));
+  }
+
+  @Override
+  public Buffer inventory() {
+    return JsonForm.EVENTS.encode(host.inventory()).toBuffer();
+  }
+
+  @Override
+  public void send(BusMessage message) {
+    if (client != null) { // else it is said again
+      client.bus(encoded(message));
+    }
+  }
+
+  @Override
+  public Future<Long> ask(BusMessage message) {
+    return client().ask(encoded(message)).map(answer -> answer.getLong(0));
+  }
+
+  static Buffer encoded(BusMessage message) {
+    Buffer bytes = Buffer.buffer();
+    WireCodec.encode(message, bytes);
+    return bytes;
+  }
+
+  @Override
+  public Collection<String> unreachable() {
+    return side.unreachable();
+  }
+
+  @Override
+  public List<AdminRoutes> operators(Function<ControllerCommands, AdminRoutes> here) {
+    return List.of();
+  }
+
+  @Override
+  public List<AdminRoutes> forwarded() {
+    ForwardRoutes forward =
+        new ForwardRoutes(ClusterSide.nameOf(on.identity().node()), peers, side::controlNode);
+    forward.show(on.meters());
+    return List.of(forward);
+  }
+
+  @Override
+  public void gone(LoadedApplication code) {}
+
+  // --- what the controller says ---
+
+  /** What ran under a registration that was lost is nobody's any more. */
+  @Override
+  public void welcomed(Welcome welcome) {
+    side.welcomed(welcome);
+    if (welcome.fresh()) {
+      host.replicas.stopAll();
+    }
+  }
+
+  @Override
+  public void members(Members members) {
+    side.members(members);
+  }
+
+  @Override
+  public void command(Buffer payload) {
+    JsonObject json = new JsonObject(payload);
+    JsonArray declared = json.getJsonArray(ClusterNodes.DECLARED);
+    if (declared != null) {
+      declared(declared);
+      return;
+    }
+    Command command = JsonForm.COMMANDS.decode(json);
+    if (!(command instanceof CommandTo one) || one.node().equals(on.identity().node())) {
+      host.actions.accept(command);
+    }
+  }
+
+  /** All that holds was said before it. */
+  private void declared(JsonArray applications) {
+    Set<String> names = new HashSet<>();
+    applications.forEach(each -> names.add((String) each));
+    host.routes.keepOnly(names);
+    host.routes.flush();
+    commanded.tryComplete();
+  }
+
+  @Override
+  public void bus(Buffer payload) {
+    String address = Addresses.routing(on.identity().node());
+    on.vertx().eventBus().send(address, WireCodec.decode(0, payload), EventBusSender.LOCAL);
+  }
+
+  @Override
+  public void noController(boolean none) {
+    if (none) {
+      LOG.warn("no controller: requests flow on with what it said last");
+    }
+  }
+
+  @Override
+  public void refused(Refused refused) {
+    LOG.warn("this node is refused: {}", refused.reason());
+  }
+
+  // --- start and end ---
+
+  @Override
+  public Future<Void> start() {
+    ControlClient made = side.client(side.elsewhere(), this);
+    client = made;
+    goodbye = new Goodbye(host, made, on.loops().control());
+    made.start();
+    return commanded.future();
+  }
+
+  @Override
+  public void drains() {
+    if (goodbye != null) {
+      goodbye.say();
+    }
+  }
+
+  @Override
+  public Future<Void> withdraw() {
+    return goodbye == null ? Future.succeededFuture() : goodbye.complete(false);
+  }
+
+  @Override
+  public Future<Void> stop() {
+    Future<Void> stopped = client == null ? Future.succeededFuture() : client.stop();
+    return stopped.eventually(side::stop);
+  }
+}

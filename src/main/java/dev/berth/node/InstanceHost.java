@@ -1,0 +1,200 @@
+package dev.berth.node;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.code.Builds;
+import dev.berth.code.LoadedApplication;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.InstanceOptions;
+import dev.berth.config.LimitOptions;
+import dev.berth.config.LogEncoding;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Settings;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerEvent.Inventory;
+import dev.berth.ingress.Ingress;
+import dev.berth.ingress.IngressRoute;
+import dev.berth.ingress.RouteTraffic;
+import dev.berth.metrics.Meters;
+import dev.berth.metrics.MetricsPusher;
+import dev.berth.metrics.Registration;
+import dev.berth.node.loops.EventLoops;
+import dev.berth.node.loops.Identity;
+import dev.berth.node.loops.InstanceThreads;
+import dev.berth.node.loops.LoopVerticle;
+import dev.berth.node.traffic.Endpoints;
+import dev.berth.node.traffic.Routes;
+import dev.berth.protocol.port.LogFeed;
+import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaSeries;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.traffic.TrafficPolicy;
+import io.vertx.core.Vertx;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an instance does as a controller commands, wherever that one is: code, replicas, routers and
+ * routes. Belongs to the control loop.
+ */
+final class InstanceHost {
+
+  /**
+   * What an instance is given.
+   *
+   * @param meters of all of it
+   * @param threads run what may block: builders, and the hooks of handlers
+   * @param log of the process
+   * @param cluster that it is a node of; null for none
+   */
+  record Instance(
+      ServeConfig config,
+      Identity identity,
+      Meters meters,
+      EventLoops loops,
+      InstanceThreads threads,
+      LogFeed log,
+      @Nullable ClusterTerms cluster) {
+    Vertx vertx() {
+      return loops.control().home().owner();
+    }
+  }
+
+  /**
+   * What it is commanded by.
+   *
+   * @param sources of code
+   * @param endpointSplits the weights that endpoints were given, by route
+   * @param controller told of what happens; any thread
+   * @param gone told of code that nothing uses any more
+   */
+  record Commands(
+      Builds.Sources sources,
+      Map<String, Map<String, Double>> endpointSplits,
+      Consumer<ControllerEvent> controller,
+      Consumer<LoadedApplication> gone) {}
+
+  private final Instance on;
+  private final MetricsPusher pusher;
+  private final Function<Settings, @Nullable LogEncoding> accessEncoding;
+  final Builds builds;
+  final InstanceRouters deployments;
+  final InstanceReplicas replicas;
+  final Routes routes;
+  final InstanceActions actions;
+
+  /**
+   * @param requests what they pass through
+   * @param accessEncoding how requests are logged; null when they are not
+   */
+  InstanceHost(
+      Instance on,
+      Commands commands,
+      MetricsPusher pusher,
+      Ingress ingress,
+      DataPlane requests,
+      Function<Settings, @Nullable LogEncoding> accessEncoding) {
+    this.on = on;
+    this.pusher = pusher;
+    this.accessEncoding = accessEncoding;
+    LoopVerticle control = on.loops.control();
+    routes =
+        new Routes(
+            ingress::update,
+            on.config.get(HttpOptions.ROOT_PATH),
+            control,
+            this::leadsTo,
+            new Endpoints(
+                on.config.get(InstanceOptions.ENDPOINTS),
+                commands.endpointSplits(),
+                id -> deployments().isWanted(id),
+                endpoint -> leadsTo("", TrafficPolicy.of(endpoint, "", null))));
+    builds =
+        new Builds(
+            on.threads,
+            control,
+            commands.sources(),
+            commands.controller(),
+            code -> {
+              deployments().forgetUnwanted(code);
+              commands.gone().accept(code);
+            });
+    deployments =
+        new InstanceRouters(
+            requests.routers(),
+            new InstanceRankers(on.threads, control, builds, requests.routers().loop(0)::now),
+            on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
+            this::show);
+    replicas =
+        new InstanceReplicas(
+            requests,
+            deployments,
+            builds,
+            this::show,
+            control,
+            new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
+            commands.controller());
+    actions = new InstanceActions(new EpochGate(), builds, replicas, deployments, routes, on.log);
+    on.meters.add(into -> into.counter("berth_stale_commands", actions.gate().refused()));
+  }
+
+  private Registration show(DeploymentRouter router) {
+    String application = router.deployment().application();
+    router.whenWanted(() -> pusher.signal(router.deployment()));
+    return all(
+        on.meters.add(into -> InstanceSeries.show(router, routes.prefixOf(application), into)),
+        pusher.register(router));
+  }
+
+  private Registration show(Replica replica) {
+    String application = replica.deployment().application();
+    return all(
+        on.meters.add(into -> ReplicaSeries.show(replica, routes.prefixOf(application), into)),
+        on.meters.add(replica.meters()::collect),
+        pusher.registerReplica(
+            new ReplicaSource(replica, deployments.router(replica.deployment()))));
+  }
+
+  private static Registration all(Registration... registrations) {
+    return () -> List.of(registrations).forEach(Registration::close);
+  }
+
+  private IngressRoute leadsTo(DeploymentId ingress, @Nullable Settings traffic) {
+    if (traffic == null) {
+      return side(ingress);
+    }
+    String application = ingress.application();
+    return leadsTo(application, TrafficPolicy.of(traffic, application, ingress));
+  }
+
+  private IngressRoute leadsTo(String application, TrafficPolicy policy) {
+    return IngressRoute.to(
+        application,
+        new RouteTraffic(
+            policy,
+            policy.sides().stream().map(this::side).toList(),
+            policy.shadows().stream().map(each -> deployments.router(each.to())).toList()));
+  }
+
+  private IngressRoute side(DeploymentId ingress) {
+    Settings settings = deployments.settings(ingress);
+    return new IngressRoute(
+        ingress.application(),
+        deployments.router(ingress),
+        settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
+        accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
+  }
+
+  private InstanceRouters deployments() {
+    return deployments; // which is made after those who ask it
+  }
+
+  /** Everything that is hosted here, for a controller that does not know of it. */
+  Inventory inventory() {
+    return new Inventory(on.identity.node(), replicas.inventory(), replicas.complete());
+  }
+}

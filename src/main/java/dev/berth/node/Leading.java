@@ -1,0 +1,101 @@
+package dev.berth.node;
+
+import dev.berth.code.Builds;
+import dev.berth.config.ServeConfig;
+import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.desired.ServeControl;
+import dev.berth.desired.StateLog;
+import dev.berth.node.InstanceHost.Instance;
+import dev.berth.node.loops.Identity;
+import dev.berth.node.loops.InstanceThreads;
+import dev.berth.node.loops.LoopVerticle;
+import io.vertx.core.Future;
+import java.util.Collection;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The controller is on this instance, and so is what it keeps of what is declared. */
+final class Leading implements Conduct {
+  private final ServeControl serve;
+  private final InitialApplications initial;
+  private @Nullable InstanceControl control; // once there are parts; the control loop's
+
+  /**
+   * @param log of what is declared, not opened yet
+   * @param drainAsked begins the drain of the instance
+   */
+  Leading(
+      ServeConfig config,
+      StateLog log,
+      InstanceThreads threads,
+      LoopVerticle loop,
+      Identity identity,
+      Runnable drainAsked) {
+    serve =
+        new ServeControl(
+            config,
+            config.folder(),
+            log,
+            threads.commands(),
+            loop,
+            identity.wallClock()::millis,
+            new NodeControls(() -> control, identity.nanoClock(), drainAsked));
+    initial = new InitialApplications(serve, threads.commands(), threads); // beside the event loops
+  }
+
+  @Override
+  public Builds.Sources sources() {
+    return serve;
+  }
+
+  @Override
+  public Map<String, Map<String, Double>> endpointSplits() {
+    return serve.endpointSplits();
+  }
+
+  @Override
+  public Commander commander(
+      Instance on, InstanceHost host, @Nullable ClusterSide side, Consumer<Announce> announced) {
+    ThisNode here = new ThisNode(on, host);
+    InstanceControl made =
+        new InstanceControl(
+            on,
+            host,
+            serve,
+            controller -> side == null ? here : new ClusterNodes(here, side, serve, controller),
+            announced);
+    control = made;
+    return made;
+  }
+
+  @Override
+  public Future<Void> read() {
+    return initial.read();
+  }
+
+  @Override
+  public @Nullable Throwable problem() {
+    return initial.problem();
+  }
+
+  @Override
+  public Collection<String> awaited() {
+    return initial.awaited();
+  }
+
+  @Override
+  public void handTo(Builds builds) {
+    initial.handTo(builds);
+  }
+
+  @Override
+  public Future<Void> close() {
+    return serve.close();
+  }
+
+  @Override
+  public void discard() {
+    initial.close();
+  }
+}

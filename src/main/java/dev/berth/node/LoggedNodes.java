@@ -1,0 +1,60 @@
+package dev.berth.node;
+
+import dev.berth.cluster.control.Registrations;
+import dev.berth.cluster.membership.Authority;
+import dev.berth.cluster.membership.Registered;
+import dev.berth.desired.NodeRegistry;
+import dev.berth.desired.ServeControl;
+import dev.berth.protocol.port.Loop;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.Collection;
+import java.util.function.UnaryOperator;
+
+/** Who is a node, as the control nodes' log has it. Any thread. */
+record LoggedNodes(ServeControl serve, Loop control) implements Registrations {
+
+  @Override
+  public Future<Long> register(String name, String process) {
+    return commit(registry -> registry.with(name, process))
+        .compose(
+            registry -> {
+              NodeRegistry.Registered now = registry.find(name);
+              return now != null && now.process().equals(process)
+                  ? Future.succeededFuture(now.registration())
+                  : Future.failedFuture("node " + name + ": another process has the name");
+            });
+  }
+
+  @Override
+  public Future<Void> lost(String name, long number) {
+    return commit(registry -> registry.without(name, number)).mapEmpty();
+  }
+
+  private Future<NodeRegistry> commit(UnaryOperator<NodeRegistry> change) {
+    Promise<NodeRegistry> done = Promise.promise();
+    control.execute(() -> serve.nodes(change).onComplete(done));
+    return done.future();
+  }
+
+  @Override
+  public Future<Void> left(String name, long number) {
+    return lost(name, number);
+  }
+
+  @Override
+  public Collection<Registered> known() {
+    return serve.nodes().nodes().entrySet().stream()
+        .map(
+            each ->
+                new Registered(
+                    each.getKey(), each.getValue().process(), each.getValue().registration()))
+        .toList();
+  }
+
+  /** What the controller on this node commands by, as it is now. */
+  Authority authority() {
+    NodeRegistry registry = serve.nodes();
+    return new Authority(registry.cluster(), registry.generation(), serve.term(), serve.revision());
+  }
+}

@@ -1,0 +1,45 @@
+package dev.berth.node;
+
+import dev.berth.controller.ControllerAction.Command;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.protocol.BusMessage;
+import io.vertx.core.Future;
+import java.util.Collection;
+import java.util.function.Consumer;
+
+/** The instances that a controller commands. Control loop. */
+interface Nodes {
+
+  /** The controller commands; others may come. */
+  default Future<Void> start() {
+    return Future.succeededFuture();
+  }
+
+  /** To the instance that it is for, or to all, behind the commands before it. */
+  void command(Command command);
+
+  /** To the routers of an instance; may be lost. */
+  void send(String node, BusMessage message);
+
+  /** Those that a controller which begins waits for. */
+  Collection<String> known();
+
+  /** A controller begins, and knows what is declared: it is told what runs where. */
+  void tell(Consumer<ControllerEvent> controller);
+
+  /** This instance begins to end. */
+  default void drains() {}
+
+  /** It has ended, and commands nobody. */
+  default Future<Void> stop() {
+    return Future.succeededFuture();
+  }
+
+  /**
+   * This instance ends, and no request is under way here: its replicas go.
+   *
+   * @param applications that are declared
+   * @return completes when none of its replicas is left
+   */
+  Future<Void> withdraw(Collection<String> applications, Consumer<ControllerEvent> controller);
+}

@@ -1,0 +1,51 @@
+package dev.berth.node.loops;
+
+import dev.berth.cluster.data.Mailboxes;
+import dev.berth.protocol.BusMessage;
+import io.vertx.core.internal.ContextInternal;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+
+/**
+ * Sends to the event loops of this instance, past the event bus: its messages cost more than what
+ * they carry (decision 0011).
+ */
+public final class InstanceBus implements Mailboxes {
+  private final String node;
+  private final Map<String, LoopMailbox> mailboxes = new ConcurrentHashMap<>(); // by address
+
+  public InstanceBus(String node) {
+    this.node = node;
+  }
+
+  /** Takes the messages of an address on a loop from now on; those sent before are dropped. */
+  public void receive(String address, ContextInternal loop, Consumer<BusMessage> receiver) {
+    mailboxes.put(address, new LoopMailbox(loop, receiver));
+  }
+
+  @Override
+  public boolean send(String to, String address, BusMessage message) {
+    if (!node.equals(to)) {
+      return false;
+    }
+    LoopMailbox mailbox = mailboxes.get(address);
+    if (mailbox != null) { // else lost, as a message may be
+      mailbox.put(message);
+    }
+    return true;
+  }
+
+  @Override
+  public void deliver(String address, Consumer<Consumer<BusMessage>> task) {
+    LoopMailbox mailbox = mailboxes.get(address);
+    if (mailbox != null) {
+      mailbox.run(task);
+    }
+  }
+
+  @Override
+  public boolean sharesValues() {
+    return true;
+  }
+}

@@ -1,0 +1,126 @@
+package dev.berth.node.loops;
+
+import dev.berth.api.RequestContext;
+import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopPorts;
+import io.netty.channel.EventLoop;
+import io.vertx.core.Deployable;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.VerticleBase;
+import io.vertx.core.Vertx;
+import io.vertx.core.internal.ContextInternal;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One event loop of the instance, and the one context of everything on it. Vert.x hands out loops
+ * in the order of deployments, so parts that belong together are not deployed next to one another
+ * but here.
+ */
+public final class LoopVerticle extends VerticleBase implements Loop {
+  private final String name;
+  private boolean namesRequests; // written before home
+  private volatile @Nullable ContextInternal home;
+  private volatile @Nullable Thread thread;
+
+  /**
+   * @param name for messages
+   */
+  public LoopVerticle(String name) {
+    this.name = name;
+  }
+
+  @Override
+  public Future<?> start() {
+    namesRequests = RequestLocal.hasRoom(context);
+    home = (ContextInternal) context;
+    thread = Thread.currentThread();
+    return Future.succeededFuture();
+  }
+
+  /** Its context, once it is deployed. Any thread. */
+  public ContextInternal home() {
+    return Objects.requireNonNull(home, "home: null (expected: a deployed loop)");
+  }
+
+  public EventLoop nettyLoop() {
+    return home().nettyEventLoop();
+  }
+
+  /** What its thread does now; empty when it was not deployed. Any thread. */
+  public StackTraceElement[] stackTrace() {
+    Thread own = thread;
+    return own == null ? new StackTraceElement[0] : own.getStackTrace();
+  }
+
+  @Override
+  public boolean isHere() {
+    return home().inThread();
+  }
+
+  @Override
+  public void execute(Runnable task) {
+    home().runOnContext(none -> task.run());
+  }
+
+  @Override
+  public void executeFor(RequestContext request, Runnable task) {
+    ContextInternal own = home().duplicate();
+    if (namesRequests) {
+      RequestLocal.put(own, request);
+    }
+    own.runOnContext(none -> task.run());
+  }
+
+  @Override
+  public void worksFor(RequestContext request) {
+    ContextInternal current = ContextInternal.current();
+    if (namesRequests && current != null && current.isDuplicate()) { // else it would be everybody's
+      RequestLocal.put(current, request);
+    }
+  }
+
+  /** What its routers and replicas are given. */
+  public LoopPorts ports(BusSender bus, Identity identity) {
+    return new LoopPorts(this, this::startTimer, bus, identity.nanoClock(), identity.seeded());
+  }
+
+  private Runnable startTimer(long delayNanos, Runnable task) {
+    Vertx vertx = home().owner();
+    long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(delayNanos + 999_999)); // up, not down
+    long id = vertx.setTimer(millis, fired -> task.run());
+    return () -> vertx.cancelTimer(id);
+  }
+
+  /** Starts a part on this loop's context. Any thread; completes on this loop. */
+  public Future<Void> deploy(Deployable part) {
+    return run(() -> part.deploy(home()));
+  }
+
+  /** Stops a part that was started. */
+  public Future<Void> undeploy(Deployable part) {
+    return run(() -> part.undeploy(home()));
+  }
+
+  private Future<Void> run(Callable<Future<?>> step) {
+    Promise<Void> done = home().promise();
+    execute(
+        () -> {
+          try {
+            step.call().<Void>mapEmpty().onComplete(done);
+          } catch (Throwable thrown) { // an error too: whoever waits must not wait for ever
+            done.tryFail(thrown);
+          }
+        });
+    return done.future();
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

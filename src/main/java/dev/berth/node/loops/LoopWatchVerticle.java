@@ -1,0 +1,156 @@
+package dev.berth.node.loops;
+
+import dev.berth.metrics.LoopLag;
+import dev.berth.metrics.Meters;
+import dev.berth.replica.StackText;
+import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Watches the serving loops from the control loop, and says when one is blocked and when it runs
+ * again. A loop has one beat at most under way, so a blocked one gathers none.
+ */
+public final class LoopWatchVerticle extends VerticleBase {
+  private static final Logger LOG = LoggerFactory.getLogger(LoopWatchVerticle.class);
+  private static final int BEATS_PER_BLOCK = 4;
+  private static final long LONGEST_INTERVAL_MS = 50;
+  private static final long SHORTEST_INTERVAL_MS = 5;
+
+  /** Told of changes; on the control loop. */
+  @FunctionalInterface
+  public interface Listener {
+    void changed(int loop, boolean blocked);
+  }
+
+  private final List<Watched> watched = new ArrayList<>();
+  private final List<LoopVerticle> loops;
+  private final Meters meters;
+  private final Duration blockedAfter;
+  private final LoopLag controlLag = LoopLag.ofControl();
+  private final LongSupplier nanoClock;
+  private final Listener listener;
+  private long timer;
+  private long tickDueNanos;
+
+  /**
+   * @param loops the serving ones, in the order of their index
+   * @param meters show their lags, and that of the loop this runs on
+   * @param blockedAfter how long a loop may leave a task before it counts as blocked
+   */
+  public LoopWatchVerticle(
+      List<LoopVerticle> loops,
+      Meters meters,
+      Duration blockedAfter,
+      LongSupplier nanoClock,
+      Listener listener) {
+    this.loops = loops;
+    this.meters = meters;
+    this.blockedAfter = blockedAfter;
+    this.nanoClock = nanoClock;
+    this.listener = listener;
+  }
+
+  @Override
+  public Future<?> start() {
+    long interval = intervalMs(blockedAfter);
+    long intervalNanos = TimeUnit.MILLISECONDS.toNanos(interval);
+    meters.add(controlLag::collect);
+    for (int index = 0; index < loops.size(); index++) {
+      watched.add(new Watched(index, intervalNanos));
+    }
+    tickDueNanos = nanoClock.getAsLong() + intervalNanos;
+    timer = vertx.setPeriodic(interval, id -> tick(intervalNanos));
+    return Future.succeededFuture();
+  }
+
+  private void tick(long intervalNanos) {
+    long now = nanoClock.getAsLong();
+    controlLag.add(Math.max(0, now - tickDueNanos)); // its own beat is this timer
+    tickDueNanos = now + intervalNanos;
+    watched.forEach(Watched::tick);
+  }
+
+  /** A block is seen between once and one and a half times the time that makes it one. */
+  public static long intervalMs(Duration blockedAfter) {
+    return Math.max(
+        SHORTEST_INTERVAL_MS,
+        Math.min(LONGEST_INTERVAL_MS, blockedAfter.toMillis() / BEATS_PER_BLOCK));
+  }
+
+  @Override
+  public Future<?> stop() {
+    vertx.cancelTimer(timer);
+    return Future.succeededFuture();
+  }
+
+  /** One loop, its beat, and what is told of it. */
+  private final class Watched implements Runnable {
+    private final int index;
+    private final LoopVerticle loop;
+    private final LoopLag lag;
+    private final LoopWatch watch;
+
+    Watched(int index, long intervalNanos) {
+      this.index = index;
+      this.loop = loops.get(index);
+      this.lag = new LoopLag(index);
+      meters.add(lag::collect);
+      this.watch = new LoopWatch(blockedAfter.toNanos(), intervalNanos, nanoClock.getAsLong());
+    }
+
+    void tick() {
+      observe();
+      if (watch.beat(nanoClock.getAsLong())) {
+        loop.execute(this);
+      }
+    }
+
+    private void observe() {
+      long now = nanoClock.getAsLong();
+      switch (watch.observe(now)) {
+        case BLOCKED -> blocked(millisSinceBeat(now));
+        case RUNS_AGAIN -> runsAgain(millisSinceBeat(now));
+        case NONE -> {}
+      }
+    }
+
+    private long millisSinceBeat(long now) {
+      return TimeUnit.NANOSECONDS.toMillis(watch.unansweredNanos(now));
+    }
+
+    private void blocked(long millis) {
+      lag.blocked(true);
+      listener.changed(index, true);
+      StackTraceElement[] stack = loop.stackTrace();
+      LOG.atWarn()
+          .addKeyValue("stack", StackText.of(stack))
+          .log(
+              "{}: blocked for {} ms, new requests avoid it: {}",
+              loop,
+              millis,
+              StackText.brief(stack));
+    }
+
+    private void runsAgain(long millis) {
+      lag.blocked(false);
+      listener.changed(index, false);
+      LOG.info("{}: runs again after {} ms", loop, millis);
+    }
+
+    /** The beat, on the watched loop. */
+    @Override
+    public void run() {
+      lag.add(watch.answered(nanoClock.getAsLong()));
+      if (watch.isBlocked()) { // its answer is to be told at once
+        context.runOnContext(none -> observe());
+      }
+    }
+  }
+}

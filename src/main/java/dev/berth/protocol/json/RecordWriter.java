@@ -1,0 +1,51 @@
+package dev.berth.protocol.json;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.lang.reflect.RecordComponent;
+import java.time.Duration;
+import java.util.Map;
+import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes public records: by the names of their components, durations as nanoseconds, words of an
+ * enum by their names, what is empty as null.
+ */
+public class RecordWriter {
+  public final JsonObject record(Record record) {
+    JsonObject json = new JsonObject();
+    for (RecordComponent part : record.getClass().getRecordComponents()) {
+      try {
+        json.put(part.getName(), value(part.getAccessor().invoke(record)));
+      } catch (ReflectiveOperationException notPublic) {
+        throw new IllegalStateException(part + " (expected: of a public record)", notPublic);
+      }
+    }
+    return json;
+  }
+
+  /** Where more types than those of {@link RecordReader} have a form, they are known first. */
+  protected @Nullable Object value(@Nullable Object value) {
+    if (value instanceof Record record) {
+      return record(record);
+    }
+    if (value instanceof Iterable<?> items) {
+      JsonArray all = new JsonArray();
+      items.forEach(each -> all.add(value(each)));
+      return all;
+    }
+    if (value instanceof Map<?, ?> map) {
+      JsonObject all = new JsonObject();
+      map.forEach((name, each) -> all.put((String) name, value(each)));
+      return all;
+    }
+    if (value instanceof OptionalInt number) {
+      return number.isPresent() ? (Integer) number.getAsInt() : null;
+    }
+    if (value instanceof Enum<?> word) {
+      return word.name();
+    }
+    return value instanceof Duration time ? (Object) time.toNanos() : value;
+  }
+}

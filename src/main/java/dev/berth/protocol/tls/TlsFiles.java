@@ -1,0 +1,41 @@
+package dev.berth.protocol.tls;
+
+import io.vertx.core.buffer.Buffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What of TLS lies in files.
+ *
+ * @param certificate its chain
+ * @param authorities of the other side's certificates; null when none are asked for
+ * @param passwordKey names the password, for messages
+ * @param password of the key, if it is encrypted
+ */
+public record TlsFiles(
+    PemFile certificate,
+    PemFile key,
+    @Nullable PemFile authorities,
+    String passwordKey,
+    @Nullable String password) {
+
+  /** Shows no password. */
+  @Override
+  public String toString() {
+    return "TlsFiles[" + certificate.path() + "]";
+  }
+
+  /**
+   * Reads the certificate, the key, and the authorities where there are any.
+   *
+   * @throws TlsFileException when one cannot be read
+   */
+  List<Buffer> contents() {
+    List<Buffer> contents = new ArrayList<>(List.of(certificate.read(), key.read()));
+    if (authorities != null) {
+      contents.add(authorities.read());
+    }
+    return contents;
+  }
+}

@@ -1,0 +1,71 @@
+package dev.berth.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.protocol.ClusterDetails;
+import dev.berth.protocol.port.ClusterCommands;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
+import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class ClusterRoutesTest {
+  private final List<String> asked = new CopyOnWriteArrayList<>();
+
+  private final class Commands implements ClusterCommands {
+    @Override
+    public Future<ClusterDetails> details() {
+      ClusterDetails.Node node =
+          new ClusterDetails.Node(
+              "w1", "worker", null, Map.of("rack", "7"), "10.0.0.2", "ALIVE", 4, 2, List.of("w2"));
+      return Future.succeededFuture(
+          new ClusterDetails("blue", "id-1", 2, 3, 40, "c1", false, List.of(node)));
+    }
+
+    @Override
+    public Future<Void> drain(String node) {
+      asked.add("drain " + node);
+      return node.equals("w1")
+          ? Future.succeededFuture()
+          : Future.failedFuture(new CommandRefused(Kind.NOT_FOUND, "node: " + node));
+    }
+
+    @Override
+    public Future<Void> uncordon(String node) {
+      asked.add("uncordon " + node);
+      return Future.succeededFuture();
+    }
+  }
+
+  @AutoClose private final AdminClient admin = new AdminClient(new ClusterRoutes(new Commands()));
+
+  @Test
+  void theClusterIsShownNodeByNode() {
+    JsonObject cluster = admin.json("/api/v1/cluster");
+    assertThat(cluster.getString("cluster_id")).isEqualTo("id-1");
+    assertThat(cluster.getBoolean("may_be_cut_off")).isFalse();
+    JsonObject node = cluster.getJsonArray("nodes").getJsonObject(0);
+    assertThat(node.getString("state")).isEqualTo("ALIVE");
+    assertThat(node.getLong("registration")).isEqualTo(4);
+    assertThat(node.getJsonArray("unreachable_from")).containsExactly("w2");
+    assertThat(node.getValue("zone")).isNull();
+  }
+
+  @Test
+  void nodesAreDrainedAndTakenBack() {
+    assertThat(admin.send("POST", "/api/v1/cluster/nodes/w1/drain", null).statusCode())
+        .isEqualTo(202);
+    assertThat(admin.send("POST", "/api/v1/cluster/nodes/w1/uncordon", null).statusCode())
+        .isEqualTo(200);
+    assertThat(admin.send("POST", "/api/v1/cluster/nodes/w9/drain", null).statusCode())
+        .isEqualTo(404);
+    assertThat(asked).containsExactly("drain w1", "uncordon w1", "drain w9");
+  }
+}

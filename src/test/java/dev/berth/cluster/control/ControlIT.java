@@ -1,0 +1,318 @@
+package dev.berth.cluster.control;
+
+import static dev.berth.cluster.link.LinkWorld.await;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import ch.qos.logback.classic.Level;
+import dev.berth.cluster.control.ControlForm.Beat;
+import dev.berth.cluster.control.ControlForm.Command;
+import dev.berth.cluster.control.ControlForm.Event;
+import dev.berth.cluster.control.ControlForm.Inventory;
+import dev.berth.cluster.control.ControlWorld.Controller;
+import dev.berth.cluster.control.ControlWorld.Node;
+import dev.berth.cluster.link.LinkDialer;
+import dev.berth.cluster.link.LinkServer;
+import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.link.LinkWorld;
+import dev.berth.cluster.membership.Authority;
+import dev.berth.cluster.membership.Handshake.Hello;
+import dev.berth.cluster.membership.Handshake.Welcome;
+import dev.berth.cluster.membership.Member;
+import dev.berth.fakes.LogLines;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.NetSocket;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Nodes and their controller over TLS on the loopback. */
+@Timeout(60)
+class ControlIT {
+  private static final Authority FIRST = new Authority("id-1", 1, 1, 1);
+
+  @TempDir private Path folder;
+  private ControlWorld world;
+  private Controller controller;
+
+  @BeforeEach
+  void begin() throws Exception {
+    world = new ControlWorld(folder);
+    controller = world.new Controller(FIRST);
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    world.close();
+  }
+
+  private Node node(String name, String process) throws Exception {
+    return world.new Node("prod", name, process, name, controller.port);
+  }
+
+  private void eventually(List<String> told, String... lines) throws Exception {
+    world.links.eventually(() -> told.containsAll(List.of(lines)));
+  }
+
+  @Test
+  void aNodeIsToldNothingBeforeItsInventoryAndEverythingAfterIt() throws Exception {
+    Node n2 = node("n2", "a").started();
+    n2.client.event(Buffer.buffer("in the inventory"));
+    eventually(n2.told, "welcomed 101 true", "command after it");
+    assertThat(n2.told).containsSubsequence("no controller false", "welcomed 101 true");
+    assertThat(n2.told).doesNotContain("command before the inventory");
+    assertThat(controller.inventories).containsExactly(Buffer.buffer("nothing"));
+
+    n2.client.event(Buffer.buffer("after it"));
+    n2.client.bus(Buffer.buffer("metrics"));
+    controller.server.bus("n2", Buffer.buffer("routes"));
+    assertThat(await(n2.client.ask(Buffer.buffer("load"))))
+        .isEqualTo(Buffer.buffer("answer to load"));
+    eventually(n2.told, "bus routes");
+    assertThat(controller.told)
+        .containsExactly("joined n2 101 true", "event n2 after it", "bus metrics", "bus load");
+  }
+
+  @Test
+  void allNodesKnowEachOther() throws Exception {
+    Node n1 = world.new Node(controller).started();
+    Node n2 = node("n2", "a").started();
+    Node n3 = node("n3", "b").started();
+
+    world.links.eventually(() -> n3.members.list().size() == 3 && n3.members.equals(n1.members));
+    world.links.eventually(() -> n2.members.equals(n1.members));
+    assertThat(n2.members).isEqualTo(controller.members);
+
+    controller.server.cordon("n3", true);
+    world.links.eventually(
+        () -> n2.members.list().stream().anyMatch(m -> m.state() == Member.State.CORDONED));
+    world.links.eventually(() -> controller.server.status().nodes().size() == 3);
+  }
+
+  @Test
+  void aNodeThatIsKilledIsLostAtOnce() throws Exception {
+    Node n2 = node("n2", "a").started();
+    eventually(n2.told, "command after it");
+
+    await(n2.data.close());
+    await(n2.client.stop());
+
+    eventually(controller.told, "lost n2 101 its port refuses");
+  }
+
+  @Test
+  void aNodeThatStandsStillIsLostAndTheOthersAreNot() throws Exception {
+    Node n2 = node("n2", "a").started();
+    Node n3 = node("n3", "b").started();
+    eventually(n2.told, "command after it");
+    eventually(n3.told, "command after it");
+    CountDownLatch stands = new CountDownLatch(1);
+    n2.around
+        .links()
+        .runOnContext(
+            here -> {
+              try {
+                assertThat(stands.await(30, TimeUnit.SECONDS)).isTrue();
+              } catch (InterruptedException stopped) {
+                Thread.currentThread().interrupt();
+              }
+            });
+
+    eventually(controller.told, "suspected n2 true");
+    world.links.eventually(
+        () -> controller.told.stream().anyMatch(each -> each.startsWith("lost n2 101 silent")));
+    Buffer big = Buffer.buffer(new byte[4 << 20]);
+    controller.server.bus("n3", big);
+    stands.countDown();
+    eventually(controller.told, "joined n2 103 true");
+    eventually(n2.told, "welcomed 103 true");
+    assertThat(controller.told).noneMatch(each -> each.startsWith("suspected n3"));
+    assertThat(n3.told).doesNotContain("no controller true");
+  }
+
+  @Test
+  void aNodeThatComesBackKeepsItsNumber() throws Exception {
+    Node n2 = node("n2", "a").started();
+    eventually(n2.told, "command after it");
+    Future<Buffer> asked = n2.client.ask(Buffer.buffer("x"));
+    await(asked);
+
+    controller.sockets.get(0).close();
+    n2.client.event(Buffer.buffer("in the next inventory, or before"));
+
+    eventually(n2.told, "no controller true", "welcomed 101 false");
+    eventually(controller.told, "joined n2 101 false");
+    world.links.eventually(() -> controller.inventories.size() == 2);
+    assertThat(controller.told).noneMatch(each -> each.startsWith("lost"));
+  }
+
+  @Test
+  void aSecondProcessWaitsUntilTheFirstIsLost() throws Exception {
+    Node first = node("n2", "a").started();
+    eventually(first.told, "command after it");
+    Node second = node("n2", "b").started();
+    eventually(
+        second.told, "refused process: another of n2 is not lost yet (expected: asked again)");
+
+    await(first.data.close());
+    await(first.client.stop());
+
+    eventually(second.told, "welcomed 102 true");
+  }
+
+  @Test
+  void whoIsNotOfTheClusterIsRefusedWithOneLineOnBothSides() throws Exception {
+    try (LogLines here = new LogLines(ControlServer.class, Level.WARN);
+        LogLines there = new LogLines(ControlClient.class, Level.WARN)) {
+      Node other = world.new Node("staging", "n2", "a", "n2", controller.port).started();
+      eventually(other.told, "refused cluster: staging (expected: prod)");
+      Node thief = world.new Node("prod", "n3", "a", "n4", controller.port).started();
+      eventually(thief.told, "refused a certificate of [n4] (expected: of n3 or worker.prod)");
+      world.links.eventually(
+          () -> other.told.stream().filter(each -> each.startsWith("refused")).count() == 2);
+
+      String wrong = "refused: cluster: staging (expected: prod)";
+      assertThat(here.all())
+          .filteredOn(each -> each.getFormattedMessage().equals("node n2: " + wrong))
+          .isNotEmpty();
+      assertThat(there.all())
+          .filteredOn(each -> each.getFormattedMessage().equals("no controller: " + wrong))
+          .hasSize(1);
+    }
+    assertThat(world.registry).isEmpty();
+  }
+
+  @Test
+  void goodbyeIsAnsweredWhenItIsCommittedTheControllersOwnNodeTooSays() throws Exception {
+    Node n1 = world.new Node(controller).started();
+    Node n2 = node("n2", "a").started();
+    eventually(n1.told, "command after it");
+    eventually(n2.told, "command after it");
+
+    for (Node node : List.of(n2, n1)) {
+      String name = node == n1 ? "n1" : "n2";
+      Future<Void> left = node.client.leave();
+      eventually(controller.told, "leaving " + name);
+      assertThat(left.isComplete()).isFalse();
+      controller.server.left(name);
+      await(left);
+      eventually(controller.told, "left " + name);
+    }
+    assertThat(world.registry).isEmpty();
+    assertThat(controller.told).noneMatch(each -> each.startsWith("lost"));
+  }
+
+  @Test
+  void aControllerOfAnOldStateFindsOutAndCommandsNobody() throws Exception {
+    controller.authority = new Authority("id-1", 1, 3, 1);
+    Controller old = world.new Controller(new Authority("id-1", 1, 2, 1));
+    Node n2 = world.new Node("prod", "n2", "a", "n2", controller.port, old.port).started();
+    eventually(n2.told, "command after it");
+
+    controller.stop();
+
+    eventually(old.told, "stands by");
+    world.links.eventually(() -> old.server.status().notes().size() == 1);
+    assertThat(old.told).noneMatch(each -> each.startsWith("joined"));
+  }
+
+  @Test
+  void aNodeRefusesAnOldControllerAndWhatAnOldOneCommands() throws Exception {
+    Queue<Authority> next =
+        new ArrayDeque<>(List.of(new Authority("id-1", 1, 3, 1), new Authority("id-1", 1, 2, 9)));
+    List<String> ended = new CopyOnWriteArrayList<>();
+    Node n2 =
+        world
+            .new Node(
+                controller,
+                "n2",
+                line ->
+                    new Line.User() {
+                      @Override
+                      public void said(Record message) {
+                        if (message instanceof Hello && !next.isEmpty()) {
+                          line.say(new Welcome(next.remove(), "n1", 7, true));
+                          line.say(new Command(1, 2, Buffer.buffer("old")));
+                          line.say(new Command(1, 3, Buffer.buffer("new")));
+                        } else if (message instanceof Inventory) {
+                          line.end("over");
+                        }
+                      }
+
+                      @Override
+                      public void ended(String reason) {
+                        ended.add(reason);
+                      }
+                    })
+            .started();
+
+    eventually(
+        ended,
+        "the controller is refused: generation 1, term 2, revision 9 (expected: at least 1, 3, 1,"
+            + " which a node has seen)");
+    assertThat(n2.told)
+        .containsExactly(
+            "no controller false", "welcomed 7 true", "command new", "no controller true");
+  }
+
+  @Test
+  void aBeatOvertakesWhatIsLong() throws Exception {
+    LinkTls tls = world.links.tls("n1");
+    CompletableFuture<NetSocket> accepted = new CompletableFuture<>();
+    var loop = world.links.loop();
+    int port =
+        await(
+            new LinkServer(tls, "test")
+                .listen(
+                    List.of(loop), "127.0.0.1", 0, socket -> accepted.complete(socket.pause())));
+    List<Record> said = new CopyOnWriteArrayList<>();
+    NetSocket socket =
+        await(
+            LinkWorld.on(
+                loop, () -> new LinkDialer(world.links.vertx, tls).dial("127.0.0.1", port)));
+    NetSocket other = accepted.get(10, TimeUnit.SECONDS);
+    Event big = new Event(7, Buffer.buffer(new byte[8 << 20]));
+    LinkWorld.on(
+        loop,
+        () -> {
+          new SocketLine(loop, tls, line -> new Told(said)).attach(other);
+          SocketLine line = new SocketLine(loop, tls, own -> new Told(said));
+          line.attach(socket);
+          line.say(big);
+          line.say(new Beat(FIRST));
+          return line;
+        });
+
+    world.links.eventually(() -> said.size() == 2);
+    assertThat(said).containsExactly(new Beat(FIRST), big);
+  }
+
+  private record Told(List<Record> said) implements Line.User {
+    @Override
+    public void said(Record message) {
+      said.add(message);
+    }
+
+    @Override
+    public void ended(String reason) {}
+  }
+
+  @Test
+  void whatIsAskedWithoutAControllerFails() throws Exception {
+    Node alone = world.new Node("prod", "n2", "a", "n2", 1).started();
+
+    assertThatThrownBy(() -> await(alone.client.ask(Buffer.buffer("x"))))
+        .hasRootCauseMessage("no controller, or too much is asked of it");
+  }
+}

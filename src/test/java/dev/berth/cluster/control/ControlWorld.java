@@ -1,0 +1,312 @@
+package dev.berth.cluster.control;
+
+import dev.berth.cluster.link.LinkDialer;
+import dev.berth.cluster.link.LinkServer;
+import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.link.LinkWorld;
+import dev.berth.cluster.membership.Authority;
+import dev.berth.cluster.membership.Handshake.Refused;
+import dev.berth.cluster.membership.Handshake.Welcome;
+import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.MembershipRules;
+import dev.berth.cluster.membership.NodeInfo;
+import dev.berth.cluster.membership.Registered;
+import dev.berth.config.ClusterConfig.JoinAddress;
+import dev.berth.protocol.port.Loop;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.net.NetSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/** A controller and nodes in one process, over sockets, faster than they are set up. */
+final class ControlWorld {
+  static final Duration INTERVAL = Duration.ofMillis(100);
+  static final Duration TIMEOUT = Duration.ofMillis(1_000);
+
+  final LinkWorld links;
+  final Map<String, Registered> registry = new ConcurrentHashMap<>(new TreeMap<>());
+  private final List<Node> nodes = new CopyOnWriteArrayList<>();
+  private long lastNumber = 100;
+
+  ControlWorld(Path folder) throws Exception {
+    links = new LinkWorld(folder);
+  }
+
+  void close() throws Exception {
+    for (Node node : nodes) {
+      LinkWorld.await(node.client.stop());
+    }
+    links.close();
+  }
+
+  private record OnContext(ContextInternal context) implements Loop {
+    @Override
+    public void execute(Runnable task) {
+      context.runOnContext(here -> task.run());
+    }
+
+    @Override
+    public boolean isHere() {
+      return context.inThread();
+    }
+  }
+
+  private ControlLoops around(LinkTls tls) {
+    return new ControlLoops(
+        links.loop(),
+        new OnContext(links.loop()),
+        tls,
+        new LinkDialer(links.vertx, tls),
+        System::nanoTime);
+  }
+
+  /** Commits in memory. */
+  private final class Committed implements Registrations {
+    @Override
+    public synchronized Future<Long> register(String name, String process) {
+      Registered who =
+          registry.computeIfAbsent(name, n -> new Registered(n, process, ++lastNumber));
+      return who.process().equals(process)
+          ? Future.succeededFuture(who.number())
+          : Future.failedFuture("another");
+    }
+
+    @Override
+    public Future<Void> lost(String name, long number) {
+      registry.computeIfPresent(name, (n, who) -> who.number() == number ? null : who);
+      return Future.succeededFuture();
+    }
+
+    @Override
+    public Future<Void> left(String name, long number) {
+      return lost(name, number);
+    }
+
+    @Override
+    public Collection<Registered> known() {
+      return registry.values();
+    }
+  }
+
+  /** A controller on n1, and what it was told, as text. */
+  final class Controller implements ControlServer.Listener {
+    final List<String> told = new CopyOnWriteArrayList<>();
+    final List<Buffer> inventories = new CopyOnWriteArrayList<>();
+    final List<NetSocket> sockets = new CopyOnWriteArrayList<>();
+    final ControlLoops around;
+    final ControlServer server;
+    private final LinkServer listener;
+    volatile Authority authority;
+    volatile Members members = Members.NONE;
+    int port;
+
+    Controller(Authority authority) throws Exception {
+      this.authority = authority;
+      LinkTls tls = links.tls("n1");
+      around = around(tls);
+      MembershipRules rules =
+          new MembershipRules(
+              "prod", "n1", "p1", Set.of("n1"), INTERVAL.toNanos(), TIMEOUT.toNanos());
+      server = new ControlServer(around, rules, new Committed(), () -> this.authority, this);
+      server.start();
+      listener = new LinkServer(tls, "control");
+      port =
+          LinkWorld.await(
+              listener.listen(
+                  List.of(around.links()),
+                  "127.0.0.1",
+                  0,
+                  socket -> {
+                    sockets.add(socket);
+                    server.accept(socket);
+                  }));
+    }
+
+    void stop() throws Exception {
+      server.stop();
+      LinkWorld.await(listener.close());
+    }
+
+    @Override
+    public void joined(Member member, boolean fresh) {
+      told.add("joined %s %d %s".formatted(member.node().name(), member.registration(), fresh));
+      server.command(member.node().name(), Buffer.buffer("before the inventory"));
+    }
+
+    @Override
+    public void inventory(Member member, Buffer payload) {
+      inventories.add(payload);
+      server.command(member.node().name(), Buffer.buffer("after it"));
+    }
+
+    @Override
+    public void event(Member member, Buffer payload) {
+      told.add("event " + member.node().name() + " " + payload);
+    }
+
+    @Override
+    public void bus(Member member, Buffer payload, @Nullable Consumer<Buffer> answer) {
+      told.add("bus " + payload);
+      if (answer != null) {
+        answer.accept(Buffer.buffer("answer to ").appendBuffer(payload));
+      }
+    }
+
+    @Override
+    public void suspected(Member member, boolean suspected) {
+      told.add("suspected " + member.node().name() + " " + suspected);
+    }
+
+    @Override
+    public void leaving(Member member) {
+      told.add("leaving " + member.node().name());
+    }
+
+    @Override
+    public void lost(Registered who, String reason) {
+      told.add("lost " + who.name() + " " + who.number() + " " + reason);
+    }
+
+    @Override
+    public void left(Registered who) {
+      told.add("left " + who.name());
+    }
+
+    @Override
+    public void members(Members all) {
+      members = all;
+    }
+
+    @Override
+    public void standsBy(String reason) {
+      told.add("stands by");
+    }
+  }
+
+  /** A node, and what it was told, as text. */
+  final class Node implements ControlClient.Listener {
+    final List<String> told = new CopyOnWriteArrayList<>();
+    final ControlLoops around;
+    final ControlClient client;
+    final LinkServer data;
+    volatile Members members = Members.NONE;
+    volatile Buffer inventory = Buffer.buffer("nothing");
+
+    /** One that calls some ports in turn; by any names in its certificate. */
+    Node(String cluster, String name, String process, String certificate, int... ports)
+        throws Exception {
+      LinkTls tls = links.tls(certificate);
+      around = around(tls);
+      data = new LinkServer(tls, "data");
+      int dataPort =
+          LinkWorld.await(data.listen(List.of(around.links()), "127.0.0.1", 0, NetSocket::close));
+      client =
+          new ControlClient(
+              around,
+              self(cluster, name, process, dataPort),
+              new SocketConnector(
+                  around.links(),
+                  tls,
+                  around.dialer(),
+                  IntStream.of(ports)
+                      .mapToObj(port -> new JoinAddress("localhost", port, port == ports[0]))
+                      .toList()),
+              new Random(1),
+              this);
+    }
+
+    /** The controller's own. */
+    Node(Controller controller) {
+      this(controller, "n1", controller.server.local());
+    }
+
+    /** On the loops of a controller, whoever it is commanded by. */
+    Node(Controller beside, String name, Function<Line, Line.User> controller) {
+      this(beside, name, (to, user) -> LocalLine.connect(beside.around.links(), user, controller));
+    }
+
+    private Node(Controller beside, String name, Connector connector) {
+      around = beside.around;
+      data = new LinkServer(around.tls(), "data");
+      client =
+          new ControlClient(around, self("prod", name, "p1", 0), connector, new Random(1), this);
+    }
+
+    private static ControlClient.Self self(String cluster, String name, String process, int data) {
+      return new ControlClient.Self(
+          cluster,
+          new NodeInfo(
+              name,
+              process,
+              name.equals("n1"),
+              null,
+              Map.of(),
+              "127.0.0.1",
+              new NodeInfo.Ports(data, 0, 0, 0)),
+          Set.of("n1"),
+          INTERVAL,
+          TIMEOUT);
+    }
+
+    Node started() {
+      nodes.add(this);
+      client.start();
+      return this;
+    }
+
+    @Override
+    public void welcomed(Welcome welcome) {
+      told.add("welcomed %d %s".formatted(welcome.registration(), welcome.fresh()));
+    }
+
+    @Override
+    public Buffer inventory() {
+      return inventory;
+    }
+
+    @Override
+    public void command(Buffer payload) {
+      told.add("command " + payload);
+    }
+
+    @Override
+    public void bus(Buffer payload) {
+      told.add("bus " + payload);
+    }
+
+    @Override
+    public void members(Members all) {
+      members = all;
+    }
+
+    @Override
+    public Collection<String> unreachable() {
+      return List.of("n9");
+    }
+
+    @Override
+    public void noController(boolean none) {
+      told.add("no controller " + none);
+    }
+
+    @Override
+    public void refused(Refused refused) {
+      told.add("refused " + refused.reason());
+    }
+  }
+}

@@ -1,0 +1,148 @@
+package dev.berth.cluster.data;
+
+import static dev.berth.cluster.link.LinkWorld.await;
+import static dev.berth.cluster.link.LinkWorld.on;
+
+import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.link.LinkWorld;
+import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.NodeInfo;
+import dev.berth.cluster.membership.NodeInfo.Ports;
+import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.CallAccepted;
+import io.vertx.core.internal.ContextInternal;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** An instance of two loops, as far as its links go. Its clock has an offset of its own. */
+public final class FakeNode implements Mailboxes, LinkListener {
+  static final long CAP = 8 << 20;
+  private static final int LOOPS = 2;
+
+  final LinkBus bus;
+  final String busNode;
+  final AtomicLong ahead; // of the machine's clock, nanoseconds
+  final List<ContextInternal> loops;
+  final Map<String, List<BusMessage>> received = new ConcurrentHashMap<>(); // by address
+  final List<String> told = new CopyOnWriteArrayList<>();
+  volatile boolean waits;
+  private @Nullable Member member;
+
+  FakeNode(LinkWorld world, LinkTls tls, String name, Duration timeout) {
+    busNode = name + "~1";
+    ahead = new AtomicLong(Duration.ofHours(name.hashCode() % 100).toNanos());
+    loops = List.of(world.loop(), world.loop());
+    DataSettings settings = new DataSettings(busNode, "prod", Duration.ofMillis(50), timeout, CAP);
+    bus = new LinkBus(settings, loops, tls, this, this, () -> System.nanoTime() + ahead.get());
+    for (int loop = 0; loop < LOOPS; loop++) {
+      received.put(Addresses.router(busNode, loop), new CopyOnWriteArrayList<>());
+      received.put(Addresses.replica(busNode, loop), new CopyOnWriteArrayList<>());
+    }
+  }
+
+  FakeNode start(long registration) throws Exception {
+    member = member(busNode, await(bus.start("127.0.0.1", 0)), registration);
+    bus.register(new OwnRegistration("cluster-1", registration));
+    return this;
+  }
+
+  /** A worker on this machine. */
+  public static Member member(String busNode, int port, long registration) {
+    String[] parts = busNode.split("~");
+    Ports ports = new Ports(port, 0, 0, 0);
+    return new Member(
+        new NodeInfo(parts[0], parts[1], false, null, Map.of(), "127.0.0.1", ports),
+        registration,
+        Member.State.ALIVE);
+  }
+
+  int port() {
+    return member.node().ports().data();
+  }
+
+  static void acquaint(FakeNode... nodes) {
+    for (FakeNode one : nodes) {
+      for (FakeNode other : nodes) {
+        one.bus.add(other.member);
+      }
+    }
+  }
+
+  List<BusMessage> routers(int loop) {
+    return received.get(Addresses.router(busNode, loop));
+  }
+
+  /** From a loop of its own to a router loop. */
+  boolean send(int from, FakeNode to, int loop, BusMessage message) throws Exception {
+    return on(
+        loops.get(from), () -> bus.send(to.busNode, Addresses.router(to.busNode, loop), message));
+  }
+
+  boolean send(FakeNode to, long id) throws Exception {
+    return send(0, to, 0, new CallAccepted(id, 0));
+  }
+
+  /** Its loops do nothing more until the latch opens. */
+  CountDownLatch stop() {
+    CountDownLatch until = new CountDownLatch(1);
+    for (ContextInternal loop : loops) {
+      loop.runOnContext(
+          none -> {
+            try {
+              until.await();
+            } catch (InterruptedException ended) {
+              Thread.currentThread().interrupt();
+            }
+          });
+    }
+    return until;
+  }
+
+  long inFlight(FakeNode to) {
+    return bus.bytesInFlight().get(to.busNode);
+  }
+
+  // --- what the links ask ---
+
+  @Override
+  public void deliver(String address, Consumer<Consumer<BusMessage>> task) {
+    List<BusMessage> into = received.get(address);
+    if (into != null) {
+      loops.get(Addresses.loop(address)).runOnContext(none -> task.accept(into::add));
+    }
+  }
+
+  @Override
+  public boolean send(String node, String address, BusMessage message) {
+    deliver(address, receiver -> receiver.accept(message));
+    return true;
+  }
+
+  @Override
+  public void broken(String to, int loop, boolean carried) {
+    told.add("broken " + to + " " + loop + (carried ? " carried" : ""));
+  }
+
+  @Override
+  public void cutOff(String from, int theirLoop) {
+    told.add("cut off " + from + " " + theirLoop);
+  }
+
+  @Override
+  public void suspected(String to) {
+    told.add("suspected " + to);
+  }
+
+  @Override
+  public boolean waitsFor(String to, int loop) {
+    return waits;
+  }
+}

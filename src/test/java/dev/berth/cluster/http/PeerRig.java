@@ -1,0 +1,87 @@
+package dev.berth.cluster.http;
+
+import static dev.berth.cluster.link.LinkWorld.await;
+
+import dev.berth.admin.AdminRoutes;
+import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.link.LinkWorld;
+import dev.berth.metrics.Meters;
+import io.vertx.core.Context;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.net.PemTrustOptions;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/** Servers of nodes on the loopback, with certificates of one authority, and a client of them. */
+final class PeerRig implements AutoCloseable {
+  private final LinkWorld world;
+  final Vertx vertx;
+  private final Path folder;
+  private final Context loop;
+  final PeerClient client;
+
+  /**
+   * @param folder for certificates
+   */
+  PeerRig(Path folder) throws Exception {
+    this.folder = folder;
+    world = new LinkWorld(folder);
+    vertx = world.vertx;
+    loop = world.loop();
+    LinkTls tls = world.tls("asking");
+    client = new PeerClient(vertx, tls.httpClient());
+    tls.renewClient(client::update);
+    Peer first = serve("first", router -> router.get("/").handler(context -> context.end()));
+    for (int tries = 0; tries < 10; tries++) { // TLS of a cold JVM may take its time
+      Future<?> answer = client.send(first, "/", Duration.ofSeconds(2));
+      await(answer.otherwiseEmpty());
+      if (answer.succeeded()) {
+        return;
+      }
+    }
+  }
+
+  /** Who knows the authority, and has no certificate. */
+  HttpClientOptions nobody() {
+    return new HttpClientOptions()
+        .setSsl(true)
+        .setVerifyHost(false)
+        .setTrustOptions(
+            new PemTrustOptions().addCertPath(folder.resolve("asking/ca.pem").toString()));
+  }
+
+  /** A node that is called so and answers this. */
+  Peer serve(String name, AdminRoutes... routes) {
+    try {
+      LinkTls tls = world.tls(name);
+      PeerServer server =
+          new PeerServer(
+              tls.httpServer().setHost("127.0.0.1").setPort(0),
+              new Meters(name, "127.0.0.1", ""),
+              List.of(routes));
+      tls.renewServer(server::update);
+      await(vertx.deployVerticle(server));
+      return new Peer(name, name + "~1", "127.0.0.1", server.port());
+    } catch (Exception failed) {
+      throw new AssertionError(failed);
+    }
+  }
+
+  /** On one event loop, as on the control loop of a node. */
+  <T> T onLoop(Supplier<Future<T>> ask) throws Exception {
+    Promise<T> done = Promise.promise();
+    loop.runOnContext(turn -> ask.get().onComplete(done));
+    return await(done.future());
+  }
+
+  @Override
+  public void close() {
+    vertx.close().toCompletionStage().toCompletableFuture().orTimeout(20, TimeUnit.SECONDS).join();
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.berth.cluster.http;
+
+import org.jspecify.annotations.NullMarked;

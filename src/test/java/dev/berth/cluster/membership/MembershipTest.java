@@ -1,0 +1,546 @@
+package dev.berth.cluster.membership;
+
+import static dev.berth.cluster.membership.MembershipRig.again;
+import static dev.berth.cluster.membership.MembershipRig.hello;
+import static dev.berth.cluster.membership.MembershipRig.node;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.cluster.membership.Handshake.Hello;
+import dev.berth.cluster.membership.MemberAction.CommitLeft;
+import dev.berth.cluster.membership.MemberAction.CommitLost;
+import dev.berth.cluster.membership.MemberAction.Dial;
+import dev.berth.cluster.membership.MemberAction.End;
+import dev.berth.cluster.membership.MemberAction.Farewell;
+import dev.berth.cluster.membership.MemberAction.Greet;
+import dev.berth.cluster.membership.MemberAction.Leaves;
+import dev.berth.cluster.membership.MemberAction.Left;
+import dev.berth.cluster.membership.MemberAction.Lost;
+import dev.berth.cluster.membership.MemberAction.Refuse;
+import dev.berth.cluster.membership.MemberAction.Register;
+import dev.berth.cluster.membership.MemberAction.StandBy;
+import dev.berth.cluster.membership.MemberAction.Suspect;
+import dev.berth.cluster.membership.MemberAction.Tell;
+import dev.berth.cluster.membership.MembershipStatus.NodeStatus;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Each rule of who is a node. */
+class MembershipTest {
+  private static final Registered OLD_N2 = new Registered("n2", "a", 7);
+
+  private final MembershipRig rig = new MembershipRig();
+  private final Membership membership = rig.membership;
+
+  // --- joining ---
+
+  @Test
+  void aNodeIsWelcomeWhenItsNumberIsCommitted() {
+    rig.commits = false;
+    long link = rig.join("n2", "a");
+
+    assertThat(rig.all).containsExactly(new Register("n2", "a"));
+    rig.commit(rig.last(Register.class));
+    assertThat(rig.last(Greet.class).link()).isEqualTo(link);
+    assertThat(rig.last(Greet.class).welcome())
+        .isEqualTo(new Handshake.Welcome(MembershipRig.OWN, "n1", 101, true));
+    assertThat(rig.last(Tell.class).members().list())
+        .containsExactly(new Member(node("n2", "a"), 101, Member.State.ALIVE));
+  }
+
+  @Test
+  void whatIsNotCommittedIsAskedForAgain() {
+    rig.commits = false;
+    long link = rig.join("n2", "a");
+
+    rig.on(membership.unregistered("n2", List.of()));
+
+    assertThat(rig.last(Refuse.class).link()).isEqualTo(link);
+    assertThat(rig.last(Refuse.class).refused().retry()).isTrue();
+    rig.join("n2", "a");
+    assertThat(rig.all(Register.class)).hasSize(2);
+  }
+
+  @Test
+  void aNumberOfWhichNobodyWasToldHasTimeToCome() {
+    rig.commits = false;
+    rig.join("n2", "a");
+
+    rig.on(membership.unregistered("n2", List.of(OLD_N2)));
+
+    assertThat(membership.status().awaited()).containsExactly("n2");
+    rig.pass(10_500);
+    assertThat(rig.last(CommitLost.class).who()).isEqualTo(OLD_N2);
+  }
+
+  @Test
+  void aProcessThatCallsAgainKeepsItsNumberAndItsWork() {
+    long first = rig.join("n2", "a");
+
+    long second = rig.join(again("n2", "a", 101), null);
+
+    assertThat(rig.all(Register.class)).hasSize(1);
+    assertThat(rig.last(Greet.class).welcome())
+        .isEqualTo(new Handshake.Welcome(MembershipRig.OWN, "n1", 101, false));
+    assertThat(rig.last(End.class).link()).isEqualTo(first);
+    rig.on(membership.closed(first));
+    assertThat(rig.all(Dial.class)).isEmpty();
+    rig.pass(5_000, second);
+    assertThat(rig.all(CommitLost.class)).isEmpty();
+  }
+
+  @Test
+  void aProcessThatCallsAgainBeforeItsNumberIsCommittedIsRegisteredOnce() {
+    rig.commits = false;
+    long first = rig.join("n2", "a");
+    long second = rig.join("n2", "a");
+
+    rig.commit(rig.last(Register.class));
+
+    assertThat(rig.all(Register.class)).hasSize(1);
+    assertThat(rig.last(End.class).link()).isEqualTo(first);
+    assertThat(rig.last(Greet.class).link()).isEqualTo(second);
+  }
+
+  @Test
+  void aLinkThatClosedBeforeTheCommitIsNotGreeted() {
+    rig.commits = false;
+    long link = rig.join("n2", "a");
+    rig.on(membership.closed(link));
+
+    rig.commit(rig.last(Register.class));
+
+    assertThat(rig.all(Greet.class)).isEmpty();
+    rig.join("n2", "a");
+    assertThat(rig.last(Greet.class).welcome().fresh()).isTrue();
+  }
+
+  @Test
+  void aSecondProcessOfALivingNameAsksUntilTheFirstIsLost() {
+    long first = rig.join("n2", "a");
+
+    rig.join("n2", "b");
+    assertThat(rig.refusal())
+        .isEqualTo("process: another of n2 is not lost yet (expected: asked again)");
+    assertThat(rig.last(Refuse.class).refused().retry()).isTrue();
+    rig.pass(2_000, first);
+    rig.join("n2", "b");
+    assertThat(rig.all(Register.class)).hasSize(1);
+
+    rig.pass(3_500);
+    assertThat(rig.last(Lost.class).who().process()).isEqualTo("a");
+    rig.join("n2", "b");
+    assertThat(rig.last(Greet.class).welcome().registration()).isEqualTo(102);
+    assertThat(rig.last(Greet.class).welcome().fresh()).isTrue();
+  }
+
+  @Test
+  void aSecondProcessAsksWhileTheFirstIsBeingCommitted() {
+    rig.commits = false;
+    rig.join("n2", "a");
+
+    rig.join("n2", "b");
+
+    assertThat(rig.all(Register.class)).hasSize(1);
+    assertThat(rig.refusal()).startsWith("process: another of n2");
+  }
+
+  @Test
+  void whoIsNotOfTheClusterIsToldWhatDiffers() {
+    refuses(
+        new Hello(2, "staging", node("n2", "a"), 0, false, null),
+        "a certificate of [n3]",
+        "version: 2 (expected: 1); cluster: staging (expected: prod); a certificate of [n3]");
+    NodeInfo n1 = node("n1", "p1");
+    NodeInfo worker = new NodeInfo("n1", "p1", false, "z", n1.labels(), n1.host(), n1.ports());
+    refuses(
+        new Hello(1, "prod", worker, 0, false, null),
+        null,
+        "role: WORKER (expected: the other, since control names [n1])");
+  }
+
+  private void refuses(Hello hello, @Nullable String stranger, String reason) {
+    rig.join(hello, stranger);
+    assertThat(rig.refusal()).isEqualTo(reason);
+    assertThat(rig.last(Refuse.class).refused().retry()).isFalse();
+    assertThat(rig.all(Register.class)).isEmpty();
+  }
+
+  // --- silence ---
+
+  @Test
+  void whoIsSilentForTheTimeOutIsSuspectedAndLostWhenThatIsCommitted() {
+    rig.join("n2", "a");
+    rig.commits = false;
+
+    rig.pass(3_500);
+    assertThat(rig.all(Suspect.class)).isEmpty();
+    rig.pass(500);
+
+    assertThat(rig.last(Suspect.class).suspected()).isTrue();
+    assertThat(rig.state("n2")).isEqualTo(Member.State.SUSPECTED);
+    assertThat(rig.last(CommitLost.class).reason()).isEqualTo("silent for 3500 ms");
+    assertThat(rig.all(Lost.class)).isEmpty();
+    rig.commit(rig.last(CommitLost.class));
+    assertThat(rig.last(Lost.class).who()).isEqualTo(new Registered("n2", "a", 101));
+    assertThat(rig.last(Tell.class).members().list()).isEmpty();
+  }
+
+  @Test
+  void anythingThatComesIsLife() {
+    long link = rig.join("n2", "a");
+
+    rig.pass(3_500);
+    rig.pass(500, link);
+    rig.pass(3_000);
+
+    assertThat(rig.all(Suspect.class)).isEmpty();
+  }
+
+  @Test
+  void aControllerThatStoodStillFindsNobodySilent() {
+    long link = rig.join("n2", "a");
+    rig.pass(500, link);
+
+    rig.pass(2_000);
+    rig.late(60_000);
+    assertThat(rig.all(Suspect.class)).isEmpty();
+    rig.pass(500, link);
+    assertThat(rig.all(CommitLost.class)).isEmpty();
+  }
+
+  @Test
+  void aControllerThatIsAlwaysLateStillFindsOut() {
+    rig.join("n2", "a");
+
+    for (int i = 0; i < 5; i++) {
+      rig.late(60_000);
+    }
+
+    assertThat(rig.all(Lost.class)).hasSize(1);
+  }
+
+  @Test
+  void whatWasOnceToBeCommittedIsSoUntilItIs() {
+    long link = rig.join("n2", "a");
+    rig.commits = false;
+    rig.pass(4_000);
+    CommitLost asked = rig.last(CommitLost.class);
+    rig.pass(5_000, link); // it is back, and may be lost all the same
+    assertThat(rig.all(CommitLost.class)).hasSize(1);
+    assertThat(rig.last(Suspect.class).suspected()).isFalse();
+
+    rig.on(membership.ended(asked.who(), false));
+    rig.pass(500, link);
+    rig.join(again("n2", "a", 101), null);
+
+    assertThat(rig.all(CommitLost.class)).containsExactly(asked, asked);
+    assertThat(rig.all(Lost.class)).isEmpty();
+    assertThat(rig.refusal()).startsWith("process: another of n2");
+  }
+
+  @Test
+  void whatComesUnderALostNumberIsRefusedAndItsProcessBeginsAnew() {
+    long link = rig.join("n2", "a");
+    rig.pass(4_000);
+    assertThat(rig.last(End.class).link()).isEqualTo(link);
+    rig.all.clear();
+
+    rig.on(membership.heard(link));
+    assertThat(rig.all)
+        .containsExactly(new End(link, "not a member's (expected: HELLO, and WELCOME)"));
+
+    rig.join(again("n2", "a", 101), null);
+    assertThat(rig.last(Greet.class).welcome())
+        .isEqualTo(new Handshake.Welcome(MembershipRig.OWN, "n1", 102, true));
+  }
+
+  @Test
+  void aWelcomeThatGotLostIsStillFresh() {
+    rig.join("n2", "a");
+    rig.pass(4_000);
+    rig.join(again("n2", "a", 101), null);
+    rig.join(again("n2", "a", 101), null);
+
+    assertThat(rig.last(Greet.class).welcome())
+        .isEqualTo(new Handshake.Welcome(MembershipRig.OWN, "n1", 102, true));
+  }
+
+  // --- links that close ---
+
+  @Test
+  void aLinkThatClosesIsSilenceUnlessThePortRefuses() {
+    long link = rig.join("n2", "a");
+    rig.pass(500, link);
+
+    rig.on(membership.closed(link));
+    Dial dial = rig.last(Dial.class);
+    assertThat(dial.host()).isEqualTo("n2.host");
+    assertThat(dial.port()).isEqualTo(7423);
+    rig.on(membership.dialled(dial.who(), false));
+    assertThat(rig.all(Suspect.class)).isEmpty();
+
+    rig.pass(500);
+    assertThat(rig.all(Dial.class)).hasSize(2);
+    rig.pass(500);
+    assertThat(rig.all(Dial.class)).as("one at a time").hasSize(2);
+    rig.on(membership.dialled(dial.who(), true));
+    assertThat(rig.last(Lost.class).reason()).isEqualTo("its port refuses");
+  }
+
+  @Test
+  void aPortThatRefusedBeforeItsNodeCalledAgainSaysNothing() {
+    long link = rig.join("n2", "a");
+    rig.on(membership.closed(link));
+    rig.join(again("n2", "a", 101), null);
+
+    rig.on(membership.dialled(rig.last(Dial.class).who(), true));
+    rig.on(membership.dialled(new Registered("n2", "b", 99), true));
+
+    assertThat(rig.all(CommitLost.class)).isEmpty();
+  }
+
+  // --- a controller that begins ---
+
+  @Test
+  void whoWasRegisteredHasTenSecondsToCome() {
+    rig.on(membership.start(List.of(OLD_N2, new Registered("n3", "c", 8))));
+
+    rig.join(again("n2", "a", 7), null);
+    rig.join("n3", "d");
+    assertThat(rig.last(Greet.class).welcome().registration()).isEqualTo(7);
+    assertThat(rig.last(Greet.class).welcome().fresh()).isFalse();
+    assertThat(rig.refusal()).startsWith("process: another of n3");
+    assertThat(membership.status().awaited()).containsExactly("n3");
+    assertThat(rig.all(Tell.class)).as("n3 would be thought to be none").isEmpty();
+
+    long n2 = rig.last(Greet.class).link();
+    rig.pass(10_000, n2);
+    assertThat(rig.all(CommitLost.class)).isEmpty();
+    rig.pass(500, n2);
+    assertThat(rig.last(Lost.class).who().number()).isEqualTo(8);
+    assertThat(membership.status().awaited()).isEmpty();
+    assertThat(rig.last(Tell.class).members().list()).hasSize(1);
+  }
+
+  @Test
+  void anEarlierProcessOfTheControllersNodeIsLostAtOnce() {
+    rig.on(membership.start(List.of(new Registered("n1", "before", 3))));
+
+    assertThat(rig.last(Lost.class).who().number()).isEqualTo(3);
+    rig.join("n1", "p1");
+    rig.pass(20_000);
+    assertThat(rig.all(Lost.class)).as("its own is there").hasSize(1);
+    assertThat(rig.all(Dial.class)).isEmpty();
+  }
+
+  // --- cut off ---
+
+  @Test
+  void whenMostFallSilentAtOnceTheControllerDoubtsItself() {
+    long[] links = {rig.join("n2", "a"), rig.join("n3", "b"), rig.join("n4", "c")};
+    rig.pass(1_000, links);
+    rig.pass(500, links[0], links[1]); // n4 was heard one interval less
+
+    rig.pass(4_000, links[0]);
+    assertThat(membership.status().notes())
+        .containsExactly("I may be the one that is cut off: most nodes fell silent at once");
+    rig.pass(28_500, links[0]);
+    assertThat(rig.all(CommitLost.class)).isEmpty();
+    assertThat(rig.state("n3")).isEqualTo(Member.State.SUSPECTED);
+    rig.pass(1_500, links[0]);
+    assertThat(rig.all(Lost.class)).hasSize(2);
+    assertThat(membership.status().notes()).isEmpty();
+  }
+
+  @Test
+  void halfOfThemIsNotMost() {
+    long[] links = {
+      rig.join("n2", "a"), rig.join("n3", "b"), rig.join("n4", "c"), rig.join("n5", "d")
+    };
+    rig.pass(500, links);
+
+    rig.pass(4_000, links[0], links[1]);
+
+    assertThat(rig.all(Lost.class)).hasSize(2);
+  }
+
+  @Test
+  void oneAloneIsNotMost() {
+    rig.join("n2", "a");
+
+    rig.pass(4_000);
+
+    assertThat(rig.all(Lost.class)).hasSize(1);
+  }
+
+  @Test
+  void whoFellSilentLongBeforeIsNotOfTheSameFault() {
+    long[] links = {rig.join("n2", "a"), rig.join("n3", "b")};
+    rig.pass(3_000, links[0]);
+    rig.pass(1_000);
+
+    assertThat(rig.all(Lost.class)).hasSize(1);
+    rig.pass(3_000);
+    assertThat(rig.all(Lost.class)).hasSize(2);
+  }
+
+  @Test
+  void aPortThatRefusesIsNoDoubt() {
+    rig.join("n2", "a");
+    rig.join("n3", "b");
+    rig.pass(4_000);
+    assertThat(rig.all(Dial.class)).hasSize(2);
+
+    rig.all(Dial.class).forEach(each -> rig.on(membership.dialled(each.who(), true)));
+
+    assertThat(rig.all(Lost.class)).hasSize(2);
+  }
+
+  @Test
+  void oneThatIsHeardAgainEndsTheDoubt() {
+    rig.join("n2", "a");
+    long n3 = rig.join("n3", "b");
+    rig.pass(6_000);
+    assertThat(rig.all(Lost.class)).isEmpty();
+
+    rig.pass(500, n3);
+
+    assertThat(rig.last(Lost.class).who().name()).isEqualTo("n2");
+    assertThat(rig.state("n3")).isEqualTo(Member.State.ALIVE);
+  }
+
+  // --- goodbye ---
+
+  @Test
+  void whoSaysGoodbyeIsSoAtOnceAndGoesWhenThatIsCommitted() {
+    long link = rig.join("n2", "a");
+    rig.commits = false;
+
+    rig.on(membership.gone("n2"));
+    assertThat(rig.all(CommitLeft.class)).as("it said nothing").isEmpty();
+    rig.on(membership.leaving(link));
+    rig.on(membership.leaving(link));
+    assertThat(rig.all(Leaves.class)).hasSize(1);
+    assertThat(rig.state("n2")).isEqualTo(Member.State.LEAVING);
+
+    rig.on(membership.gone("n2"));
+    assertThat(rig.all(Left.class)).isEmpty();
+    assertThat(rig.all(Farewell.class)).isEmpty();
+    rig.commit(rig.last(CommitLeft.class));
+    assertThat(rig.last(Farewell.class).link()).isEqualTo(link);
+    assertThat(rig.last(Left.class).who().name()).isEqualTo("n2");
+    rig.on(membership.closed(link));
+    assertThat(rig.all(Dial.class)).isEmpty();
+  }
+
+  @Test
+  void whoSaidGoodbyeAndLostItsLinkGoesOnLeaving() {
+    rig.join("n2", "a");
+    Hello leaving = new Hello(1, "prod", node("n2", "a"), 101, true, null);
+
+    rig.join(leaving, null);
+    assertThat(rig.last(Leaves.class).member().state()).isEqualTo(Member.State.LEAVING);
+    rig.on(membership.gone("n2"));
+    long link = rig.join(leaving, null);
+    assertThat(rig.last(Farewell.class).link()).isEqualTo(link);
+    assertThat(rig.all(Register.class)).hasSize(1);
+  }
+
+  @Test
+  void whoIsLeavingMayStillBeLost() {
+    long link = rig.join("n2", "a");
+    rig.on(membership.leaving(link));
+
+    rig.pass(4_000);
+
+    assertThat(rig.all(Lost.class)).hasSize(1);
+  }
+
+  @Test
+  void aCordonIsOfTheNameUntilItIsLifted() {
+    rig.join("n2", "a");
+
+    rig.on(membership.cordon("n2", true));
+    assertThat(rig.state("n2")).isEqualTo(Member.State.CORDONED);
+    rig.pass(4_000);
+    rig.join("n2", "b");
+    assertThat(rig.state("n2")).isEqualTo(Member.State.CORDONED);
+    rig.on(membership.cordon("n2", false));
+    assertThat(rig.state("n2")).isEqualTo(Member.State.ALIVE);
+  }
+
+  // --- fencing ---
+
+  @Test
+  void aNodeOfAnotherClusterIdIsCommandedByNobodyHere() {
+    rig.join(seen(new Authority("id-2", 9, 9, 9)), null);
+
+    assertThat(rig.refusal()).isEqualTo("cluster id: id-1 (expected: id-2)");
+    assertThat(rig.all(StandBy.class)).isEmpty();
+    assertThat(membership.status().strangers()).isTrue();
+    rig.pass(10_000);
+    assertThat(membership.status().strangers()).isFalse();
+  }
+
+  @Test
+  void aControllerWithAnOldStateCommandsNobody() {
+    rig.join("n3", "b");
+    rig.join(seen(new Authority("id-1", 1, 5, 10)), null);
+
+    assertThat(rig.last(StandBy.class).reason())
+        .isEqualTo(
+            "generation 1, term 5, revision 9 (expected: at least 1, 5, 10, which a node has seen)");
+    assertThat(rig.refusal()).startsWith("controller: generation 1, term 5, revision 9");
+    rig.all.clear();
+    rig.join("n4", "c");
+    rig.pass(40_000);
+    assertThat(rig.all(CommitLost.class)).isEmpty();
+    assertThat(rig.all(Register.class)).isEmpty();
+    assertThat(rig.all(Tell.class)).isEmpty();
+    assertThat(membership.status().notes())
+        .singleElement()
+        .asString()
+        .startsWith("I command nobody: gen");
+  }
+
+  private static Hello seen(Authority seen) {
+    return new Hello(1, "prod", node("n2", "a"), 0, false, seen);
+  }
+
+  // --- what is told ---
+
+  @Test
+  void operatorsSeeWhatNodesSayOfEachOther() {
+    rig.join("n2", "a");
+    long n3 = rig.join("n3", "b");
+    rig.pass(1_500, n3);
+
+    membership.beat(n3, Set.of("n2"), 700);
+    membership.beat(n3, Set.of("n2"), 0);
+    membership.beat(99, Set.of("n3"), 1);
+
+    assertThat(membership.status().nodes())
+        .containsExactly(
+            new NodeStatus(
+                new Member(node("n2", "a"), 101, Member.State.ALIVE), 1_000, 0, List.of("n3")),
+            new NodeStatus(
+                new Member(node("n3", "b"), 102, Member.State.ALIVE), 0, 700, List.of()));
+  }
+
+  @Test
+  void eachChangeIsToldOnceUnderANewerNumber() {
+    long link = rig.join("n2", "a");
+    Members first = membership.members();
+    rig.pass(2_000, link);
+    assertThat(membership.members()).isSameAs(first);
+
+    rig.join("n3", "b");
+
+    assertThat(membership.members().isAfter(first)).isTrue();
+    assertThat(first.isAfter(membership.members())).isFalse();
+    assertThat(new Members(1, 6, 1, List.of()).isAfter(membership.members())).isTrue();
+    assertThat(new Members(2, 1, 1, List.of()).isAfter(membership.members())).isTrue();
+  }
+}

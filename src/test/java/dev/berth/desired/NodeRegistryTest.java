@@ -1,0 +1,90 @@
+package dev.berth.desired;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.config.ConfigReader;
+import dev.berth.desired.NodeRegistry.Registered;
+import dev.berth.protocol.port.CommandRefused;
+import io.vertx.core.Future;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class NodeRegistryTest extends ServeControlRig {
+
+  private final NodeRegistry born = NodeRegistry.born("c1", "");
+
+  @Test
+  void aProcessKeepsItsRegistrationUntilThatIsLost() {
+    NodeRegistry two = born.with("a", "f0").with("b", "f1");
+    assertThat(two.nodes())
+        .containsOnly(
+            Map.entry("a", new Registered("f0", 1)), Map.entry("b", new Registered("f1", 2)));
+    assertThat(two.with("a", "f0")).isSameAs(two);
+    assertThat(two.with("a", "f2")).as("the name is another's").isSameAs(two);
+    assertThat(two.without("a", 2)).as("it is another's").isSameAs(two);
+
+    NodeRegistry lost = two.without("a", 1);
+    assertThat(lost.find("a")).isNull();
+    assertThat(lost.without("a", 1)).isSameAs(lost);
+    assertThat(lost.with("a", "f0").find("a")).isEqualTo(new Registered("f0", 3));
+  }
+
+  @Test
+  void noRegistrationIsGivenTwice() {
+    NodeRegistry gone = born.with("a", "f0").without("a", 1);
+    assertThat(gone.with("b", "f1").find("b")).isEqualTo(new Registered("f1", 2));
+  }
+
+  @Test
+  void aGenerationIsAboveEveryOther() {
+    assertThat(born.generation()).isEqualTo(1);
+    assertThat(born.raised(0).generation()).isEqualTo(2);
+    assertThat(born.with("a", "f0").raised(7))
+        .isEqualTo(new NodeRegistry("c1", 8, "", 1, born.with("a", "f0").nodes()));
+  }
+
+  @Test
+  void itIsWrittenWithWhatChangesItAndWithTheWhole() {
+    NodeRegistry one = born.with("a", "f0");
+    DesiredChange change = DesiredState.EMPTY.nodes(one);
+    DesiredState state = DesiredState.EMPTY.with(List.of(DesiredRig.again(change)));
+    assertThat(state.nodes()).isEqualTo(one);
+    assertThat(state.nodes(one)).isNull();
+
+    DesiredState later = state.with(List.of(state.nextTerm(2)));
+    assertThat(later.nodes()).isEqualTo(one);
+    assertThat(DesiredState.EMPTY.with(List.of(DesiredRig.again(later.whole()))).nodes())
+        .isEqualTo(one);
+    assertThat(DesiredState.EMPTY.nextTerm(2).toJson().containsKey("nodes")).isFalse();
+  }
+
+  @Test
+  void commandsChangeItInTheirTurnAndOutlastARestart() throws IOException {
+    start(ConfigReader.read("file", folder, "{applications: []}"), new JournalLog(kept()));
+    ok(control.nodes(none -> born));
+    Future<NodeRegistry> first = control.nodes(on -> on.with("a", "f0"));
+    Future<NodeRegistry> second = control.nodes(on -> on.with("b", "f1"));
+    assertThat(ok(second).nodes().keySet()).containsExactlyInAnyOrder("a", "b");
+    assertThat(first.result().nodes().keySet()).containsExactly("a");
+    stop();
+
+    start(ConfigReader.read("file", folder, "{applications: []}"), new JournalLog(kept()));
+    assertThat(control.nodes()).isEqualTo(second.result());
+  }
+
+  @Test
+  void whatIsNotKeptIsRefused() {
+    InterceptedLog broken =
+        new InterceptedLog(
+            new JournalLog(kept()),
+            () -> false,
+            change -> {
+              throw new IOException("Input/output error");
+            });
+    start(ConfigReader.read("file", folder, "{applications: []}"), broken);
+    refused(CommandRefused.Kind.UNAVAILABLE, control.nodes(on -> born));
+    assertThat(control.nodes()).isEqualTo(NodeRegistry.NONE);
+  }
+}

@@ -1,0 +1,144 @@
+package dev.berth.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Three nodes in this JVM that are one cluster. */
+class ClusterIT {
+  private static final String APP =
+      """
+      applications:
+        - name: a
+          route_prefix: /a
+          import_path: dev.berth.node.TestApplications:where
+          deployments: [{name: where, num_replicas: %d, max_ongoing_requests: 1}]
+      """;
+
+  @TempDir private Path folder;
+  private final List<TestNode> nodes = new ArrayList<>();
+  private int control;
+
+  /** Below those that a port of 0 is given. */
+  private static int freePort() {
+    while (true) {
+      int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);
+      try (ServerSocket socket = new ServerSocket(port)) {
+        return socket.getLocalPort();
+      } catch (IOException used) {
+        // another one
+      }
+    }
+  }
+
+  private TestNode start(String name, String role) throws Exception {
+    TestNode node =
+        new TestNode(
+            """
+            http_options: {host: 127.0.0.1, port: 0}
+            berth:
+              event_loops: 2
+              admin: {port: 0}
+              state_dir: %s
+              cluster:
+                name: t
+                node: %s
+                role: %s
+                control: ["n1@127.0.0.1:%d"]
+                bind: 127.0.0.1
+                insecure: true
+                ports: {control: %d, bus: 0, data: 0, consensus: %d, https: 0}
+                detection: {interval_ms: 100, timeout_ms: 1000}
+            """
+                .formatted(
+                    folder.resolve(name),
+                    name,
+                    role,
+                    control,
+                    name.equals("n1") ? control : 0,
+                    freePort()));
+    nodes.add(node);
+    return node;
+  }
+
+  @BeforeEach
+  void three() throws Exception {
+    control = freePort();
+    start("n1", "control");
+    start("n2", "worker");
+    start("n3", "worker");
+  }
+
+  @AfterEach
+  void end() {
+    for (int i = nodes.size(); i > 0; i--) {
+      nodes.get(i - 1).close();
+    }
+  }
+
+  /** Which node each replica that runs is on, as a node's admin server says. */
+  private static Map<String, String> replicas(TestNode asked) {
+    Map<String, String> nodes = new HashMap<>();
+    JsonObject said =
+        new JsonObject(asked.admin("GET", "/api/serve/applications/", "").body())
+            .getJsonObject("applications");
+    JsonObject deployment =
+        said.getJsonObject("a").getJsonObject("deployments").getJsonObject("where");
+    if (deployment != null) { // else its code is not read yet
+      deployment.getJsonArray("replicas").stream()
+          .map(JsonObject.class::cast)
+          .filter(replica -> replica.getString("state").equals("RUNNING"))
+          .forEach(
+              replica ->
+                  nodes.put(
+                      replica.getString("replica_id"),
+                      replica.getString("node_id").replaceAll("~.*", "")));
+    }
+    return nodes;
+  }
+
+  private void deploy(int number) {
+    var deployed = nodes.get(0).admin("PUT", "/api/serve/applications/", APP.formatted(number));
+    assertThat(deployed.statusCode()).as(deployed.body()).isEqualTo(200);
+    TestNode.until(
+        () -> replicas(nodes.get(0)).size() == number, () -> number + " replicas do not run");
+  }
+
+  private static void until200(TestNode node) {
+    TestNode.until(() -> node.get("/a").statusCode() == 200, () -> "it does not answer");
+  }
+
+  @Test
+  void oneReplicaAnswersWhatIsAskedAtAnyNode() {
+    deploy(1);
+    String replica = replicas(nodes.get(0)).keySet().iterator().next();
+    for (TestNode node : nodes) {
+      until200(node);
+      for (int i = 0; i < 20; i++) {
+        assertThat(node.get("/a").body()).isEqualTo(replica);
+      }
+    }
+  }
+
+  @Test
+  void replicasAreSpreadAndThoseOfANodeThatLeavesAreMadeUpFor() {
+    deploy(3);
+    assertThat(replicas(nodes.get(0)).values()).containsExactlyInAnyOrder("n1", "n2", "n3");
+    nodes.forEach(ClusterIT::until200);
+    nodes.remove(2).close();
+    assertThat(replicas(nodes.get(0)).values()).containsOnly("n1", "n2").hasSize(3);
+    nodes.forEach(ClusterIT::until200);
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.berth.node.loops;
+
+import org.jspecify.annotations.NullMarked;
