@@ -193,6 +193,8 @@ final class FakeUpstream implements ReplicaDirectory {
               -1,
               Load.NONE,
               null));
+    } else if (message instanceof BusMessage.RecallCall recall) {
+      answer(new BusMessage.CallAccepted(recall.callId(), Load.of(0, SLOTS, 1)));
     } else if (message instanceof BusMessage.StreamCredit credit) {
       calls.get(credit.callId()).streamCredit(credit.limit());
     } else if (message instanceof BusMessage.ReserveSlot reserve) {
