@@ -1,8 +1,11 @@
 package dev.berth.admin;
 
+import dev.berth.protocol.ClusterDetails;
 import dev.berth.protocol.port.ClusterCommands;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The cluster, on its control node.
@@ -14,12 +17,30 @@ import io.vertx.ext.web.RoutingContext;
  * </pre>
  */
 public record ClusterRoutes(ClusterCommands commands) implements AdminRoutes {
-  private static final String NODE = "/api/v1/cluster/nodes/:node";
+  private static final String CLUSTER = "/api/v1/cluster";
+  private static final String NODE = CLUSTER + "/nodes/:node";
+
+  /**
+   * Who belongs to it, as a node that is not the control node was told.
+   *
+   * @param lastKnown null while there is a control node, which answers
+   */
+  public static AdminRoutes withoutControl(Supplier<@Nullable ClusterDetails> lastKnown) {
+    return router -> router.get(CLUSTER).handler(context -> tell(context, lastKnown.get()));
+  }
+
+  private static void tell(RoutingContext context, @Nullable ClusterDetails known) {
+    if (known == null) {
+      context.next();
+    } else {
+      Answers.json(context, 200, ServeJson.of(known));
+    }
+  }
 
   @Override
   public void mount(Router router) {
     router
-        .get("/api/v1/cluster")
+        .get(CLUSTER)
         .handler(context -> Answers.json(context, commands.details(), ServeJson::of));
     router.post(NODE + "/drain").handler(this::drain);
     router.post(NODE + "/uncordon").handler(this::uncordon);

@@ -166,6 +166,11 @@ public final class Controller {
 
   // --- what operators see ---
 
+  /** How many there are on each instance, those that start or drain too; by bus name. */
+  public Map<String, Integer> replicas() {
+    return hosts.replicas();
+  }
+
   /** The state of each application that is declared, in the order they were. */
   public Map<String, ApplicationStatus> applications() {
     Map<String, ApplicationStatus> all = new LinkedHashMap<>();

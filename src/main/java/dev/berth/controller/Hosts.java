@@ -75,6 +75,11 @@ final class Hosts {
     replicas.computeIfPresent(replica.node, (node, all) -> all == 1 ? null : all - 1);
   }
 
+  /** Of all deployments, by host; none where it is not named. */
+  Map<String, Integer> replicas() {
+    return Map.copyOf(replicas);
+  }
+
   /** Where replicas of a deployment may start now. */
   Placement placement(DeploymentState deployment) {
     if (named.isEmpty()) {

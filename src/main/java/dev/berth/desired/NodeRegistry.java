@@ -1,8 +1,14 @@
 package dev.berth.desired;
 
+import static java.util.stream.Collectors.toUnmodifiableSet;
+
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,12 +20,20 @@ import org.jspecify.annotations.Nullable;
  * @param origin the journal that the first entry took in, as it says; empty for none
  * @param last the registration that was given last; none is given twice
  * @param nodes that are neither lost nor have left, by name
+ * @param cordoned names of those that are to get no replicas, whatever becomes of their processes
  */
 public record NodeRegistry(
-    String cluster, long generation, String origin, long last, Map<String, Registered> nodes) {
+    String cluster,
+    long generation,
+    String origin,
+    long last,
+    Map<String, Registered> nodes,
+    Set<String> cordoned) {
+  /** Names that may be cordoned at a time. */
+  public static final int MOST_CORDONED = 1_000;
 
   /** Without a cluster. */
-  public static final NodeRegistry NONE = new NodeRegistry("", 0, "", 0, Map.of());
+  public static final NodeRegistry NONE = new NodeRegistry("", 0, "", 0, Map.of(), Set.of());
 
   /**
    * A node of which neither its loss nor its goodbye was committed since it came.
@@ -31,11 +45,12 @@ public record NodeRegistry(
 
   public NodeRegistry {
     nodes = Map.copyOf(nodes);
+    cordoned = Set.copyOf(cordoned);
   }
 
   /** A cluster without nodes. */
   public static NodeRegistry born(String cluster, String origin) {
-    return new NodeRegistry(cluster, 1, origin, 0, Map.of());
+    return new NodeRegistry(cluster, 1, origin, 0, Map.of(), Set.of());
   }
 
   /** Null when no process has that name. */
@@ -62,13 +77,20 @@ public record NodeRegistry(
   private NodeRegistry having(String node, @Nullable Registered now, long last) {
     Map<String, Registered> all = new HashMap<>(nodes);
     all.compute(node, (name, before) -> now);
-    return new NodeRegistry(cluster, generation, origin, last, all);
+    return new NodeRegistry(cluster, generation, origin, last, all, cordoned);
+  }
+
+  /** Replicas are kept from a name, or are not any more. */
+  public NodeRegistry cordon(String node, boolean on) {
+    Set<String> names = new HashSet<>(cordoned);
+    boolean differs = on ? names.add(node) : names.remove(node);
+    return differs ? new NodeRegistry(cluster, generation, origin, last, nodes, names) : this;
   }
 
   /** Commands of this generation, and of any up to {@code others}, are older from now on. */
   public NodeRegistry raised(long others) {
     long next = Math.max(generation, others) + 1;
-    return new NodeRegistry(cluster, next, origin, last, nodes);
+    return new NodeRegistry(cluster, next, origin, last, nodes, cordoned);
   }
 
   // --- as it is kept ---
@@ -79,7 +101,8 @@ public record NodeRegistry(
         .put("generation", generation)
         .put("origin", origin)
         .put("last", last)
-        .put("nodes", DesiredChange.object(nodes, NodeRegistry::json));
+        .put("nodes", DesiredChange.object(nodes, NodeRegistry::json))
+        .put("cordoned", new JsonArray(List.copyOf(cordoned)));
   }
 
   private static JsonObject json(Registered node) {
@@ -92,7 +115,10 @@ public record NodeRegistry(
         json.getLong("generation"),
         json.getString("origin"),
         json.getLong("last"),
-        DesiredChange.map(json.getJsonObject("nodes"), NodeRegistry::registered));
+        DesiredChange.map(json.getJsonObject("nodes"), NodeRegistry::registered),
+        json.getJsonArray("cordoned", JsonArray.of()).stream()
+            .map(String.class::cast)
+            .collect(toUnmodifiableSet()));
   }
 
   private static Registered registered(Object said) {

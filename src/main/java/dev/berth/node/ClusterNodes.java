@@ -1,5 +1,7 @@
 package dev.berth.node;
 
+import dev.berth.admin.AdminRoutes;
+import dev.berth.admin.ClusterRoutes;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlServer;
 import dev.berth.cluster.membership.Handshake.Refused;
@@ -10,7 +12,6 @@ import dev.berth.cluster.membership.Registered;
 import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerAction.CommandTo;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.controller.ControllerEvent.NodeCordoned;
 import dev.berth.controller.ControllerEvent.NodeJoined;
 import dev.berth.controller.ControllerEvent.NodeLeaving;
 import dev.berth.controller.ControllerEvent.NodeLeft;
@@ -26,9 +27,12 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -108,11 +112,11 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   public void tell(Consumer<ControllerEvent> controller) {
     standing.clear();
     told.clear();
-    controller.accept(new NodeJoined(here.on().identity().node(), side.zone()));
+    joined(here.on().identity().node(), side.zone(), controller);
     for (Member each : side.members().list()) {
       String node = each.node().busName();
       if (!isHere(node)) {
-        controller.accept(new NodeJoined(node, each.node().zone()));
+        joined(node, each.node().zone(), controller);
         state(node, each.state(), controller);
       }
     }
@@ -124,8 +128,15 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     switch (state) {
       case SUSPECTED -> controller.accept(new NodeSuspected(node, true));
       case LEAVING -> controller.accept(new NodeLeaving(node));
-      case CORDONED -> controller.accept(new NodeCordoned(node, true));
-      case ALIVE -> {}
+      case CORDONED, ALIVE -> {} // silent ones may be cordoned, too
+    }
+  }
+
+  /** A node is there, which operators may have drained before. */
+  private void joined(String node, @Nullable String zone, Consumer<ControllerEvent> controller) {
+    controller.accept(new NodeJoined(node, zone));
+    if (serve.nodes().cordoned().contains(ClusterSide.nameOf(node))) {
+      OperatedCluster.tell(node, true, controller);
     }
   }
 
@@ -136,7 +147,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     if (isHere(member.node().busName())) {
       return; // the controller began with it
     }
-    controller.tell(new NodeJoined(member.node().busName(), member.node().zone()));
+    joined(member.node().busName(), member.node().zone(), controller::tell);
   }
 
   /** Whatever it was told of before, its link is new: all that holds is said again. */
@@ -217,10 +228,17 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   @Override
   public Future<Void> start() {
     server.start();
+    serve.nodes().cordoned().forEach(each -> server.cordon(each, true));
     ControlClient own = side.client(server.local(), new OwnLink());
     goodbye = new Goodbye(here.host(), own, here.on().loops().control());
     own.start();
     return side.accept(server);
+  }
+
+  @Override
+  public List<AdminRoutes> operators(Supplier<Map<String, Integer>> replicas) {
+    return List.of(
+        new ClusterRoutes(new OperatedCluster(side, serve, server, replicas, controller::tell)));
   }
 
   @Override

@@ -19,8 +19,10 @@ import dev.berth.cluster.http.PeerServer;
 import dev.berth.cluster.link.LinkDialer;
 import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.Member.State;
 import dev.berth.cluster.membership.Members;
 import dev.berth.cluster.membership.MembershipRules;
 import dev.berth.cluster.membership.NodeInfo;
@@ -32,10 +34,9 @@ import dev.berth.node.loops.EventLoops;
 import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.InstanceBus;
 import dev.berth.node.loops.LoopVerticle;
+import dev.berth.protocol.ClusterDetails;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpServerOptions;
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -66,7 +67,8 @@ final class ClusterSide implements LinkListener {
   private Members members = Members.NONE;
   private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timers, by bus name
   private @Nullable DataPlane plane; // which is made after the links
-  private String controller = ""; // name of the node that it is on, as far as is known
+  private @Nullable Welcome welcome; // the last one
+  private boolean hasController;
   private @Nullable NodeInfo self; // once it listens
 
   ClusterSide(ClusterTerms terms, Identity identity, EventLoops loops, InstanceBus mailboxes) {
@@ -124,6 +126,15 @@ final class ClusterSide implements LinkListener {
                         config.advertise(),
                         new NodeInfo.Ports(data, https, http, config.ports().bus())))
         .mapEmpty();
+  }
+
+  String cluster() {
+    return config.name();
+  }
+
+  /** Its name. */
+  String node() {
+    return config.node();
   }
 
   /** Of a node, by its bus name. */
@@ -200,8 +211,14 @@ final class ClusterSide implements LinkListener {
 
   /** This process is a node. */
   void welcomed(Welcome welcome) {
-    controller = welcome.controller();
+    this.welcome = welcome;
+    hasController = true;
     links.register(new OwnRegistration(welcome.authority().clusterId(), welcome.registration()));
+  }
+
+  /** Nobody commands this node, until it is welcome again. */
+  void noController() {
+    hasController = false;
   }
 
   /** Takes what the controller says of the nodes, if it is newer. */
@@ -304,35 +321,44 @@ final class ClusterSide implements LinkListener {
 
   /**
    * What operators are told here of all nodes, before what this one answers of itself: ledgers,
-   * explained requests, logs, and {@code GET /api/v1/cluster}, who is there as this node has it.
+   * explained requests and logs.
    */
   List<AdminRoutes> ofAllNodes() {
-    return List.of(
-        new GatheredRoutes(peers, this::everyPeer),
-        router -> router.get("/api/v1/cluster").handler(context -> context.json(shown())));
+    return List.of(new GatheredRoutes(peers, this::everyPeer));
   }
 
-  private JsonObject shown() {
-    JsonArray nodes = new JsonArray();
-    members.list().forEach(each -> nodes.add(shown(each)));
-    return new JsonObject()
-        .put("name", config.name())
-        .put("node", config.node())
-        .put("controller", controller)
-        .put("nodes", nodes);
+  /** The cluster as this node was told of it; null while there is a controller to ask. */
+  @Nullable ClusterDetails lastKnown() {
+    if (hasController) {
+      return null;
+    }
+    Authority last = welcome == null ? new Authority("", 0, 0, 0) : welcome.authority();
+    return new ClusterDetails(
+        config.name(),
+        last.clusterId(),
+        last.generation(),
+        last.term(),
+        last.revision(),
+        config.node(),
+        null,
+        false,
+        null,
+        false,
+        List.of(),
+        List.of(),
+        members.list().stream().map(this::lastKnown).toList());
   }
 
-  private static JsonObject shown(Member member) {
-    NodeInfo node = member.node();
-    return new JsonObject()
-        .put("name", node.name())
-        .put("node_id", node.busName())
-        .put("registration", member.registration())
-        .put("state", member.state().name())
-        .put("control", node.control())
-        .put("zone", node.zone())
-        .put("labels", new JsonObject(Map.copyOf(node.labels())))
-        .put("host", node.host());
+  /** Who commanded is silent. */
+  private ClusterDetails.Node lastKnown(Member member) {
+    boolean silent = welcome != null && member.node().name().equals(welcome.controller());
+    boolean reached = !unreachable.containsKey(member.node().busName());
+    return OperatedCluster.shown(
+        silent ? new Member(member.node(), member.registration(), State.SUSPECTED) : member,
+        null,
+        null,
+        null,
+        reached ? List.of() : List.of(config.node()));
   }
 
   private List<Peer> everyPeer() {
@@ -347,7 +373,7 @@ final class ClusterSide implements LinkListener {
   @Nullable Peer controlNode() {
     return members.list().stream()
         .map(Member::node)
-        .filter(each -> each.name().equals(controller))
+        .filter(each -> welcome != null && each.name().equals(welcome.controller()))
         .map(ClusterSide::peer)
         .findFirst()
         .orElse(null);

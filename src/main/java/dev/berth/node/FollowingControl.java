@@ -1,6 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.admin.AdminRoutes;
+import dev.berth.admin.ClusterRoutes;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.http.ControlNode;
 import dev.berth.cluster.http.ForwardRoutes;
@@ -125,7 +126,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
     ForwardRoutes forward =
         new ForwardRoutes(ClusterSide.nameOf(on.identity().node()), peers, side::controlNode);
     forward.show(on.meters());
-    return List.of(forward);
+    return List.of(ClusterRoutes.withoutControl(side::lastKnown), forward);
   }
 
   @Override
@@ -179,6 +180,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   @Override
   public void noController(boolean none) {
     if (none) {
+      side.noController();
       LOG.warn("no controller: requests flow on with what it said last");
     }
   }

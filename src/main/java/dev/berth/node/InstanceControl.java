@@ -32,7 +32,9 @@ import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.eventbus.Message;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -147,7 +149,16 @@ final class InstanceControl implements Commander {
   public List<AdminRoutes> operators(Function<ControllerCommands, AdminRoutes> here) {
     JarRoutes jars = new JarRoutes(serve.jars());
     jars.show(on.meters());
-    return List.of(here.apply(serve.commands()), jars, new BuildRoutes(this::source));
+    List<AdminRoutes> routes = new ArrayList<>(nodes.operators(this::replicas));
+    routes.add(here.apply(serve.commands()));
+    routes.add(jars);
+    routes.add(new BuildRoutes(this::source));
+    return routes;
+  }
+
+  private Map<String, Integer> replicas() {
+    Controller controller = plane.controller();
+    return controller == null ? Map.of() : controller.replicas();
   }
 
   private Future<@Nullable BuildSource> source(String application, String build) {

@@ -1,11 +1,15 @@
 package dev.berth.node;
 
+import dev.berth.admin.AdminRoutes;
 import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.protocol.BusMessage;
 import io.vertx.core.Future;
 import java.util.Collection;
+import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /** The instances that a controller commands. Control loop. */
 interface Nodes {
@@ -13,6 +17,15 @@ interface Nodes {
   /** The controller commands; others may come. */
   default Future<Void> start() {
     return Future.succeededFuture();
+  }
+
+  /**
+   * What operators may ask of them.
+   *
+   * @param replicas of all deployments, by the instance that they are on
+   */
+  default List<AdminRoutes> operators(Supplier<Map<String, Integer>> replicas) {
+    return List.of();
   }
 
   /** To the instance that it is for, or to all, behind the commands before it. */

@@ -24,9 +24,34 @@ class ClusterRoutesTest {
     public Future<ClusterDetails> details() {
       ClusterDetails.Node node =
           new ClusterDetails.Node(
-              "w1", "worker", null, Map.of("rack", "7"), "10.0.0.2", "ALIVE", 4, 2, List.of("w2"));
+              "w1",
+              "w1~f0",
+              "worker",
+              null,
+              Map.of("rack", "7"),
+              "10.0.0.2",
+              Map.of("data", 7201),
+              "ALIVE",
+              4,
+              2,
+              0L,
+              0L,
+              List.of("w2"));
       return Future.succeededFuture(
-          new ClusterDetails("blue", "id-1", 2, 3, 40, "c1", false, List.of(node)));
+          new ClusterDetails(
+              "blue",
+              "id-1",
+              2,
+              3,
+              40,
+              "c1",
+              "c1",
+              false,
+              null,
+              false,
+              List.of(),
+              List.of(),
+              List.of(node)));
     }
 
     @Override

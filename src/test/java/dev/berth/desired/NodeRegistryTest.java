@@ -9,6 +9,7 @@ import io.vertx.core.Future;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class NodeRegistryTest extends ServeControlRig {
@@ -42,12 +43,14 @@ class NodeRegistryTest extends ServeControlRig {
     assertThat(born.generation()).isEqualTo(1);
     assertThat(born.raised(0).generation()).isEqualTo(2);
     assertThat(born.with("a", "f0").raised(7))
-        .isEqualTo(new NodeRegistry("c1", 8, "", 1, born.with("a", "f0").nodes()));
+        .isEqualTo(new NodeRegistry("c1", 8, "", 1, born.with("a", "f0").nodes(), Set.of()));
   }
 
   @Test
   void itIsWrittenWithWhatChangesItAndWithTheWhole() {
-    NodeRegistry one = born.with("a", "f0");
+    NodeRegistry one = born.with("a", "f0").cordon("a", true).cordon("b", true);
+    assertThat(one.without("a", 1).raised(1).cordoned()).containsExactlyInAnyOrder("a", "b");
+    assertThat(one.cordon("b", true).cordon("c", false)).isSameAs(one);
     DesiredChange change = DesiredState.EMPTY.nodes(one);
     DesiredState state = DesiredState.EMPTY.with(List.of(DesiredRig.again(change)));
     assertThat(state.nodes()).isEqualTo(one);

@@ -27,6 +27,8 @@ class ClusterIT {
           deployments: [{name: where, num_replicas: %d, max_ongoing_requests: 1}]
       """;
 
+  private static final String NODE = "/api/v1/cluster/nodes/";
+
   @TempDir private Path folder;
   private final List<TestNode> nodes = new ArrayList<>();
   private int control;
@@ -140,5 +142,68 @@ class ClusterIT {
     nodes.remove(2).close();
     assertThat(replicas(nodes.get(0)).values()).containsOnly("n1", "n2").hasSize(3);
     nodes.forEach(ClusterIT::until200);
+  }
+
+  @Test
+  void operatorsSeeTheClusterAtAnyNodeAndMoveReplicasOffOne() throws Exception {
+    deploy(3);
+    nodes.forEach(ClusterIT::until200);
+    for (TestNode node : nodes) {
+      assertThat(states(node)).isEqualTo(Map.of("n1", "ALIVE", "n2", "ALIVE", "n3", "ALIVE"));
+    }
+    JsonObject second = node(nodes.get(2), "n2");
+    assertThat(second.getString("role")).isEqualTo("worker");
+    assertThat(second.getInteger("replicas")).isEqualTo(1);
+    assertThat(second.getJsonArray("unreachable_from")).isEmpty();
+
+    assertThat(nodes.get(0).admin("POST", NODE + "n9/drain", "").statusCode()).isEqualTo(404);
+    assertThat(nodes.get(2).admin("POST", NODE + "n2/drain", "").statusCode()).isEqualTo(202);
+    TestNode.until(
+        () -> node(nodes.get(0), "n2").getInteger("replicas") == 0, () -> "replicas stay on n2");
+    assertThat(replicas(nodes.get(0)).values()).hasSize(3).doesNotContain("n2");
+    assertThat(node(nodes.get(1), "n2").getString("state")).isEqualTo("CORDONED");
+    until200(nodes.get(1));
+
+    nodes.get(0).admin("POST", "/api/v1/controller/restart", "");
+    nodes.remove(1).close();
+    nodes.add(1, start("n2", "worker"));
+    nodes.remove(3);
+    TestNode.until(
+        () -> "CORDONED".equals(states(nodes.get(0)).get("n2")), () -> "n2 is taken for a new one");
+    deploy(4);
+    assertThat(replicas(nodes.get(0)).values()).doesNotContain("n2");
+
+    assertThat(nodes.get(1).admin("POST", NODE + "n2/uncordon", "").statusCode()).isEqualTo(200);
+    assertThat(states(nodes.get(0))).containsEntry("n2", "ALIVE");
+    deploy(5);
+    assertThat(replicas(nodes.get(0)).values()).contains("n2");
+
+    nodes.get(0).admin("DELETE", "/api/serve/applications/", "");
+    nodes.remove(0).close();
+    TestNode.until(
+        () -> states(nodes.get(0)).equals(Map.of("n1", "SUSPECTED", "n2", "ALIVE", "n3", "ALIVE")),
+        () -> "n2 does not say what it knows");
+    assertThat(cluster(nodes.get(0)).getString("control")).isNull();
+    assertThat(nodes.get(0).admin("POST", NODE + "n3/drain", "").statusCode()).isEqualTo(503);
+  }
+
+  private static JsonObject cluster(TestNode asked) {
+    return new JsonObject(asked.admin("GET", "/api/v1/cluster", "").body());
+  }
+
+  private static JsonObject node(TestNode asked, String name) {
+    return cluster(asked).getJsonArray("nodes").stream()
+        .map(JsonObject.class::cast)
+        .filter(each -> each.getString("name").equals(name))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static Map<String, String> states(TestNode asked) {
+    Map<String, String> states = new HashMap<>();
+    cluster(asked).getJsonArray("nodes").stream()
+        .map(JsonObject.class::cast)
+        .forEach(each -> states.put(each.getString("name"), each.getString("state")));
+    return states;
   }
 }

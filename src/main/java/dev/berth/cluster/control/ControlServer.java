@@ -100,7 +100,6 @@ public final class ControlServer {
   private final Map<Long, Peer> peers = new HashMap<>(); // by link
   private final Map<String, Peer> greeted = new HashMap<>(); // by name
   private @Nullable LinkSweep sweep;
-  private volatile MembershipStatus status = MembershipStatus.NONE;
   private boolean stopped;
   private long lastLink;
   private String refusal = ""; // that was logged last
@@ -193,9 +192,17 @@ public final class ControlServer {
     loops.run(() -> act(membership.gone(node)));
   }
 
-  /** As of the last sweep. Any thread. */
-  public MembershipStatus status() {
-    return status;
+  /**
+   * Says how it is, behind what was asked before.
+   *
+   * @param told of it on the control event loop
+   */
+  public void status(Consumer<MembershipStatus> told) {
+    loops.run(
+        () -> {
+          MembershipStatus now = membership.status();
+          loops.tell(() -> told.accept(now));
+        });
   }
 
   // --- what the membership wants ---
@@ -305,7 +312,6 @@ public final class ControlServer {
     long now = loops.now();
     act(membership.sweep(now));
     List.copyOf(peers.values()).forEach(each -> each.sweep(now));
-    status = membership.status();
   }
 
   /** Whoever is on a link. */

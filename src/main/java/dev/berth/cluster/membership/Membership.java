@@ -442,16 +442,9 @@ public final class Membership {
 
   /** As it is now. */
   public MembershipStatus status() {
-    List<String> notes = new ArrayList<>();
-    if (cutOff) {
-      notes.add("I may be the one that is cut off: most nodes fell silent at once");
-    }
-    if (standsBy != null) {
-      notes.add("I command nobody: " + standsBy);
-    }
     List<NodeStatus> came =
         nodes.values().stream().filter(each -> each.info != null).map(this::status).toList();
-    return new MembershipStatus(came, awaited(), notes, strangerNanos < COME_NANOS);
+    return new MembershipStatus(came, awaited(), cutOff, standsBy, strangerNanos < COME_NANOS);
   }
 
   private NodeStatus status(KnownNode node) {

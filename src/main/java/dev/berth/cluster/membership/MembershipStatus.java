@@ -1,20 +1,23 @@
 package dev.berth.cluster.membership;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What operators are shown.
  *
  * @param nodes that came
  * @param awaited names of those that were registered, and have neither come nor are lost
- * @param notes what is wrong with the controller itself, a line each
+ * @param cutOff whether the controller may be the one that is cut off, and waits with each loss
+ * @param standsBy why it commands nobody; null when it does
  * @param strangers whether a node calls that is of a cluster with another id
  */
 public record MembershipStatus(
-    List<NodeStatus> nodes, List<String> awaited, List<String> notes, boolean strangers) {
-  /** Before anything is known. */
-  public static final MembershipStatus NONE =
-      new MembershipStatus(List.of(), List.of(), List.of(), false);
+    List<NodeStatus> nodes,
+    List<String> awaited,
+    boolean cutOff,
+    @Nullable String standsBy,
+    boolean strangers) {
 
   /**
    * Of a node.

@@ -19,6 +19,7 @@ import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Handshake.Hello;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.MembershipStatus;
 import dev.berth.fakes.LogLines;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -31,6 +32,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -65,6 +68,15 @@ class ControlIT {
     world.links.eventually(() -> told.containsAll(List.of(lines)));
   }
 
+  private void eventually(Controller of, Predicate<MembershipStatus> so) throws Exception {
+    AtomicReference<MembershipStatus> last = new AtomicReference<>();
+    world.links.eventually(
+        () -> {
+          of.server.status(last::set);
+          return last.get() != null && so.test(last.get());
+        });
+  }
+
   @Test
   void aNodeIsToldNothingBeforeItsInventoryAndEverythingAfterIt() throws Exception {
     Node n2 = node("n2", "a").started();
@@ -97,7 +109,7 @@ class ControlIT {
     controller.server.cordon("n3", true);
     world.links.eventually(
         () -> n2.members.list().stream().anyMatch(m -> m.state() == Member.State.CORDONED));
-    world.links.eventually(() -> controller.server.status().nodes().size() == 3);
+    eventually(controller, status -> status.nodes().size() == 3);
   }
 
   @Test
@@ -223,7 +235,7 @@ class ControlIT {
     controller.stop();
 
     eventually(old.told, "stands by");
-    world.links.eventually(() -> old.server.status().notes().size() == 1);
+    eventually(old, status -> status.standsBy() != null);
     assertThat(old.told).noneMatch(each -> each.startsWith("joined"));
   }
 

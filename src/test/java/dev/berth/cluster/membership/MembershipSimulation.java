@@ -171,7 +171,7 @@ final class MembershipSimulation {
     if (now - sweptAt >= INTERVAL) {
       sweptAt = now;
       act(membership.sweep(nanos(now)));
-      doubted |= !membership.status().notes().isEmpty();
+      doubted |= membership.status().cutOff() || membership.standsBy() != null;
     }
   }
 

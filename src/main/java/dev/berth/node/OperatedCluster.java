@@ -1,0 +1,158 @@
+package dev.berth.node;
+
+import dev.berth.cluster.control.ControlServer;
+import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.MembershipStatus;
+import dev.berth.cluster.membership.MembershipStatus.NodeStatus;
+import dev.berth.cluster.membership.NodeInfo;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerEvent.NodeCordoned;
+import dev.berth.controller.ControllerEvent.NodeLeaving;
+import dev.berth.desired.NodeRegistry;
+import dev.berth.desired.ServeControl;
+import dev.berth.protocol.ClusterDetails;
+import dev.berth.protocol.port.ClusterCommands;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What operators ask of the cluster whose controller is on this node. That a node is drained is
+ * kept with who is a node: it outlasts the controller, and the node's own process.
+ *
+ * @param replicas of all deployments, by bus name
+ */
+record OperatedCluster(
+    ClusterSide side,
+    ServeControl serve,
+    ControlServer server,
+    Supplier<Map<String, Integer>> replicas,
+    Consumer<ControllerEvent> controller)
+    implements ClusterCommands {
+
+  @Override
+  public Future<ClusterDetails> details() {
+    Promise<MembershipStatus> asked = Promise.promise();
+    server.status(asked::complete);
+    return asked.future().map(this::details);
+  }
+
+  private ClusterDetails details(MembershipStatus status) {
+    NodeRegistry registry = serve.nodes();
+    Map<String, Integer> hosted = replicas.get();
+    return new ClusterDetails(
+        side.cluster(),
+        registry.cluster(),
+        registry.generation(),
+        serve.term(),
+        serve.revision(),
+        side.node(),
+        side.node(),
+        status.cutOff(),
+        status.standsBy(),
+        status.strangers(),
+        status.awaited(),
+        registry.cordoned().stream().sorted().toList(),
+        status.nodes().stream().map(each -> shown(each, hosted)).toList());
+  }
+
+  private static ClusterDetails.Node shown(NodeStatus status, Map<String, Integer> hosted) {
+    return shown(
+        status.member(),
+        hosted.getOrDefault(status.member().node().busName(), 0),
+        status.silentMillis(),
+        status.pausedMillis(),
+        status.unreachableFrom());
+  }
+
+  static ClusterDetails.Node shown(
+      Member member,
+      @Nullable Integer replicas,
+      @Nullable Long silentMs,
+      @Nullable Long pausedMs,
+      List<String> unreachableFrom) {
+    NodeInfo node = member.node();
+    NodeInfo.Ports ports = node.ports();
+    return new ClusterDetails.Node(
+        node.name(),
+        node.busName(),
+        node.role().name().toLowerCase(Locale.ROOT),
+        node.zone(),
+        node.labels(),
+        node.host(),
+        Map.of(
+            "data", ports.data(), "https", ports.https(), "http", ports.http(), "bus", ports.bus()),
+        member.state().name(),
+        member.registration(),
+        replicas,
+        silentMs,
+        pausedMs,
+        unreachableFrom);
+  }
+
+  /** Its replicas are made up for elsewhere before they stop. */
+  @Override
+  public Future<Void> drain(String node) {
+    NodeRegistry registry = serve.nodes();
+    if (registry.find(node) == null) {
+      return unknown(node);
+    }
+    if (registry.cordoned().size() >= NodeRegistry.MOST_CORDONED) {
+      return refused(
+          Kind.PRECONDITION,
+          registry.cordoned().size() + " nodes are cordoned (expected: fewer than that)");
+    }
+    return cordon(node, true);
+  }
+
+  @Override
+  public Future<Void> uncordon(String node) {
+    NodeRegistry registry = serve.nodes();
+    if (registry.find(node) == null && !registry.cordoned().contains(node)) {
+      return unknown(node);
+    }
+    boolean leaves =
+        side.members().list().stream()
+            .anyMatch(
+                each -> each.node().name().equals(node) && each.state() == Member.State.LEAVING);
+    return leaves
+        ? refused(Kind.PRECONDITION, "node: " + node + " ends (expected: one that stays)")
+        : cordon(node, false);
+  }
+
+  private Future<Void> cordon(String node, boolean on) {
+    return serve
+        .nodes(registry -> registry.cordon(node, on))
+        .map(
+            kept -> {
+              server.cordon(node, on);
+              NodeRegistry.Registered process = kept.find(node);
+              if (process != null) {
+                tell(node + "~" + process.process(), on, controller);
+              }
+              return null;
+            });
+  }
+
+  static void tell(String busName, boolean on, Consumer<ControllerEvent> controller) {
+    controller.accept(new NodeCordoned(busName, on));
+    if (on) {
+      controller.accept(new NodeLeaving(busName));
+    }
+  }
+
+  private static Future<Void> unknown(String node) {
+    return refused(Kind.NOT_FOUND, "node: " + node + " (expected: one of the cluster)");
+  }
+
+  private static Future<Void> refused(Kind kind, String why) {
+    return Future.failedFuture(new CommandRefused(kind, why));
+  }
+}
