@@ -215,11 +215,9 @@ public final class ControlServer {
     if (action instanceof Register it) {
       register(it);
     } else if (action instanceof CommitLost it) {
-      Registered who = it.who();
-      ended(who, registrations.lost(who.name(), who.number()));
+      ended(it.who(), registrations.lost(it.who().name(), it.who().number()));
     } else if (action instanceof CommitLeft it) {
-      Registered who = it.who();
-      ended(who, registrations.left(who.name(), who.number()));
+      ended(it.who(), registrations.left(it.who().name(), it.who().number()));
     } else if (action instanceof Dial it) {
       dial(it);
     } else if (action instanceof Greet it) {
