@@ -318,6 +318,13 @@ final class AdminServer {
     return message == null ? List.of() : String.valueOf(message).lines().toList();
   }
 
+  /** Says which nodes are missing from what all of them were asked for. */
+  void sayUnreachable(JsonObject answer) {
+    if (answer.getValue("unreachable") instanceof JsonArray nodes) {
+      nodes.forEach(node -> say("node " + node + " does not answer"));
+    }
+  }
+
   /** Prints what came, and a status that was not expected. */
   Ended refuse(Answer response) {
     if (response.statusCode() == UNAUTHORIZED) {

@@ -34,7 +34,8 @@ import picocli.CommandLine.Parameters;
     },
     footer = {
       "  berth autoscaling replay scaling.jsonl --set target_ongoing_requests=4",
-      "  berth autoscaling replay scaling.jsonl --set berth.autoscaling.panic_window_s=6 --json"
+      "  berth autoscaling replay scaling.jsonl --json \\",
+      "    --set berth.autoscaling.panic_window_s=6"
     })
 final class AutoscalingReplayCommand extends CliCommand {
   private static final int MOST_ROWS = 24;

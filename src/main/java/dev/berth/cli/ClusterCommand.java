@@ -1,22 +1,139 @@
 package dev.berth.cli;
 
+import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 
 /** {@code berth cluster}: what is about several nodes. The work is in its subcommands. */
 @Command(
     name = "cluster",
-    header = "Makes a cluster to try.",
+    header = "Shows and drains the nodes of a cluster, and makes one to try.",
     synopsisSubcommandLabel = "COMMAND",
-    exitCodeList = {"0:all went well", "1:a failure at run time", "2:wrong usage"},
+    exitCodeList = {
+      "0:all went well",
+      "1:a failure at run time",
+      "2:wrong usage",
+      "3:no admin server answers at the address",
+      "4:with --wait, it did not come true in time"
+    },
     footer = {
       "  berth cluster init trial",
+      "  berth cluster status",
+      "  berth cluster drain n2 --wait",
+      "  berth cluster uncordon n2",
       "  berth cluster init --help",
     },
-    subcommands = ClusterInitCommand.class)
+    subcommands = {
+      ClusterInitCommand.class,
+      ClusterStatusCommand.class,
+      ClusterCommand.Drain.class,
+      ClusterCommand.Uncordon.class
+    })
 final class ClusterCommand extends CliCommand {
   @Override
   void run(PrintWriter out) {
     throw wrong("Missing command: one of " + String.join(", ", spec.subcommands().keySet()));
+  }
+
+  private static String path(String node, String command) {
+    return ClusterStatusCommand.PATH + "/nodes/" + AdminServer.encoded(node) + "/" + command;
+  }
+
+  /** {@code berth cluster drain}: has other nodes take what a node runs. */
+  @Command(
+      name = "drain",
+      header = "Moves a node's replicas to the others.",
+      description = {
+        "It gets no new ones, others start in their places, and then its own drain and stop. The"
+            + " node runs on and answers requests; it is kept so, also when it or the control node"
+            + " is started anew, until berth cluster uncordon. Where the others have no room its"
+            + " replicas stay: berth status says so."
+      },
+      exitCodeList = {
+        "0:the drain began; with --wait, no replica is left there",
+        "1:refused: there is no such node",
+        "4:with --wait, there are replicas still"
+      },
+      footer = {"  berth cluster drain n2", "  berth cluster drain n2 --wait --timeout-s 60"})
+  static final class Drain extends ChangeCommand {
+    private static final int ACCEPTED = 202;
+
+    @Parameters(paramLabel = "NODE", description = "A node's name.")
+    private String node;
+
+    @Override
+    void run(PrintWriter out) throws InterruptedException {
+      AdminServer.Answer response = server.send("POST", path(node, "drain"), null);
+      if (response.statusCode() != ACCEPTED) {
+        throw server.refusal(response);
+      }
+      boolean over = wait && isEmpty(out);
+      if (json) {
+        String outcome = !wait ? "accepted" : over ? "reached" : "timed_out";
+        out.println(new JsonObject().put("node", node).put("outcome", outcome).encodePrettily());
+      } else if (!wait || over) {
+        out.println(node + (over ? ": no replica is left" : ": drains"));
+      }
+      if (wait && !over) {
+        server.say(node + " has replicas still after " + timeout.toMillis() / 1e3 + " s");
+        throw new Ended(TIMED_OUT);
+      }
+    }
+
+    private boolean isEmpty(PrintWriter out) throws InterruptedException {
+      long began = around().nanoClock().getAsLong();
+      for (Object before = null; ; ) {
+        Object replicas = replicas(ClusterStatusCommand.cluster(this));
+        if (Integer.valueOf(0).equals(replicas)) {
+          return true;
+        }
+        if (!json && replicas != null && !replicas.equals(before)) {
+          out.println(node + ": " + replicas + " replicas");
+          out.flush();
+          before = replicas;
+        }
+        if (around().nanoClock().getAsLong() - began >= timeout.toNanos()) {
+          return false;
+        }
+        around().letPass(RHYTHM);
+      }
+    }
+
+    /** Of the node; null while nobody knows, 0 when it is there no more. */
+    private @Nullable Object replicas(JsonObject cluster) {
+      return ServeStatus.list(cluster, "nodes").stream()
+          .filter(each -> node.equals(each.getValue("name")))
+          .findFirst()
+          .map(each -> each.getValue("replicas"))
+          .orElse(cluster.getValue("control") == null ? null : 0);
+    }
+  }
+
+  /** {@code berth cluster uncordon}: ends a drain. */
+  @Command(
+      name = "uncordon",
+      header = "Lets a node have replicas again.",
+      description = {
+        "It ends a drain, be that over or not. Replicas that run elsewhere stay where they are: the"
+            + " node gets of those that start from now on."
+      },
+      exitCodeList = {"0:done", "1:refused: there is no such node, or it ends"},
+      footer = "  berth cluster uncordon n2")
+  static final class Uncordon extends AdminCommand {
+    @Parameters(paramLabel = "NODE", description = "A node's name.")
+    private String node;
+
+    @Option(names = "--json", description = "Print what became of it as JSON.")
+    private boolean json;
+
+    @Override
+    void run(PrintWriter out) throws InterruptedException {
+      server.required(server.send("POST", path(node, "uncordon"), null), "message", String.class);
+      JsonObject done = new JsonObject().put("node", node).put("outcome", "accepted");
+      out.println(json ? done.encodePrettily() : node + ": takes replicas again");
+    }
   }
 }

@@ -1,5 +1,6 @@
 package dev.berth.cli;
 
+import dev.berth.cli.cluster.TrialCertificates;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ClusterOptions;
 import io.vertx.core.json.JsonObject;

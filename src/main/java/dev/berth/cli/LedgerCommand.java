@@ -25,6 +25,7 @@ import picocli.CommandLine.Option;
     footer = {
       "  berth ledger",
       "  berth ledger --app classify --deployment digits",
+      "  berth ledger --node n2",
       "  berth ledger --json | jq .total"
     })
 final class LedgerCommand extends AdminCommand {
@@ -37,6 +38,12 @@ final class LedgerCommand extends AdminCommand {
   @Option(names = "--replica", paramLabel = "ID", description = "This replica only.")
   private List<String> replicas = List.of();
 
+  @Option(
+      names = "--node",
+      paramLabel = "NAME",
+      description = "What this node of the cluster says, and no other.")
+  private @Nullable String node;
+
   @Option(names = "--json", description = "Print the ledger as JSON.")
   private boolean json;
 
@@ -45,12 +52,14 @@ final class LedgerCommand extends AdminCommand {
     String query =
         AdminServer.parameters("application", applications)
             + AdminServer.parameters("deployment", deployments)
-            + AdminServer.parameters("replica", replicas);
+            + AdminServer.parameters("replica", replicas)
+            + AdminServer.parameters("node", node == null ? List.of() : List.of(node));
     AdminServer.Answer response = server.get("/api/v1/ledger" + query.replaceFirst("&", "?"));
     JsonObject ledger = response.with("replicas", JsonArray.class);
     if (ledger == null || !(ledger.getValue("total") instanceof JsonObject total)) {
-      throw server.refuse(response);
+      throw response.statusCode() / 100 == 4 ? server.refusal(response) : server.refuse(response);
     }
+    server.sayUnreachable(ledger);
     List<JsonObject> shown = ServeStatus.list(ledger, "replicas");
     if (shown.isEmpty() && !query.isEmpty()) {
       server.status(applications, deployments, replicas);
@@ -67,9 +76,15 @@ final class LedgerCommand extends AdminCommand {
 
   private static void print(List<JsonObject> replicas, JsonObject total, PrintWriter out) {
     Table table = new Table("replica|max|running|reserved|granted|ended|zombies|audit");
-    replicas.forEach(each -> row(table, each.getValue("replica"), each, audit(each)));
+    replicas.forEach(each -> row(table, name(each), each, audit(each)));
     row(table, "total of " + replicas.size(), total, "");
     table.print(out);
+  }
+
+  /** With the node that says so, where several do. */
+  private static String name(JsonObject replica) {
+    String on = replica.getString("node");
+    return replica.getValue("replica") + (on == null ? "" : " on " + on);
   }
 
   private static void row(Table into, @Nullable Object name, JsonObject counts, String audit) {

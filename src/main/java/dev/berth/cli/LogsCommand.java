@@ -5,6 +5,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +29,7 @@ import picocli.CommandLine.Option;
       "  berth logs",
       "  berth logs --app classify --deployment digits -f",
       "  berth logs --app echo --level warn -n 1000",
+      "  berth logs --node n2 -f",
       "  berth logs -f --json | jq -r .fields.reason"
     })
 final class LogsCommand extends AdminCommand {
@@ -41,6 +43,12 @@ final class LogsCommand extends AdminCommand {
 
   @Option(names = "--replica", paramLabel = "ID", description = "Lines of it only.")
   private List<String> replicas = List.of();
+
+  @Option(
+      names = "--node",
+      paramLabel = "NAME",
+      description = "Lines of this node of the cluster only; --follow needs it there.")
+  private @Nullable String node;
 
   @Option(
       names = "--level",
@@ -75,8 +83,12 @@ final class LogsCommand extends AdminCommand {
       AdminServer.Answer response = server.get("/api/v1/logs" + query(since));
       JsonObject page = response.with("lines", JsonArray.class);
       if (page == null) {
-        throw response.statusCode() == 400 ? server.refusal(response) : server.refuse(response);
+        throw response.statusCode() / 100 == 4 ? server.refusal(response) : server.refuse(response);
       }
+      if (follow && page.containsKey("nodes")) {
+        throw wrong("--follow: of several nodes (expected: --node NAME beside it)");
+      }
+      server.sayUnreachable(page);
       JsonArray found = page.getJsonArray("lines");
       if (since < 0) {
         requireNames(found);
@@ -119,6 +131,7 @@ final class LogsCommand extends AdminCommand {
         + AdminServer.parameters("application", applications)
         + AdminServer.parameters("deployment", deployments)
         + AdminServer.parameters("replica", replicas)
+        + AdminServer.parameters("node", node == null ? List.of() : List.of(node))
         + AdminServer.parameters("level", level == null ? List.of() : List.of(level));
   }
 
@@ -135,6 +148,9 @@ final class LogsCommand extends AdminCommand {
     form.head(text, ServeStatus.text(line, "time"), severity, ServeStatus.text(line, "logger"));
     String message = ServeStatus.text(line, "message");
     text.append(message);
+    if (line.getValue("node") instanceof String on) {
+      TextLines.pairs(text, message, Map.of("node", on));
+    }
     if (line.getValue("fields") instanceof JsonObject fields) {
       TextLines.pairs(text, message, fields.getMap());
     }

@@ -7,6 +7,7 @@ import dev.berth.node.BerthNode;
 import io.vertx.core.Future;
 import java.io.PrintWriter;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import picocli.CommandLine;
 
 /** The process {@code berth}. */
@@ -65,6 +66,8 @@ public final class Main {
             .addSubcommand(new SchemaCommand())
             .addSubcommand(new CompletionCommand());
     berth.getSubcommands().values().stream()
+        .flatMap(each -> Stream.concat(Stream.of(each), each.getSubcommands().values().stream()))
+        .distinct()
         .<Object>map(CommandLine::getCommand)
         .filter(AdminCommand.class::isInstance)
         .forEach(each -> ((AdminCommand) each).tellExitCodes());

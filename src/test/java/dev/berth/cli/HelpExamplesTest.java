@@ -36,6 +36,8 @@ class HelpExamplesTest {
     CommandLine berth = berth();
     List<String> all = new ArrayList<>();
     Stream.concat(Stream.of(berth), berth.getSubcommands().values().stream())
+        .flatMap(each -> Stream.concat(Stream.of(each), each.getSubcommands().values().stream()))
+        .distinct()
         .forEach(
             command -> {
               String help = command.getUsageMessage(Ansi.OFF);

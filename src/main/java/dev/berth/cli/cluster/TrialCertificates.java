@@ -1,4 +1,4 @@
-package dev.berth.cli;
+package dev.berth.cli.cluster;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
  *
  * <p>Source: keytool's {@code -genkeypair -signer}, since JDK 17.
  */
-final class TrialCertificates implements AutoCloseable {
+public final class TrialCertificates implements AutoCloseable {
   /** Of the CA's. */
   private static final int CA_DAYS = 3650;
 
@@ -32,7 +32,7 @@ final class TrialCertificates implements AutoCloseable {
   private final Path folder;
   private final Path store;
 
-  TrialCertificates() throws IOException {
+  public TrialCertificates() throws IOException {
     folder = Files.createTempDirectory("berth-cluster");
     store = folder.resolve("keys.p12");
   }
@@ -42,7 +42,7 @@ final class TrialCertificates implements AutoCloseable {
    *
    * @throws IOException with what keytool said when it could not
    */
-  void authority(String cluster) throws IOException, InterruptedException {
+  public void authority(String cluster) throws IOException, InterruptedException {
     make(CA, cluster + "-ca", CA_DAYS, "bc:c=ca:true,pathlen:0", "ku:c=keyCertSign,cRLSign");
   }
 
@@ -52,7 +52,7 @@ final class TrialCertificates implements AutoCloseable {
    * @param name its CN
    * @param hosts more of its names, addresses among them
    */
-  void issue(String name, Set<String> hosts) throws IOException, InterruptedException {
+  public void issue(String name, Set<String> hosts) throws IOException, InterruptedException {
     String others =
         hosts.stream()
             .map(host -> (host.matches("[0-9.]+|.*:.*") ? ",ip:" : ",dns:") + host)
@@ -91,7 +91,7 @@ final class TrialCertificates implements AutoCloseable {
   }
 
   /** Writes {@code NAME.pem} and {@code NAME-key.pem}, which its owner alone may read, of all. */
-  void write(Path into) throws IOException, GeneralSecurityException {
+  public void write(Path into) throws IOException, GeneralSecurityException {
     KeyStore keys = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
     for (String name : Collections.list(keys.aliases())) {
       String certificate = pem("CERTIFICATE", keys.getCertificate(name).getEncoded());

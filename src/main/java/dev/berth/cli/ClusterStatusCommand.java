@@ -1,0 +1,111 @@
+package dev.berth.cli;
+
+import static java.util.stream.Collectors.joining;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code berth cluster status}: who belongs to a cluster, and how each of them is. */
+@Command(
+    name = "status",
+    aliases = "nodes",
+    header = "Shows the nodes of a cluster.",
+    description = {
+      "Any node may be asked: it asks the control node, or says what it was told last when that does"
+          + " not answer. ALIVE takes replicas, SUSPECTED is silent, CORDONED was drained, LEAVING"
+          + " ends; one that is lost is not there."
+    },
+    exitCodeList = {"0:shown", "1:the instance is no node of a cluster"},
+    footer = {
+      "  berth cluster status",
+      "  berth cluster nodes --address http://127.0.0.1:8266",
+      "  berth cluster status --json | jq -r '.nodes[] | .name + \" \" + .state'"
+    })
+final class ClusterStatusCommand extends AdminCommand {
+  static final String PATH = "/api/v1/cluster";
+  private static final int NOT_FOUND = 404;
+
+  @Option(names = "--json", description = "Print what the node says as JSON.")
+  private boolean json;
+
+  /**
+   * What a node says.
+   *
+   * @throws Ended when that cannot be read
+   */
+  static JsonObject cluster(AdminCommand command) throws InterruptedException {
+    AdminServer.Answer response = command.server.get(PATH);
+    if (response.statusCode() == NOT_FOUND) {
+      throw command.failed(
+          command.server.address() + ": an instance by itself (expected: a node of a cluster)");
+    }
+    return command.server.required(response, "nodes", JsonArray.class);
+  }
+
+  @Override
+  void run(PrintWriter out) throws InterruptedException {
+    JsonObject cluster = cluster(this);
+    if (json) {
+      out.println(AdminServer.printable(cluster.encodePrettily()));
+      return;
+    }
+    head(cluster).forEach(line -> out.println(Table.oneLine(line)));
+    Table table = new Table("node|role|zone|labels|host|state|replicas|not reached from");
+    ServeStatus.list(cluster, "nodes").forEach(each -> row(each, table));
+    table.print(out);
+  }
+
+  private static List<String> head(JsonObject cluster) {
+    String control = cluster.getString("control");
+    String who = control == null ? "no control node answers" : "control node " + control;
+    return Stream.of(
+            "cluster " + cluster.getValue("name") + ": " + who,
+            control == null ? cluster.getValue("node") + " says what it was told last" : null,
+            Boolean.TRUE.equals(cluster.getValue("may_be_cut_off"))
+                ? "most nodes are silent at once: they are not replaced yet"
+                : null,
+            cluster.getValue("stands_by") == null
+                ? null
+                : "the controller commands nobody: " + cluster.getValue("stands_by"),
+            Boolean.TRUE.equals(cluster.getValue("strangers"))
+                ? "a node of another cluster calls"
+                : null,
+            names("waits for", cluster.getValue("awaited")),
+            names("drained", cluster.getValue("cordoned")))
+        .filter(Objects::nonNull)
+        .toList();
+  }
+
+  private static @Nullable String names(String what, @Nullable Object names) {
+    return names instanceof JsonArray some && !some.isEmpty() ? what + ": " + text(some) : null;
+  }
+
+  private static String text(@Nullable Object names) {
+    return names instanceof JsonArray some
+        ? some.stream().map(String::valueOf).collect(joining(", "))
+        : "";
+  }
+
+  private static void row(JsonObject node, Table into) {
+    String labels =
+        node.getValue("labels") instanceof JsonObject some
+            ? some.stream().map(each -> each.getKey() + "=" + each.getValue()).collect(joining(","))
+            : "";
+    into.row(
+        node.getValue("name"),
+        node.getValue("role"),
+        Objects.requireNonNullElse(node.getValue("zone"), "-"),
+        labels,
+        node.getValue("host"),
+        node.getValue("state"),
+        Objects.requireNonNullElse(node.getValue("replicas"), "?"),
+        text(node.getValue("unreachable_from")));
+  }
+}
