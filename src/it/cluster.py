@@ -15,6 +15,7 @@ import os
 import pathlib
 import random
 import re
+import select
 import shutil
 import signal
 import socket
@@ -96,7 +97,7 @@ class Node:
         status, said = self.get("/api/v1/cluster")
         return {each["name"]: each["state"] for each in said["nodes"]} if status == 200 else {}
 
-    def signal(self, which):
+    def send(self, which):
         self.process.send_signal(which)
 
     def end(self, which=signal.SIGTERM, limit_s=60):
@@ -149,9 +150,10 @@ class Load:
         first = number % len(self.nodes)
         for attempt in range(TRIES):
             node = self.nodes[(first + attempt) % len(self.nodes)]
-            fresh = node.name not in kept
+            if node.name in kept and select.select([kept[node.name].sock], [], [], 0)[0]:
+                kept.pop(node.name).close()  # it was closed meanwhile
             try:
-                if fresh:
+                if node.name not in kept:
                     connection = http.client.HTTPConnection(
                         "127.0.0.1", node.http, timeout=TIMEOUT_S + MARGIN_S)
                     connection.connect()
@@ -304,11 +306,11 @@ def kill(cluster, load, node):
 
 def stop(cluster, load, node):
     def fault():
-        node.signal(signal.SIGSTOP)
+        node.send(signal.SIGSTOP)
 
     def heal():
         time.sleep(max(0.0, 10 - (time.monotonic() - begun)))
-        node.signal(signal.SIGCONT)
+        node.send(signal.SIGCONT)
     begun = time.monotonic()
     return disturb(cluster, load, "SIGSTOP 10 s", node, fault, heal)
 

@@ -67,7 +67,7 @@ public final class Controller {
    */
   public void recover(Collection<String> nodes, long nowNanos) {
     recovering = true;
-    recovery.begin(nodes, !hosts.areNamed(), nowNanos);
+    recovery.begin(nodes, nowNanos);
     reports.expect(nodes, nowNanos);
   }
 

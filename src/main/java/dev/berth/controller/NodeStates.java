@@ -48,10 +48,14 @@ final class NodeStates {
   void on(OfNode event, Turn turn) {
     Host host = hosts.get(event.node());
     if (event instanceof NodeJoined joined) {
+      recovery.waitForAll();
       hosts.joined(joined.node(), joined.zone());
       autoscaled.expect(List.of(joined.node()), turn.nowNanos);
     } else if (host != null) {
       of(host, event, turn);
+      applications.touchAll(turn);
+    } else if (event instanceof NodeLost || event instanceof NodeLeft) {
+      recovery.gone(event.node(), turn.nowNanos); // one that never came to this controller
       applications.touchAll(turn);
     } else if (event instanceof Inventory inventory && !hosts.areNamed()) {
       applications.inventory(inventory, turn);

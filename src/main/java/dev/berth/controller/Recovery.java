@@ -35,15 +35,19 @@ final class Recovery {
   private final Map<String, Map<Class<?>, OfReplica>> since = new HashMap<>(); // by unclaimed id
   private long untilNanos = Long.MAX_VALUE;
 
-  /**
-   * @param bounded false where each of them will either tell or be {@link #gone}
-   */
-  void begin(Collection<String> nodes, boolean bounded, long nowNanos) {
+  void begin(Collection<String> nodes, long nowNanos) {
     begun.addAll(nodes);
     awaited.addAll(nodes);
     awaited.removeAll(told);
-    isBounded = bounded;
-    untilNanos = bounded ? nowNanos + MAX_NANOS : Long.MAX_VALUE;
+    untilNanos = isBounded ? nowNanos + MAX_NANOS : Long.MAX_VALUE;
+  }
+
+  /** Each instance will either tell or be {@link #gone}: there is no other end. */
+  void waitForAll() {
+    if (isBounded) {
+      isBounded = false;
+      untilNanos = Long.MAX_VALUE;
+    }
   }
 
   /** Whether an instance has yet to tell. */

@@ -9,6 +9,7 @@ import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.Members;
 import dev.berth.cluster.membership.Registered;
+import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerAction.CommandTo;
 import dev.berth.controller.ControllerEvent;
@@ -17,6 +18,7 @@ import dev.berth.controller.ControllerEvent.NodeLeaving;
 import dev.berth.controller.ControllerEvent.NodeLeft;
 import dev.berth.controller.ControllerEvent.NodeLost;
 import dev.berth.controller.ControllerEvent.NodeSuspected;
+import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.wire.JsonForm;
 import dev.berth.desired.ServeControl;
 import dev.berth.protocol.BusMessage;
@@ -25,6 +27,7 @@ import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
@@ -47,6 +50,9 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
 
   /** In a message that is no command: the applications that are declared, and no others. */
   static final String DECLARED = "declared";
+
+  /** How long nodes that start wait for routes of what is being deployed. */
+  private static final Duration UNROUTED = Duration.ofSeconds(10);
 
   private final ThisNode here;
   private final ClusterSide side;
@@ -107,10 +113,26 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
         .toList();
   }
 
+  @Override
+  public void recovered() {
+    here.on().loops().control().home().setTimer(UNROUTED.toMillis(), over -> standing.giveUp());
+    standing.recovered();
+  }
+
+  @Override
+  public void announced(Announce state) {
+    standing.announced(state);
+  }
+
+  @Override
+  public Future<Void> complete() {
+    return standing.complete();
+  }
+
   /** What the one before commanded comes anew, and so do all inventories. */
   @Override
   public void tell(Consumer<ControllerEvent> controller) {
-    standing.clear();
+    standing.begin(serve.applications().stream().map(DeclaredApplication::name).toList());
     told.clear();
     joined(here.on().identity().node(), side.zone(), controller);
     for (Member each : side.members().list()) {
@@ -159,10 +181,17 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     }
     event(member, inventory);
     standing.all().forEach(each -> server.command(member.node().name(), encoded(each)));
-    JsonArray declared = new JsonArray();
-    serve.applications().forEach(each -> declared.add(each.name()));
-    server.command(member.node().name(), new JsonObject().put(DECLARED, declared).toBuffer());
     told.add(node);
+    standing.complete().onSuccess(complete -> declared(node));
+  }
+
+  private void declared(String node) {
+    if (told.contains(node)) {
+      JsonArray names = new JsonArray();
+      serve.applications().forEach(each -> names.add(each.name()));
+      Buffer message = new JsonObject().put(DECLARED, names).toBuffer();
+      server.command(ClusterSide.nameOf(node), message);
+    }
   }
 
   @Override
@@ -220,7 +249,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
 
   @Override
   public void standsBy(String reason) {
-    standing.clear();
+    standing.begin(List.of());
   }
 
   // --- start and end ---

@@ -44,6 +44,9 @@ interface Commander {
   /** Completes when it commands. */
   Future<Void> start();
 
+  /** Completes when requests may come: what holds for this instance was commanded. */
+  Future<Void> complete();
+
   /** The instance drains: what goes goes with it. */
   void drains();
 

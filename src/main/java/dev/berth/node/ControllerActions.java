@@ -33,7 +33,7 @@ record ControllerActions(
     RoutingLink routing,
     ServeControl serve,
     Consumer<Announce> announced,
-    Consumer<Command> instances)
+    Nodes instances)
     implements Consumer<ControllerAction> {
   private static final Logger LOG = LoggerFactory.getLogger(ControllerActions.class);
 
@@ -53,9 +53,11 @@ record ControllerActions(
       routing.publisher().lost(gone.node());
     } else if (action instanceof Recovered) {
       routing.publisher().recovered();
+      instances.recovered();
     } else if (action instanceof Announce announce) {
       transitions.announce(announce);
       serve.announced(announce);
+      instances.announced(announce);
       announced.accept(announce);
     } else if (action instanceof AnnounceDeployment announce) {
       transitions.announce(announce);
@@ -80,6 +82,6 @@ record ControllerActions(
       routing.publisher().forget(forget.deployment());
       policies.forget(forget.deployment());
     }
-    instances.accept(command);
+    instances.command(command);
   }
 }

@@ -198,6 +198,11 @@ final class FollowingControl implements Commander, ControlClient.Listener {
     client = made;
     goodbye = new Goodbye(host, made, on.loops().control());
     made.start();
+    return Future.succeededFuture();
+  }
+
+  @Override
+  public Future<Void> complete() {
     return commanded.future();
   }
 

@@ -85,13 +85,7 @@ final class InstanceControl implements Commander {
         new RoutingLink(this.nodes::send, this.nodes::known, host.deployments::isWanted);
     ControllerActions actions =
         new ControllerActions(
-            host.actions.gate(),
-            transitions,
-            policies,
-            routing,
-            serve,
-            announced,
-            this.nodes::command);
+            host.actions.gate(), transitions, policies, routing, serve, announced, this.nodes);
     scaling =
         new ScalingWatch(
             on.config().get(InstanceOptions.AUTOSCALING),
@@ -186,6 +180,11 @@ final class InstanceControl implements Commander {
           into.counter("berth_controller_restarts", plane.restarts());
         });
     return plane.start(serve.term()).compose(started -> nodes.start());
+  }
+
+  @Override
+  public Future<Void> complete() {
+    return nodes.complete();
   }
 
   // --- what happens here ---

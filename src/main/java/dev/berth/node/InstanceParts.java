@@ -340,7 +340,7 @@ final class InstanceParts {
     return Future.all(
             loops.control().deploy(admin),
             start(loops.control(), pushing),
-            startIngress(stopTimeout))
+            commander.complete().compose(complete -> startIngress(stopTimeout)))
         .mapEmpty();
   }
 

@@ -1,6 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.admin.AdminRoutes;
+import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.protocol.BusMessage;
@@ -39,6 +40,17 @@ interface Nodes {
 
   /** A controller begins, and knows what is declared: it is told what runs where. */
   void tell(Consumer<ControllerEvent> controller);
+
+  /** The controller decides: it knows what runs. */
+  default void recovered() {}
+
+  /** What the controller says of an application. */
+  default void announced(Announce state) {}
+
+  /** Completes when instances know all that holds. */
+  default Future<Void> complete() {
+    return Future.succeededFuture();
+  }
 
   /** This instance begins to end. */
   default void drains() {}

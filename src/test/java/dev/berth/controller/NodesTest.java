@@ -419,11 +419,10 @@ class NodesTest {
   // --- a controller that follows ---
 
   private void follow(String... nodes) {
-    it.restart(List.of()); // of which nothing is awaited
+    it.restart(List.of(nodes));
     for (String node : nodes) {
       it.send(new NodeJoined(node, null));
     }
-    it.controller.recover(List.of(nodes), it.now);
     it.log.clear();
   }
 
@@ -447,6 +446,22 @@ class NodesTest {
     assertThat(starts(0)).containsExactly("n1");
     it.finish();
     spread("n1 x2, n3 x1").is("HEALTHY");
+  }
+
+  @Test
+  void whoNeverCameToItIsWaitedForUntilItIsLost() {
+    it.join("n1", "n2");
+    it.serve("app", model(2));
+    it.restart(List.of("n1", "n2"));
+    it.send(new NodeJoined("n1", null));
+    it.log.clear();
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+    it.send(it.inventory("n1"));
+    it.advance(Duration.ofMinutes(1));
+    assertThat(it.asked(Recovered.class)).isEmpty();
+
+    it.send(new ControllerEvent.NodeLost("n2"));
+    assertThat(it.asked(Recovered.class)).hasSize(1);
   }
 
   @Test
