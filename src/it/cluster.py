@@ -26,7 +26,7 @@ import threading
 import time
 
 LIMIT_S = 120
-WORKERS = 64  # requests under way at once; more than that are late, which is counted
+WORKERS = 256  # requests under way at once; more than that are late, which is counted
 TIMEOUT_S = 8  # of a request, in the configuration
 MARGIN_S = 3  # beyond it, for a loaded machine, until a request counts as not answered
 TRIES = 10
@@ -195,6 +195,7 @@ class Cluster:
         self.jar, self.folder, self.options = options.berth, folder, options
         self.records = folder / "records"
         self.records.mkdir()
+        self.stops = []  # (node, from, to) of those that stood still
         made = folder / "cluster"
         self.berth("cluster", "init", str(made), at=None)
         self.nodes = [Node(self.jar, made, f"n{i}", options.java.split()) for i in (1, 2, 3)]
@@ -263,6 +264,11 @@ applications:
                     bad.append(f"{node.name}: {json.dumps(each)[:300]}")
         return bad
 
+    def stood_still(self, request):
+        """Whether the node that it was sent to was stopped while it waited."""
+        return any(name == request[1] and begin < request[3] and request[2] < end
+                   for name, begin, end in self.stops)
+
     def end(self):
         for node in self.nodes:
             node.end()
@@ -275,11 +281,12 @@ def disturb(cluster, load, name, node, fault, heal, quiet=False):
     begin = time.monotonic()
     fault()
     detected = replaced = None
-    if not quiet:
+    if not quiet and node is not cluster.nodes[0]:
         detected = until(lambda: watcher.members().get(node.name) != "ALIVE", 30)
-        if node is not cluster.nodes[0]:
-            replaced = until(lambda: len(cluster.replicas(at)) == 6
-                             and node.name not in cluster.replicas(at).values(), 30)
+        replaced = until(lambda: len(cluster.replicas(at)) == 6
+                         and node.name not in cluster.replicas(at).values(), 30)
+    elif not quiet:
+        time.sleep(5)  # requests flow on without a controller
     heal_begin = time.monotonic()
     heal()
     healed = until(lambda: all(cluster.whole(i) for i in range(3)) and len(cluster.replicas(at)) == 6, 60)
@@ -311,6 +318,7 @@ def stop(cluster, load, node):
     def heal():
         time.sleep(max(0.0, 10 - (time.monotonic() - begun)))
         node.send(signal.SIGCONT)
+        cluster.stops.append((node.name, begun, time.monotonic()))
     begun = time.monotonic()
     return disturb(cluster, load, "SIGSTOP 10 s", node, fault, heal)
 
@@ -366,8 +374,9 @@ def run(options, folder):
             FAULTS[name](cluster, load, node)
         time.sleep(2)
         load.stop()
-        slow = [each for each in load.came if each[3] - each[2] > TIMEOUT_S + MARGIN_S]
-        hold("every request is answered by its deadline", not slow, str(slow[:3] or ""))
+        slow = [each for each in load.came if each[3] - each[2] > TIMEOUT_S + MARGIN_S
+                and not cluster.stood_still(each)]
+        hold("every request of a node that runs is answered by its deadline", not slow, str(slow[:3] or ""))
         twice = [each for each, n in cluster.executions().items() if n > 1]
         hold("none is executed twice", not twice, str(twice[:5] or ""))
         ran = cluster.executions()

@@ -28,6 +28,7 @@ public final class CommandQueue {
   private Future<Void> last = Future.succeededFuture(); // over when the last command is
   private volatile int size; // of those that wait, for others to read
   private int chars; // of those that wait
+  private boolean refusing;
   private boolean closed;
 
   /**
@@ -44,6 +45,9 @@ public final class CommandQueue {
    * @param command begins when its turn comes
    */
   <T> Future<T> add(int length, Supplier<Future<T>> command) {
+    if (refusing) {
+      return stopping();
+    }
     if (size >= MOST_COMMANDS || chars + length > MOST_CHARS) {
       return refused(
           "%s commands wait (expected: at most %s, and %s characters of them)"
@@ -118,6 +122,12 @@ public final class CommandQueue {
   /** Commands that wait. Any thread. */
   int size() {
     return size;
+  }
+
+  /** Takes nothing more of operators. */
+  void refuse() {
+    assert control.isHere();
+    refusing = true;
   }
 
   /** Refuses what waits and what comes, lets what runs end, then runs a last task off the loop. */

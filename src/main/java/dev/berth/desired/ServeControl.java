@@ -278,6 +278,11 @@ public final class ServeControl implements Builds.Sources {
     return log.state().history().chars();
   }
 
+  /** Commands of operators are refused; who is a node is committed as before. */
+  public void refuse() {
+    queue.refuse();
+  }
+
   /** Gives the directory back when the command under way has ended; later ones are refused. */
   public Future<Void> close() {
     return queue.close(

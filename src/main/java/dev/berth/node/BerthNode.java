@@ -340,7 +340,7 @@ public final class BerthNode {
   private void drain() {
     assert control.isHere();
     draining()
-        .begin(listening, Future.join(conduct.read(), conduct.close()))
+        .begin(listening, Future.join(conduct.read(), conduct.drain()))
         .onComplete(drained -> control.execute(() -> stop(drained.cause())));
   }
 
@@ -356,9 +356,16 @@ public final class BerthNode {
     long left = config.get(InstanceOptions.SHUTDOWN_TIMEOUT_S).minus(drainLimit()).toMillis();
     running()
         .stopOthers()
+        .eventually(this::closeConduct)
         .timeout(Math.max(500, left), TimeUnit.MILLISECONDS)
         .onFailure(failed -> LOG.warn("{} did not stop in order", identity.node(), failed))
         .onComplete(stopped -> control.execute(() -> ended(notDrained))); // its last is a thread's
+  }
+
+  private Future<Void> closeConduct() {
+    Promise<Void> done = Promise.promise();
+    control.execute(() -> conduct.close().onComplete(done));
+    return done.future();
   }
 
   private void ended(@Nullable Throwable notDrained) {

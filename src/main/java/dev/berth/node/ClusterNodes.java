@@ -259,7 +259,13 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     server.start();
     serve.nodes().cordoned().forEach(each -> server.cordon(each, true));
     ControlClient own = side.client(server.local(), new OwnLink());
-    goodbye = new Goodbye(here.host(), own, here.on().loops().control());
+    String node = here.on().identity().node();
+    goodbye =
+        new Goodbye(
+            here.host(),
+            own,
+            here.on().loops().control(),
+            () -> Goodbye.others(side.members(), node, true));
     own.start();
     return side.accept(server);
   }
@@ -281,9 +287,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   @Override
   public Future<Void> withdraw(
       Collection<String> applications, Consumer<ControllerEvent> controller) {
-    return goodbye == null
-        ? Future.succeededFuture()
-        : goodbye.complete(side.members().list().size() <= 1);
+    return goodbye == null ? Future.succeededFuture() : goodbye.complete();
   }
 
   @Override

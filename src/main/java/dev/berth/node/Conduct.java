@@ -38,7 +38,10 @@ interface Conduct {
   /** Hands what was read to whoever builds. */
   void handTo(Builds builds);
 
-  /** Takes no commands any more; completes when the one under way has ended. */
+  /** The instance drains: it takes no commands any more. */
+  Future<Void> drain();
+
+  /** Nothing is under way any more; completes when what is declared is given back. */
   Future<Void> close();
 
   /** Gives back what was read and not handed on. */

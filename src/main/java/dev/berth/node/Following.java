@@ -62,6 +62,11 @@ final class Following implements Conduct {
   public void handTo(Builds builds) {}
 
   @Override
+  public Future<Void> drain() {
+    return Future.succeededFuture();
+  }
+
+  @Override
   public Future<Void> close() {
     return Future.succeededFuture();
   }

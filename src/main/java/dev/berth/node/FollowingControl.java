@@ -54,6 +54,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   private final Promise<Void> commanded = Promise.promise();
   private @Nullable ControlClient client; // once this node listens
   private @Nullable Goodbye goodbye; // likewise
+  private boolean isLed;
 
   FollowingControl(Instance on, InstanceHost host, ClusterSide side) {
     this.on = on;
@@ -179,6 +180,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
 
   @Override
   public void noController(boolean none) {
+    isLed = !none;
     if (none) {
       side.noController();
       LOG.warn("no controller: requests flow on with what it said last");
@@ -196,7 +198,10 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   public Future<Void> start() {
     ControlClient made = side.client(side.elsewhere(), this);
     client = made;
-    goodbye = new Goodbye(host, made, on.loops().control());
+    String node = on.identity().node();
+    goodbye =
+        new Goodbye(
+            host, made, on.loops().control(), () -> Goodbye.others(side.members(), node, isLed));
     made.start();
     return Future.succeededFuture();
   }
@@ -215,7 +220,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
 
   @Override
   public Future<Void> withdraw() {
-    return goodbye == null ? Future.succeededFuture() : goodbye.complete(false);
+    return goodbye == null ? Future.succeededFuture() : goodbye.complete();
   }
 
   @Override

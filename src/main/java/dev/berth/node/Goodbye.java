@@ -1,12 +1,15 @@
 package dev.berth.node;
 
 import dev.berth.cluster.control.ControlClient;
+import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.Members;
 import dev.berth.protocol.port.Loop;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 /**
  * How a node leaves its cluster: it says so, its replicas are made up for elsewhere and stop, and
@@ -16,18 +19,30 @@ final class Goodbye {
   /** In place of an event: nothing runs on the node any more. */
   static final JsonObject EMPTIED = new JsonObject().put("emptied", true);
 
-  /** How long it is waited for that the last word of all is said, in seconds. */
-  private static final int LAST_WORD_S = 3;
+  /** How long it is waited for a controller, or that the last word of all is said. */
+  private static final Duration PATIENCE = Duration.ofSeconds(3);
+
+  private static final Duration LOOK_INTERVAL = Duration.ofMillis(100);
+
+  /** Who could make up for its replicas. */
+  enum Others {
+    SERVE,
+    /** No controller is heard, which would start others. */
+    UNLED,
+    NONE
+  }
 
   private final InstanceHost host;
   private final ControlClient client;
   private final Loop control;
+  private final Supplier<Others> others;
   private Future<Void> left = Future.succeededFuture();
 
-  Goodbye(InstanceHost host, ControlClient client, Loop control) {
+  Goodbye(InstanceHost host, ControlClient client, Loop control, Supplier<Others> others) {
     this.host = host;
     this.client = client;
     this.control = control;
+    this.others = others;
   }
 
   /** Nothing new comes here from now on, where there are others. */
@@ -39,29 +54,36 @@ final class Goodbye {
    * No request of this node is under way. Others may use its replicas until others are there, or
    * the longest grace is over.
    *
-   * @param alone whether there are no others
    * @return completes when it may go
    */
-  Future<Void> complete(boolean alone) {
-    long grace = alone ? 0 : host.deployments.longestGrace().toMillis();
-    return host.replicas
-        .emptied()
-        .timeout(Math.max(1, grace), TimeUnit.MILLISECONDS)
-        .recover(late -> stopAll())
-        .compose(
-            empty -> {
-              client.event(Buffer.buffer(EMPTIED.encode()));
-              return left.timeout(LAST_WORD_S, TimeUnit.SECONDS).otherwiseEmpty();
-            });
+  Future<Void> complete() {
+    Future<Void> emptied = host.replicas.emptied();
+    look(emptied, host.deployments.longestGrace());
+    return emptied.compose(
+        empty -> {
+          client.event(Buffer.buffer(EMPTIED.encode()));
+          return left.timeout(PATIENCE.toMillis(), TimeUnit.MILLISECONDS).otherwiseEmpty();
+        });
   }
 
-  private Future<Void> stopAll() {
-    Promise<Void> stopped = Promise.promise();
-    control.execute( // a time-out is told of on any thread
-        () -> {
-          host.replicas.stopAll();
-          host.replicas.emptied().onComplete(stopped);
-        });
-    return stopped.future();
+  private void look(Future<Void> emptied, Duration grace) {
+    Others now = others.get();
+    Duration rest = now == Others.UNLED && grace.compareTo(PATIENCE) > 0 ? PATIENCE : grace;
+    if (now == Others.NONE || rest.isNegative()) {
+      host.replicas.stopAll();
+    } else if (!emptied.isComplete()) {
+      Duration next = rest.minus(LOOK_INTERVAL);
+      control.home().setTimer(LOOK_INTERVAL.toMillis(), passed -> look(emptied, next));
+    }
+  }
+
+  /** Others, as far as a node knows them. */
+  static Others others(Members members, String node, boolean led) {
+    boolean serve =
+        members.list().stream()
+            .anyMatch(
+                each ->
+                    each.state() != Member.State.LEAVING && !each.node().busName().equals(node));
+    return !serve ? Others.NONE : led ? Others.SERVE : Others.UNLED;
   }
 }

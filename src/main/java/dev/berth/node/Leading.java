@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class Leading implements Conduct {
   private final ServeControl serve;
   private final InitialApplications initial;
+  private boolean isOfCluster;
   private @Nullable InstanceControl control; // once there are parts; the control loop's
 
   /**
@@ -57,6 +58,7 @@ final class Leading implements Conduct {
   @Override
   public Commander commander(
       Instance on, InstanceHost host, @Nullable ClusterSide side, Consumer<Announce> announced) {
+    isOfCluster = side != null;
     ThisNode here = new ThisNode(on, host);
     InstanceControl made =
         new InstanceControl(
@@ -89,9 +91,17 @@ final class Leading implements Conduct {
     initial.handTo(builds);
   }
 
+  /** By itself it gives the directory back at once, so that another may start meanwhile. */
+  @Override
+  public Future<Void> drain() {
+    serve.refuse();
+    return isOfCluster ? Future.succeededFuture() : serve.close();
+  }
+
+  /** Until then it commits who leaves, and has the code that other nodes fetch. */
   @Override
   public Future<Void> close() {
-    return serve.close();
+    return isOfCluster ? serve.close() : Future.succeededFuture();
   }
 
   @Override
