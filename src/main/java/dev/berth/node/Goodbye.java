@@ -3,7 +3,7 @@ package dev.berth.node;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.Members;
-import dev.berth.protocol.port.Loop;
+import dev.berth.node.loops.LoopVerticle;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
@@ -34,11 +34,11 @@ final class Goodbye {
 
   private final InstanceHost host;
   private final ControlClient client;
-  private final Loop control;
+  private final LoopVerticle control;
   private final Supplier<Others> others;
   private Future<Void> left = Future.succeededFuture();
 
-  Goodbye(InstanceHost host, ControlClient client, Loop control, Supplier<Others> others) {
+  Goodbye(InstanceHost host, ControlClient client, LoopVerticle control, Supplier<Others> others) {
     this.host = host;
     this.client = client;
     this.control = control;
