@@ -30,6 +30,11 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
   }
 
   @Override
+  public void handlerAdded(ChannelHandlerContext server) {
+    ingress.listensBy(server.channel());
+  }
+
+  @Override
   public void channelRead(ChannelHandlerContext server, Object message) {
     if (!(message instanceof Channel accepted)) {
       server.fireChannelRead(message);

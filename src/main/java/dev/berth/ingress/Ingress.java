@@ -18,13 +18,16 @@ import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.reserve.ReservationTable;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.vertx.core.http.HttpServerOptions;
 import java.net.SocketAddress;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
@@ -65,6 +68,7 @@ public final class Ingress {
   private final AtomicInteger port;
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
   private volatile boolean populated;
+  private final Queue<Channel> servers = new ConcurrentLinkedQueue<>();
   private volatile boolean draining;
   private @Nullable ReservationTable reservations; // before the loops start
   @Nullable Endpoint endpoint; // likewise
@@ -153,6 +157,19 @@ public final class Ingress {
   public void drain() {
     draining = true;
     loops.values().forEach(loop -> loop.later(loop::drain));
+  }
+
+  /** Any thread. */
+  void listensBy(Channel server) {
+    servers.add(server);
+  }
+
+  /**
+   * Who connects from now on is refused; who did before may send a request yet. A server that shuts
+   * down closes what is idle, and a connection that has just come is.
+   */
+  public void closePort() {
+    servers.forEach(Channel::close);
   }
 
   /** The port the loops listen on; 0 as long as any free one is wanted and none listens. */

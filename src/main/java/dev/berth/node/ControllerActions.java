@@ -24,6 +24,7 @@ import org.slf4j.LoggerFactory;
  * @param gate knows the newest controller
  * @param serve keeps what it is told of
  * @param announced told of the states of applications, after they were logged
+ * @param recovered told that the controller knows what runs
  * @param instances do the commands, in their order
  */
 record ControllerActions(
@@ -33,7 +34,8 @@ record ControllerActions(
     RoutingLink routing,
     ServeControl serve,
     Consumer<Announce> announced,
-    Nodes instances)
+    Runnable recovered,
+    Consumer<Command> instances)
     implements Consumer<ControllerAction> {
   private static final Logger LOG = LoggerFactory.getLogger(ControllerActions.class);
 
@@ -53,11 +55,10 @@ record ControllerActions(
       routing.publisher().lost(gone.node());
     } else if (action instanceof Recovered) {
       routing.publisher().recovered();
-      instances.recovered();
+      recovered.run();
     } else if (action instanceof Announce announce) {
       transitions.announce(announce);
       serve.announced(announce);
-      instances.announced(announce);
       announced.accept(announce);
     } else if (action instanceof AnnounceDeployment announce) {
       transitions.announce(announce);
@@ -82,6 +83,6 @@ record ControllerActions(
       routing.publisher().forget(forget.deployment());
       policies.forget(forget.deployment());
     }
-    instances.command(command);
+    instances.accept(command);
   }
 }

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeoutException;
  * The end of an instance's work, in order. Belongs to the control loop.
  *
  * <pre>
- *   notice -> no new connections -> requests under way end -> replicas drain
+ *   notice -> no new connections -> idle ones close, requests under way end -> replicas drain
  * </pre>
  */
 final class InstanceDrain {
@@ -46,13 +46,16 @@ final class InstanceDrain {
     parts.commander.drains();
     // Every answer now says that its connection will close. Who is about to send on a connection
     // that is idle for an instant learns it so, and is not cut off.
+    long notice = listening ? noticeMillis() : 2;
     Future<Void> answered =
-        control
-            .home()
-            .owner()
-            .timer(listening ? noticeMillis() : 1, TimeUnit.MILLISECONDS)
+        passed(notice / 2)
             .compose(passed -> parts.reservationsOver(limit.dividedBy(2)))
-            .compose(over -> parts.stopIngress());
+            .compose(
+                over -> {
+                  parts.ingress.closePort();
+                  return passed(notice / 2); // who has just connected asks by then
+                })
+            .compose(closed -> parts.stopIngress());
     // A request may need replicas that are not its own, so these stay until all requests have
     // ended, or the longest grace has.
     long grace = Math.max(1, parts.host.deployments.longestGrace().toMillis());
@@ -64,8 +67,12 @@ final class InstanceDrain {
         .timeout(limit.toMillis(), TimeUnit.MILLISECONDS);
   }
 
+  private Future<Void> passed(long millis) {
+    return control.home().owner().timer(millis, TimeUnit.MILLISECONDS).mapEmpty();
+  }
+
   private long noticeMillis() {
-    return Math.min(NOTICE.toMillis(), Math.max(1, limit.toMillis() / 10));
+    return Math.min(NOTICE.toMillis(), Math.max(2, limit.toMillis() / 10));
   }
 
   private void withdrawAll() {

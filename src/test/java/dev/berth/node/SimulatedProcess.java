@@ -256,7 +256,7 @@ public final class SimulatedProcess {
               routing,
               serve,
               announced -> {},
-              here);
+              NODES);
     }
 
     private InstanceRouters deployments() {
