@@ -85,7 +85,17 @@ final class InstanceControl implements Commander {
         new RoutingLink(this.nodes::send, this.nodes::known, host.deployments::isWanted);
     ControllerActions actions =
         new ControllerActions(
-            host.actions.gate(), transitions, policies, routing, serve, announced, this.nodes);
+            host.actions.gate(),
+            transitions,
+            policies,
+            routing,
+            serve,
+            state -> {
+              this.nodes.announced(state);
+              announced.accept(state);
+            },
+            this.nodes::recovered,
+            this.nodes::command);
     scaling =
         new ScalingWatch(
             on.config().get(InstanceOptions.AUTOSCALING),

@@ -181,7 +181,7 @@ class ClusterIT {
     nodes.get(0).admin("DELETE", "/api/serve/applications/", "");
     nodes.remove(0).close();
     TestNode.until(
-        () -> states(nodes.get(0)).equals(Map.of("n1", "SUSPECTED", "n2", "ALIVE", "n3", "ALIVE")),
+        () -> states(nodes.get(0)).equals(Map.of("n2", "ALIVE", "n3", "ALIVE")),
         () -> "n2 does not say what it knows");
     assertThat(cluster(nodes.get(0)).getString("control")).isNull();
     assertThat(nodes.get(0).admin("POST", NODE + "n3/drain", "").statusCode()).isEqualTo(503);

@@ -256,7 +256,8 @@ public final class SimulatedProcess {
               routing,
               serve,
               announced -> {},
-              NODES);
+              () -> {},
+              here);
     }
 
     private InstanceRouters deployments() {
