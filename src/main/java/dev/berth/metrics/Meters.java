@@ -138,6 +138,7 @@ public final class Meters {
         }
       }
     }
+    all.gauge("berth_metrics_not_read", reported.size());
     return families.snapshots();
   }
 }

@@ -8,6 +8,7 @@ import dev.berth.cluster.membership.Handshake.Refused;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.cluster.membership.Registered;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Command;
@@ -80,13 +81,13 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   @Override
   public void command(Command command) {
     if (command instanceof CommandTo one && !isHere(one.node())) {
-      server.command(ClusterSide.nameOf(one.node()), encoded(command));
+      server.command(NodeInfo.nameOf(one.node()), encoded(command));
       return;
     }
     here.command(command);
     if (standing.keep(command)) {
       Buffer bytes = encoded(command);
-      told.forEach(each -> server.command(ClusterSide.nameOf(each), bytes));
+      told.forEach(each -> server.command(NodeInfo.nameOf(each), bytes));
     }
   }
 
@@ -99,7 +100,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     if (isHere(node)) {
       here.send(node, message);
     } else {
-      server.bus(ClusterSide.nameOf(node), FollowingControl.encoded(message));
+      server.bus(NodeInfo.nameOf(node), FollowingControl.encoded(message));
     }
   }
 
@@ -157,7 +158,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   /** A node is there, which operators may have drained before. */
   private void joined(String node, @Nullable String zone, Consumer<ControllerEvent> controller) {
     controller.accept(new NodeJoined(node, zone));
-    if (serve.nodes().cordoned().contains(ClusterSide.nameOf(node))) {
+    if (serve.nodes().cordoned().contains(NodeInfo.nameOf(node))) {
       OperatedCluster.tell(node, true, controller);
     }
   }

@@ -30,6 +30,7 @@ import dev.berth.config.ClusterConfig;
 import dev.berth.config.ClusterConfig.ControlNode;
 import dev.berth.desired.ServeControl;
 import dev.berth.metrics.Meters;
+import dev.berth.metrics.Series;
 import dev.berth.node.loops.EventLoops;
 import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.InstanceBus;
@@ -64,11 +65,11 @@ final class ClusterSide implements LinkListener {
   private final LinkServer controlLinks;
   final PeerClient peers; // asks other nodes by HTTPS
   final LinkBus links;
-  private Members members = Members.NONE;
+  private volatile Members members = Members.NONE; // written by the control loop
   private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timers, by bus name
   private @Nullable DataPlane plane; // which is made after the links
   private @Nullable Welcome welcome; // the last one
-  private boolean hasController;
+  private volatile boolean hasController; // likewise
   private @Nullable NodeInfo self; // once it listens
 
   ClusterSide(ClusterTerms terms, Identity identity, EventLoops loops, InstanceBus mailboxes) {
@@ -135,11 +136,6 @@ final class ClusterSide implements LinkListener {
   /** Its name. */
   String node() {
     return config.node();
-  }
-
-  /** Of a node, by its bus name. */
-  static String nameOf(String busName) {
-    return busName.substring(0, busName.indexOf('~'));
   }
 
   /** That it fails with; null for none. */
@@ -301,13 +297,25 @@ final class ClusterSide implements LinkListener {
   /** Names of nodes that could not be reached from here of late. Any thread. */
   Set<String> unreachable() {
     Set<String> names = new TreeSet<>();
-    unreachable.keySet().forEach(each -> names.add(nameOf(each)));
+    unreachable.keySet().forEach(each -> names.add(NodeInfo.nameOf(each)));
     return names;
   }
 
   @Override
   public boolean waitsFor(String busNode, int loop) {
     return false; // answers come by the other side's links, and what follows them dials anew
+  }
+
+  /** Shows its numbers. Any thread. */
+  void show(Series into) {
+    links.show(into);
+    List<Member> known = members.list();
+    for (State state : State.values()) {
+      long such = known.stream().filter(each -> each.state() == state).count();
+      into.with("state", state.name()).gauge("berth_nodes", such);
+    }
+    into.gauge("berth_nodes_unreachable", unreachable.size());
+    into.gauge("berth_controller_connected", hasController ? 1 : 0);
   }
 
   /** What this node answers others by HTTPS. */

@@ -11,6 +11,7 @@ import dev.berth.cluster.http.RemoteCode;
 import dev.berth.cluster.membership.Handshake.Refused;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
 import dev.berth.config.InstanceOptions;
@@ -125,7 +126,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   @Override
   public List<AdminRoutes> forwarded() {
     ForwardRoutes forward =
-        new ForwardRoutes(ClusterSide.nameOf(on.identity().node()), peers, side::controlNode);
+        new ForwardRoutes(NodeInfo.nameOf(on.identity().node()), peers, side::controlNode);
     forward.show(on.meters());
     return List.of(ClusterRoutes.withoutControl(side::lastKnown), forward);
   }

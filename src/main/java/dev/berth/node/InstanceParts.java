@@ -302,6 +302,7 @@ final class InstanceParts {
     if (side == null || peer == null) {
       return Future.succeededFuture();
     }
+    meters.add(side::show);
     return start(loops.control(), peer)
         .compose(listens -> side.listen(peer.port(), config.get(HttpOptions.PORT)));
   }

@@ -34,7 +34,7 @@ class ClusterIT {
   private int control;
 
   /** Below those that a port of 0 is given. */
-  private static int freePort() {
+  static int freePort() {
     while (true) {
       int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);
       try (ServerSocket socket = new ServerSocket(port)) {

@@ -8,15 +8,20 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Properties;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Every metric an instance exports stands in {@code docs/metrics.md}, and nothing else does. */
 class MetricsReferenceTest {
   private static final Path REFERENCE = Path.of("docs/metrics.md");
 
-  /** All that can be shown: a limited queue, a log, a request that succeeds and one that fails. */
+  private static final String HTTP = "http_options: {host: 127.0.0.1, port: 0}\n";
+
+  /**
+   * All that can be shown, by two nodes of a cluster: a limited queue, a log, a request that
+   * succeeds and one that fails.
+   */
   private static final String CONFIG =
       """
-      http_options: {host: 127.0.0.1, port: 0}
       logging_config: {enable_access_log: true}
       applications:
         - name: plain
@@ -31,23 +36,51 @@ class MetricsReferenceTest {
         - name: broken
           route_prefix: /broken
           import_path: dev.berth.node.TestApplications:broken
+      """;
+
+  private static final String CLUSTER =
+      """
       berth:
         event_loops: 1
         admin: {port: 0}
         shutdown_timeout_s: 5
+        state_dir: %s
         autoscaling: {record: target/metrics-reference.jsonl}
+        cluster:
+          name: t
+          node: %s
+          role: %s
+          control: ["n1@127.0.0.1:%d"]
+          bind: 127.0.0.1
+          insecure: true
+          ports: {control: %d, bus: 0, data: 0, consensus: %d, https: 0}
       """;
+
+  @TempDir private Path folder;
+
+  private String cluster(String node, String role, int control, int own) {
+    return CLUSTER.formatted(folder.resolve(node), node, role, control, own, ClusterIT.freePort());
+  }
 
   /** Run with {@code -Dberth.docs.write=true} to write the file anew. */
   @Test
   void theReferenceSaysWhatAnInstanceExports() throws Exception {
-    try (TestNode node = new TestNode(CONFIG)) {
+    int control = ClusterIT.freePort();
+    try (TestNode node = new TestNode(HTTP + CONFIG + cluster("n1", "control", control, control));
+        TestNode worker = new TestNode(HTTP + cluster("n2", "worker", control, 0))) {
       node.get("/plain");
       node.get("/broken");
       TestNode.until(
           () -> node.admin("GET", "/metrics", "").body().contains("autoscaling_stats_failed"),
           () -> "no hook was asked");
-      String reference = MetricsReference.render(node.admin("GET", "/metrics", "").body());
+      node.admin("GET", "/metrics", "");
+      String exported =
+          node.admin("GET", "/metrics", "").body() + worker.admin("GET", "/metrics", "").body();
+      assertThat(exported)
+          .as("every source is read")
+          .contains("berth_metrics_not_read 0.0")
+          .doesNotContainPattern("berth_metrics_not_read [1-9]");
+      String reference = MetricsReference.render(exported);
       if (Boolean.getBoolean("berth.docs.write")) {
         Files.writeString(REFERENCE, reference);
       } else {

@@ -7,6 +7,7 @@ import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ClusterConfig.Role;
+import dev.berth.metrics.Series;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
 import io.vertx.core.Future;
@@ -175,6 +176,17 @@ public final class LinkBus implements BusSender {
   /** Counted since the start. */
   public LinkCounters counters() {
     return counters;
+  }
+
+  /** Shows its numbers. Any thread. */
+  public void show(Series into) {
+    counters.show(into);
+    SortedMap<String, Long> bytes = new TreeMap<>(); // a name may be two processes' for a moment
+    bytesInFlight().forEach((each, now) -> bytes.merge(NodeInfo.nameOf(each), now, Long::sum));
+    bytes.forEach(
+        (name, now) ->
+            into.with("node", name)
+                .gauge("berth_link_inflight_bytes", now, settings.maxInFlightBytesPerPeer()));
   }
 
   /** Bytes under way to each peer, by its bus name. */

@@ -108,6 +108,7 @@ final class LoopLinks {
   void opened(Outgoing link) {
     failed.remove(link.busNode);
     bus.counters.links().increment();
+    bus.counters.opened().increment();
   }
 
   /** It is said goodbye to; the next message makes another. */
@@ -123,6 +124,7 @@ final class LoopLinks {
     if (!outgoing.remove(to, link)) {
       return; // it was said goodbye to
     }
+    bus.counters.failed().increment();
     Failed before = failed.put(to, new Failed(reason, now() + RETRY.toNanos()));
     if (before == null || !before.reason().equals(reason)) {
       LOG.info("data link to {} from loop {}: ended: {}", to, index, reason);

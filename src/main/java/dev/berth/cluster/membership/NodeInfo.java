@@ -45,4 +45,9 @@ public record NodeInfo(
   public String busName() {
     return name + "~" + process;
   }
+
+  /** Of a node, by its bus name. */
+  public static String nameOf(String busName) {
+    return busName.substring(0, busName.indexOf('~'));
+  }
 }
