@@ -191,7 +191,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
       JsonArray names = new JsonArray();
       serve.applications().forEach(each -> names.add(each.name()));
       Buffer message = new JsonObject().put(DECLARED, names).toBuffer();
-      server.command(ClusterSide.nameOf(node), message);
+      server.command(NodeInfo.nameOf(node), message);
     }
   }
 
