@@ -259,8 +259,8 @@ final class ClusterSide implements LinkListener {
   // --- links, told of on the loops that have them ---
 
   @Override
-  public void broken(String busNode, int loop, boolean carried) {
-    plane().routers().linkBroken(busNode);
+  public void broken(String busNode, int loop) {
+    plane().routers().linkBroken(busNode, loop);
   }
 
   @Override
@@ -299,11 +299,6 @@ final class ClusterSide implements LinkListener {
     Set<String> names = new TreeSet<>();
     unreachable.keySet().forEach(each -> names.add(NodeInfo.nameOf(each)));
     return names;
-  }
-
-  @Override
-  public boolean waitsFor(String busNode, int loop) {
-    return false; // answers come by the other side's links, and what follows them dials anew
   }
 
   /** Shows its numbers. Any thread. */

@@ -23,7 +23,7 @@ public enum Refusal {
   UNKNOWN_REPLICA,
   /** The attempt was released before it arrived, or came twice: it must not run. */
   REVOKED,
-  /** The time the caller allowed for acceptance had passed on arrival. */
+  /** The time the caller allowed for acceptance had passed on arrival; or it never left. */
   TOO_LATE,
   /** A bounded table of the receiver was full. */
   OVERLOADED,

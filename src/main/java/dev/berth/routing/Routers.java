@@ -261,7 +261,15 @@ public final class Routers {
    * them, and tells it so when it can be told. Leases there are kept. Any thread.
    */
   public void linkBroken(String peer) {
-    lost(address -> address.node().equals(peer), false);
+    for (int loop = 0; loop < loops.length; loop++) {
+      linkBroken(peer, loop);
+    }
+  }
+
+  /** The same of one link: of what a loop here sent to an instance, and is not answered. */
+  public void linkBroken(String peer, int loop) {
+    RouterLoop from = loops[loop];
+    from.run(() -> from.lost(address -> address.node().equals(peer), false));
   }
 
   /** An instance left or died: fails what waits for it and forgets its replicas. Any thread. */
@@ -279,12 +287,8 @@ public final class Routers {
     for (DeploymentRouter router : byDeployment.values()) {
       router.lost(replica -> gone.test(replica.info.address()));
     }
-    lost(gone, true);
-  }
-
-  private void lost(Predicate<ReplicaAddress> gone, boolean forGood) {
     for (RouterLoop loop : loops) {
-      loop.run(() -> loop.lost(gone, forGood));
+      loop.run(() -> loop.lost(gone, true));
     }
   }
 }

@@ -1,6 +1,7 @@
 package dev.berth.cluster.data;
 
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.Refusal;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.buffer.Buffer;
 import org.jspecify.annotations.Nullable;
@@ -73,8 +74,8 @@ final class DataFrame {
     return WireCodec.decode(MESSAGE, frame);
   }
 
-  /** The answer to one that is not a message; null when nobody waits for it. */
-  static WireCodec.@Nullable Refused refused(Buffer frame) {
-    return WireCodec.refused(MESSAGE, frame);
+  /** The answer to one that will not be taken; null when nobody waits for it. */
+  static WireCodec.@Nullable Refused refused(Buffer frame, Refusal why) {
+    return WireCodec.refused(MESSAGE, frame, why);
   }
 }

@@ -3,11 +3,10 @@ package dev.berth.cluster.data;
 /** What becomes of the links to a process. Called on the event loop that has the link. */
 public interface LinkListener {
   /**
-   * What an own loop sent to a process, and was not answered, may not have arrived.
-   *
-   * @param carried false when certainly nothing of it did: the link was never open
+   * What an own loop sent to a process, and was not answered, may not have arrived. Of a link that
+   * was never open this is not said: who waits for what it did not carry is answered.
    */
-  void broken(String busNode, int loop, boolean carried);
+  void broken(String busNode, int loop);
 
   /**
    * What a loop of a process sent here may not have arrived.
@@ -18,7 +17,4 @@ public interface LinkListener {
 
   /** A process is silent, or cannot be reached; as it seems from here. */
   void suspected(String busNode);
-
-  /** Whether an own loop still waits for a process, whose link to it is then kept. */
-  boolean waitsFor(String busNode, int loop);
 }

@@ -3,6 +3,7 @@ package dev.berth.cluster.data;
 import dev.berth.cluster.link.LinkSweep;
 import dev.berth.cluster.link.Silence;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.Refusal;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -132,7 +133,11 @@ final class LoopLinks {
     if (suspect) {
       bus.listener.suspected(to);
     }
-    bus.listener.broken(to, index, carried);
+    if (carried) {
+      bus.listener.broken(to, index);
+    } else {
+      link.link.unsent().forEach(frame -> refuse(frame, Refusal.TOO_LATE));
+    }
   }
 
   // --- receive ---
@@ -174,7 +179,11 @@ final class LoopLinks {
   /** It is lost, as a message may be; who waits for an answer need not wait in vain. */
   void unread(Buffer frame, String why) {
     warn("data link: a message was not read: {}", why);
-    WireCodec.Refused refused = DataFrame.refused(frame);
+    refuse(frame, Refusal.UNREADABLE);
+  }
+
+  private void refuse(Buffer frame, Refusal why) {
+    WireCodec.Refused refused = DataFrame.refused(frame, why);
     if (refused != null) {
       bus.send(refused.to().node(), refused.to().busAddress(), refused.answer());
     }

@@ -275,12 +275,12 @@ public final class Link {
     ended = true;
     inFlight.done(counted);
     counted = 0;
-    first = new Unsent(0);
-    rest = new Unsent(0);
     if (socket != null) {
       close(socket);
     }
     owner.ended(reason);
+    first = new Unsent(0);
+    rest = new Unsent(0);
   }
 
   /**
@@ -300,6 +300,13 @@ public final class Link {
 
   public boolean isOpen() {
     return open && !ended;
+  }
+
+  /** The frames that never left: that wait for the socket, or for it to be open. */
+  public List<Buffer> unsent() {
+    List<Buffer> whole = new ArrayList<>();
+    new Frames(maxFrameBytes).take(rest.out, whole);
+    return whole;
   }
 
   /** Bytes of this link's frames that the kernel has not taken. */

@@ -62,7 +62,7 @@ public final class WireCodec {
     return FORM_OF.size() + 1 | (ASKING.contains(type) ? ASKS : 0);
   }
 
-  /** What is said to the router whose message cannot be read. */
+  /** What is said to the router whose message is not taken. */
   public record Refused(RouterAddress to, CallRefused answer) {}
 
   private static Stream<Class<?>> messages(Class<?> type) {
@@ -133,12 +133,12 @@ public final class WireCodec {
   }
 
   /**
-   * What to answer to a message that {@link #decode} did not read, so that its router need not wait
-   * for longer to learn that nothing came of it.
+   * What to answer to a message that {@link #decode} did not read, or that never left, so that its
+   * router need not wait for longer to learn that nothing came of it.
    *
    * @return null when nobody waits for an answer, or it cannot be told who
    */
-  public static @Nullable Refused refused(int position, Buffer in) {
+  public static @Nullable Refused refused(int position, Buffer in, Refusal why) {
     int fields = position + HEADER_BYTES;
     if (in.length() < fields || (in.getByte(position + 1) & ASKS) == 0) {
       return null;
@@ -147,7 +147,7 @@ public final class WireCodec {
     try {
       long callId = reader.varint("callId");
       RouterAddress router = new RouterAddress(reader.string("node"), reader.int32("loop"));
-      return new Refused(router, new CallRefused(callId, Refusal.UNREADABLE, Load.NONE));
+      return new Refused(router, new CallRefused(callId, why, Load.NONE));
     } catch (WireFormatException unknown) {
       return null;
     }

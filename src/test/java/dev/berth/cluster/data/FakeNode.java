@@ -33,7 +33,6 @@ public final class FakeNode implements Mailboxes, LinkListener {
   final List<ContextInternal> loops;
   final Map<String, List<BusMessage>> received = new ConcurrentHashMap<>(); // by address
   final List<String> told = new CopyOnWriteArrayList<>();
-  volatile boolean waits;
   private @Nullable Member member;
 
   FakeNode(LinkWorld world, LinkTls tls, String name, Duration timeout) {
@@ -127,8 +126,8 @@ public final class FakeNode implements Mailboxes, LinkListener {
   }
 
   @Override
-  public void broken(String to, int loop, boolean carried) {
-    told.add("broken " + to + " " + loop + (carried ? " carried" : ""));
+  public void broken(String to, int loop) {
+    told.add("broken " + to + " " + loop);
   }
 
   @Override
@@ -139,10 +138,5 @@ public final class FakeNode implements Mailboxes, LinkListener {
   @Override
   public void suspected(String to) {
     told.add("suspected " + to);
-  }
-
-  @Override
-  public boolean waitsFor(String to, int loop) {
-    return waits;
   }
 }

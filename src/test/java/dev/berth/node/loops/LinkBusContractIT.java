@@ -65,17 +65,12 @@ final class LinkBusContractIT extends BusSenderContract {
 
   private record Nobody() implements LinkListener {
     @Override
-    public void broken(String busNode, int loop, boolean carried) {}
+    public void broken(String busNode, int loop) {}
 
     @Override
     public void cutOff(String busNode, int theirLoop) {}
 
     @Override
     public void suspected(String busNode) {}
-
-    @Override
-    public boolean waitsFor(String busNode, int loop) {
-      return false;
-    }
   }
 }

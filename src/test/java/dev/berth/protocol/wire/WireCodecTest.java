@@ -138,7 +138,7 @@ class WireCodecTest {
     wire.setByte(place < 0 ? wire.length() + place : 6 + place, (byte) number);
 
     assertThatThrownBy(() -> WireCodec.decode(6, wire)).isInstanceOf(WireFormatException.class);
-    assertThat(WireCodec.refused(6, wire))
+    assertThat(WireCodec.refused(6, wire, Refusal.UNREADABLE))
         .isEqualTo(
             new WireCodec.Refused(
                 ROUTER, new BusMessage.CallRefused(17, Refusal.UNREADABLE, Load.NONE)));
@@ -149,14 +149,14 @@ class WireCodecTest {
   void whoDoesNotAskIsToldNothing() throws Exception {
     Set<String> told = new HashSet<>();
     for (Class<?> type : RandomMessages.types()) {
-      if (WireCodec.refused(0, encoded(messages.next(type))) != null) {
+      if (WireCodec.refused(0, encoded(messages.next(type)), Refusal.UNREADABLE) != null) {
         told.add(type.getSimpleName());
       }
     }
     assertThat(told).containsExactlyInAnyOrder("CallRequest", "ReserveSlot", "RenewLease");
     Buffer cut = encoded(RandomMessages.call(Request.get("/echo"))).getBuffer(0, 8);
-    assertThat(WireCodec.refused(0, cut)).as("cut before it says who").isNull();
-    assertThat(WireCodec.refused(0, cut.getBuffer(0, 5))).isNull();
+    assertThat(WireCodec.refused(0, cut, Refusal.TOO_LATE)).as("cut before it says who").isNull();
+    assertThat(WireCodec.refused(0, cut.getBuffer(0, 5), Refusal.TOO_LATE)).isNull();
   }
 
   /** As a writer of another version may write the batch and its items. */
