@@ -5,7 +5,6 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -145,12 +144,12 @@ final class LogsCommand extends AdminCommand {
     }
     StringBuilder text = new StringBuilder();
     String severity = ServeStatus.text(line, "level");
-    form.head(text, ServeStatus.text(line, "time"), severity, ServeStatus.text(line, "logger"));
+    String logger = ServeStatus.text(line, "logger");
+    String node = ServeStatus.text(line, "node"); // where several say what they have
+    String of = node.isEmpty() ? logger : node + " " + logger;
+    form.head(text, ServeStatus.text(line, "time"), severity, of);
     String message = ServeStatus.text(line, "message");
     text.append(message);
-    if (line.getValue("node") instanceof String on) {
-      TextLines.pairs(text, message, Map.of("node", on));
-    }
     if (line.getValue("fields") instanceof JsonObject fields) {
       TextLines.pairs(text, message, fields.getMap());
     }

@@ -120,7 +120,7 @@ class ClusterCommandTest {
         "{\"lines\": [{\"time\": \"2026-01-01T00:00:00Z\", \"level\": \"INFO\", \"logger\": \"l\","
             + " \"message\": \"hello\", \"node\": \"n2\"}], \"nodes\": {}, \"unreachable\": []}");
     assertThat(instance.execute("logs")).isZero();
-    assertThat(instance.out.toString()).contains("hello node=\"n2\"");
+    assertThat(instance.out.toString()).contains("INFO  n2 l - hello");
     assertThat(instance.execute("logs", "-f")).isEqualTo(2);
     assertThat(instance.err.toString()).contains("--node NAME");
     assertThat(instance.asked)
