@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
 
 /**
  * A file in PEM.
@@ -23,13 +24,17 @@ public record PemFile(String section, String key, Path path) {
     }
   }
 
-  void requireCertificates(Buffer pem) {
+  /** All that are in it, in their order. */
+  X509Certificate[] certificates(Buffer pem) {
     try {
-      if (CertificateFactory.getInstance("X.509")
-          .generateCertificates(new ByteArrayInputStream(pem.getBytes()))
-          .isEmpty()) {
+      X509Certificate[] all =
+          CertificateFactory.getInstance("X.509")
+              .generateCertificates(new ByteArrayInputStream(pem.getBytes()))
+              .toArray(new X509Certificate[0]);
+      if (all.length == 0) {
         throw new CertificateException("there is none in it");
       }
+      return all;
     } catch (CertificateException unusable) {
       throw refused(", " + unusable.getMessage(), "X.509 certificates in PEM");
     }

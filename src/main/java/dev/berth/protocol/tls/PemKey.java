@@ -1,43 +1,66 @@
 package dev.berth.protocol.tls;
 
+import io.vertx.core.net.impl.pkcs1.PrivateKeyParser;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
 import java.security.NoSuchAlgorithmException;
+import java.security.PrivateKey;
+import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.Base64;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Private keys in PEM, and the encrypted ones among them (PKCS#8, RFC 5958 and 8018). */
 final class PemKey {
-  private static final Pattern ENCRYPTED =
+  private static final Pattern KEY =
       Pattern.compile(
-          "-----BEGIN ENCRYPTED PRIVATE KEY-----(.+?)-----END ENCRYPTED PRIVATE KEY-----",
+          "-----BEGIN ((?:RSA |EC |ENCRYPTED )?PRIVATE KEY)-----(.+?)-----END \\1-----",
           Pattern.DOTALL);
-  private static final Pattern PLAIN = Pattern.compile("-----BEGIN (RSA |EC )?PRIVATE KEY-----");
   private static final String OLD_ENCRYPTION = "Proc-Type: 4,ENCRYPTED";
 
   private PemKey() {}
 
   /**
-   * The key, not encrypted.
+   * The key.
    *
-   * @throws TlsFileException when there is none, or the password does not open it
+   * @throws TlsFileException when there is none, or it cannot be used
    */
-  static String opened(TlsFiles files, String pem) {
+  static PrivateKey read(TlsFiles files, String pem) {
     PemFile file = files.key();
-    Matcher encrypted = ENCRYPTED.matcher(pem);
-    if (!encrypted.find()) {
-      if (pem.contains(OLD_ENCRYPTION)) {
-        throw file.refused(
-            ", encrypted in the form that OpenSSL had before PKCS#8",
-            "BEGIN ENCRYPTED PRIVATE KEY, as openssl pkcs8 -topk8 writes it");
-      }
-      if (!PLAIN.matcher(pem).find()) {
-        throw file.refused(", without a private key in it", "a private key in PEM");
-      }
-      return pem;
+    if (pem.contains(OLD_ENCRYPTION)) {
+      throw file.refused(
+          ", encrypted in the form that OpenSSL had before PKCS#8",
+          "BEGIN ENCRYPTED PRIVATE KEY, as openssl pkcs8 -topk8 writes it");
     }
+    Matcher found = KEY.matcher(pem);
+    if (!found.find()) {
+      throw file.refused(", without a private key in it", "a private key in PEM");
+    }
+    String base64 = found.group(2);
+    try {
+      byte[] plain =
+          found.group(1).startsWith("ENCRYPTED")
+              ? opened(files, base64)
+              : Base64.getMimeDecoder().decode(base64);
+      return switch (found.group(1)) {
+        case "RSA PRIVATE KEY" ->
+            KeyFactory.getInstance("RSA").generatePrivate(PrivateKeyParser.getRSAKeySpec(plain));
+        case "EC PRIVATE KEY" ->
+            KeyFactory.getInstance("EC").generatePrivate(PrivateKeyParser.getECKeySpec(plain));
+        default ->
+            KeyFactory.getInstance(PrivateKeyParser.getPKCS8EncodedKeyAlgorithm(plain))
+                .generatePrivate(new PKCS8EncodedKeySpec(plain));
+      };
+    } catch (TlsFileException unopened) {
+      throw unopened;
+    } catch (GeneralSecurityException | RuntimeException unusable) {
+      throw file.refused(", " + unusable.getMessage(), "an RSA or EC key in PEM");
+    }
+  }
+
+  private static byte[] opened(TlsFiles files, String base64) {
+    PemFile file = files.key();
     String password = files.password();
     if (password == null) {
       throw new TlsFileException(
@@ -47,8 +70,7 @@ final class PemKey {
           "the password of " + file.path() + ", which is encrypted");
     }
     try {
-      byte[] der = Base64.getMimeDecoder().decode(encrypted.group(1));
-      return pem(EncryptedKey.open(der, password));
+      return EncryptedKey.open(Base64.getMimeDecoder().decode(base64), password);
     } catch (NoSuchAlgorithmException unknown) {
       throw file.refused(
           ", encrypted by what is not known here: " + unknown.getMessage(),
@@ -60,11 +82,5 @@ final class PemKey {
           "does not open " + file.path(),
           "the password of " + file.key());
     }
-  }
-
-  private static String pem(byte[] pkcs8) {
-    return "-----BEGIN PRIVATE KEY-----\n"
-        + Base64.getMimeEncoder(64, "\n".getBytes(StandardCharsets.US_ASCII)).encodeToString(pkcs8)
-        + "\n-----END PRIVATE KEY-----\n";
   }
 }

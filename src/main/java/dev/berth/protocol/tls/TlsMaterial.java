@@ -4,13 +4,13 @@ import io.netty.handler.ssl.OpenSsl;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.ClientAuth;
 import io.vertx.core.net.JdkSSLEngineOptions;
+import io.vertx.core.net.KeyCertOptions;
 import io.vertx.core.net.OpenSSLEngineOptions;
-import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.PemTrustOptions;
 import io.vertx.core.net.SSLEngineOptions;
 import io.vertx.core.net.SSLOptions;
 import io.vertx.core.net.ServerSSLOptions;
-import io.vertx.core.net.impl.KeyStoreHelper;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
@@ -19,23 +19,20 @@ import java.security.PublicKey;
 import java.security.Signature;
 import java.security.cert.X509Certificate;
 import java.util.List;
+import javax.net.ssl.KeyManagerFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The contents of {@link TlsFiles} at one moment. Immutable.
  *
- * @param certificate chain in PEM
- * @param key in PEM, not encrypted
+ * @param keys the certificate's chain and its key, for all who are set up with it
  * @param authorities in PEM, of the other side's certificates; null when none are asked for
  * @param own the first of the chain
  * @param files as they were read
  */
 public record TlsMaterial(
-    Buffer certificate,
-    Buffer key,
-    @Nullable Buffer authorities,
-    X509Certificate own,
-    List<Buffer> files) {
+    KeyManagerFactory keys, @Nullable Buffer authorities, X509Certificate own, List<Buffer> files) {
+  private static final char[] NO_SECRET = "in memory alone".toCharArray();
 
   /** Names no content. */
   @Override
@@ -49,37 +46,40 @@ public record TlsMaterial(
    * @throws TlsFileException when it cannot be used, or the key is not the certificate's
    */
   static TlsMaterial of(TlsFiles files, List<Buffer> contents) {
-    Buffer certificate = contents.get(0);
-    files.certificate().requireCertificates(certificate);
+    X509Certificate[] chain = files.certificate().certificates(contents.get(0));
     Buffer authorities = null;
     if (files.authorities() != null) {
       authorities = contents.get(2);
-      files.authorities().requireCertificates(authorities);
+      files.authorities().certificates(authorities);
     }
-    String pem = contents.get(1).toString(StandardCharsets.ISO_8859_1);
-    Buffer key = Buffer.buffer(PemKey.opened(files, pem));
-    return new TlsMaterial(certificate, key, authorities, own(files, certificate, key), contents);
-  }
-
-  private static X509Certificate own(TlsFiles files, Buffer certificate, Buffer key) {
-    X509Certificate own;
-    PrivateKey secret;
-    try {
-      KeyStore pair = KeyStoreHelper.loadKeyCert(List.of(key), List.of(certificate));
-      String alias = pair.aliases().nextElement();
-      own = (X509Certificate) pair.getCertificate(alias);
-      secret = (PrivateKey) pair.getKey(alias, KeyStoreHelper.DUMMY_PASSWORD.toCharArray());
-    } catch (Exception unusable) {
-      throw files.key().refused(", " + unusable.getMessage(), "an RSA or EC key in PEM");
-    }
-    if (!match(secret, own.getPublicKey())) {
+    PrivateKey key = PemKey.read(files, contents.get(1).toString(StandardCharsets.ISO_8859_1));
+    if (!match(key, chain[0].getPublicKey())) {
       throw files
           .key()
           .refused(
               ", which is not the key of " + files.certificate().path(),
               "the key of " + files.certificate().key());
     }
-    return own;
+    return new TlsMaterial(keys(key, chain), authorities, chain[0], contents);
+  }
+
+  /**
+   * Made once: what Vert.x makes of PEM for each server and client is a store of PKCS #12, into and
+   * out of which a key goes five times behind 10 000 rounds of a hash. That was a second of CPU in
+   * the start of a node. A JKS store has one round.
+   */
+  private static KeyManagerFactory keys(PrivateKey key, X509Certificate[] chain) {
+    try {
+      KeyStore store = KeyStore.getInstance("JKS");
+      store.load(null, null);
+      store.setKeyEntry("own", key, NO_SECRET, chain);
+      KeyManagerFactory keys =
+          KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+      keys.init(store, NO_SECRET);
+      return keys;
+    } catch (GeneralSecurityException | IOException broken) {
+      throw new IllegalStateException("keys: not stored (expected: in memory)", broken);
+    }
   }
 
   /** Whether what the one signs the other verifies. */
@@ -115,7 +115,7 @@ public record TlsMaterial(
 
   /** Sets up one side. */
   public <T extends SSLOptions> T applyTo(T options) {
-    options.setKeyCertOptions(new PemKeyCertOptions().addCertValue(certificate).addKeyValue(key));
+    options.setKeyCertOptions(KeyCertOptions.wrap(keys));
     if (authorities != null) {
       options.setTrustOptions(new PemTrustOptions().addCertValue(authorities));
       if (options instanceof ServerSSLOptions server) {

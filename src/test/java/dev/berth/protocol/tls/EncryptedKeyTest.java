@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Path;
 import java.security.KeyFactory;
+import java.security.PrivateKey;
 import java.security.interfaces.ECPrivateKey;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.Arrays;
@@ -80,11 +81,10 @@ class EncryptedKeyTest {
         .hasMessageContaining("before PKCS#8");
   }
 
-  private static String open(String pem, String password) {
+  private static PrivateKey open(String pem, String password) {
     PemFile certificate = new PemFile("http_options", "ssl_certfile", Path.of("c"));
     PemFile key = new PemFile("http_options", "ssl_keyfile", Path.of("k"));
-    return PemKey.opened(
-        new TlsFiles(certificate, key, null, "ssl_keyfile_password", password), pem);
+    return PemKey.read(new TlsFiles(certificate, key, null, "ssl_keyfile_password", password), pem);
   }
 
   private static String pem(String base64) {
