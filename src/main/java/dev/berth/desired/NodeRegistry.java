@@ -4,11 +4,14 @@ import static java.util.stream.Collectors.toUnmodifiableSet;
 
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,8 +47,8 @@ public record NodeRegistry(
   public record Registered(String process, long registration) {}
 
   public NodeRegistry {
-    nodes = Map.copyOf(nodes);
-    cordoned = Set.copyOf(cordoned);
+    nodes = Collections.unmodifiableSortedMap(new TreeMap<>(nodes)); // in one order everywhere
+    cordoned = Collections.unmodifiableSortedSet(new TreeSet<>(cordoned));
   }
 
   /** A cluster without nodes. */

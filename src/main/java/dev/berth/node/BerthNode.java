@@ -200,6 +200,7 @@ public final class BerthNode {
             new InstanceHost.Instance(config, identity, meters, loops, threads, log, terms),
             conduct,
             this::announced);
+    meters.add(threads::show);
     parts = made;
     drain = new InstanceDrain(loops.control(), made, drainLimit());
     // Nothing listens before every application's code is found fit for what the file says.

@@ -20,13 +20,13 @@ import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Registration;
 import dev.berth.node.loops.EventLoops;
 import dev.berth.node.loops.Identity;
-import dev.berth.node.loops.InstanceThreads;
 import dev.berth.node.loops.LoopVerticle;
 import dev.berth.node.traffic.Endpoints;
 import dev.berth.node.traffic.Routes;
 import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaSeries;
+import dev.berth.replica.hooks.HookThreads;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.traffic.TrafficPolicy;
 import io.vertx.core.Vertx;
@@ -56,7 +56,7 @@ final class InstanceHost {
       Identity identity,
       Meters meters,
       EventLoops loops,
-      InstanceThreads threads,
+      HookThreads threads,
       LogFeed log,
       @Nullable ClusterTerms cluster) {
     Vertx vertx() {

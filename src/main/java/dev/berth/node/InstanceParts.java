@@ -91,7 +91,7 @@ final class InstanceParts {
   private final Identity identity;
   private final EventLoops loops;
   private final @Nullable InstanceBus mailboxes; // null: the event bus carries messages
-  private final @Nullable ClusterSide side; // null: an instance by itself
+  final @Nullable ClusterSide side; // null: an instance by itself
   private final Meters meters;
   final Ingress ingress;
   private final Runnable endLog;
@@ -285,7 +285,6 @@ final class InstanceParts {
     meters.add(into -> InstanceSeries.show(plane.routers().bounds(), config.settings(), into));
     meters.add(into -> InstanceSeries.show(plane.limits().bodies(), into));
     meters.add(into -> InstanceSeries.show(reservations, into));
-    meters.add(on.threads()::show);
     List<Future<?>> started = new ArrayList<>();
     started.add(start(loops.control(), feed));
     started.add(start(loops.control(), upkeep));

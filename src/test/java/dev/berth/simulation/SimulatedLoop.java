@@ -147,6 +147,10 @@ final class SimulatedLoop implements Loop {
     return halted;
   }
 
+  boolean isStalled() {
+    return stalledUntilNanos > world.elapsedNanos();
+  }
+
   /** How long it has been stalled up to now. */
   long stalledNanos() {
     return stalledNanos - Math.max(0, stalledUntilNanos - world.elapsedNanos());

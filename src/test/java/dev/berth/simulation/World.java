@@ -2,7 +2,6 @@ package dev.berth.simulation;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
 import java.util.SplittableRandom;
@@ -21,7 +20,18 @@ final class World implements LongSupplier {
   /** Trace entries kept for a failure's report; {@code -Dsimulation.trace=N}. */
   private static final int TRACE_KEPT = Integer.getInteger("simulation.trace", 400);
 
-  private record Event(long atNanos, long lot, long sequence, String what, Runnable task) {}
+  private record Event(long atNanos, long lot, long sequence, String what, Runnable task)
+      implements Comparable<Event> {
+    @Override
+    public int compareTo(Event other) {
+      if (atNanos != other.atNanos) {
+        return Long.compare(atNanos, other.atNanos);
+      }
+      return lot == other.lot
+          ? Long.compare(sequence, other.sequence)
+          : Long.compare(lot, other.lot);
+    }
+  }
 
   private record Entry(long atNanos, String what, Object detail) {}
 
@@ -29,11 +39,7 @@ final class World implements LongSupplier {
   private final long originNanos;
   private final SplittableRandom root;
   private final SplittableRandom lots;
-  private final PriorityQueue<Event> events =
-      new PriorityQueue<>(
-          Comparator.comparingLong(Event::atNanos)
-              .thenComparingLong(Event::lot)
-              .thenComparingLong(Event::sequence));
+  private final PriorityQueue<Event> events = new PriorityQueue<>();
   private final ArrayDeque<Entry> trace = new ArrayDeque<>();
   private @Nullable SimulationFailure failure;
   private long elapsedNanos;

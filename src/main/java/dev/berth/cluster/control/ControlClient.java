@@ -85,7 +85,7 @@ public final class ControlClient {
   private final Fence fence = new Fence();
   private final Queue<SocketAddress> untried = new ArrayDeque<>();
   private final Map<Long, Promise<Buffer>> asked = new HashMap<>();
-  private final Promise<Void> left = Promise.promise();
+  private final Promise<Void> left;
   private @Nullable LinkSweep sweep;
   private @Nullable Session session; // the one under way
   private Members members = Members.NONE;
@@ -119,6 +119,7 @@ public final class ControlClient {
     this.connector = connector;
     this.random = random;
     this.listener = listener;
+    this.left = loops.links().promise(); // so that whoever waits does it on that loop
   }
 
   /** Looks for a controller, until it is stopped. */

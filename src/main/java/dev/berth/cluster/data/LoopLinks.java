@@ -12,7 +12,7 @@ import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetSocket;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -37,7 +37,7 @@ final class LoopLinks {
   final int index;
   private final Map<String, Outgoing> outgoing = new HashMap<>(); // by bus node
   private final Map<String, Failed> failed = new HashMap<>(); // likewise, until one is open
-  private final Set<Incoming> incoming = new HashSet<>();
+  private final Set<Incoming> incoming = new LinkedHashSet<>();
   private @Nullable LinkSweep sweeps;
   private String lastWarning = "";
   private boolean stopped;

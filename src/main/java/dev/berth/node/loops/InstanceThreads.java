@@ -177,7 +177,8 @@ public final class InstanceThreads implements HookThreads {
     return next;
   }
 
-  /** Finds the threads that are lost; to be called several times a second. */
+  /** Finds the threads that are lost. */
+  @Override
   public void look() {
     List<Hook> lost;
     boolean toBegin;

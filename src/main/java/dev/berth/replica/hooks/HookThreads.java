@@ -57,4 +57,7 @@ public interface HookThreads {
   default String lost(String application) {
     return "";
   }
+
+  /** Looks after its threads; to be called several times a second. */
+  default void look() {}
 }

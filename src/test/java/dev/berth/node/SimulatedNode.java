@@ -1,0 +1,251 @@
+package dev.berth.node;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.membership.Members;
+import dev.berth.code.Builds;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ClusterConfig;
+import dev.berth.config.ServeConfig;
+import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.desired.ServeControl;
+import dev.berth.desired.StateLog;
+import dev.berth.metrics.Meters;
+import dev.berth.node.loops.EventLoops;
+import dev.berth.node.loops.Identity;
+import dev.berth.node.loops.LoopVerticle;
+import dev.berth.protocol.port.LogFeed;
+import dev.berth.replica.hooks.HookThreads;
+import dev.berth.routing.DeploymentRouter;
+import io.vertx.core.Future;
+import io.vertx.core.Handler;
+import io.vertx.core.internal.ContextInternal;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.Executor;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A process that is a node of a cluster, wired by {@link InstanceParts} as it ships, without what
+ * listens for clients. Of what is around it the simulation has the rest.
+ */
+public final class SimulatedNode {
+  /**
+   * What is around it.
+   *
+   * @param loops of a Vert.x: for control, for links, and those that serve
+   * @param hooks runs user code
+   * @param offLoop on which commands wait
+   * @param log of a control node; null for a worker
+   * @param code of a build, for a worker
+   * @param broken told when it does not start
+   */
+  public record Around(
+      ServeConfig config,
+      Identity identity,
+      List<ContextInternal> loops,
+      HookThreads hooks,
+      Executor offLoop,
+      @Nullable StateLog log,
+      BiFunction<String, String, Future<Builds.Source>> code,
+      Handler<Throwable> broken) {}
+
+  private final Around around;
+  private final LoopVerticle control = new LoopVerticle("control");
+  private final @Nullable ServeControl serve;
+  private @Nullable InstanceControl controlling;
+  private @Nullable InstanceParts parts;
+
+  public SimulatedNode(Around around) {
+    this.around = around;
+    Identity identity = around.identity;
+    StateLog log = around.log;
+    serve =
+        log == null
+            ? null
+            : new ServeControl(
+                around.config,
+                around.config.folder(),
+                log,
+                around.offLoop,
+                control,
+                identity.wallClock()::millis,
+                new NodeControls(() -> controlling, identity.nanoClock(), () -> {}));
+  }
+
+  /** On the control loop. */
+  public void start() {
+    if (serve != null) {
+      serve.open();
+    }
+    List<LoopVerticle> serving = new ArrayList<>();
+    LoopVerticle links = new LoopVerticle("links");
+    try {
+      control.deploy(around.loops.get(0));
+      links.deploy(around.loops.get(1));
+      for (ContextInternal each : around.loops.subList(2, around.loops.size())) {
+        LoopVerticle loop = new LoopVerticle("loop " + serving.size());
+        loop.deploy(each);
+        serving.add(loop);
+      }
+    } catch (Exception impossible) {
+      throw new IllegalStateException(impossible);
+    }
+    ClusterConfig cluster = Objects.requireNonNull(ClusterConfig.of(around.config));
+    parts =
+        new InstanceParts(
+            new InstanceHost.Instance(
+                around.config,
+                around.identity,
+                new Meters(around.identity.node(), cluster.bind(), ""),
+                new EventLoops(serving, control, links),
+                around.hooks,
+                LogFeed.NONE,
+                new ClusterTerms(cluster, LinkTls.insecure())),
+            new Led(serve == null ? new Following() : null),
+            announced -> {});
+    parts().startCore().onFailure(around.broken).onSuccess(core -> control.execute(this::follow));
+  }
+
+  private void follow() {
+    parts().commander.start().onFailure(around.broken);
+  }
+
+  private InstanceParts parts() {
+    return Objects.requireNonNull(parts);
+  }
+
+  public boolean isStarted() {
+    return parts != null;
+  }
+
+  public DataPlane plane() {
+    return parts().plane;
+  }
+
+  /** As they are declared; null on a worker. */
+  public @Nullable ServeControl serve() {
+    return serve;
+  }
+
+  /** All nodes, as far as this one was told. */
+  public Members members() {
+    return Objects.requireNonNull(parts().side).members();
+  }
+
+  /** What is hosted here. */
+  public List<Found> hosted() {
+    return parts().host.replicas.inventory();
+  }
+
+  public boolean isWanted(DeploymentId id) {
+    return parts().host.deployments.isWanted(id);
+  }
+
+  public DeploymentRouter router(DeploymentId id) {
+    return parts().host.deployments.router(id);
+  }
+
+  /** What a build that is here was made of; null when there is none. */
+  public @Nullable ApplicationConfig build(String application, String build) {
+    return parts().host.builds.config(application, build);
+  }
+
+  /** SIGTERM, without what waits for clients. */
+  public Future<Void> leave() {
+    parts().commander.drains();
+    return parts().commander.withdraw();
+  }
+
+  public Future<Void> stop() {
+    return parts().stopOthers();
+  }
+
+  /** As {@link Leading} and {@link Following} are, whose code and log come from elsewhere. */
+  private final class Led implements Conduct {
+    private final @Nullable Following following;
+
+    Led(@Nullable Following following) {
+      this.following = following;
+    }
+
+    @Override
+    public Builds.Sources sources() {
+      return serve != null
+          ? serve
+          : new Builds.Sources() {
+            @Override
+            public Builds.@Nullable Source find(String application, long revision) {
+              return null;
+            }
+
+            @Override
+            public Future<Builds.Source> elsewhere(String application, String build) {
+              return around.code.apply(application, build);
+            }
+          };
+    }
+
+    @Override
+    public Map<String, Map<String, Double>> endpointSplits() {
+      return Map.of();
+    }
+
+    @Override
+    public Commander commander(
+        InstanceHost.Instance on,
+        InstanceHost host,
+        @Nullable ClusterSide side,
+        Consumer<Announce> announced) {
+      ServeControl own = serve;
+      if (own == null) {
+        return Objects.requireNonNull(following).commander(on, host, side, announced);
+      }
+      ClusterSide there = Objects.requireNonNull(side);
+      controlling =
+          new InstanceControl(
+              on,
+              host,
+              own,
+              controller -> new ClusterNodes(new ThisNode(on, host), there, own, controller),
+              announced);
+      return controlling;
+    }
+
+    @Override
+    public Future<Void> read() {
+      return Future.succeededFuture();
+    }
+
+    @Override
+    public @Nullable Throwable problem() {
+      return null;
+    }
+
+    @Override
+    public List<String> awaited() {
+      return List.of();
+    }
+
+    @Override
+    public void handTo(Builds builds) {}
+
+    @Override
+    public Future<Void> drain() {
+      return Future.succeededFuture();
+    }
+
+    @Override
+    public Future<Void> close() {
+      return Future.succeededFuture();
+    }
+
+    @Override
+    public void discard() {}
+  }
+}

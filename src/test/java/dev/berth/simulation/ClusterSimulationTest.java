@@ -1,0 +1,63 @@
+package dev.berth.simulation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+@Tag("simulation")
+class ClusterSimulationTest extends SeededRuns<ClusterSimulation.Result> {
+  /** Others with {@code -Dsimulation.cluster.seeds=N}. */
+  private static final int SEEDS = Integer.getInteger("simulation.cluster.seeds", 60);
+
+  private static final Logger LOG = (Logger) LoggerFactory.getLogger("dev.berth");
+
+  ClusterSimulationTest() {
+    super("simulation.cluster.seed", ClusterSimulation::run, 10_000);
+  }
+
+  /** Everything fails there, and says so. */
+  @BeforeAll
+  static void silence() {
+    LOG.setLevel(Level.OFF);
+  }
+
+  @AfterAll
+  static void speakAgain() {
+    LOG.setLevel(null);
+  }
+
+  @Test
+  void whateverBefallsNodesNothingRunsTwiceAndAllComesToServe() {
+    assumeAllSeeds();
+    Map<ClusterSimulation.Fault, Integer> faults = new EnumMap<>(ClusterSimulation.Fault.class);
+    Map<String, Long> counts = new TreeMap<>();
+    long events = 0;
+    for (ClusterSimulation.Result each :
+        LongStream.range(Seeds.BASE, Seeds.BASE + SEEDS)
+            .parallel()
+            .mapToObj(ClusterSimulation::run)
+            .toList()) {
+      events += each.events();
+      each.faults().forEach((fault, times) -> faults.merge(fault, times, Integer::sum));
+      each.counts().forEach((what, times) -> counts.merge(what, times, Long::sum));
+    }
+    System.out.printf(
+        "simulation of clusters: %,d seeds from %d, %,d events, %s, %s%n",
+        SEEDS, Seeds.BASE, events, faults, counts);
+    if (Seeds.areOfEveryBuild()) {
+      assertThat(faults)
+          .as("what no seed reached")
+          .containsOnlyKeys(ClusterSimulation.Fault.values());
+    }
+  }
+}
