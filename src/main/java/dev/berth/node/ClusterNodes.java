@@ -327,8 +327,6 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     public void noController(boolean none) {}
 
     @Override
-    public void refused(Refused refused) {
-      LOG.error("this node is refused by its own controller: {}", refused.reason());
-    }
+    public void refused(Refused refused) {} // the server has said so
   }
 }

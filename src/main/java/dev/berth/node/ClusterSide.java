@@ -37,6 +37,7 @@ import dev.berth.node.loops.InstanceBus;
 import dev.berth.node.loops.LoopVerticle;
 import dev.berth.protocol.ClusterDetails;
 import io.vertx.core.Future;
+import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerOptions;
 import java.time.Duration;
 import java.util.HashSet;
@@ -56,6 +57,9 @@ final class ClusterSide implements LinkListener {
   /** So long a node that could not be reached from here is passed over, and then tried again. */
   private static final Duration PASSED_OVER = Duration.ofSeconds(5);
 
+  /** How often the files of certificates are looked at. */
+  private static final Duration LOOK_INTERVAL = Duration.ofSeconds(5);
+
   private final ClusterConfig config;
   private final Identity identity;
   private final LoopVerticle control;
@@ -70,6 +74,7 @@ final class ClusterSide implements LinkListener {
   private @Nullable DataPlane plane; // which is made after the links
   private @Nullable Welcome welcome; // the last one
   private volatile boolean hasController; // likewise
+  private long reload = -1; // timer
   private @Nullable NodeInfo self; // once it listens
 
   ClusterSide(ClusterTerms terms, Identity identity, EventLoops loops, InstanceBus mailboxes) {
@@ -113,6 +118,10 @@ final class ClusterSide implements LinkListener {
    * @param http port of clients
    */
   Future<Void> listen(int https, int http) {
+    if (config.tls() != null && config.tls().reload()) {
+      Vertx vertx = control.home().owner();
+      reload = vertx.setPeriodic(LOOK_INTERVAL.toMillis(), look -> tls.reload(vertx));
+    }
     return links
         .start(config.bind(), config.ports().data())
         .onSuccess(
@@ -383,6 +392,7 @@ final class ClusterSide implements LinkListener {
   }
 
   Future<Void> stop() {
+    control.home().owner().cancelTimer(reload);
     return links
         .stop()
         .eventually(controlLinks::close)

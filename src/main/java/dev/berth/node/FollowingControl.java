@@ -23,6 +23,7 @@ import dev.berth.node.InstanceHost.Instance;
 import dev.berth.node.loops.EventBusSender;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.RepullRouting;
 import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.Future;
@@ -136,13 +137,17 @@ final class FollowingControl implements Commander, ControlClient.Listener {
 
   // --- what the controller says ---
 
-  /** What ran under a registration that was lost is nobody's any more. */
+  /**
+   * What ran under a registration that was lost is nobody's any more; what was published meanwhile
+   * is asked for.
+   */
   @Override
   public void welcomed(Welcome welcome) {
     side.welcomed(welcome);
     if (welcome.fresh()) {
       host.replicas.stopAll();
     }
+    toRouters(new RepullRouting(welcome.authority().term()));
   }
 
   @Override
@@ -175,8 +180,12 @@ final class FollowingControl implements Commander, ControlClient.Listener {
 
   @Override
   public void bus(Buffer payload) {
+    toRouters(WireCodec.decode(0, payload));
+  }
+
+  private void toRouters(BusMessage message) {
     String address = Addresses.routing(on.identity().node());
-    on.vertx().eventBus().send(address, WireCodec.decode(0, payload), EventBusSender.LOCAL);
+    on.vertx().eventBus().send(address, message, EventBusSender.LOCAL);
   }
 
   @Override
@@ -189,9 +198,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   }
 
   @Override
-  public void refused(Refused refused) {
-    LOG.warn("this node is refused: {}", refused.reason());
-  }
+  public void refused(Refused refused) {} // the client has said so
 
   // --- start and end ---
 

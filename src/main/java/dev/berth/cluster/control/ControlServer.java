@@ -10,6 +10,7 @@ import dev.berth.cluster.control.ControlForm.Leaving;
 import dev.berth.cluster.control.ControlForm.NodeBeat;
 import dev.berth.cluster.control.ControlForm.NodeLeft;
 import dev.berth.cluster.link.LinkSweep;
+import dev.berth.cluster.link.SaidOnce;
 import dev.berth.cluster.link.Silence;
 import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Handshake.Hello;
@@ -102,7 +103,7 @@ public final class ControlServer {
   private @Nullable LinkSweep sweep;
   private boolean stopped;
   private long lastLink;
-  private String refusal = ""; // that was logged last
+  private final SaidOnce refusals = new SaidOnce(); // by node
 
   /**
    * @param authority of this controller, as it is now; any thread
@@ -289,10 +290,8 @@ public final class ControlServer {
   }
 
   private void refuse(Refuse it) {
-    String line = "node " + it.name() + ": refused: " + it.refused().reason();
-    if (!line.equals(refusal)) {
-      refusal = line;
-      LOG.warn(line);
+    if (refusals.isNew(it.name(), it.refused().reason())) {
+      LOG.warn("node {}: refused: {}", it.name(), it.refused().reason());
     }
     peer(it.link(), peer -> peer.line.say(it.refused()));
   }

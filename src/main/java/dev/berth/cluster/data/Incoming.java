@@ -161,6 +161,10 @@ final class Incoming implements Link.Owner {
 
   @Override
   public void ended(String reason) {
-    home.ended(this, hello, socket.remoteAddress().host() + ": " + reason, bye);
+    home.ended(this, hello, host() + ": " + reason, bye);
+  }
+
+  String host() {
+    return socket.remoteAddress().host();
   }
 }

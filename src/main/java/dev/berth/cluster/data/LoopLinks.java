@@ -1,6 +1,7 @@
 package dev.berth.cluster.data;
 
 import dev.berth.cluster.link.LinkSweep;
+import dev.berth.cluster.link.SaidOnce;
 import dev.berth.cluster.link.Silence;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Refusal;
@@ -39,7 +40,7 @@ final class LoopLinks {
   private final Map<String, Failed> failed = new HashMap<>(); // likewise, until one is open
   private final Set<Incoming> incoming = new LinkedHashSet<>();
   private @Nullable LinkSweep sweeps;
-  private String lastWarning = "";
+  private final SaidOnce warnings = new SaidOnce(); // by host
   private boolean stopped;
   private long beatNanos;
   private long pausedNanos;
@@ -132,6 +133,9 @@ final class LoopLinks {
     }
     if (suspect) {
       bus.listener.suspected(to);
+      if (!carried) { // what it asks could not be answered: it is to ask others
+        List.copyOf(incoming).forEach(each -> each.endIfOf(to, "its sender cannot be reached"));
+      }
     }
     if (carried) {
       bus.listener.broken(to, index);
@@ -152,7 +156,7 @@ final class LoopLinks {
   void ended(Incoming link, @Nullable Hello from, String reason, boolean expected) {
     incoming.remove(link);
     if (from == null) {
-      warn("data link from {}", reason);
+      warn(link.host(), "data link from {}", reason);
       return;
     }
     bus.counters.links().decrement();
@@ -162,10 +166,8 @@ final class LoopLinks {
     }
   }
 
-  /** Once, though it happens again and again: who is refused tries again. */
-  private void warn(String of, String reason) {
-    if (!reason.equals(lastWarning)) {
-      lastWarning = reason;
+  private void warn(String whom, String of, String reason) {
+    if (warnings.isNew(whom, reason)) {
       LOG.warn(of, reason);
     }
   }
@@ -178,7 +180,7 @@ final class LoopLinks {
 
   /** It is lost, as a message may be; who waits for an answer need not wait in vain. */
   void unread(Buffer frame, String why) {
-    warn("data link: a message was not read: {}", why);
+    warn("", "data link: a message was not read: {}", why);
     refuse(frame, Refusal.UNREADABLE);
   }
 
