@@ -5,12 +5,16 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.ingress.access.Outcome;
 import dev.berth.protocol.port.HttpFailure;
+import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.CallOwner;
 import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.HeldSelection;
 import dev.berth.routing.RoutedCall;
+import dev.berth.routing.SlotRequest;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.ranking.KeyHash;
+import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.routing.traffic.TrafficPolicy;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
@@ -241,10 +245,11 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     DeploymentRouter router = Objects.requireNonNull(route.router()); // a route that is no door
     try {
       String token = ReservationHeader.take(http.headers());
-      call =
-          token == null
-              ? router.call(loop.router, request, this, nowNanos)
-              : loop.ingress.reservations().use(token, router, loop.router, request, this);
+      if (token == null) {
+        call = router.call(loop.router, request, this, nowNanos);
+      } else {
+        use(token, router, request);
+      }
       if (split != null && !isOver()) { // else it was refused at once
         split.copies.make(request, this, loop.router, loop.traffics, nowNanos);
       }
@@ -253,6 +258,42 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     } catch (RuntimeException broken) {
       LOG.error("request {} could not be routed", requestId, broken);
       onFailure(new BerthException.HandlerFailed("not routed", broken));
+    }
+  }
+
+  private void use(String token, DeploymentRouter router, Request request) {
+    ReservationTable reservations = loop.ingress.reservations();
+    String keeper = reservations.keeperOf(token);
+    if (keeper == null) {
+      call = reservations.use(token, router, loop.router, request, this);
+      return;
+    }
+    reservations
+        .fetch(keeper, token, router, loop.router, this)
+        .onSuccess(slot -> run(request, slot))
+        .onFailure(why -> notFetched((ReservationException) why));
+  }
+
+  private void run(Request request, HeldSelection slot) {
+    if (isOver()) {
+      slot.close();
+      return;
+    }
+    Problem lost = slot.take();
+    if (lost != null) {
+      answer(HttpFailure.of(lost));
+      return;
+    }
+    RoutedCall begun = slot.newCall(loop.router, request, this);
+    call = begun;
+    begun.dispatchTaken();
+  }
+
+  private void notFetched(ReservationException why) {
+    if (loop.router.isPast(deadlineNanos())) {
+      onFailure(SlotRequest.timeout());
+    } else if (!isOver()) {
+      answer(HttpFailure.of(why.problem()));
     }
   }
 

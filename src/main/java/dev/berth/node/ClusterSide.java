@@ -36,6 +36,7 @@ import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.InstanceBus;
 import dev.berth.node.loops.LoopVerticle;
 import dev.berth.protocol.ClusterDetails;
+import dev.berth.routing.reserve.Keepers;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerOptions;
@@ -69,6 +70,7 @@ final class ClusterSide implements LinkListener {
   private final LinkServer controlLinks;
   final PeerClient peers; // asks other nodes by HTTPS
   final LinkBus links;
+  private volatile String ownMark = ""; // in tokens; empty until it is registered
   private volatile Members members = Members.NONE; // written by the control loop
   private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timers, by bus name
   private @Nullable DataPlane plane; // which is made after the links
@@ -218,6 +220,7 @@ final class ClusterSide implements LinkListener {
   void welcomed(Welcome welcome) {
     this.welcome = welcome;
     hasController = true;
+    ownMark = mark(config.node(), welcome.registration());
     links.register(new OwnRegistration(welcome.authority().clusterId(), welcome.registration()));
   }
 
@@ -249,6 +252,22 @@ final class ClusterSide implements LinkListener {
   /** All that is known of them. */
   Members members() {
     return members;
+  }
+
+  private static String mark(String node, long registration) {
+    return registration + "." + node;
+  }
+
+  /** How tokens name nodes. Any thread. */
+  Keepers keepers() {
+    return new Keepers(
+        () -> ownMark,
+        mark ->
+            members.list().stream()
+                .filter(each -> mark(each.node().name(), each.registration()).equals(mark))
+                .map(each -> each.node().busName())
+                .findFirst()
+                .orElse(null));
   }
 
   private void gone(String name) {

@@ -146,6 +146,10 @@ final class InstanceParts {
             InstanceLimits.reservations(config.settings()),
             identity.nanoClock(),
             plane.ports().secrets());
+    if (side != null) {
+      side.carries(plane);
+      reservations.among(side.keepers());
+    }
     ingress.gatherWithin(plane.limits().bodies().gathered());
     ReservationEndpoint api = reservationEndpoint();
     Map<String, String> secrets = BearerToken.secrets(config.get(ReservationOptions.BEARER_TOKENS));
@@ -153,9 +157,6 @@ final class InstanceParts {
         reservations,
         config.get(ReservationOptions.DATA_PORT) ? new BearerTokens(secrets, true, api) : null);
     pusher = pusher(config, identity);
-    if (side != null) {
-      side.carries(plane);
-    }
     host =
         new InstanceHost(
             on,

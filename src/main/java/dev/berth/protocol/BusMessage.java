@@ -176,6 +176,44 @@ public sealed interface BusMessage {
     }
   }
 
+  // --- router loop to router loop ---
+
+  /**
+   * Do this with a reservation that the receiver keeps. Repeated under its attempt until it is
+   * answered, by SlotReserved for its use, which a repeat gets too; by ReservationRenewed; and by
+   * CallRefused, which is RELEASED of one that is now released.
+   *
+   * @param token whoever has it has the slot: never logged or shown
+   */
+  record AskReservation(
+      long callId,
+      RouterAddress source,
+      AttemptId attempt,
+      DeploymentId deployment,
+      String token,
+      Wish wish,
+      @Wire(SIGNED) long acceptMicros)
+      implements BusMessage {
+    /** What is to be done; the ordinal crosses the bus. */
+    public enum Wish {
+      /** Hand its slot over to a request of the asker's. */
+      USE,
+      RENEW,
+      RELEASE
+    }
+
+    @Override
+    public AskReservation aged(long micros) {
+      long accept = left(acceptMicros, micros);
+      return new AskReservation(callId, source, attempt, deployment, token, wish, accept);
+    }
+
+    @Override
+    public String toString() {
+      return "AskReservation[" + wish + ", " + deployment + ", " + attempt + "]";
+    }
+  }
+
   // --- replica loop to router loop ---
 
   /** What a replica says to one who waits for it, under the name that he gave. */
@@ -296,6 +334,16 @@ public sealed interface BusMessage {
       SlotToken token,
       @Wire(SIGNED) long ttlMs,
       long load)
+      implements Answer {}
+
+  /** A reservation lasts its whole time to live from now on; as its keeper shows it. */
+  record ReservationRenewed(
+      long callId,
+      String replicaId,
+      String nodeId,
+      @Nullable String host,
+      OptionalInt port,
+      @Wire(SIGNED) long ttlMs)
       implements Answer {}
 
   /** The slots of a replica, unasked or after a release. */

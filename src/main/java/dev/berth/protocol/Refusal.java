@@ -30,5 +30,7 @@ public enum Refusal {
   /** The receiver cannot read the message: it is of another version. */
   UNREADABLE,
   /** It was recalled, and has not come or was refused when it came: it never runs there. */
-  RECALLED
+  RECALLED,
+  /** The reservation is for another deployment. */
+  OTHER_DEPLOYMENT
 }

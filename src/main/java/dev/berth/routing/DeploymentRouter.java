@@ -241,6 +241,14 @@ public final class DeploymentRouter implements HandleMetricSource {
     return Arrays.stream(replicas.all).filter(RoutedReplica::routable).toList();
   }
 
+  /** The replica at an address; null when none is known there. */
+  @Nullable RoutedReplica at(ReplicaAddress address) {
+    return Stream.of(replicas.all)
+        .filter(replica -> replica.info.address().equals(address))
+        .findFirst()
+        .orElse(null);
+  }
+
   /** Whether any replica takes requests, as of now; it may be full. */
   public boolean hasRoutableReplica() {
     return Arrays.stream(replicas.all).anyMatch(RoutedReplica::routable);

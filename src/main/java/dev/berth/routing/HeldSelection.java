@@ -8,6 +8,9 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.SlotLease;
@@ -40,6 +43,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Any thread may leave OPEN, and a reservation's dispatch may start on another loop than chose:
  * what is here is moved by the thread that won, as its lease is thread-safe; the ring and the names
  * of leases elsewhere belong to the loop, and are told by a task. So a blocked loop keeps no slot.
+ *
+ * <p>It is over 500 lines, as every way out of OPEN is to be seen beside the others.
  */
 public final class HeldSelection extends RingEntry implements ReplicaSelection {
   /** How far it is, and what whoever comes then is told. */
@@ -220,6 +225,16 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
    *     else why it is not
    */
   public @Nullable Problem take() {
+    Problem lost = leaveToRun();
+    if (lost != null || lease == null || lease.consume() == null) {
+      return lost;
+    }
+    fallTo(State.EXPIRED); // between the two looks at the clock
+    router.counters.undispatched.increment();
+    return Problem.EXPIRED;
+  }
+
+  private @Nullable Problem leaveToRun() {
     long now = loop.now();
     expireIfPast(now);
     if (!leave(State.DISPATCHED)) {
@@ -227,19 +242,52 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     }
     dispatchedNanos = now;
     loop.run(() -> loop.ring().cancel(this));
-    Problem lost = null;
-    if (replica.gone()) {
-      lost = Problem.REPLICA_GONE;
-      fallTo(State.LOST);
-      releaseSlot();
-    } else if (lease != null && lease.consume() != null) {
-      lost = Problem.EXPIRED; // between the two looks at the clock
-      fallTo(State.EXPIRED);
+    if (!replica.gone()) {
+      return null;
     }
-    if (lost != null) {
-      router.counters.undispatched.increment();
+    fallTo(State.LOST);
+    releaseSlot();
+    router.counters.undispatched.increment();
+    return Problem.REPLICA_GONE;
+  }
+
+  /**
+   * Hands the slot over, as it is held, to a request at another instance; as {@link #take}.
+   *
+   * @param asker what the lease is named from now on, if it has no name
+   * @return null when it is not to be had
+   */
+  public BusMessage.@Nullable SlotReserved giveTo(AttemptId asker, long callId) {
+    if (leaveToRun() != null) {
+      return null;
     }
-    return lost;
+    long leftMs = Math.max(0, untilNanos - loop.now()) / 1_000_000;
+    ReplicaAddress at = replica.info.address();
+    if (lease != null) {
+      lease.name(asker);
+      SlotToken named = lease.token();
+      return new BusMessage.SlotReserved(callId, asker, at, named, leftMs, Load.NONE);
+    }
+    giveBackCount();
+    forget();
+    SlotToken held = Objects.requireNonNull(token);
+    return new BusMessage.SlotReserved(callId, attempt(), at, held, leftMs, Load.NONE);
+  }
+
+  /**
+   * What another instance handed over. On the loop.
+   *
+   * @return null when its replica is not known here; the slot is released then
+   */
+  public static @Nullable HeldSelection of(Leg leg, RouterLoop loop, BusMessage.SlotReserved slot) {
+    RoutedReplica at = leg.router().at(slot.target());
+    if (at == null) {
+      loop.release(slot.target(), slot.attempt());
+      return null;
+    }
+    at.takeOver();
+    long ttl = slot.ttlMs() * 1_000_000;
+    return new HeldSelection(leg, loop, at, null, slot.token(), slot.attempt(), ttl);
   }
 
   public long ttlNanos() {
@@ -420,7 +468,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   }
 
   AttemptId attempt() {
-    return java.util.Objects.requireNonNull(attempt);
+    return Objects.requireNonNull(attempt);
   }
 
   @Override

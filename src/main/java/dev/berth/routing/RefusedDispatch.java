@@ -35,6 +35,14 @@ final class RefusedDispatch {
           UNKNOWN_REPLICA,
           UNREADABLE ->
           Problem.REPLICA_GONE;
+      case OTHER_DEPLOYMENT -> Problem.OTHER_DEPLOYMENT;
     };
+  }
+
+  /** What it means that the keeper of a reservation, or the way there, refused what was asked. */
+  static Problem asReservation(Refusal refusal) {
+    return refusal == Refusal.TOO_LATE || refusal == Refusal.UNREADABLE
+        ? Problem.KEEPER_UNREACHED
+        : asProblem(refusal);
   }
 }

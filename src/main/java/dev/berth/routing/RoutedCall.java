@@ -241,7 +241,7 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   void unsend(RoutedReplica to) {
-    if (selection != null && !to.here()) {
+    if (selection != null && selection.lease == null) {
       selection.releaseSlot();
     } else {
       super.unsend(to);

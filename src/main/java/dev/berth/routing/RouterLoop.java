@@ -104,9 +104,11 @@ public final class RouterLoop {
 
   /** How long a replica may take up what is sent to it now, for one with this deadline. */
   long acceptMicros(RoutedReplica to, long deadlineNanos) {
-    if (to.here()) {
-      return BusMessage.NO_LIMIT;
-    }
+    return to.here() ? BusMessage.NO_LIMIT : acceptMicros(deadlineNanos);
+  }
+
+  /** The same of what is sent to another instance. */
+  long acceptMicros(long deadlineNanos) {
     long most = micros(limits.acceptNanos());
     return deadlineNanos == SlotRequest.NO_DEADLINE
         ? most
@@ -256,6 +258,8 @@ public final class RouterLoop {
       routers.reported(load.target(), load.load());
     } else if (message instanceof BusMessage.SlotOffer offer) {
       routers.offered(offer, now());
+    } else if (message instanceof BusMessage.AskReservation ask) {
+      routers.keeper.accept(ask);
     } else {
       throw new IllegalArgumentException(
           "message: " + message.getClass().getSimpleName() + " (expected: an answer to a router)");
@@ -274,6 +278,11 @@ public final class RouterLoop {
     if (!(answer instanceof BusMessage.CallAccepted)) { // its answer came first, and is no news
       lateAnswers.increment();
     }
+  }
+
+  /** Answers a router. Any thread. */
+  public void answer(RouterAddress to, BusMessage.Answer given) {
+    ports.bus().send(to.node(), to.busAddress(), given);
   }
 
   /** Ends what a replica elsewhere holds under this name. Any thread. */

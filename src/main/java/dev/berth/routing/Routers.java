@@ -56,6 +56,7 @@ public final class Routers {
   private final ConcurrentHashMap<DeploymentId, DeploymentRouter> calling =
       new ConcurrentHashMap<>(); // other instances; by id, so that a run has its order again
   private volatile Watch watch = Watch.NONE;
+  volatile Consumer<BusMessage.AskReservation> keeper = ask -> {};
 
   // Loop 0's: a round over all routers.
   private Iterator<DeploymentRouter> round = Collections.emptyIterator();
@@ -113,6 +114,11 @@ public final class Routers {
                     this, id, settings, usual, new java.util.SplittableRandom(seed())));
     watch.made.accept(deployment);
     return made;
+  }
+
+  /** Who answers what other instances ask of reservations. On the loop that is asked. */
+  public void whenAsked(Consumer<BusMessage.AskReservation> keeps) {
+    keeper = keeps;
   }
 
   private synchronized long seed() {

@@ -100,6 +100,7 @@ public final class RandomMessages {
       case "statusCode" -> pick(List.of(-1, 429, 503));
       case "retryAfterSeconds" -> random.nextInt(100) - 1;
       case "follows" -> random.nextInt(-1, 1 << 20);
+      case "host" -> random.nextBoolean() ? text(40) : null;
       case "digest" -> random.nextLong();
       case "handles", "replicas" -> list(this::report);
       case "queues" -> list(() -> new BusMessage.QueueLength(deployment(), (int) number()));
@@ -121,6 +122,10 @@ public final class RandomMessages {
       case "AttemptId" -> attempt();
       case "SlotToken" -> token();
       case "Admission" -> admission();
+      case "DeploymentId" -> deployment();
+      case "OptionalInt" ->
+          random.nextBoolean() ? OptionalInt.empty() : OptionalInt.of(random.nextInt(65_536));
+      case "Wish" -> pick(List.of(BusMessage.AskReservation.Wish.values()));
       case "Refusal" -> pick(List.of(Refusal.values()));
       case "Kind" -> pick(List.of(BerthException.Kind.values()));
       case "HandlerTime" -> time();
@@ -161,7 +166,7 @@ public final class RandomMessages {
             random.nextBoolean(),
             random.nextBoolean(),
             random.nextBoolean() ? text(20) : null,
-            random.nextBoolean() ? OptionalInt.of(random.nextInt(65_536)) : OptionalInt.empty(),
+            (OptionalInt) value(OptionalInt.class),
             random.nextBoolean() ? text(10) : null,
             metadata),
         random.nextBoolean());

@@ -44,6 +44,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -69,6 +70,9 @@ public final class RoutingWorld implements ReplicaDirectory {
 
   /** What the test does is on no loop's thread: what it asks of a loop waits for {@link #run}. */
   public boolean offLoop;
+
+  /** What becomes of a message to a router: whether it left. */
+  public Predicate<BusMessage> betweenRouters = this::toRouter;
 
   private @Nullable Thread turning;
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
@@ -313,8 +317,17 @@ public final class RoutingWorld implements ReplicaDirectory {
     }
   }
 
+  /** A router of this instance gets a message, whoever it was sent to. */
+  public boolean toRouter(BusMessage message) {
+    tasks.add(() -> routers.loop(0).onMessage(message));
+    return true;
+  }
+
   private boolean send(String node, String address, BusMessage message) {
     sent.add(message);
+    if (address.startsWith("berth.router.")) {
+      return betweenRouters.test(message);
+    }
     Replica target = byOrdinal.get(targetOf(message).ordinal());
     if (target == null || target.unreachable) {
       return false;

@@ -134,6 +134,41 @@ class ClusterIT {
     }
   }
 
+  private static final String RESERVATIONS =
+      "/api/v1/applications/a/deployments/where/reservations";
+
+  private static String reserved(TestNode keeper) {
+    var made = keeper.admin("POST", RESERVATIONS, "{\"ttl_s\": 2, \"wait_timeout_s\": 5}");
+    assertThat(made.statusCode()).as(made.body()).isEqualTo(201);
+    return new JsonObject(made.body()).getString("token");
+  }
+
+  @Test
+  void aTokenIsWorthTheSameAtEachNodeUntilItsKeeperIsGone() {
+    deploy(1);
+    nodes.forEach(ClusterIT::until200);
+    for (TestNode keeper : nodes) {
+      for (TestNode user : nodes) {
+        String token = reserved(keeper);
+        assertThat(nodes.get(0).get("/a", "X-Request-Timeout-Seconds", "0.1").statusCode())
+            .as("the only slot is held")
+            .isEqualTo(408);
+        String path = RESERVATIONS + "/" + token;
+        assertThat(user.admin("PATCH", path, "").statusCode()).isEqualTo(200);
+        assertThat(user.get("/a", "X-Berth-Reservation", token).statusCode()).isEqualTo(200);
+        assertThat(user.get("/a", "X-Berth-Reservation", token).statusCode()).isEqualTo(409);
+        assertThat(user.admin("DELETE", path, "").statusCode()).isEqualTo(409);
+        String other = RESERVATIONS + "/" + reserved(keeper);
+        assertThat(user.admin("DELETE", other, "").statusCode()).isEqualTo(204);
+      }
+    }
+    String token = reserved(nodes.get(2));
+    nodes.remove(2).close();
+    var lost = nodes.get(1).get("/a", "X-Berth-Reservation", token);
+    assertThat(lost.statusCode()).isEqualTo(410);
+    assertThat(lost.body()).isEqualTo("The node that kept the reservation is lost.");
+  }
+
   @Test
   void replicasAreSpreadAndThoseOfANodeThatLeavesAreMadeUpFor() {
     deploy(3);

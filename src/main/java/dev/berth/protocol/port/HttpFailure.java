@@ -86,6 +86,14 @@ public record HttpFailure(
       case EXPIRED ->
           refused(410, "reservation_expired", "The reservation expired before it was used.");
       case RELEASED -> refused(410, "reservation_released", "The reservation was released.");
+      case KEEPER_LOST ->
+          refused(410, "reservation_lost", "The node that kept the reservation is lost.");
+      case KEEPER_UNREACHED ->
+          refused(
+                  503,
+                  "reservation_unreached",
+                  "The node that keeps the reservation cannot be reached.")
+              .comeBackAfter(1);
       case ALREADY_USED -> // by a request that started, perhaps this one's first attempt
           onlyOnce(
               409,

@@ -108,6 +108,10 @@ public interface Reservations {
     UNAVAILABLE,
     /** The replica that held the slot is gone. */
     REPLICA_GONE,
+    /** The instance that kept it is gone. */
+    KEEPER_LOST,
+    /** The instance that keeps it was not heard. */
+    KEEPER_UNREACHED,
     /** The caller went while it waited. */
     ABANDONED,
     /** What came in place of a token is none. */
@@ -132,6 +136,11 @@ public interface Reservations {
       this.problem = problem;
       this.retryAfterSeconds = retryAfterSeconds;
       this.statusCode = statusCode;
+    }
+
+    /** In the words of the one table of failures. */
+    public static ReservationException of(Problem problem) {
+      return new ReservationException(problem, HttpFailure.of(problem).message(), -1, -1);
     }
 
     public Problem problem() {

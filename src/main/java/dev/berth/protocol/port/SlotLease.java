@@ -1,5 +1,6 @@
 package dev.berth.protocol.port;
 
+import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
 import org.jspecify.annotations.Nullable;
@@ -11,6 +12,12 @@ import org.jspecify.annotations.Nullable;
 public interface SlotLease {
 
   SlotToken token();
+
+  /**
+   * Gives one that no message names yet a name, so that a router elsewhere may release it, and it
+   * ends when that router is lost.
+   */
+  void name(AttemptId attempt);
 
   /** When it runs out, on the nano clock of the instance that hosts the replica. */
   long deadlineNanos();

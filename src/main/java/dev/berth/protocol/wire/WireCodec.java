@@ -1,6 +1,7 @@
 package dev.berth.protocol.wire;
 
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.AskReservation;
 import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.RenewLease;
@@ -29,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
-  public static final int VERSION = 12;
+  public static final int VERSION = 13;
 
   /** The largest inline body or stream frame. */
   public static final int MAX_BODY_BYTES = 64 * 1024;
@@ -44,7 +45,7 @@ public final class WireCodec {
   private static final int ASKS = 0x80;
 
   private static final Set<Class<?>> ASKING =
-      Set.of(CallRequest.class, ReserveSlot.class, RenewLease.class);
+      Set.of(CallRequest.class, ReserveSlot.class, RenewLease.class, AskReservation.class);
 
   /** A type's number is its place, from 1: messages are numbered as they are declared. */
   private static final Map<Class<?>, RecordForm> FORM_OF = new LinkedHashMap<>();

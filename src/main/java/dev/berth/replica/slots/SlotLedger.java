@@ -307,7 +307,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
   /** Ends the leases that routers of one start of an instance asked for: it is lost. */
   public void releaseOf(long incarnation) {
     for (Lease lease : live) {
-      if (lease.attempt != null && lease.attempt.incarnation() == incarnation) {
+      AttemptId named = lease.attempt;
+      if (named != null && named.incarnation() == incarnation) {
         lease.release();
       }
     }
@@ -475,7 +476,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
   /** See {@link SlotLease}. The token is made when first asked for: most leases never need one. */
   final class Lease implements SlotLease {
-    private final @Nullable AttemptId attempt; // null when no message names it
+    private volatile @Nullable AttemptId attempt; // null when no message names it
     private final AtomicReference<LeaseState> state;
     private final AtomicReference<@Nullable SlotToken> token = new AtomicReference<>();
 
@@ -500,6 +501,15 @@ public final class SlotLedger extends SlotCounters implements Slots {
         memory.tokenEnded(fresh.sequence(), nanoClock.getAsLong());
       }
       return fresh;
+    }
+
+    @Override
+    public void name(AttemptId given) {
+      attempt = given; // before it can be found by it
+      long now = nanoClock.getAsLong();
+      if (memory.note(given, this, now) && over()) {
+        memory.leaseEnded(given, now);
+      }
     }
 
     @Override
@@ -594,8 +604,9 @@ public final class SlotLedger extends SlotCounters implements Slots {
       if (made != null) {
         memory.tokenEnded(made.sequence(), now);
       }
-      if (attempt != null && memory.lease(attempt) == this) { // not a lease that lost its race
-        memory.leaseEnded(attempt, now);
+      AttemptId named = attempt;
+      if (named != null && memory.lease(named) == this) { // not a lease that lost its race
+        memory.leaseEnded(named, now);
       }
       if (how != LeaseState.Ended.CONSUMED) {
         observer.freed(SlotLedger.this);

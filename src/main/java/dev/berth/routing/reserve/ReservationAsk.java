@@ -2,18 +2,22 @@ package dev.berth.routing.reserve;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.ReplicaSelection;
+import dev.berth.protocol.port.Reservations.Asked;
 import dev.berth.protocol.port.Reservations.Caller;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.Wish;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.HeldSelection;
 import dev.berth.routing.Leg;
 import dev.berth.routing.RouterLoop;
+import dev.berth.routing.SlotRequest;
 import dev.berth.routing.legs.LegsObserver;
 import dev.berth.routing.legs.RoutedLegs;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,6 +61,24 @@ final class ReservationAsk implements LegsObserver {
     this.legs = legs;
     this.named = named;
     this.untilNanos = untilNanos;
+  }
+
+  /** What an asker waits for, and what it means that it goes. */
+  record Told<T>(Future<T> answer, AtomicReference<Runnable> leave) implements Asked<T> {
+    @Override
+    public void abandon() {
+      leave.getAndSet(() -> {}).run(); // once
+    }
+  }
+
+  /** A wish as its router takes it. */
+  static Leg leg(DeploymentRouter router, Wish wish) {
+    long ttl =
+        Math.min(
+            wish.ttlNanos() > 0 ? wish.ttlNanos() : router.settings().reservationTtlNanos(),
+            router.settings().maxReservationTtlNanos());
+    return new Leg(
+        router, ttl, "", "", wish.sessionId(), null, SlotRequest.NO_DEADLINE, Long.MAX_VALUE);
   }
 
   /** One more waits for the answer; false when there will be none, since all others have gone. */

@@ -2,7 +2,6 @@ package dev.berth.routing.reserve;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
-import dev.berth.protocol.port.HttpFailure;
 import dev.berth.protocol.port.Reservations;
 import dev.berth.routing.CallOwner;
 import dev.berth.routing.DeploymentRouter;
@@ -13,9 +12,7 @@ import dev.berth.routing.RouterLoop;
 import dev.berth.routing.Routers;
 import dev.berth.routing.SlotRequest;
 import io.vertx.core.Future;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -26,6 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -51,8 +49,6 @@ public final class ReservationTable implements Reservations {
   /** How long after its time an ask is given up, that its loop has not ended. */
   private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-  private static final int TOKEN_BYTES = 24;
-
   private final Routers routers;
   public final ReservationLimits limits;
   private final LongSupplier nanoClock;
@@ -68,6 +64,7 @@ public final class ReservationTable implements Reservations {
   private final IdempotencyKeys<ReservationAsk> keys; // guarded by itself
   private final AtomicInteger nextLoop = new AtomicInteger();
   private volatile boolean draining;
+  private Keepers keepers = Keepers.NONE; // before the loops start
 
   /**
    * @param nanoClock the routers' own
@@ -82,6 +79,12 @@ public final class ReservationTable implements Reservations {
     this.permits = new ReservationPermits(limits);
     this.keys =
         new IdempotencyKeys<>(limits.maxKeys(), limits.maxKeysPerCaller(), limits.keyNanos());
+  }
+
+  /** Has other instances asked for what they keep, and answers them; before any loop starts. */
+  public void among(Keepers others) {
+    keepers = others;
+    routers.whenAsked(new KeeperAnswers(this, routers.loop(0))::asked);
   }
 
   // --- reserving ---
@@ -112,7 +115,7 @@ public final class ReservationTable implements Reservations {
         ReservationException unknown = refusal(Problem.UNKNOWN_DEPLOYMENT, text);
         return refusedAtOnce(wanted.named ? ReservationAsk.named(legs.size(), unknown) : unknown);
       }
-      legs.add(leg(router, wish));
+      legs.add(ReservationAsk.leg(router, wish));
     }
     if (draining) {
       return refusedAtOnce(drains());
@@ -125,7 +128,7 @@ public final class ReservationTable implements Reservations {
       synchronized (keys) {
         var known = keys.find(ask.caller, key, now);
         if (known != null && !known.wish().equals(wanted)) {
-          return refusedAtOnce(refusal(Problem.KEY_REUSED));
+          return refusedAtOnce(ReservationException.of(Problem.KEY_REUSED));
         }
         if (known != null && known.asked().join()) {
           return answer(known.asked(), shown);
@@ -151,16 +154,6 @@ public final class ReservationTable implements Reservations {
     }
   }
 
-  /** A wish as its router takes it. */
-  private static Leg leg(DeploymentRouter router, Wish wish) {
-    long ttl =
-        Math.min(
-            wish.ttlNanos() > 0 ? wish.ttlNanos() : router.settings().reservationTtlNanos(),
-            router.settings().maxReservationTtlNanos());
-    return new Leg(
-        router, ttl, "", "", wish.sessionId(), null, SlotRequest.NO_DEADLINE, Long.MAX_VALUE);
-  }
-
   private void start(ReservationAsk ask, long waitNanos) {
     ReservationException refused = permits.tryTake(ask.caller, ask.permits());
     if (refused != null) {
@@ -182,20 +175,12 @@ public final class ReservationTable implements Reservations {
         ask.answer()
             .map(shown)
             .onFailure(why -> counters.refused(((ReservationException) why).problem()));
-    return new Told<>(told, new AtomicReference<>(ask::leave));
+    return new ReservationAsk.Told<>(told, new AtomicReference<>(ask::leave));
   }
 
   private <T> Asked<T> refusedAtOnce(ReservationException why) {
     counters.refused(why.problem());
-    return new Told<>(Future.failedFuture(why), new AtomicReference<>(() -> {}));
-  }
-
-  /** What an asker waits for, and what it means that it goes. */
-  private record Told<T>(Future<T> answer, AtomicReference<Runnable> leave) implements Asked<T> {
-    @Override
-    public void abandon() {
-      leave.getAndSet(() -> {}).run(); // once
-    }
+    return new ReservationAsk.Told<>(Future.failedFuture(why), new AtomicReference<>(() -> {}));
   }
 
   /** In turn, as each serves a share; not one that is blocked, while another is not. */
@@ -212,21 +197,14 @@ public final class ReservationTable implements Reservations {
   // --- what an ask came to ---
 
   TokenEntry add(String caller, HeldSelection selection) {
-    TokenEntry entry = new TokenEntry(newToken(), caller, selection);
+    String token = keepers.newToken(selection.deployment(), secrets);
+    TokenEntry entry = new TokenEntry(token, caller, selection);
     tokens.put(entry.token, entry);
     held.add(entry);
     heldCount.incrementAndGet();
     counters.made.increment();
     selection.whenLeft(() -> left(entry, selection));
     return entry;
-  }
-
-  private String newToken() {
-    ByteBuffer bytes = ByteBuffer.allocate(TOKEN_BYTES);
-    while (bytes.hasRemaining()) {
-      bytes.putLong(secrets.getAsLong());
-    }
-    return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes.array());
   }
 
   /** Its selection is not open any more. */
@@ -284,12 +262,25 @@ public final class ReservationTable implements Reservations {
 
   @Override
   public Future<Reservation> renew(DeploymentId deployment, String token) {
-    TokenEntry entry = tokens.get(token);
-    Problem problem = problemOf(entry, deployment);
-    HeldSelection selection = entry == null ? null : entry.selection();
-    if (entry == null || selection == null || problem != null) {
-      return Future.failedFuture(refuse(problem == null ? Problem.EXPIRED : problem));
+    return asked(
+        token,
+        () -> renewHere(deployment, token),
+        keeper -> Keepers.renew(pickLoop(), keeper, deployment, token));
+  }
+
+  private <T> Future<T> asked(
+      String token, Supplier<Future<T>> here, Function<String, Future<T>> elsewhere) {
+    try {
+      String keeper = keeperOf(token);
+      return keeper == null ? here.get() : counted(elsewhere.apply(keeper));
+    } catch (ReservationException refused) {
+      return Future.failedFuture(refused);
     }
+  }
+
+  Future<Reservation> renewHere(DeploymentId deployment, String token) {
+    TokenEntry entry = tokens.get(token);
+    HeldSelection selection = open(entry, deployment);
     return selection
         .renew()
         .map(
@@ -305,6 +296,13 @@ public final class ReservationTable implements Reservations {
 
   @Override
   public Future<Void> release(DeploymentId deployment, String token) {
+    return asked(
+        token,
+        () -> releaseHere(deployment, token),
+        keeper -> Keepers.release(pickLoop(), keeper, deployment, token));
+  }
+
+  Future<Void> releaseHere(DeploymentId deployment, String token) {
     TokenEntry entry = tokens.get(token);
     if (entry == null || !entry.deployment.equals(deployment)) {
       return Future.failedFuture(
@@ -319,7 +317,33 @@ public final class ReservationTable implements Reservations {
   /** Whose slot a token holds, or held lately; null when it is not known. Any thread. */
   public @Nullable DeploymentId deploymentOf(String token) {
     TokenEntry entry = tokens.get(token);
-    return entry == null ? null : entry.deployment;
+    return entry == null ? Keepers.deploymentOf(token, routers) : entry.deployment;
+  }
+
+  /**
+   * The name on the bus of the instance to be asked for what a token holds; null when it is to be
+   * looked for here. Any thread.
+   *
+   * @throws ReservationException when that instance is lost
+   */
+  public @Nullable String keeperOf(String token) {
+    return tokens.containsKey(token) ? null : keepers.of(token);
+  }
+
+  /**
+   * Asks another instance for what it keeps, to run a request on it. Call on the loop the request
+   * came in on.
+   *
+   * @return fails with a {@link ReservationException}; the request did not run
+   */
+  public Future<HeldSelection> fetch(
+      String keeper, String token, DeploymentRouter router, RouterLoop loop, CallOwner owner) {
+    Leg leg = ReservationAsk.leg(router, new Wish(router.deployment(), 0, 0, owner.sessionId()));
+    return counted(Keepers.use(loop, keeper, token, leg, owner.deadlineNanos()));
+  }
+
+  private <T> Future<T> counted(Future<T> asked) {
+    return asked.onFailure(why -> counters.refused(((ReservationException) why).problem()));
   }
 
   /**
@@ -333,11 +357,7 @@ public final class ReservationTable implements Reservations {
   public @Nullable RoutedCall use(
       String token, DeploymentRouter router, RouterLoop loop, Request request, CallOwner owner) {
     TokenEntry entry = tokens.get(token);
-    Problem problem = problemOf(entry, router.deployment());
-    HeldSelection selection = entry == null ? null : entry.selection();
-    if (entry == null || selection == null || problem != null) {
-      throw refuse(problem == null ? Problem.EXPIRED : problem);
-    }
+    HeldSelection selection = open(entry, router.deployment());
     if (loop.isPast(owner.deadlineNanos())) {
       owner.onFailure(SlotRequest.timeout()); // and the reservation stays
       return null;
@@ -357,12 +377,26 @@ public final class ReservationTable implements Reservations {
   }
 
   /** Who took it for a request and yet could not run it, corrects what is remembered of it. */
-  private Problem lostTo(Problem lost, TokenEntry entry) {
+  Problem lostTo(Problem lost, TokenEntry entry) {
     if (lost != Problem.ALREADY_USED && entry.ended() == Problem.ALREADY_USED) {
       entry.endedInstead(lost);
       counters.ended(lost);
     }
     return lost;
+  }
+
+  @Nullable TokenEntry entry(String token) {
+    return tokens.get(token);
+  }
+
+  /** What it holds; else throws why that is not to be had. */
+  HeldSelection open(@Nullable TokenEntry entry, DeploymentId deployment) {
+    Problem problem = problemOf(entry, deployment);
+    HeldSelection selection = entry == null ? null : entry.selection();
+    if (selection == null || problem != null) {
+      throw refuse(problem == null ? Problem.EXPIRED : problem);
+    }
+    return selection;
   }
 
   private @Nullable Problem problemOf(@Nullable TokenEntry entry, DeploymentId deployment) {
@@ -375,18 +409,14 @@ public final class ReservationTable implements Reservations {
   private Reservation now(TokenEntry entry) {
     Reservation reservation = entry.reservation();
     if (reservation == null) {
-      throw refusal(Objects.requireNonNullElse(entry.ended(), Problem.EXPIRED));
+      throw ReservationException.of(Objects.requireNonNullElse(entry.ended(), Problem.EXPIRED));
     }
     return reservation;
   }
 
-  private ReservationException refuse(Problem problem) {
+  ReservationException refuse(Problem problem) {
     counters.refused(problem);
-    return refusal(problem);
-  }
-
-  private static ReservationException refusal(Problem problem) {
-    return refusal(problem, HttpFailure.of(problem).message());
+    return ReservationException.of(problem);
   }
 
   private static ReservationException refusal(Problem problem, String text) {

@@ -1,6 +1,8 @@
 package dev.berth.routing.reserve;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage.SlotReserved;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.routing.HeldSelection;
@@ -15,6 +17,8 @@ final class TokenEntry {
   private volatile @Nullable HeldSelection selection; // dropped when it is over
   private volatile @Nullable Problem ended;
   private volatile long forgetNanos;
+  private @Nullable AttemptId givenTo; // whose request at another instance has its slot
+  private @Nullable SlotReserved given; // and what that was told; both of the loop that is asked
 
   TokenEntry(String token, String caller, HeldSelection selection) {
     this.token = token;
@@ -49,6 +53,17 @@ final class TokenEntry {
   /** It was taken for a request that could not run on it after all. */
   void endedInstead(Problem how) {
     ended = how;
+  }
+
+  /** Its slot was handed over to another instance's request. */
+  void givenTo(AttemptId asker, SlotReserved slot) {
+    givenTo = asker;
+    given = slot;
+  }
+
+  /** What this one was handed over; null when it was not. */
+  @Nullable SlotReserved givenTo(AttemptId asker) {
+    return asker.equals(givenTo) ? given : null;
   }
 
   boolean forgettable(long now) {

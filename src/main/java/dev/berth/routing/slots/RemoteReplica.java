@@ -114,6 +114,11 @@ public final class RemoteReplica extends RoutedReplica {
   }
 
   @Override
+  public void takeOver() {
+    own.incrementAndGet();
+  }
+
+  @Override
   public boolean reported(long load) {
     if (load == Load.NONE) {
       return false;

@@ -66,6 +66,9 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   /** What was taken elsewhere is no longer ours: ended, refused, or not sent. */
   public void giveBack() {}
 
+  /** A slot of it that another instance's router held is ours now. */
+  public void takeOver() {}
+
   /** An offered slot is not wanted. */
   void decline(RemoteReplica.Offer offer) {}
 

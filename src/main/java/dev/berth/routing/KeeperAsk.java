@@ -1,0 +1,130 @@
+package dev.berth.routing;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.protocol.Addresses;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.AskReservation;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.ReservationException;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.function.Predicate;
+
+/**
+ * What is asked of the instance that keeps a reservation: again and again, under one attempt, until
+ * it is answered or that instance is lost. Nothing runs by it; a slot that is told too late is
+ * released by its name. Confined to its loop.
+ */
+public final class KeeperAsk extends RingEntry implements PendingEntry {
+  private final RouterLoop loop;
+  private final String keeper; // its name on the bus
+  private final DeploymentId deployment;
+  private final String token;
+  private final AskReservation.Wish wish;
+  private final long deadlineNanos;
+  private final AttemptId attempt;
+  private final Promise<BusMessage.Answer> answer = Promise.promise();
+  private final long id;
+  private int underWay; // may have come there
+
+  private KeeperAsk(
+      RouterLoop loop,
+      String keeper,
+      DeploymentId deployment,
+      String token,
+      AskReservation.Wish wish,
+      long deadlineNanos) {
+    this.loop = loop;
+    this.keeper = keeper;
+    this.deployment = deployment;
+    this.token = token;
+    this.wish = wish;
+    this.deadlineNanos = deadlineNanos;
+    this.attempt = loop.nextAttempt();
+    this.id = loop.pending().add(this);
+  }
+
+  /**
+   * Asks. On the loop.
+   *
+   * @param keeper its name on the bus
+   * @param deadlineNanos by when there is an answer, on the loop's clock, or {@link
+   *     SlotRequest#NO_DEADLINE}
+   * @return fails with a {@link ReservationException}
+   */
+  public static Future<BusMessage.Answer> start(
+      RouterLoop loop,
+      String keeper,
+      DeploymentId deployment,
+      String token,
+      AskReservation.Wish wish,
+      long deadlineNanos) {
+    KeeperAsk made = new KeeperAsk(loop, keeper, deployment, token, wish, deadlineNanos);
+    if (made.id == PendingTable.FULL) {
+      made.end(Problem.FULL);
+    } else {
+      made.ask();
+    }
+    return made.answer.future();
+  }
+
+  private void ask() {
+    long accept = loop.acceptMicros(deadlineNanos);
+    boolean sent =
+        loop.ports
+            .bus()
+            .send(
+                keeper,
+                Addresses.router(keeper, 0),
+                new AskReservation(id, loop.address, attempt, deployment, token, wish, accept));
+    underWay += sent ? 1 : 0;
+    if (underWay == 0) {
+      end(Problem.KEEPER_UNREACHED);
+      return;
+    }
+    long again = loop.now() + loop.limits.recallNanos();
+    loop.ring().schedule(this, SlotRequest.earlier(deadlineNanos, again));
+  }
+
+  @Override
+  protected void deadlinePassed(long now) {
+    if (loop.isPast(deadlineNanos)) {
+      end(Problem.KEEPER_UNREACHED);
+    } else {
+      ask();
+    }
+  }
+
+  @Override
+  public boolean answered(BusMessage.Answer given) {
+    if (!(given instanceof BusMessage.CallRefused refused)) {
+      leave();
+      answer.complete(given);
+    } else if (refused.reason() == Refusal.TOO_LATE && --underWay > 0) {
+      return true; // this one never left, and another may have
+    } else {
+      end(RefusedDispatch.asReservation(refused.reason()));
+    }
+    return true;
+  }
+
+  @Override
+  public void lost(Predicate<ReplicaAddress> gone, boolean forGood) {
+    if (forGood && gone.test(new ReplicaAddress(keeper, 0, 0, 0))) {
+      end(Problem.KEEPER_LOST);
+    }
+  }
+
+  private void leave() {
+    loop.ring().cancel(this);
+    loop.pending().remove(id);
+  }
+
+  private void end(Problem why) {
+    leave();
+    answer.fail(ReservationException.of(why));
+  }
+}

@@ -1,0 +1,85 @@
+package dev.berth.routing.reserve;
+
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.AskReservation;
+import dev.berth.protocol.BusMessage.ReservationRenewed;
+import dev.berth.protocol.BusMessage.SlotReserved;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.Reservation;
+import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.routing.HeldSelection;
+import dev.berth.routing.RouterLoop;
+import io.vertx.core.Future;
+import java.util.Objects;
+
+/** Answers other instances for what a table keeps. An answer that is lost is asked for again. */
+record KeeperAnswers(ReservationTable table, RouterLoop loop) {
+
+  /** On the loop. */
+  void asked(AskReservation ask) {
+    if (ask.acceptMicros() != 0) { // else it comes again
+      answer(ask)
+          .otherwise(why -> refused(ask, asRefusal(((ReservationException) why).problem())))
+          .onSuccess(told -> loop.answer(ask.source(), told));
+    }
+  }
+
+  private Future<BusMessage.Answer> answer(AskReservation ask) {
+    try {
+      return switch (ask.wish()) {
+        case USE -> Future.succeededFuture(give(ask));
+        case RENEW -> table.renewHere(ask.deployment(), ask.token()).map(now -> renewed(ask, now));
+        case RELEASE ->
+            table
+                .releaseHere(ask.deployment(), ask.token())
+                .map(released -> refused(ask, Refusal.RELEASED));
+      };
+    } catch (ReservationException refused) {
+      return Future.failedFuture(refused);
+    }
+  }
+
+  /** Hands its slot over to that request, and says to a repeat what that was told. */
+  private SlotReserved give(AskReservation ask) {
+    TokenEntry entry = table.entry(ask.token());
+    SlotReserved before = entry == null ? null : entry.givenTo(ask.attempt());
+    if (before != null) {
+      return before;
+    }
+    HeldSelection selection = table.open(entry, ask.deployment());
+    SlotReserved slot = selection.giveTo(ask.attempt(), ask.callId());
+    if (slot == null) {
+      throw table.refuse(table.lostTo(Objects.requireNonNull(selection.ended()), entry));
+    }
+    table.counters.ended(Problem.ALREADY_USED);
+    entry.givenTo(ask.attempt(), slot);
+    return slot;
+  }
+
+  private static BusMessage.Answer renewed(AskReservation ask, Reservation now) {
+    return new ReservationRenewed(
+        ask.callId(),
+        now.replicaId(),
+        now.nodeId(),
+        now.host(),
+        now.port(),
+        now.ttlNanos() / 1_000_000);
+  }
+
+  private static BusMessage.Answer refused(AskReservation ask, Refusal why) {
+    return new BusMessage.CallRefused(ask.callId(), why, Load.NONE);
+  }
+
+  private static Refusal asRefusal(Problem problem) {
+    return switch (problem) {
+      case EXPIRED -> Refusal.EXPIRED;
+      case RELEASED -> Refusal.RELEASED;
+      case ALREADY_USED -> Refusal.ALREADY_USED;
+      case OTHER_DEPLOYMENT -> Refusal.OTHER_DEPLOYMENT;
+      case UNKNOWN_TOKEN -> Refusal.UNKNOWN_TOKEN;
+      default -> Refusal.UNKNOWN_REPLICA; // it is gone, with the slot
+    };
+  }
+}

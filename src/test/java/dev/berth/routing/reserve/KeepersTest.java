@@ -1,0 +1,249 @@
+package dev.berth.routing.reserve;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Request;
+import dev.berth.fakes.FakeCaller;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.AskReservation;
+import dev.berth.protocol.BusMessage.CallRefused;
+import dev.berth.protocol.BusMessage.ReleaseSlot;
+import dev.berth.protocol.BusMessage.SlotReserved;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.port.Reservations.Caller;
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.Reservation;
+import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.Wish;
+import dev.berth.routing.HeldSelection;
+import dev.berth.routing.RouterSettings;
+import dev.berth.routing.SlotRequest;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * What a reservation is worth at another instance than its own. Both have the same routers here,
+ * and ask each other as two instances do.
+ */
+class KeepersTest {
+  private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+  private static final DeploymentId MODEL = RoutingWorld.DEPLOYMENT;
+
+  private final RoutingWorld world = new RoutingWorld(1, RouterSettings.DEFAULTS);
+  private final ReservationTable other = table();
+  private final ReservationTable keeper = table(); // who is asked
+  private RoutingWorld.Replica replica = world.published(world.local("r", 1));
+
+  private ReservationTable table() {
+    SplittableRandom random = new SplittableRandom(4);
+    ReservationTable table =
+        new ReservationTable(
+            world.routers,
+            new ReservationLimits(10, 5, 100, 10, 5, 60 * SECOND),
+            world.clock,
+            random::nextLong);
+    table.among(new Keepers(() -> "7.k", mark -> mark.equals("7.k") ? "keeper" : null));
+    return table;
+  }
+
+  /** The only replica is at a third instance. */
+  private void elsewhere() {
+    world.remove(replica);
+    replica = world.published(world.remote("far", 1));
+  }
+
+  private String reserved() {
+    Wish wish = new Wish(MODEL, 10 * SECOND, 0, "");
+    Future<Reservation> made = world.settled(keeper.reserve(wish, new Caller("c", null)).answer());
+    return made.result().token();
+  }
+
+  private FakeCaller caller(long withinNanos) {
+    long now = world.clock.getAsLong();
+    return new FakeCaller(
+        "id", now, withinNanos == 0 ? SlotRequest.NO_DEADLINE : now + withinNanos);
+  }
+
+  private Future<HeldSelection> fetch(String token, FakeCaller caller) {
+    String asked = other.keeperOf(token);
+    assertThat(asked).isEqualTo("keeper");
+    return world.settled(other.fetch(asked, token, world.router, world.routers.loop(0), caller));
+  }
+
+  private static @Nullable Problem problem(Future<?> answer) {
+    return answer.cause() instanceof ReservationException refused ? refused.problem() : null;
+  }
+
+  private void runsOn(Future<HeldSelection> fetched) {
+    HeldSelection slot = fetched.result();
+    FakeCaller caller = caller(0);
+    assertThat(slot.take()).isNull();
+    world.run(() -> slot.newCall(world.routers.loop(0), Request.get("/"), caller).dispatchTaken());
+    assertThat(replica.ledger.running()).isOne();
+    replica.finish();
+    world.run();
+    assertThat(replica.executions).isOne();
+    assertThat(caller.failure).isNull();
+  }
+
+  @AfterEach
+  void nothingIsLeft() {
+    world.pass(Duration.ofMillis(50)); // the ring drops what was cancelled
+    assertThat(keeper.held()).isZero();
+    assertThat(keeper.permitsTaken()).isZero();
+    world.assertAllAtRest();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aRequestElsewhereRunsOnTheSlotAndNoSecondOneDoes(boolean here) {
+    if (!here) {
+      elsewhere();
+    }
+    String token = reserved();
+    runsOn(fetch(token, caller(0)));
+    assertThat(problem(fetch(token, caller(0)))).isEqualTo(Problem.ALREADY_USED);
+    assertThat(world.sent.toString()).as("what a log would have").doesNotContain(token);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void anAnswerThatIsLostIsAskedForAgainAndIsTheSame(boolean here) {
+    if (!here) {
+      elsewhere();
+    }
+    String token = reserved();
+    world.betweenRouters =
+        message -> message instanceof SlotReserved || world.toRouter(message); // lost
+    Future<HeldSelection> fetched = fetch(token, caller(0));
+    world.pass(Duration.ofSeconds(2));
+    assertThat(fetched.isComplete()).isFalse();
+    world.betweenRouters = message -> world.toRouter(message) && world.toRouter(message); // twice
+    world.pass(Duration.ofMillis(1_100));
+    assertThat(world.sent(AskReservation.class).stream().map(AskReservation::attempt))
+        .hasSizeGreaterThan(2)
+        .containsOnly(world.sent(AskReservation.class).get(0).attempt());
+    assertThat(world.sent(SlotReserved.class).stream().map(SlotReserved::token))
+        .hasSizeGreaterThan(2)
+        .containsOnly(world.sent(SlotReserved.class).get(0).token());
+    runsOn(fetched);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aSlotThatIsToldTooLateOrIsNotUsedIsGivenBack(boolean here) {
+    if (!here) {
+      elsewhere();
+    }
+    fetch(reserved(), caller(0)).result().close();
+    world.run();
+    assertThat(replica.ledger.ongoing()).isZero();
+
+    String token = reserved();
+    BusMessage[] late = new BusMessage[1];
+    world.betweenRouters =
+        message -> {
+          late[0] = message instanceof SlotReserved ? message : late[0];
+          return message instanceof SlotReserved || world.toRouter(message);
+        };
+    Future<HeldSelection> fetched = fetch(token, caller(SECOND / 2));
+    world.pass(Duration.ofSeconds(1));
+    assertThat(fetched.failed()).isTrue();
+    assertThat(replica.ledger.reserved()).isOne();
+    world.toRouter(late[0]);
+    world.run();
+    assertThat(replica.ledger.ongoing()).isZero();
+  }
+
+  @Test
+  void aReplicaThatIsNotKnownHereYetHasItsSlotBack() {
+    String token = reserved();
+    world.remove(replica);
+    world.betweenRouters =
+        message -> {
+          if (message instanceof SlotReserved) {
+            world.publish();
+          }
+          return world.toRouter(message);
+        };
+    assertThat(problem(fetch(token, caller(0)))).isEqualTo(Problem.REPLICA_GONE);
+    assertThat(world.sent(ReleaseSlot.class)).hasSize(1);
+    replica.ledger.release(world.sent(ReleaseSlot.class).get(0).attempt());
+  }
+
+  @Test
+  void aKeeperThatIsNotReachedMayBeAskedAgain() {
+    String token = reserved();
+    world.betweenRouters = message -> false;
+    assertThat(problem(fetch(token, caller(0)))).isEqualTo(Problem.KEEPER_UNREACHED);
+    world.betweenRouters =
+        message ->
+            world.toRouter(
+                message instanceof AskReservation ask // its link was never open
+                    ? new CallRefused(ask.callId(), Refusal.TOO_LATE, Load.NONE)
+                    : message);
+    assertThat(problem(fetch(token, caller(0)))).isEqualTo(Problem.KEEPER_UNREACHED);
+    world.betweenRouters = world::toRouter;
+    runsOn(fetch(token, caller(0)));
+  }
+
+  @Test
+  void whoMayHaveHeardIsAskedUntilItIsLost() {
+    String token = reserved();
+    world.betweenRouters = message -> true;
+    Future<HeldSelection> fetched = fetch(token, caller(0));
+    world.betweenRouters = message -> false;
+    world.run(() -> world.routers.linkBroken("keeper"));
+    world.pass(Duration.ofSeconds(5));
+    assertThat(fetched.isComplete()).isFalse();
+    world.run(() -> world.routers.nodeLost("keeper"));
+    assertThat(problem(fetched)).isEqualTo(Problem.KEEPER_LOST);
+    assertThatThrownBy(() -> other.keeperOf(token.replace("7.k", "6.k")))
+        .isInstanceOf(ReservationException.class)
+        .hasMessageContaining("lost");
+    assertThat(other.keeperOf("no-node-in-it")).isNull();
+    keeper.releaseAll();
+  }
+
+  @Test
+  void itIsRenewedAndReleasedElsewhere() {
+    String token = reserved();
+    world.pass(Duration.ofSeconds(8));
+    Reservation renewed = world.settled(other.renew(MODEL, token)).result();
+    assertThat(renewed.expiresInNanos()).isEqualTo(10 * SECOND);
+    assertThat(renewed.replicaId()).isEqualTo("r");
+    world.pass(Duration.ofSeconds(8));
+    DeploymentId wrong = new DeploymentId("app", "other");
+    assertThat(problem(world.settled(other.renew(wrong, token))))
+        .isEqualTo(Problem.OTHER_DEPLOYMENT);
+    for (int time = 0; time < 2; time++) {
+      assertThat(world.settled(other.release(MODEL, token)).succeeded()).isTrue();
+    }
+    assertThat(replica.ledger.ongoing()).isZero();
+    assertThat(problem(fetch(token, caller(0)))).isEqualTo(Problem.RELEASED);
+    world.betweenRouters = message -> true;
+    Future<Void> unheard = world.settled(other.release(MODEL, token));
+    world.pass(Duration.ofSeconds(6));
+    assertThat(problem(unheard)).isEqualTo(Problem.KEEPER_UNREACHED);
+  }
+
+  @Test
+  void aTokenSaysWhoseItIs() {
+    String token = reserved();
+    assertThat(token).matches("[A-Za-z0-9_-]{32}\\.[0-9a-f]{1,8}\\.7\\.k");
+    assertThat(other.deploymentOf(token)).isEqualTo(MODEL);
+    assertThat(other.deploymentOf("unknown")).isNull();
+    keeper.releaseAll();
+  }
+}
