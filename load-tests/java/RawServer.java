@@ -6,12 +6,14 @@ import io.vertx.core.VerticleBase;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.ClientAuth;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.net.OpenSSLEngineOptions;
 import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.PemTrustOptions;
 import io.vertx.ext.web.Router;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,7 +25,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * The least a Vert.x server does to return given bytes: the limit to compare with.
  *
  * <p>Arguments: kind, event loops, a file of header lines ({@code name: value}), a file of the
- * body, and for TLS the PEM files of a certificate and its key. One server on each event loop, on
+ * body, and for TLS the PEM files of a certificate and its key, and of who signs clients. One server on each event loop, on
  * the native transport when there is one, and BoringSSL. The kinds are {@code reply}, which plays
  * back headers and body; {@code web}, which does so behind a router of vertx-web with one route;
  * {@code echo}, which plays back the headers and answers with the body it was sent; and {@code
@@ -60,6 +62,11 @@ public final class RawServer {
           .setUseAlpn(true)
           .setSslEngineOptions(new OpenSSLEngineOptions())
           .setKeyCertOptions(new PemKeyCertOptions().setCertPath(args[4]).setKeyPath(args[5]));
+    }
+    if (args.length > 6) {
+      options
+          .setClientAuth(ClientAuth.REQUIRED)
+          .setTrustOptions(new PemTrustOptions().addCertPath(args[6]));
     }
     Vertx vertx =
         Vertx.vertx(new VertxOptions().setEventLoopPoolSize(loops).setPreferNativeTransport(true));
