@@ -16,14 +16,19 @@ import java.util.TreeMap;
  * proves less than it says, so the suite fails then.
  */
 final class Coverage {
-  /** Of the metrics path, and of routing state, which {@link RoutingFollowsTest} has. */
+  /**
+   * Of the metrics path, of routing state, which {@link RoutingFollowsTest} has, and of
+   * reservations at other instances, which {@code KeepersTest} has.
+   */
   private static final Set<Class<?>> OF_OTHERS =
       Set.of(
           BusMessage.HandleMetricBatch.class,
           BusMessage.RoutingUpdate.class,
           BusMessage.PullRouting.class,
           BusMessage.CheckRouting.class,
-          BusMessage.RepullRouting.class);
+          BusMessage.RepullRouting.class,
+          BusMessage.AskReservation.class,
+          BusMessage.ReservationRenewed.class);
 
   private final long[][] faults = new long[Fault.values().length][Phase.values().length];
   private final EnumMap<Transition, Long> transitions = new EnumMap<>(Transition.class);
