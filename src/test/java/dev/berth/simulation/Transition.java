@@ -116,6 +116,7 @@ enum Transition {
       case OVERLOADED -> Optional.of(REFUSED_OVERLOADED);
       case RECALLED -> Optional.of(REFUSED_RECALLED);
       case UNKNOWN_TOKEN, // of a lease forgotten: a bound that no run reaches
+          OTHER_DEPLOYMENT, // of a keeper: no run reserves over HTTP
           UNREADABLE -> // all are of one version
           Optional.empty();
     };
