@@ -363,6 +363,9 @@ final class ClusterSimulation {
         return watch.replicaDies(random);
       }
       case SCALE -> {
+        if (isEmptied()) {
+          return false; // it does not know the application
+        }
         replicas = 1 + random.nextInt(2 * nodes.size());
         int to = replicas;
         command("scale " + to, serve -> serve.commands().scale("a", "model", to));
