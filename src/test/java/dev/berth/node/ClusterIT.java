@@ -92,12 +92,15 @@ class ClusterIT {
 
   /** Which node each replica that runs is on, as a node's admin server says. */
   private static Map<String, String> replicas(TestNode asked) {
+    return replicas(asked, "where");
+  }
+
+  private static Map<String, String> replicas(TestNode asked, String of) {
     Map<String, String> nodes = new HashMap<>();
     JsonObject said =
         new JsonObject(asked.admin("GET", "/api/serve/applications/", "").body())
             .getJsonObject("applications");
-    JsonObject deployment =
-        said.getJsonObject("a").getJsonObject("deployments").getJsonObject("where");
+    JsonObject deployment = said.getJsonObject("a").getJsonObject("deployments").getJsonObject(of);
     if (deployment != null) { // else its code is not read yet
       deployment.getJsonArray("replicas").stream()
           .map(JsonObject.class::cast)
@@ -112,10 +115,14 @@ class ClusterIT {
   }
 
   private void deploy(int number) {
-    var deployed = nodes.get(0).admin("PUT", "/api/serve/applications/", APP.formatted(number));
+    deploy(APP.formatted(number), "where", number);
+  }
+
+  private void deploy(String app, String of, int number) {
+    var deployed = nodes.get(0).admin("PUT", "/api/serve/applications/", app);
     assertThat(deployed.statusCode()).as(deployed.body()).isEqualTo(200);
     TestNode.until(
-        () -> replicas(nodes.get(0)).size() == number, () -> number + " replicas do not run");
+        () -> replicas(nodes.get(0), of).size() == number, () -> number + " replicas do not run");
   }
 
   private static void until200(TestNode node) {
@@ -167,6 +174,59 @@ class ClusterIT {
     var lost = nodes.get(1).get("/a", "X-Berth-Reservation", token);
     assertThat(lost.statusCode()).isEqualTo(410);
     assertThat(lost.body()).isEqualTo("The node that kept the reservation is lost.");
+  }
+
+  @Test
+  void whatHandlersAskOfOthersCrossesNodes() {
+    String app =
+        """
+        applications:
+          - name: a
+            route_prefix: /a
+            import_path: dev.berth.node.OverNodes:build
+            deployments:
+              - {name: front, num_replicas: 3}
+              - {name: back, num_replicas: %d, max_ongoing_requests: 20}
+        """;
+    deploy(app.formatted(1), "back", 1);
+    TestNode.until(() -> replicas(nodes.get(0), "front").size() == 3, () -> "front runs on all");
+    String back = replicas(nodes.get(0), "back").keySet().iterator().next();
+    String body = "0123456789abcdef".repeat(40_000);
+    for (TestNode node : nodes) {
+      TestNode.until(() -> node.get("/a/where").statusCode() == 200, () -> "it does not answer");
+      assertThat(node.get("/a/where").body()).isEqualTo(back);
+      assertThat(node.send("POST", "/a/echo", body).body()).isEqualTo(body);
+
+      int hung = OverNodes.HUNG.get();
+      int cancelled = OverNodes.CANCELLED.get();
+      var left = node.getAsync("/a/hang");
+      TestNode.until(() -> OverNodes.HUNG.get() > hung, () -> "it does not come to the replica");
+      left.cancel(true);
+      TestNode.until(() -> OverNodes.CANCELLED.get() > cancelled, () -> "it is not cancelled");
+    }
+    nodes.forEach(this::explains);
+
+    deploy(app.formatted(3), "back", 3);
+    for (TestNode node : nodes) {
+      TestNode.until(
+          () -> node.get("/a/all").body().split(",").length == 3, () -> "it asks not all of them");
+      assertThat(node.get("/a/all").body().split(","))
+          .containsExactlyInAnyOrderElementsOf(replicas(nodes.get(0), "back").keySet());
+    }
+  }
+
+  /** Asked at the next node, in one timeline: what the front's replica did, and what it asked. */
+  private void explains(TestNode node) {
+    String id = "x-" + nodes.indexOf(node);
+    node.get("/a/where", "X-Berth-Explain", "1", "X-Request-ID", id);
+    TestNode next = nodes.get((nodes.indexOf(node) + 1) % nodes.size());
+    String path = "/api/v1/requests/" + id + "/explain?format=text";
+    TestNode.until(
+        () -> next.admin("GET", path, "").body().contains("back"), () -> id + " is not explained");
+    String told = next.admin("GET", path, "").body();
+    String back = replicas(node, "back").keySet().iterator().next();
+    assertThat(told).contains(back.substring(back.lastIndexOf('#') + 1)).contains("front");
+    assertThat(told.split("handler settled", -1)).hasSizeGreaterThan(2);
   }
 
   @Test
