@@ -15,6 +15,7 @@ class AgedMessageTest {
           BusMessage.CallRequest.class,
           BusMessage.ReserveSlot.class,
           BusMessage.RenewLease.class,
+          BusMessage.AskReservation.class,
           BusMessage.SlotOffer.class);
 
   private final RandomMessages messages = new RandomMessages(new Random(7));
