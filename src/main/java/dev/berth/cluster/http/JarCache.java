@@ -169,7 +169,10 @@ public final class JarCache {
         .compose(made -> DigestedFile.create(vertx, writing))
         .compose(file -> fetch(jar, file))
         .compose(digest -> offLoop(() -> place(jar, digest, writing)))
-        .onFailure(failed -> offLoop(() -> Files.deleteIfExists(writing)));
+        .recover( // whoever asks again writes to the same file
+            failed ->
+                offLoop(() -> Files.deleteIfExists(writing))
+                    .transform(deleted -> Future.failedFuture(failed)));
   }
 
   /** What an earlier process did not end. */

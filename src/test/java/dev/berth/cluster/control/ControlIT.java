@@ -126,8 +126,8 @@ class ControlIT {
   @Test
   void aNodeThatStandsStillIsLostAndTheOthersAreNot() throws Exception {
     Node n2 = node("n2", "a").started();
+    eventually(n2.told, "command after it"); // it is the first, with number 101
     Node n3 = node("n3", "b").started();
-    eventually(n2.told, "command after it");
     eventually(n3.told, "command after it");
     CountDownLatch stands = new CountDownLatch(1);
     n2.around
