@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * Has the control node answer what this node does not answer itself, once: what was forwarded
  * already is refused with 508. Bodies pass both ways as fast as they are read, and of headers those
  * that have a meaning for the admin API. While there is no control node the answer is 503. Belongs
- * to the control loop.
+ * to the control loop, as the client's connections do: between two loops a pipe may stand still.
  */
 public final class ForwardRoutes implements AdminRoutes {
   /** Which node a request was forwarded by. */

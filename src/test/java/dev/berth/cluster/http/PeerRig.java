@@ -3,10 +3,14 @@ package dev.berth.cluster.http;
 import static dev.berth.cluster.link.LinkWorld.await;
 
 import dev.berth.admin.AdminRoutes;
+import dev.berth.admin.AdminVerticle;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
+import dev.berth.config.AdminOptions;
+import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Context;
+import io.vertx.core.Deployable;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -73,11 +77,39 @@ final class PeerRig implements AutoCloseable {
     }
   }
 
+  /**
+   * What operators ask, on the loop of {@link #onLoop}: a pipe from one loop to another stands
+   * still when it is full at one and drained at the other at the same time.
+   *
+   * @return its port
+   */
+  int operators(AdminRoutes... routes) {
+    try {
+      AdminVerticle admin =
+          new AdminVerticle(
+              ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
+              new Meters("operators", "127.0.0.1", ""),
+              List.of(routes));
+      onLoop(() -> deployed(admin));
+      return admin.port();
+    } catch (Exception failed) {
+      throw new AssertionError(failed);
+    }
+  }
+
   /** On one event loop, as on the control loop of a node. */
   <T> T onLoop(Supplier<Future<T>> ask) throws Exception {
     Promise<T> done = Promise.promise();
     loop.runOnContext(turn -> ask.get().onComplete(done));
     return await(done.future());
+  }
+
+  private Future<Void> deployed(Deployable part) {
+    try {
+      return part.deploy(loop).mapEmpty();
+    } catch (Exception failed) {
+      return Future.failedFuture(failed);
+    }
   }
 
   @Override
