@@ -3,6 +3,7 @@
 # shutdown, and what they say when something is wrong.
 #
 #   mvn -B package -DskipTests && bash src/it/ray-cli.sh
+#   bash src/it/ray-cli.sh --cluster   # against a worker, whose control node is another
 #   bash src/it/ray-cli.sh --record    # and keep its requests for RayCommandsTest
 #
 # Python 3.9 or newer and Java 17 or newer. Ray is installed once, into the folder that

@@ -1,9 +1,13 @@
-"""A started Berth: the packaged jar, on free ports, with a folder of its own for its state."""
+"""A started Berth: the packaged jar, on free ports, with a folder of its own for its state.
+
+With in_cluster it is a worker, and the control node is a Berth of its own beside it.
+"""
 
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 import urllib.error
@@ -24,10 +28,37 @@ def wait(what, condition, limit_s=60):
         time.sleep(0.2)
 
 
+def free_port():
+    with socket.socket() as some:
+        some.bind(("127.0.0.1", 0))
+        return some.getsockname()[1]
+
+
+def node(name, role, control):
+    """berth.cluster of a node whose control node listens at that port."""
+    ports = dict.fromkeys(("control", "bus", "data", "consensus", "https"), 0)
+    if role == "control":
+        ports.update(control=control, consensus=free_port())
+    return {
+        "name": "ray-cli",
+        "node": name,
+        "role": role,
+        "control": ["n1@127.0.0.1:%d" % control],
+        "bind": "127.0.0.1",
+        "insecure": True,
+        "ports": ports,
+    }
+
+
 class Berth:
-    def __init__(self, folder, token=None):
+    def __init__(self, folder, token=None, in_cluster=False, cluster=None):
         os.makedirs(folder, exist_ok=True)
         self.token = token
+        self.control = None
+        if in_cluster:
+            port = free_port()
+            self.control = Berth(os.path.join(folder, "n1"), cluster=node("n1", "control", port))
+            cluster = node("n2", "worker", port)
         self.log = os.path.join(folder, "berth.log")
         config = {
             "http_options": {"host": "127.0.0.1", "port": 0},
@@ -39,6 +70,8 @@ class Berth:
         }
         if token:
             config["berth"]["admin"]["bearer_tokens"] = [{"name": "ray", "token": token}]
+        if cluster:
+            config["berth"]["cluster"] = cluster
         file = os.path.join(folder, "berth.json")
         with open(file, "w") as out:
             json.dump(config, out)
@@ -63,12 +96,13 @@ class Berth:
 
     def text(self):
         with open(self.log) as log:
-            return log.read()
+            return (self.control.text() if self.control else "") + log.read()
 
     def listens(self):
         if self.process.poll() is not None:
             raise AssertionError("it ended at its start:\n" + self.text())
-        text = self.text()
+        with open(self.log) as log:
+            text = log.read()
         found = LISTENS.search(text)
         return found, found or text
 
@@ -90,3 +124,5 @@ class Berth:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+        if self.control:
+            self.control.close()

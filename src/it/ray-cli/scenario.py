@@ -174,7 +174,7 @@ def deploys(run):
     check("replicas", echo["deployments"]["echo"]["replica_states"], {"RUNNING": 1})
     digits = seen["applications"]["classify"]["deployments"]["digits"]
     check("replicas", digits["replica_states"], {"RUNNING": 2})
-    check("proxies", list(seen["proxies"].values()), ["HEALTHY"])
+    check("proxies", set(seen["proxies"].values()), {"HEALTHY"})
     one = yaml.safe_load(run.serve("status", "-n", "echo", step="status of one"))
     check("status -n", one, echo)
     passed("status, of all and of one")
@@ -366,11 +366,15 @@ def says_that_no_one_is_there(run):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--record", action="store_true", help="keep the requests as fixtures")
-    record = parser.parse_args().record
+    parser.add_argument("--cluster", action="store_true", help="ask a worker of two nodes")
+    arguments = parser.parse_args()
+    record, in_cluster = arguments.record, arguments.cluster
+    if record and in_cluster:
+        parser.error("--record: beside --cluster (expected: one of the two)")
     folder = tempfile.mkdtemp()
     runs = []
     try:
-        run = Run(folder, Berth(os.path.join(folder, "open")), record)
+        run = Run(folder, Berth(os.path.join(folder, "open"), in_cluster=in_cluster), record)
         runs.append(run)
         nothing_is_deployed(run)
         deploys(run)
@@ -381,7 +385,8 @@ def main():
         refuses_a_bad_config(run)
         tells_why_a_deployment_fails(run)
         shuts_down(run)
-        closed = Run(folder, Berth(os.path.join(folder, "closed"), TOKEN), record)
+        token = Berth(os.path.join(folder, "closed"), TOKEN, in_cluster)
+        closed = Run(folder, token, record)
         runs.append(closed)
         asks_for_a_token(closed)
         says_that_no_one_is_there(run)

@@ -6,7 +6,8 @@ import dev.berth.config.ServeConfig;
 import dev.berth.node.BerthNode;
 import io.vertx.core.Future;
 import java.io.PrintWriter;
-import java.util.function.Function;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import picocli.CommandLine;
 
@@ -32,19 +33,20 @@ public final class Main {
     System.getProperties().putIfAbsent("io.netty.jfr.enabled", "false");
   }
 
-  private static Future<RunningNode> start(ServeConfig config) {
-    return BerthNode.start(config, LogTap.ofProcess())
+  private static Future<RunningNode> start(ServeConfig config, CompletionStage<String> stop) {
+    return BerthNode.start(config, LogTap.ofProcess(), stop)
         .map(node -> new RunningNode(node::close, node.stopAsked()));
   }
 
   /**
    * The commands, with what they need from outside.
    *
-   * @param start starts a node
+   * @param start starts a node, unless the signal comes first
    * @param around what commands find, the first signal to stop included
    */
   static CommandLine commandLine(
-      Function<ServeConfig, Future<RunningNode>> start, Surroundings around) {
+      BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start,
+      Surroundings around) {
     CommandLine berth =
         new CommandLine(new BerthCommand(around))
             .addSubcommand(new RunCommand(start))

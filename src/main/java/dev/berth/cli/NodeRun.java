@@ -8,6 +8,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,14 +27,15 @@ final class NodeRun {
    * Blocks until the node has drained, or may no longer.
    *
    * @return whether everything finished in time
-   * @throws ExecutionException with the reason the node could not start
+   * @throws ExecutionException with the reason the node could not start, which may be the signal
    */
   static boolean untilStopped(
       ServeConfig config,
-      Function<ServeConfig, Future<RunningNode>> start,
+      BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start,
       CompletionStage<String> stopSignal)
       throws ExecutionException, InterruptedException {
-    RunningNode node = start.apply(config).toCompletionStage().toCompletableFuture().get();
+    RunningNode node = 
+        start.apply(config, stopSignal).toCompletionStage().toCompletableFuture().get();
     String signal =
         stopSignal
             .applyToEither(node.stopAsked().toCompletionStage(), Function.identity())

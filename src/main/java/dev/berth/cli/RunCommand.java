@@ -13,8 +13,9 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -53,7 +54,7 @@ import picocli.CommandLine.Parameters;
     })
 final class RunCommand extends CliCommand {
 
-  private final Function<ServeConfig, Future<RunningNode>> start;
+  private final BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start;
 
   /** The short options, as settings of the keys they stand for. */
   private final List<Setting> options = new ArrayList<>();
@@ -119,9 +120,9 @@ final class RunCommand extends CliCommand {
   }
 
   /**
-   * @param start starts a node
+   * @param start starts a node, unless the signal comes first
    */
-  RunCommand(Function<ServeConfig, Future<RunningNode>> start) {
+  RunCommand(BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start) {
     this.start = start;
   }
 

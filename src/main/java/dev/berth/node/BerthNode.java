@@ -38,6 +38,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -65,6 +66,7 @@ public final class BerthNode {
 
   private final ServeConfig config;
   private final LogFeed log;
+  private final CompletionStage<String> stop; // of the start
   private final @Nullable ClusterConfig cluster;
   private final Identity identity;
   private final long beganNanos;
@@ -86,9 +88,10 @@ public final class BerthNode {
   private final Set<String> awaited = new HashSet<>(); // applications that do not run yet
   private boolean listening;
 
-  private BerthNode(ServeConfig config, LogFeed log) {
+  private BerthNode(ServeConfig config, LogFeed log, CompletionStage<String> stop) {
     this.config = config;
     this.log = log;
+    this.stop = stop;
     this.cluster = ClusterConfig.of(config);
     String refused = cluster == null ? null : CertificateNames.refusal(cluster, Instant.now());
     if (refused != null) {
@@ -113,14 +116,17 @@ public final class BerthNode {
    * Starts an instance.
    *
    * @param log of the process, whose last lines the admin server shows
+   * @param stop ends a start that is not over; what is said of it is who asked. A worker waits for
+   *     its controller for as long as that takes.
    * @return completes when it listens and every application runs; fails, with nothing left of it,
    *     with {@link StartFailedException} when an application cannot run, else with what kept the
    *     instance from listening
    */
-  public static Future<BerthNode> start(ServeConfig config, LogFeed log) {
+  public static Future<BerthNode> start(
+      ServeConfig config, LogFeed log, CompletionStage<String> stop) {
     BerthNode node;
     try {
-      node = new BerthNode(config, log);
+      node = new BerthNode(config, log, stop);
     } catch (StartFailedException refused) {
       return Future.failedFuture(refused);
     }
@@ -203,6 +209,7 @@ public final class BerthNode {
     meters.add(threads::show);
     parts = made;
     drain = new InstanceDrain(loops.control(), made, drainLimit());
+    stop.thenAccept(by -> control.execute(() -> giveUp(by)));
     // Nothing listens before every application's code is found fit for what the file says.
     made.startCore()
         .compose(core -> conduct.read())
@@ -274,6 +281,12 @@ public final class BerthNode {
     boolean every = host.equals("0.0.0.0") || host.equals("::");
     String shown = every ? "localhost" : host.contains(":") ? "[" + host + "]" : host;
     return scheme + "://" + shown + ":" + port;
+  }
+
+  private void giveUp(String by) {
+    if (!started.future().isComplete()) { // else whoever has the instance closes it
+      fail(new StartFailedException(by + " came before the start was over"));
+    }
   }
 
   /** The start failed: takes everything down again, then says why. */

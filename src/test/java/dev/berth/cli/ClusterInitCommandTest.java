@@ -23,7 +23,7 @@ class ClusterInitCommandTest {
     System.arraycopy(new String[] {"cluster", "init", into.toString()}, 0, all, 0, 3);
     System.arraycopy(options, 0, all, 3, options.length);
     return Main.commandLine(
-            config -> Future.failedFuture("not started here"),
+            (config, stop) -> Future.failedFuture("not started here"),
             Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")))
         .setErr(new PrintWriter(said))
         .setOut(new PrintWriter(said))
@@ -65,7 +65,7 @@ class ClusterInitCommandTest {
   void clusterByItselfNamesItsCommands() {
     int code =
         Main.commandLine(
-                config -> Future.failedFuture("not started here"),
+                (config, stop) -> Future.failedFuture("not started here"),
                 Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")))
             .setErr(new PrintWriter(said))
             .execute("cluster");

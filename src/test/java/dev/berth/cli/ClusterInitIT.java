@@ -68,7 +68,7 @@ class ClusterInitIT {
     all.addAll(List.of(options));
     int code =
         Main.commandLine(
-                config -> Future.failedFuture("not started here"),
+                (config, stop) -> Future.failedFuture("not started here"),
                 Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")))
             .setOut(new PrintWriter(out))
             .execute(all.toArray(String[]::new));

@@ -25,7 +25,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -279,14 +279,14 @@ class CommandLineTest {
     Future<RunningNode> failed =
         Future.failedFuture(new IOException("port 1", new BindException("in use")));
 
-    assertThat(execute(config -> failed, STOP_AT_ONCE, "run", valid)).isEqualTo(1);
+    assertThat(execute((config, stop) -> failed, STOP_AT_ONCE, "run", valid)).isEqualTo(1);
     assertThat(err).hasToString("berth: cannot start: port 1: in use\n");
   }
 
   @Test
   void aBugAtTheStartShowsItsStack() {
-    Function<ServeConfig, Future<RunningNode>> start =
-        config -> {
+    BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start =
+        (config, stop) -> {
           throw new IllegalStateException("broken");
         };
 
@@ -302,7 +302,7 @@ class CommandLineTest {
 
     assertThat(
             execute(
-                config -> Future.failedFuture(new ConfigException(List.of(problem))),
+                (config, stop) -> Future.failedFuture(new ConfigException(List.of(problem))),
                 STOP_AT_ONCE,
                 "run",
                 valid))
@@ -316,7 +316,7 @@ class CommandLineTest {
     for (Future<Void> end :
         List.of(Future.<Void>failedFuture("no"), Promise.<Void>promise().future())) {
       RunningNode ill = closing(() -> end);
-      assertThat(execute(config -> Future.succeededFuture(ill), STOP_AT_ONCE, "run", hasty))
+      assertThat(execute((config, stop) -> Future.succeededFuture(ill), STOP_AT_ONCE, "run", hasty))
           .isEqualTo(1);
     }
   }
@@ -336,7 +336,7 @@ class CommandLineTest {
         CompletableFuture.supplyAsync(
             () ->
                 execute(
-                    config -> {
+                    (config, stop) -> {
                       running.complete(null);
                       return Future.succeededFuture(node);
                     },
@@ -352,6 +352,22 @@ class CommandLineTest {
 
     assertThat(exit.get()).isZero();
     assertThat(closed).isDone();
+  }
+
+  @Test
+  void aSignalEndsAStartThatIsNotOver() {
+    CompletableFuture<String> signal = new CompletableFuture<>();
+    signal.complete("SIGTERM");
+    int exit =
+        execute(
+            (config, stop) ->
+                Future.fromCompletionStage(stop)
+                    .compose(by -> Future.failedFuture(new IOException(by + " came"))),
+            signal,
+            "run",
+            valid);
+    assertThat(exit).isEqualTo(1);
+    assertThat(err).hasToString("berth: cannot start: SIGTERM came\n");
   }
 
   @Test
@@ -375,7 +391,7 @@ class CommandLineTest {
 
   private int execute(String... args) {
     return execute(
-        config -> {
+        (config, stop) -> {
           started.set(config);
           return Future.succeededFuture(closing(Future::succeededFuture));
         },
@@ -388,7 +404,7 @@ class CommandLineTest {
   }
 
   private int execute(
-      Function<ServeConfig, Future<RunningNode>> start,
+      BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start,
       CompletionStage<String> stop,
       String... args) {
     Surroundings process = Surroundings.ofProcess(() -> stop);

@@ -13,6 +13,7 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -48,7 +49,11 @@ class CommandsIT {
     String text =
         "http_options: {host: 127.0.0.1, port: 0}\n"
             + "berth: {admin: {port: 0}, event_loops: 1, state_dir: state}\napplications: []\n";
-    return await(BerthNode.start(ConfigReader.read("it", folder, text), LogTap.ofProcess()));
+    return await(
+        BerthNode.start(
+            ConfigReader.read("it", folder, text),
+            LogTap.ofProcess(),
+            new CompletableFuture<>()));
   }
 
   private static <T> T await(Future<T> future) throws Exception {

@@ -158,7 +158,7 @@ final class FakeInstance implements AutoCloseable {
             () -> nowNanos,
             this::pause,
             () -> new CompletableFuture<String>());
-    return Main.commandLine(config -> Future.failedFuture("not started here"), around)
+    return Main.commandLine((config, stop) -> Future.failedFuture("not started here"), around)
         .setOut(new PrintWriter(out))
         .setErr(new PrintWriter(err, true))
         .execute(all.toArray(String[]::new));
@@ -167,7 +167,7 @@ final class FakeInstance implements AutoCloseable {
   /** Runs a command against what its arguments name. */
   static int execute(StringWriter out, StringWriter err, String... args) {
     return Main.commandLine(
-            config -> Future.failedFuture("not started here"),
+            (config, stop) -> Future.failedFuture("not started here"),
             Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")))
         .setOut(new PrintWriter(out))
         .setErr(new PrintWriter(err))

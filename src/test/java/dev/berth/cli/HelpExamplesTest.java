@@ -27,7 +27,7 @@ class HelpExamplesTest {
 
   private static CommandLine berth() {
     return Main.commandLine(
-        config -> Future.failedFuture("not started here"),
+        (config, stop) -> Future.failedFuture("not started here"),
         Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")));
   }
 

@@ -1,7 +1,10 @@
 package dev.berth.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.protocol.port.LogFeed;
+import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.ServerSocket;
@@ -10,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -46,9 +50,13 @@ class ClusterIT {
   }
 
   private TestNode start(String name, String role) throws Exception {
-    TestNode node =
-        new TestNode(
-            """
+    TestNode node = new TestNode(yaml(name, role, control));
+    nodes.add(node);
+    return node;
+  }
+
+  private String yaml(String name, String role, int control) {
+    return """
             http_options: {host: 127.0.0.1, port: 0}
             berth:
               event_loops: 2
@@ -70,9 +78,7 @@ class ClusterIT {
                     role,
                     control,
                     name.equals("n1") ? control : 0,
-                    freePort()));
-    nodes.add(node);
-    return node;
+                    freePort());
   }
 
   @BeforeEach
@@ -127,6 +133,17 @@ class ClusterIT {
 
   private static void until200(TestNode node) {
     TestNode.until(() -> node.get("/a").statusCode() == 200, () -> "it does not answer");
+  }
+
+  @Test
+  void aNodeThatFindsNoControllerEndsWhenItIsTold() {
+    CompletableFuture<String> stop = new CompletableFuture<>();
+    Future<BerthNode> started =
+        BerthNode.start(
+            TestNode.read(yaml("n4", "worker", freePort())), LogFeed.NONE, stop);
+    stop.complete("SIGTERM");
+    assertThatThrownBy(() -> TestNode.await(started))
+        .hasMessageEndingWith("SIGTERM came before the start was over");
   }
 
   @Test

@@ -30,7 +30,7 @@ public final class TestNode implements AutoCloseable {
   final BerthNode node;
 
   public TestNode(ServeConfig config) throws Exception {
-    node = await(BerthNode.start(config, LogFeed.NONE));
+    node = await(BerthNode.start(config, LogFeed.NONE, new CompletableFuture<>()));
   }
 
   /**
