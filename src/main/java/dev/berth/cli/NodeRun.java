@@ -34,7 +34,7 @@ final class NodeRun {
       BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start,
       CompletionStage<String> stopSignal)
       throws ExecutionException, InterruptedException {
-    RunningNode node = 
+    RunningNode node =
         start.apply(config, stopSignal).toCompletionStage().toCompletableFuture().get();
     String signal =
         stopSignal

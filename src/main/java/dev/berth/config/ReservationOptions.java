@@ -15,7 +15,9 @@ public final class ReservationOptions {
 
   public static final Key<Integer> MAX_HELD_TOTAL =
       KEYS.key("max_held_total", Types.integer(1, 1_000_000, "reservations"), 10_000)
-          .means("Reservations held or waited for, of all callers. The next one gets 503.");
+          .means(
+              "Reservations held or waited for at this instance, of all callers. The next one gets"
+                  + " 503.");
   public static final Key<Integer> MAX_HELD_PER_CALLER =
       KEYS.key("max_held_per_caller", Types.integer(1, 1_000_000, "reservations"), 100)
           .means(

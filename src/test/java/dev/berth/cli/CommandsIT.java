@@ -51,9 +51,7 @@ class CommandsIT {
             + "berth: {admin: {port: 0}, event_loops: 1, state_dir: state}\napplications: []\n";
     return await(
         BerthNode.start(
-            ConfigReader.read("it", folder, text),
-            LogTap.ofProcess(),
-            new CompletableFuture<>()));
+            ConfigReader.read("it", folder, text), LogTap.ofProcess(), new CompletableFuture<>()));
   }
 
   private static <T> T await(Future<T> future) throws Exception {

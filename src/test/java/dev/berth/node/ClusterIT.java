@@ -72,13 +72,8 @@ class ClusterIT {
                 ports: {control: %d, bus: 0, data: 0, consensus: %d, https: 0}
                 detection: {interval_ms: 100, timeout_ms: 1000}
             """
-                .formatted(
-                    folder.resolve(name),
-                    name,
-                    role,
-                    control,
-                    name.equals("n1") ? control : 0,
-                    freePort());
+        .formatted(
+            folder.resolve(name), name, role, control, name.equals("n1") ? control : 0, freePort());
   }
 
   @BeforeEach
@@ -139,8 +134,7 @@ class ClusterIT {
   void aNodeThatFindsNoControllerEndsWhenItIsTold() {
     CompletableFuture<String> stop = new CompletableFuture<>();
     Future<BerthNode> started =
-        BerthNode.start(
-            TestNode.read(yaml("n4", "worker", freePort())), LogFeed.NONE, stop);
+        BerthNode.start(TestNode.read(yaml("n4", "worker", freePort())), LogFeed.NONE, stop);
     stop.complete("SIGTERM");
     assertThatThrownBy(() -> TestNode.await(started))
         .hasMessageEndingWith("SIGTERM came before the start was over");
