@@ -3,40 +3,38 @@
 
     src/it/cluster.py BERTH_JAR HANDLERS_JAR [--quick] [--rate=N] [--only=NAME,...] [--keep]
 
-Starts three nodes of its own, each in a network namespace where that is permitted, else all on
-127.0.0.1; speaks to them by `berth` and by HTTP, disturbs and ends them. Ends with 1 when something
-did not hold.
+Starts three nodes of its own, each in a network namespace where that is permitted, else all on the
+loopback with relays between them; speaks to them by `berth` and by HTTP, disturbs and ends them.
+Ends with 1 when something did not hold.
 """
 
 import argparse
 import collections
-import ctypes
-import http.client
-import json
 import os
 import pathlib
 import random
-import re
-import select
+import resource
 import shutil
 import signal
 import socket
-import subprocess
+import ssl
 import sys
 import tempfile
 import threading
 import time
 
-LIMIT_S = 120
-WORKERS = 256  # requests under way at once; more than that are late, which is counted
-TIMEOUT_S = 8  # of a request, in the configuration
-MARGIN_S = 3  # beyond it, for a loaded machine, until a request counts as not answered
-TRIES = 10
-HANDLER_MS = 20
-WAITS = ("detected", "replaced", "healed")
+from cluster_load import MARGIN_S, TIMEOUT_S, Load
+from cluster_net import Namespaces, Relays
+from cluster_nodes import LIMIT_S, REPLICAS, SLOTS, Cluster, until
+
+TIMES = 10
+WARMING_S = 6
+STOPPED_S = 10
+BLOCKED_S = 6
+CUT_S = 8
+MIB = 1 << 20
 
 wrong = []
-table = []
 
 
 def hold(what, so, told=""):
@@ -46,596 +44,432 @@ def hold(what, so, told=""):
     print(f"  {'held' if so else 'NOT HELD'}: {what}{': ' if told else ''}{told}", flush=True)
 
 
-def until(so, limit_s=LIMIT_S):
-    """Seconds until it is so; None when it is not by then."""
-    begin = time.monotonic()
-    while time.monotonic() - begin < limit_s:
-        try:
-            if so():
-                return time.monotonic() - begin
-        except (OSError, http.client.HTTPException, ValueError, KeyError):
-            pass
-        time.sleep(0.05)
-    return None
+class Fault:
+    """One disturbance of a node: its time, and how long it took to be seen, made up for and healed."""
+
+    def __init__(self, trial, kind, node):
+        self.trial, self.kind, self.node, self.name = trial, kind, node, f"{kind} {node.name}"
+        self.watcher = next(i for i, each in enumerate(trial.cluster.nodes) if each is not node)
+        self.fails = True  # what went through the node may fail
+        self.others = trial.others(node)
+        self.pairs = {(each, node.name) for each in self.others}  # who may suspect whom
+        self.detected = self.replaced = self.healed = self.end = None
+        self.begin = time.monotonic()
+
+    def cuts(self, peers):
+        """Between its node and these: each may suspect the other, as nothing tells them apart."""
+        self.pairs = {pair for peer in peers for pair in ((peer, self.node.name), (self.node.name, peer))}
+
+    def see(self):
+        """Waits until another node knows, and until its replicas run elsewhere."""
+        trial, name = self.trial, self.node.name
+        watcher = trial.cluster.nodes[self.watcher]
+        self.detected = until(lambda: watcher.members().get(name) != "ALIVE", 30)
+        hold(f"{self.name}: it is noticed", self.detected is not None)
+        if self.node is trial.control:
+            return  # nobody replaces anything without a controller
+        left = until(lambda: len(trial.cluster.replicas(self.watcher)) == REPLICAS
+                     and name not in trial.cluster.replicas(self.watcher).values(), 30)
+        self.replaced = None if left is None else time.monotonic() - self.begin
+        hold(f"{self.name}: its replicas are replaced", left is not None)
+
+    def last(self, seconds):
+        """Waits until it has lasted so long."""
+        time.sleep(max(0.0, self.begin + seconds - time.monotonic()))
+
+    def heals(self):
+        """It is as before from now on."""
+        self.healed = until(lambda: self.trial.cluster.healthy(self.watcher), 60)
+        self.end = time.monotonic()
+        hold(f"{self.name}: healed", self.healed is not None)
+
+    def hit(self, came, ran, where):
+        """Whether a request was under way while this lasted, and through its node."""
+        through = came.held | {node for node, _ in ran.get(came.id, ())}
+        through |= {node for replica, node in where.items() if replica in came.said}
+        return (self.fails and came.left <= (self.end or time.monotonic()) and came.came >= self.begin
+                and self.node.name in through)
 
 
-def run(*words):
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-
-
-class Networks:
-    """A network namespace for each of three nodes, which `nft` cuts off from another."""
-
-    def __init__(self):
-        self.holders = {}
-        run("ip", "link", "add", "berth0", "type", "bridge")
-        run("ip", "addr", "add", "10.77.0.254/24", "dev", "berth0")
-        run("ip", "link", "set", "berth0", "up")
-        for i, name in enumerate(("n1", "n2", "n3"), 1):
-            holder = subprocess.Popen(["unshare", "-n", "sleep", "7200"])
-            self.holders[name] = holder
-            until(lambda: os.readlink(f"/proc/{holder.pid}/ns/net") != os.readlink("/proc/self/ns/net"), 5)
-            run("ip", "link", "add", f"berth{i}", "type", "veth", "peer", "name", "eth0",
-                "netns", str(holder.pid))
-            run("ip", "link", "set", f"berth{i}", "master", "berth0")
-            run("ip", "link", "set", f"berth{i}", "up")
-            self.within(name, "ip", "addr", "add", f"{self.host(name)}/24", "dev", "eth0")
-            self.within(name, "ip", "link", "set", "eth0", "up")
-            self.within(name, "ip", "link", "set", "lo", "up")
-            self.within(name, "nft", "add table inet t; add chain inet t in"
-                        " { type filter hook input priority 0; }")
-
-    @staticmethod
-    def host(name):
-        return f"10.77.0.{name[1:]}"
-
-    def prefix(self, name):
-        return ["nsenter", "-t", str(self.holders[name].pid), "-n"]
-
-    def within(self, name, *words):
-        run(*self.prefix(name), *words)
-
-    def drop(self, name, peers, share=100):
-        """From now on it does not get so many packets of a hundred that these send."""
-        for peer in peers:
-            chance = "" if share == 100 else f"numgen random mod 100 < {share} "
-            self.within(name, "nft", f"add rule inet t in ip saddr {self.host(peer)} {chance}drop")
-
-    def heal(self, name):
-        self.within(name, "nft", "flush chain inet t in")
-
-    def enter(self, name):
-        """Of this thread, for good."""
-        with open(f"/proc/{self.holders[name].pid}/ns/net", encoding="utf-8") as there:
-            if ctypes.CDLL(None, use_errno=True).setns(there.fileno(), 0):
-                raise OSError(ctypes.get_errno(), "setns")
-
-    def end(self):
-        for holder in self.holders.values():
-            holder.kill()
-
-
-class OneHost:
-    """All on this machine's loopback: nobody is cut off."""
-
-    @staticmethod
-    def host(_):
-        return "127.0.0.1"
-
-    @staticmethod
-    def prefix(_):
-        return []
-
-    def enter(self, name):
-        pass
-
-    def end(self):
-        pass
-
-
-class Node:
-    """One process, of a configuration that `berth cluster init` made."""
-
-    def __init__(self, jar, folder, name, java, net):
-        self.jar, self.folder, self.name, self.java, self.net = jar, folder, name, java, net
-        self.host = net.host(name)
-        self.config = folder / f"{name}.yaml"
-        text = self.config.read_text(encoding="utf-8")
-        self.http = int(re.search(r"http_options:.*?port: (\d+)", text, re.S).group(1))
-        self.admin = int(re.search(r"admin:.*?port: (\d+)", text, re.S).group(1))
-        self.ports = {name: int(port) for name, port
-                      in re.findall(r"(control|data|https|bus|consensus): (\d+)", text)}
-        self.starts = 0
-        self.process = None
-
-    def start(self):
-        self.starts += 1
-        self.log = self.folder / f"{self.name}-{self.starts}.log"
-        command = [*self.net.prefix(self.name), "java", "-Xmx256m", "-XX:+UseSerialGC", *self.java, "-jar", self.jar, "run",
-                   str(self.config), "--set", "berth.event_loops=2",
-                   "--set", f"http_options.request_timeout_s={TIMEOUT_S}"]
-        with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
-
-    def said(self):
-        return self.log.read_text(encoding="utf-8")
-
-    def get(self, path, timeout=5):
-        """Of its admin server, which listens on its own loopback."""
-        answers = []
-
-        def ask():
-            try:
-                self.net.enter(self.name)
-                answers.append(self.ask(path, timeout))
-            except (OSError, http.client.HTTPException, ValueError) as failed:
-                answers.append(failed)
-        asking = threading.Thread(target=ask)
-        asking.start()
-        asking.join()
-        if isinstance(answers[0], Exception):
-            raise answers[0]
-        return answers[0]
-
-    def ask(self, path, timeout):
-        connection = http.client.HTTPConnection("127.0.0.1", self.admin, timeout=timeout)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
-        finally:
-            connection.close()
-
-    def members(self):
-        """State by name, as this node has it."""
-        status, said = self.get("/api/v1/cluster")
-        return {each["name"]: each["state"] for each in said["nodes"]} if status == 200 else {}
-
-    def send(self, which):
-        self.process.send_signal(which)
-
-    def end(self, which=signal.SIGTERM, limit_s=60):
-        if self.process is None or self.process.poll() is not None:
-            return
-        self.process.send_signal(which)
-        if which == signal.SIGTERM:
-            self.process.send_signal(signal.SIGCONT)
-        try:
-            self.process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
-class Load:
-    """An open loop over all nodes: request i leaves at i / rate, whatever came of those before.
-
-    A connect that is refused is tried at another node. So is, while a restart is planned, what an
-    idle connection was closed under (RFC 9112, 9.3.1): that it ran not is what the records say.
-    Anything else is an answer, or none.
-    """
-
-    def __init__(self, nodes, rate):
-        self.nodes, self.rate = nodes, rate
-        self.lock = threading.Lock()
-        self.begun = time.monotonic()
-        self.next = 0
-        self.late_s = 0.0
-        self.over = threading.Event()
-        self.planned = False  # a node is being restarted
-        self.again = 0
-        self.came = []  # (id, node that was asked, when it left, when it was answered, what)
-        self.threads = [threading.Thread(target=self.run, daemon=True) for _ in range(WORKERS)]
-        for each in self.threads:
-            each.start()
-
-    def run(self):
-        kept = {}
-        while not self.over.is_set():
-            with self.lock:
-                number = self.next
-                self.next += 1
-                due = self.begun + number / self.rate
-            if self.over.wait(max(0.0, due - time.monotonic())):
-                break
-            left = time.monotonic()
-            node, what = self.ask(kept, number)
-            with self.lock:
-                self.came.append((number, node, left, time.monotonic(), what))
-                self.late_s = max(self.late_s, left - due)
-
-    def ask(self, kept, number):
-        first = number % len(self.nodes)
-        for attempt in range(TRIES):
-            node = self.nodes[(first + attempt) % len(self.nodes)]
-            idle = node.name in kept
-            if idle and select.select([kept[node.name].sock], [], [], 0)[0]:
-                kept.pop(node.name).close()  # it was closed meanwhile
-                idle = False
-            try:
-                if node.name not in kept:
-                    connection = http.client.HTTPConnection(
-                        node.host, node.http, timeout=TIMEOUT_S + MARGIN_S)
-                    connection.connect()
-                    kept[node.name] = connection
-            except ConnectionRefusedError:
-                if attempt % len(self.nodes) == len(self.nodes) - 1:
-                    time.sleep(0.1)
-                continue
-            except OSError as failed:
-                return node.name, type(failed).__name__
-            connection = kept[node.name]
-            try:
-                connection.request("GET", f"/records?ms={HANDLER_MS}", headers={"X-Id": str(number)})
-                answer = connection.getresponse()
-                answer.read()
-                if answer.headers.get("Connection", "").lower() == "close":
-                    connection.close()
-                    del kept[node.name]
-                return node.name, answer.status
-            except (OSError, http.client.HTTPException) as failed:
-                connection.close()
-                del kept[node.name]
-                if idle and self.planned:
-                    self.again += 1
-                    continue
-                return node.name, f"{type(failed).__name__} on {'an idle' if idle else 'a new'} connection"
-        return "", "refused everywhere"
-
-    def between(self, begin, end):
-        """Those that were under way then."""
-        with self.lock:
-            return [each for each in self.came if each[3] >= begin and each[2] <= end]
-
-    def stop(self):
-        self.over.set()
-        for each in self.threads:
-            each.join(TIMEOUT_S + MARGIN_S + 5)
-
-
-class Cluster:
+class Trial:
     def __init__(self, options, folder):
-        self.jar, self.folder, self.options = options.berth, folder, options
-        self.records = folder / "records"
-        self.records.mkdir()
+        self.options = options
+        self.cluster = Cluster(options, folder, Namespaces() if options.namespaces else Relays())
+        self.control = self.cluster.nodes[0]
+        self.load = None
+        self.faults = []
         self.stops = []  # (node, from, to) of those that stood still
-        self.net = Networks() if options.namespaces else OneHost()
-        self.made = folder / "cluster"
-        hosts = [f"--host=n{i}={self.net.host(f'n{i}')}" for i in (1, 2, 3) if options.namespaces]
-        self.berth("cluster", "init", str(self.made), *hosts, at=None)
-        self.nodes = [Node(self.jar, self.made, f"n{i}", options.java.split(), self.net)
-                      for i in (1, 2, 3)]
+        self.ledgers = []  # what was seen of them that must not be
+        self.looks = 0
 
-    def berth(self, *words, at=0):
-        address = [] if at is None else [f"--address=127.0.0.1:{self.nodes[at].admin}"]
-        within = [] if at is None else self.net.prefix(self.nodes[at].name)
-        done = subprocess.run(
-            [*within, "java", "-XX:TieredStopAtLevel=1", "-jar", self.jar, *words, *address],
-            capture_output=True, text=True, timeout=LIMIT_S)
-        if done.returncode:
-            raise SystemExit(f"berth {' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout
+    def others(self, node):
+        return [each.name for each in self.cluster.nodes if each is not node]
 
-    def whole(self, at=0):
-        return self.nodes[at].members() == {node.name: "ALIVE" for node in self.nodes}
+    # --- the faults ---
 
-    def replicas(self, at=0):
-        """Node by replica, of those that run."""
-        _, said = self.nodes[at].get("/api/serve/applications/")
-        found = {}
-        for application in said["applications"].values():
-            for deployment in application["deployments"].values():
-                for replica in deployment["replicas"]:
-                    if replica["state"] == "RUNNING":
-                        found[replica["replica_id"]] = replica["node_id"].split("~")[0]
-        return found
+    def kill(self, fault):
+        fault.node.end(signal.SIGKILL)
+        fault.see()
+        if fault.node is self.control:
+            time.sleep(2)  # requests flow on without a controller
+        fault.node.start()
+        fault.heals()
 
-    def start(self):
-        for node in self.nodes:
-            node.start()
-        took = until(self.whole)
-        if took is None:
-            raise SystemExit("the cluster did not come up:\n" + "\n".join(
-                f"--- {node.name}\n{node.said()[-4000:]}" for node in self.nodes))
-        print(f"three nodes are one cluster after {took:.1f} s", flush=True)
-        file = self.folder / "records.yaml"
-        file.write_text(f"""
-applications:
-  - name: records
-    route_prefix: /records
-    import_path: RecordsApp:build
-    args: {{folder: "{self.records}", slots: 4}}
-    runtime_env: {{jars: ["{os.path.abspath(self.options.handlers)}"]}}
-    deployments: [{{name: records, num_replicas: 6, max_replicas_per_node: 4}}]
-""", encoding="utf-8")
-        begin = time.monotonic()
-        print(self.berth("deploy", str(file), "--wait"), end="")
-        spread = collections.Counter(self.replicas().values())
-        print(f"deployed after {time.monotonic() - begin:.1f} s: {dict(spread)}", flush=True)
-        hold("replicas are spread over the nodes", sorted(spread.values()) == [2, 2, 2], str(dict(spread)))
+    def stop(self, fault):
+        """With 1 MiB and more in its sockets."""
+        for node in self.cluster.nodes:
+            self.load.burst(node, 4, "1 MiB")
+        fault.node.send(signal.SIGSTOP)
+        try:
+            self.load.burst(fault.node, 2, "1 MiB")
+            fault.see()
+            fault.last(STOPPED_S)
+            unread = self.cluster.waiting(fault.node)
+        finally:
+            fault.node.send(signal.SIGCONT)
+            self.stops.append((fault.node.name, fault.begin, time.monotonic()))
+        hold(f"{fault.name}: 1 MiB was in its sockets", unread >= MIB, f"{unread / MIB:.1f} MiB")
+        fault.heals()
 
-    def executions(self):
-        """How often each request ran."""
-        ran = collections.Counter()
-        for file in self.records.iterdir():
-            ran.update(file.read_text(encoding="utf-8").split())
-        return ran
-
-    def ledgers(self):
-        """Replicas whose slots are not all free, or that do not add up."""
-        bad = []
-        for node in self.nodes:
-            status, said = node.get(f"/api/v1/ledger?node={node.name}", timeout=10)
-            for each in said.get("replicas", []) if status == 200 else [{"node": node.name}]:
-                if each.get("running") or each.get("reserved") or each.get("audit") == "MISMATCH":
-                    bad.append(f"{node.name}: {json.dumps(each)[:300]}")
-        return bad
-
-    def stood_still(self, request):
-        """Whether the node that it was sent to was stopped while it waited."""
-        return any(name == request[1] and begin < request[3] and request[2] < end
-                   for name, begin, end in self.stops)
-
-    def end(self):
-        for node in self.nodes:
-            node.send(signal.SIGTERM)
-        for node in self.nodes:
-            node.end()
-        self.net.end()
-
-    def lost(self, names):
-        """What the controller said of others than these that it lost."""
-        said = "".join(log.read_text(encoding="utf-8") for log in self.made.glob("n1-*.log"))
-        return [line for line in said.splitlines() if re.search(r"ControlServer - node .*: lost", line)
-                and "its node runs another process" not in line
-                and not any(f"node {name}~" in line for name in names)]
-
-
-def disturb(cluster, load, name, node, fault, heal, quiet=False):
-    """One fault: what was failed by it, and how long it took to be seen, made up for and healed."""
-    watcher = next(each for each in cluster.nodes if each is not node)
-    at = cluster.nodes.index(watcher)
-    begin = time.monotonic()
-    fault()
-    detected = replaced = None
-    if not quiet and node is not cluster.nodes[0]:
-        detected = until(lambda: watcher.members().get(node.name) != "ALIVE", 30)
-        replaced = until(lambda: len(cluster.replicas(at)) == 6
-                         and node.name not in cluster.replicas(at).values(), 30)
-    elif not quiet:
-        time.sleep(5)  # requests flow on without a controller
-    heal_begin = time.monotonic()
-    heal()
-    healed = until(lambda: all(cluster.whole(i) for i in range(3)) and len(cluster.replicas(at)) == 6, 60)
-    end = time.monotonic()
-    time.sleep(1)
-    failed = [each for each in load.between(begin, end) if each[4] != 200]
-    row = (name, node.name, detected, replaced, healed, len(load.between(begin, end)),
-           collections.Counter(f"{each[1]} {each[4]}" for each in failed))
-    table.append(row)
-    shown = ", ".join(f"{what} {'-' if took is None else f'{took:.2f} s'}"
-                      for what, took in zip(WAITS, row[2:5]))
-    print(f"{name} {node.name}: {shown}; {row[5]} requests, failed: {dict(row[6]) or 0};"
-          f" {end - heal_begin:.1f} s", flush=True)
-    hold(f"{name} {node.name}: healed", healed is not None)
-    return failed
-
-
-def kill(cluster, load, node):
-    def again():
-        node.process.wait()
-        node.start()
-    return disturb(cluster, load, "kill -9", node, lambda: node.end(signal.SIGKILL), again)
-
-
-def stop(cluster, load, node):
-    def fault():
-        node.send(signal.SIGSTOP)
-
-    def heal():
-        time.sleep(max(0.0, 10 - (time.monotonic() - begun)))
-        node.send(signal.SIGCONT)
-        cluster.stops.append((node.name, begun, time.monotonic()))
-    begun = time.monotonic()
-    return disturb(cluster, load, "SIGSTOP 10 s", node, fault, heal)
-
-
-def half_handshakes(cluster, load, node):
-    """Peers that connect to each port, say nothing and read nothing."""
-    sockets = []
-
-    def fault():
-        for port in node.ports.values():
-            for _ in range(4):
+    def handshake(self, fault):
+        """Peers that connect and say nothing; that do so once TLS is there."""
+        fault.fails, fault.pairs = False, set()
+        made = []
+        for name, port in fault.node.ports.items():
+            for tls in (False, False, True):
                 try:
-                    sockets.append(socket.create_connection(("127.0.0.1", port), 2))
+                    peer = socket.create_connection((fault.node.host, port), 2)
+                    if tls:
+                        peer = self.cluster.tls(self.cluster.nodes[2]).wrap_socket(peer)
+                    made.append((name, peer))
                 except OSError:
-                    pass  # a worker has no port for consensus
-        time.sleep(4)
-    failed = disturb(cluster, load, "no handshake", node, fault, lambda: None, quiet=True)
-    for each in sockets:
-        each.close()
-    hold(f"no handshake {node.name}: nobody noticed", not failed, str(failed[:3] or ""))
-    return failed
+                    pass  # a worker has no port for consensus, and control nodes alone one for control
+        links = [peer for name, peer in made if name in ("control", "data")]
+        hold(f"{fault.name}: peers came", len(links) >= 3, str(len(made)))
+        hold(f"{fault.name}: those on links are ended", until(lambda: all(map(is_ended, links)), 10) is not None)
+        for _, peer in made:
+            peer.close()
+        fault.heals()
 
+    def unread(self, fault):
+        """Its event loops stand still, so that they read no data link; it says that it lives."""
+        until_ms = int(1000 * (time.time() + BLOCKED_S))
+        for _ in range(8):
+            threading.Thread(target=self.block, args=(fault.node, until_ms), daemon=True).start()
+        for node in self.cluster.nodes:
+            self.load.burst(node, 2, "1 MiB")
+        fault.last(BLOCKED_S)
+        hold(f"{fault.name}: a loop did not read", "blocked for" in fault.node.said())
+        self.stops.append((fault.node.name, fault.begin, time.monotonic()))
+        fault.heals()
+        hold(f"{fault.name}: it is not lost", not self.lost(fault))
 
-def roll(cluster, load, node):
-    def restart():
-        node.end(signal.SIGTERM)
-        node.start()
-    load.planned = True
-    failed = disturb(cluster, load, "restart", node, restart, lambda: None, quiet=True)
-    load.planned = False
-    hold(f"restart {node.name}: none failed", not failed, str(failed[:3] or ""))
-    return failed
+    def block(self, node, until_ms):
+        try:
+            with socket.create_connection((node.client_host, node.http), 2 * BLOCKED_S) as peer:
+                peer.sendall(f"GET /records?block={until_ms}&pid={node.process.pid} HTTP/1.1\r\nHost: it\r\n"
+                             f"X-Id: block-{time.monotonic_ns()}\r\nConnection: close\r\n\r\n".encode())
+                while peer.recv(4096):
+                    pass
+        except OSError:
+            pass  # it is lost with its loop
 
+    def lost(self, fault):
+        return [line for line in self.control.lines()[fault.marks["n1"]:]
+                if f"ControlServer - node {fault.node.name}~" in line and ": lost" in line]
 
-def cut(name, victims, seconds, share=100):
-    """The node does not get what these send to it: what it sends arrives."""
-    def fault(cluster, load, node):
-        others = [each for each in cluster.nodes if each is not node]
-        peers = {"control": cluster.nodes[:1], "other": others[1:], "all": others}[victims]
+    def delay(self, fault):
+        """What it sends takes 200 ms."""
+        fault.fails, fault.pairs = False, set()
+        self.cluster.net.delay(fault.node.name, 0.2)
+        fault.last(CUT_S)
+        self.cluster.net.heal()
+        fault.heals()
 
-        def begin():
-            cluster.net.drop(node.name, [each.name for each in peers], share)
+    def loss(self, fault):
+        """3 of 100 packets are lost on the way to it, and as many from it."""
+        fault.pairs = set()
+        self.cluster.net.drop(fault.node.name, fault.others, 3)
+        for each in fault.others:
+            self.cluster.net.drop(each, [fault.node.name], 3)
+        fault.last(CUT_S)
+        self.cluster.net.heal()
+        fault.heals()
 
-        def heal():
-            time.sleep(max(0.0, seconds - (time.monotonic() - begun)))
-            cluster.net.heal(node.name)
-        begun = time.monotonic()
-        failed = disturb(cluster, load, name, node, begin, heal, quiet=True)
-        hold(f"{name} {node.name}: healed with all replicas", len(cluster.replicas()) == 6)
-        return failed
-    return fault
+    def deaf(self, fault):
+        """It hears neither of the others, which hear it."""
+        fault.cuts(fault.others)
+        self.cluster.net.drop(fault.node.name, fault.others)
+        fault.last(CUT_S)
+        self.cluster.net.heal()
+        fault.heals()
 
+    def one_way(self, fault):
+        """It does not hear the other worker."""
+        other = [each for each in fault.others if each != "n1"]
+        fault.cuts(other)
+        self.cluster.net.drop(fault.node.name, other)
+        fault.last(CUT_S)
+        self.cluster.net.heal()
+        fault.heals()
+        hold(f"{fault.name}: it is not lost", not self.lost(fault))
 
-def silenced(cluster, load, node):
-    """The controller does not hear it: it is lost, though it runs, and comes back as another."""
-    def fault():
-        for each in cluster.nodes:
-            if each is not node:
-                cluster.net.drop(each.name, [node.name])
+    def led(self, fault):
+        """It does not hear the controller."""
+        fault.cuts(["n1"])
+        self.cluster.net.drop(fault.node.name, ["n1"])
+        fault.last(CUT_S)
+        self.cluster.net.heal()
+        fault.heals()
 
-    def heal():
-        time.sleep(2)
-        for each in cluster.nodes:
-            cluster.net.heal(each.name)
-    return disturb(cluster, load, "not heard", node, fault, heal)
+    def silenced(self, fault):
+        """Nobody hears it: it is lost, though it runs, and comes back as another."""
+        fault.cuts(fault.others)  # it gets no answers either
+        for each in fault.others:
+            self.cluster.net.drop(each, [fault.node.name])
+        fault.see()
+        self.cluster.net.heal()
+        fault.heals()
 
+    def roll(self, fault):
+        fault.fails = False
+        self.load.planned = True
+        fault.node.end(signal.SIGTERM)
+        fault.node.start()
+        fault.heals()
+        self.load.planned = False
 
-def emptied(cluster, load, node):
-    """The control node starts with nothing: it commands nobody, until it has its state again."""
-    state, kept = cluster.made / "n1-state", cluster.made / "n1-kept"
-    before = {id for id, at in cluster.replicas(1).items() if at != "n1"}
-
-    def fault():
+    def emptied(self, fault):
+        """The control node starts with nothing: it commands nobody, until it has its state again."""
+        node, made = fault.node, self.cluster.made
+        state, kept = made / "n1-state", made / "n1-kept"
+        before = self.cluster.running("n2", "n3")
         node.end(signal.SIGKILL)
         state.rename(kept)
         node.start()
         told = until(lambda: any("cluster" in line and ("refused" in line or "stands by" in line)
                                  for line in node.said().splitlines()), 30)
-        hold("emptied n1: it says that nodes know another cluster", told is not None)
-        time.sleep(5)
-        asked = [each for each in load.between(time.monotonic() - 3, time.monotonic())
-                 if each[1] in ("n2", "n3") and each[4] != 200]
-        hold("emptied n1: requests flow on", not asked, str(asked[:3] or ""))
-
-    def heal():
+        hold(f"{fault.name}: it says that nodes know another cluster", told is not None)
+        time.sleep(2)  # requests flow on
+        gone = before - self.cluster.running("n2", "n3")
+        hold(f"{fault.name}: what ran elsewhere still runs", not gone, str(gone or ""))
         node.end(signal.SIGKILL)
         shutil.rmtree(state)
         kept.rename(state)
         node.start()
-    failed = disturb(cluster, load, "emptied", node, fault, heal, quiet=True)
-    gone = before - set(cluster.replicas(1))
-    hold("emptied n1: what ran elsewhere still runs", not gone, str(gone or ""))
-    return failed
+        fault.heals()
+        gone = before - self.cluster.running("n2", "n3")
+        hold(f"{fault.name}: and does so when it has it again", not gone, str(gone or ""))
 
+    def reloaded(self, fault):
+        """A new certificate is taken while it runs."""
+        fault.fails, fault.pairs = False, set()
+        text = self.cluster.certify(fault.node, 30)
+        shown = until(lambda: self.shown(fault.node) == ssl.PEM_cert_to_DER_cert(text), 20)
+        hold(f"{fault.name}: links show it", shown is not None)
+        fault.heals()
 
-def certify(cluster, node, days):
-    """Another certificate for a node, by the CA of the trial."""
-    made = cluster.made
-    request = made / f"{node.name}.csr"
-    names = made / f"{node.name}.ext"
-    names.write_text(f"subjectAltName=DNS:{node.name},DNS:localhost,IP:127.0.0.1,IP:{node.host}\n",
-                     encoding="utf-8")
-    run("openssl", "req", "-new", "-key", str(made / f"{node.name}-key.pem"), "-subj",
-        f"/CN={node.name}", "-out", str(request))
-    fresh = made / f"{node.name}.new"
-    run("openssl", "x509", "-req", "-in", str(request), "-CA", str(made / "ca.pem"), "-CAkey",
-        str(made / "ca-key.pem"), "-CAcreateserial", "-extfile", str(names), "-out", str(fresh), *days)
-    fresh.rename(made / f"{node.name}.pem")
+    def shown(self, node):
+        with socket.create_connection((node.host, node.ports["data"]), 2) as peer:
+            with self.cluster.tls(node).wrap_socket(peer) as links:
+                return links.getpeercert(binary_form=True)
 
+    def expired(self, fault):
+        """None starts with one that is over."""
+        fault.fails = False
+        file = self.cluster.made / f"{fault.node.name}.pem"
+        valid = file.read_text(encoding="utf-8")
+        self.load.planned = True
+        fault.node.end(signal.SIGTERM)
+        self.cluster.certify(fault.node, -1)
+        fault.node.start()
+        ended = until(lambda: fault.node.process.poll() is not None, 30)
+        hold(f"{fault.name}: it does not start", ended is not None and "expected: one for now" in fault.node.said(),
+             "" if ended else fault.node.said()[-300:])
+        file.write_text(valid, encoding="utf-8")
+        fault.node.start()
+        fault.heals()
+        self.load.planned = False
 
-def certificates(cluster, load, node):
-    """A new certificate is taken while it runs; one that is over is refused, and at a start too."""
-    def fault():
-        certify(cluster, node, ["-days", "30"])
-        hold(f"certificates {node.name}: read again",
-             until(lambda: "was read again" in node.said(), 20) is not None)
+    # --- all of them ---
 
-    def heal():
-        node.end(signal.SIGTERM)
-        valid = (cluster.made / f"{node.name}.pem").read_text(encoding="utf-8")
-        certify(cluster, node, ["-days", "-1"])
-        node.start()
-        ended = until(lambda: node.process.poll() is not None, 20)
-        hold(f"certificates {node.name}: none starts with one that is over",
-             ended is not None and "expected: one for now" in node.said(), node.said()[-300:])
-        (cluster.made / f"{node.name}.pem").write_text(valid, encoding="utf-8")
-        node.start()
-    load.planned = True
-    failed = disturb(cluster, load, "certificates", node, fault, heal, quiet=True)
-    load.planned = False
-    hold(f"certificates {node.name}: none failed", not failed, str(failed[:3] or ""))
-    return failed
+    def one(self, kind, node):
+        fault = Fault(self, KINDS[kind][0], node)
+        self.faults.append(fault)
+        fault.marks = self.cluster.marks()
+        getattr(self, kind)(fault)
+        time.sleep(1)  # for what was on its way
+        suspected = [each for each in self.cluster.suspicions(fault.marks) if each[:2] not in fault.pairs]
+        hold(f"{fault.name}: none is suspected without a cause", not suspected,
+             "; ".join(f"by {who}: {line}" for who, _, line in suspected[:3]))
+        spans = ", ".join(f"{what} {took:.2f} s" for what in ("detected", "replaced", "healed")
+                          if (took := getattr(fault, what)) is not None)
+        ran = self.cluster.executions()
+        came = self.load.between(fault.begin, fault.end)
+        failed = [each for each in came if each.what is not True]
+        other = [each for each in failed if not self.explained(each)]
+        told = collections.Counter(f"{each.kind} at {each.node}: {each.what}" for each in failed)
+        print(f"{fault.name}: {spans}; {len(came)} requests, failed: {dict(told) or 0};"
+              f" {time.monotonic() - fault.begin:.1f} s", flush=True)
+        if other:
+            print(f"  of these not by the fault: {[(each, ran.get(each.id)) for each in other[:3]]}", flush=True)
 
+    def explained(self, came):
+        ran, where = self.cluster.ran, self.cluster.where
+        return any(fault.hit(came, ran, where) for fault in self.faults)
 
-FAULTS = {"kill": kill, "stop": stop, "handshake": half_handshakes, "roll": roll,
-          "emptied": emptied, "certificates": certificates}
-OF_NETWORKS = {"deaf": cut("hears one node not", "other", 8),
-               "led": cut("hears the controller not", "control", 8),
-               "loss": cut("loses 3 of 100", "all", 8, 3), "silenced": silenced}
-WORKERS_ONLY = ("deaf", "led", "silenced", "certificates")
+    def most_loaded(self, names):
+        """The node of these with the most replicas: a fault of it is to matter."""
+        count = collections.Counter(self.cluster.replicas().values())
+        return max((each for each in self.cluster.nodes if each.name in names), key=lambda each: count[each.name])
 
+    def watch(self):
+        """Looks at the ledgers all the time."""
+        while not self.load.over.wait(1):
+            for node in self.cluster.nodes:
+                try:
+                    for each in self.cluster.ledger(node):
+                        self.looks += 1
+                        taken = each["running"] + each["reserved"]
+                        if taken > each["max_ongoing_requests"] or each["audit"] == "mismatch":
+                            self.ledgers.append((node.name, each))
+                except (OSError, ValueError):
+                    pass  # it is disturbed
 
-def disturbed(options, folder):
-    cluster = Cluster(options, folder)
-    load = None
-    try:
-        cluster.start()
-        load = Load(cluster.nodes, options.rate)
-        time.sleep(3)
-        begin = time.monotonic()
-        time.sleep(3)
-        calm = [each for each in load.between(begin, time.monotonic()) if each[4] != 200]
-        hold("nothing fails while nothing is wrong", not calm, str(calm[:3] or ""))
-        times = 1 if options.quick else 10
-        order = [(name, node) for name in options.only for node in cluster.nodes
-                 for _ in range(1 if name in ("handshake", "emptied", "certificates") else times)
-                 if not (node is cluster.nodes[0] if name in WORKERS_ONLY
-                         else name == "emptied" and node is not cluster.nodes[0])]
-        if not options.quick:
-            random.Random(options.seed).shuffle(order)
-        for name, node in order:
-            before = set(cluster.lost(()))
-            {**FAULTS, **OF_NETWORKS}[name](cluster, load, node)
-            blamed = [line for line in cluster.lost((node.name,)) if line not in before]
-            hold(f"{name} {node.name}: no other was lost", not blamed, str(blamed[:3] or ""))
+    def cpu_s(self):
+        spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(each.ru_utime + each.ru_stime for each in spent) + sum(
+            each.cpu_s() for each in self.cluster.nodes if each.process.poll() is None)
+
+    def run(self):
+        spread = self.cluster.start()
+        hold("replicas are spread over the nodes", sorted(spread.values()) == [2, 2, 2], str(dict(spread)))
+        self.load = Load(self.cluster.nodes, self.options.rate)
+        time.sleep(WARMING_S)  # what cannot be served in time by cold processes is not judged
+        threading.Thread(target=self.watch, daemon=True).start()
+        for node in self.cluster.nodes:
+            self.load.burst(node, 2 * REPLICAS * SLOTS // 3)  # all slots, and half as many wait
         time.sleep(2)
-        load.stop()
-        slow = [each for each in load.came if each[3] - each[2] > TIMEOUT_S + MARGIN_S
-                and not cluster.stood_still(each)]
-        hold("every request of a node that runs is answered by its deadline", not slow, str(slow[:3] or ""))
-        twice = [each for each, n in cluster.executions().items() if n > 1]
-        hold("none is executed twice", not twice, str(twice[:5] or ""))
+        cpu, begin = self.cpu_s(), time.monotonic()
+        time.sleep(5)
+        calm = [each for each in self.load.between(begin, time.monotonic()) if each.what is not True]
+        hold("nothing fails while nothing is wrong", not calm, str(calm[:3] or ""))
+        print(f"{self.options.rate} requests a second take {(self.cpu_s() - cpu) / (time.monotonic() - begin):.2f}"
+              " cores, client and nodes together", flush=True)
+        cpu, begin = self.cpu_s(), time.monotonic()
+        for kind, names in self.order():
+            self.one(kind, self.most_loaded(names))
+        print(f"with all faults {(self.cpu_s() - cpu) / (time.monotonic() - begin):.2f} cores")
+        time.sleep(2)
+        self.load.stop()
+        self.check()
+
+    def order(self):
+        """Kinds, and of which nodes one is to be disturbed."""
+        times = 1 if self.options.quick else TIMES
+        order = []
+        for kind in self.options.only:
+            nodes = KINDS[kind][1]
+            for i in range(times):
+                order += [(kind, name.split()) for name in (nodes if kind == "roll" else [nodes[i % len(nodes)]])]
+                if kind in ("kill", "stop"):
+                    order.append((kind, ["n1"]))
+        if not self.options.quick:
+            random.Random(self.options.seed).shuffle(order)
+        return order
+
+    def stood_still(self, came):
+        """Whether the node that it was sent to was stopped while it waited."""
+        return any(name == came.node and begin < came.came and came.left < end
+                   for name, begin, end in self.stops)
+
+    def check(self):
+        load, cluster = self.load, self.cluster
         ran = cluster.executions()
-        lost = [each for each in load.came if each[4] == 200 and str(each[0]) not in ran]
+        failed = [each for each in load.came if each.what is not True and each.left > load.begun + WARMING_S]
+        other = [each for each in failed if not self.explained(each)]
+        hold("failures only of what went through a faulty node", not other,
+             str([(each, ran.get(each.id)) for each in other[:5]] or ""))
+        slow = [each for each in load.came
+                if each.came - each.left > TIMEOUT_S + MARGIN_S and not self.stood_still(each)]
+        hold("every request of a node that runs is answered by its deadline", not slow, str(slow[:3] or ""))
+        twice = [id for id, each in ran.items() if len(each) > 1]
+        hold("none is executed twice", not twice, str(twice[:5] or ""))
+        lost = [each for each in load.came if each.what is True and each.id not in ran
+                and each.kind in ("plain", "64 KiB", "1 MiB", "stream", "use")]
         hold("none is answered that did not run", not lost, str(lost[:3] or ""))
-        rest = until(lambda: not cluster.ledgers(), 15)
-        hold("at rest each ledger is zero", rest is not None,
-             "" if rest is not None else str(cluster.ledgers()[:3]))
-        states = collections.Counter(str(each[4]) for each in load.came)
-        print(f"{len(load.came)} requests at {options.rate}/s: {dict(states)};"
-              f" {load.again} were sent again as their idle connections closed;"
-              f" the latest left {load.late_s:.2f} s late")
-    finally:
-        if load:
-            load.over.set()
-        cluster.end()
+        ended = [(id, how) for id, how in load.reserved.items()
+                 if (first := len(ran.get(id, ()))) + (after := len(ran.get(id + "a", ()))) > 1
+                 or how == "used" and (first, after) != (1, 0) or how in ("released", "expired") and first + after]
+        hold("a reservation is used, released or expires, one of them", not ended, str(ended[:5] or ""))
+        hold(f"no replica works on more than {SLOTS}", cluster.most <= SLOTS, f"{cluster.most} at most")
+        hold("no ledger is over its bound, or does not add up", not self.ledgers, str(self.ledgers[:3] or ""))
+        rest = until(lambda: not cluster.busy(), 15)
+        hold("at rest each ledger is zero", rest is not None, "" if rest is not None else str(cluster.busy()[:3]))
+        count = collections.Counter(each.kind for each in load.came)
+        how = collections.Counter(str(each) for each in load.reserved.values())
+        print(f"{len(load.came)} requests: {dict(count)}, {len(failed)} failed; reservations: {dict(how)};"
+              f" {len(ran)} executions, {self.looks} looks at ledgers; {load.again} were sent again as their"
+              f" idle connections closed; the latest left {load.late_s:.2f} s late")
+
+    def show(self):
+        print("\n| fault | node | times | detected s | replaced s | healed s | requests | failed |")
+        print("|---|---|---|---|---|---|---|---|")
+        rows = collections.defaultdict(list)
+        for fault in self.faults:
+            if fault.end:
+                who = "control" if fault.node is self.control else "worker"
+                rows[fault.kind, who].append(fault)
+        for (kind, who), faults in sorted(rows.items(), key=lambda each: [k[0] for k in KINDS.values()].index(each[0][0])):
+            def span(what):
+                took = sorted(getattr(each, what) for each in faults if getattr(each, what) is not None)
+                return f"{took[len(took) // 2]:.1f} ({took[0]:.1f}–{took[-1]:.1f})" if took else "–"
+            came = [each for fault in faults for each in self.load.between(fault.begin, fault.end)]
+            told = collections.Counter(str(each.what) for each in came if each.what is not True)
+            failed = ", ".join(f"{n} × {what}" for what, n in told.most_common()) or 0
+            print(f"| {kind} | {who} | {len(faults)} | {span('detected')} | {span('replaced')} | {span('healed')} |"
+                  f" {len(came)} | {failed} |")
+
+    def end(self):
+        if self.load:
+            self.load.over.set()
+            with open(self.cluster.folder / "failed", "w", encoding="utf-8") as file:
+                for each in self.load.came:
+                    if each.what is not True:
+                        print(each, self.cluster.ran.get(each.id), self.explained(each), file=file)
+        self.cluster.end()
 
 
-def show():
-    print("\n| fault | node | times | detected s | replaced s | healed s | requests | failed |")
-    print("|---|---|---|---|---|---|---|---|")
-    for key in dict.fromkeys((row[0], row[1]) for row in table):
-        rows = [row for row in table if row[:2] == key]
+def is_ended(peer):
+    """Whether the other side has closed it."""
+    peer.setblocking(False)
+    try:
+        while peer.recv(4096):
+            pass
+        return True
+    except (ssl.SSLWantReadError, BlockingIOError):
+        return False
+    except OSError:
+        return True
 
-        def span(i):
-            took = sorted(row[i] for row in rows if row[i] is not None)
-            return f"{took[len(took) // 2]:.2f} ({took[0]:.2f}-{took[-1]:.2f})" if took else ""
-        failed = sum((row[6] for row in rows), collections.Counter())
-        print(f"| {key[0]} | {key[1]} | {len(rows)} | {span(2)} | {span(3)} | {span(4)} |"
-              f" {sum(row[5] for row in rows)} | {dict(failed) or 0} |")
+
+# What it is called in the table, and of which nodes the one with the most replicas is disturbed.
+KINDS = {
+    "kill": ("kill -9", ["n2 n3"]),
+    "stop": ("SIGSTOP 10 s", ["n2 n3"]),
+    "handshake": ("no handshake", ["n1", "n2", "n3"]),
+    "unread": ("loops stand still 6 s", ["n2 n3", "n1"]),
+    "delay": ("sends 200 ms late", ["n2", "n1", "n3"]),
+    "loss": ("loses 3 of 100, both ways", ["n2", "n1", "n3"]),
+    "one_way": ("hears the other worker not", ["n2 n3"]),
+    "led": ("hears the controller not", ["n2 n3"]),
+    "deaf": ("hears nobody", ["n2 n3"]),
+    "silenced": ("is not heard", ["n2 n3"]),
+    "roll": ("restart", ["n1", "n2", "n3"]),
+    "emptied": ("starts emptied", ["n1"]),
+    "reloaded": ("a new certificate", ["n2", "n1", "n3"]),
+    "expired": ("an expired certificate", ["n2", "n3"]),
+}
 
 
 def main():
@@ -643,7 +477,7 @@ def main():
     parser.add_argument("berth")
     parser.add_argument("handlers")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--rate", type=int, default=150)
+    parser.add_argument("--rate", type=int, default=240)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--java", default="-XX:TieredStopAtLevel=1")
     parser.add_argument("--only")
@@ -651,20 +485,26 @@ def main():
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
     options.berth = os.path.abspath(options.berth)
-    known = [*FAULTS, *(OF_NETWORKS if options.namespaces else [])]
+    known = list(KINDS)
+    if options.namespaces and not Namespaces.delays():
+        known.remove("delay")
+        print("this kernel delays nothing: --no-namespaces --only=delay does", flush=True)
     options.only = options.only.split(",") if options.only else known
     if set(options.only) - set(known):
         parser.error(f"--only (expected: some of {', '.join(known)})")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-cluster-"))
+    begin = time.monotonic()
+    trial = Trial(options, folder)
     try:
-        disturbed(options, folder)
+        trial.run()
     finally:
-        show()
+        trial.end()
+        trial.show()
         if options.keep:
             print(f"kept: {folder}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
-    print("all held" if not wrong else f"did not hold: {'; '.join(wrong)}")
+    print(f"{'all held' if not wrong else 'did not hold: ' + '; '.join(wrong)}; {time.monotonic() - begin:.0f} s")
     sys.exit(1 if wrong else 0)
 
 

@@ -240,16 +240,16 @@ public final class ControlClient {
   private void sweep() {
     long now = loops.now();
     long paused = now - sweptNanos - self.interval.toNanos();
+    long stoodMs = paused > self.interval.toNanos() ? TimeUnit.NANOSECONDS.toMillis(paused) : 0;
+    if (stoodMs > 0) {
+      LOG.warn("the control loop stood still for {} ms", stoodMs);
+    }
     sweptNanos = now;
     Session current = session;
     if (current != null && current.silence.sweep(now)) {
       current.line.end("silent for " + self.timeout.toMillis() + " ms");
     } else if (current != null && current.isWelcome) {
-      boolean stood = paused > self.interval.toNanos();
-      current.line.say(
-          new NodeBeat(
-              List.copyOf(listener.unreachable()),
-              stood ? TimeUnit.NANOSECONDS.toMillis(paused) : 0));
+      current.line.say(new NodeBeat(List.copyOf(listener.unreachable()), stoodMs));
     }
   }
 

@@ -146,9 +146,15 @@ class ControlIT {
         () -> controller.told.stream().anyMatch(each -> each.startsWith("lost n2 101 silent")));
     Buffer big = Buffer.buffer(new byte[4 << 20]);
     controller.server.bus("n3", big);
-    stands.countDown();
-    eventually(controller.told, "joined n2 103 true");
-    eventually(n2.told, "welcomed 103 true");
+    try (LogLines said = new LogLines(ControlClient.class, Level.WARN)) {
+      stands.countDown();
+      eventually(controller.told, "joined n2 103 true");
+      eventually(n2.told, "welcomed 103 true");
+      world.links.eventually(
+          () ->
+              List.copyOf(said.all()).stream()
+                  .anyMatch(each -> each.getFormattedMessage().contains("stood still for")));
+    }
     assertThat(controller.told).noneMatch(each -> each.startsWith("suspected n3"));
     assertThat(n3.told).doesNotContain("no controller true");
   }

@@ -1,0 +1,250 @@
+"""How three nodes of a trial hear each other, and do not: `Namespaces` where these are permitted, else
+`Relays`, which is a process' own loopback. Both have
+
+    host(node)                 what the others reach it by
+    settings(node)             `--set` of its process
+    prefix(node)               of a command that is to run where it is
+    drop(node, peers, share)   it does not get so many of a hundred packets that these send
+    delay(node, seconds)       what it sends comes later, to all
+    heal()                     all come again, at once
+"""
+
+import asyncio
+import ctypes
+import os
+import random
+import re
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+NAMES = ("n1", "n2", "n3")
+RESEND_S = 0.2  # after which TCP sends a packet again that was lost, at the least
+CHUNK = 64 * 1024
+
+
+def run(*words):
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OSError(f"{' '.join(words)}: {done.stderr or done.stdout}")
+
+
+class Namespaces:
+    """A network namespace for each node, on one bridge: `nft` drops, `tc` delays."""
+
+    def __init__(self):
+        self.holders = {}
+        run("ip", "link", "add", "berth0", "type", "bridge")
+        run("ip", "addr", "add", "10.77.0.254/24", "dev", "berth0")
+        run("ip", "link", "set", "berth0", "up")
+        for i, name in enumerate(NAMES, 1):
+            holder = subprocess.Popen(["unshare", "-n", "sleep", "7200"])
+            self.holders[name] = holder
+            while os.readlink(f"/proc/{holder.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+                time.sleep(0.02)
+            run("ip", "link", "add", f"berth{i}", "type", "veth", "peer", "name", "eth0",
+                "netns", str(holder.pid))
+            run("ip", "link", "set", f"berth{i}", "master", "berth0")
+            run("ip", "link", "set", f"berth{i}", "up")
+            self.within(name, "ip", "addr", "add", f"{self.host(name)}/24", "dev", "eth0")
+            self.within(name, "ip", "link", "set", "eth0", "up")
+            self.within(name, "ip", "link", "set", "lo", "up")
+            self.within(name, "nft", "add table inet t; add chain inet t in"
+                        " { type filter hook input priority 0; }")
+
+    @staticmethod
+    def delays():
+        """Whether this kernel can."""
+        return subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "0ms"],
+                              capture_output=True, check=False).returncode == 0
+
+    @staticmethod
+    def host(name):
+        return f"10.77.0.{name[1:]}"
+
+    @staticmethod
+    def settings(_):
+        return []
+
+    def prefix(self, name):
+        return ["nsenter", "-t", str(self.holders[name].pid), "-n"]
+
+    def within(self, name, *words):
+        run(*self.prefix(name), *words)
+
+    def drop(self, name, peers, share=100):
+        for peer in peers:
+            chance = "" if share == 100 else f"numgen random mod 100 < {share} "
+            self.within(name, "nft", f"add rule inet t in ip saddr {self.host(peer)} {chance}drop")
+
+    def delay(self, name, seconds):
+        self.within(name, "tc", "qdisc", "replace", "dev", "eth0", "root", "netem", "delay",
+                    f"{int(1000 * seconds)}ms")
+
+    def heal(self):
+        for name in NAMES:
+            self.within(name, "nft", "flush chain inet t in")
+            subprocess.run([*self.prefix(name), "tc", "qdisc", "del", "dev", "eth0", "root"],
+                           capture_output=True, check=False)  # there is none mostly
+
+    def enter(self, name):
+        """Of this thread, for good."""
+        with open(f"/proc/{self.holders[name].pid}/ns/net", encoding="utf-8") as there:
+            if ctypes.CDLL(None, use_errno=True).setns(there.fileno(), 0):
+                raise OSError(ctypes.get_errno(), "setns")
+
+    def started(self, name, pid, ports):
+        pass
+
+    def end(self):
+        for holder in self.holders.values():
+            holder.kill()
+
+
+class Relays:
+    """Node i listens on 127.0.1.i and is known by 127.0.2.i, where this process listens for it and
+    sends on, in each direction for itself. TCP comes whole and in order, so what is dropped comes
+    late here: by what TCP takes to send it again, or when all is healed.
+    """
+
+    def __init__(self):
+        self.pids, self.ports = {}, {}
+        self.rules = {}  # (from, to): (share of a hundred, seconds), where None is until it heals
+        self.listening = {}  # (node, port): server
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+        asyncio.run_coroutine_threadsafe(self.watch(), self.loop)
+
+    @staticmethod
+    def delays():
+        return True
+
+    @staticmethod
+    def host(name):
+        return f"127.0.2.{name[1:]}"
+
+    @staticmethod
+    def settings(name):
+        return ["--set", f"berth.cluster.bind=127.0.1.{name[1:]}"]
+
+    @staticmethod
+    def prefix(_):
+        return []
+
+    def enter(self, name):
+        pass
+
+    def drop(self, name, peers, share=100):
+        for peer in peers:
+            self.rules[peer, name] = (share, None if share == 100 else RESEND_S)
+
+    def delay(self, name, seconds):
+        for peer in NAMES:
+            self.rules[name, peer] = (100, seconds)
+
+    def heal(self):
+        self.rules.clear()
+
+    def started(self, name, pid, ports):
+        """A process runs there, and will listen at these ports."""
+        self.pids[name], self.ports[name] = pid, ports
+
+    def end(self):
+        self.loop.call_soon_threadsafe(self.loop.stop)
+
+    # --- on the loop ---
+
+    async def watch(self):
+        """Listens where a node does, and refuses where it does not."""
+        while True:
+            listens = {row[0] for row in tcp() if row[2] == "0A"}
+            for name, ports in list(self.ports.items()):
+                for port in ports:
+                    there = (f"127.0.1.{name[1:]}", port) in listens
+                    server = self.listening.get((name, port))
+                    if there and server is None:
+                        self.listening[name, port] = await asyncio.start_server(
+                            lambda r, w, to=name, at=port: self.relay(r, w, to, at), self.host(name), port)
+                    elif not there and server is not None:
+                        self.listening.pop((name, port)).close()
+            await asyncio.sleep(0.05)
+
+    def owner(self, address):
+        """The node whose socket it is; an empty name for anybody else's."""
+        inode = next((f"socket:[{row[3]}]" for row in tcp() if row[0] == address), "")
+        for name, pid in self.pids.items():
+            try:
+                if any(os.readlink(f"/proc/{pid}/fd/{each}") == inode for each in os.listdir(f"/proc/{pid}/fd")):
+                    return name
+            except OSError:
+                pass  # it has ended, or that file was closed
+        return ""
+
+    async def relay(self, reader, writer, to, port):
+        come_from = self.owner(writer.get_extra_info("peername"))
+        try:
+            back_reader, back_writer = await asyncio.open_connection(f"127.0.1.{to[1:]}", port)
+        except OSError:
+            writer.transport.abort()
+            return
+        both = (writer, back_writer)
+        await asyncio.gather(self.pump(reader, back_writer, (come_from, to), both),
+                             self.pump(back_reader, writer, (to, come_from), both))
+        for each in both:
+            each.close()
+
+    async def pump(self, reader, writer, way, both):
+        """What comes is written when its time has come, in its order."""
+        waiting = asyncio.Queue(64)
+        taking = asyncio.ensure_future(self.take(reader, way, waiting))
+        try:
+            while True:
+                due, data = await waiting.get()
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
+                while self.rules.get(way) == (100, None):
+                    await asyncio.sleep(0.02)
+                if data is None:  # it was reset
+                    raise OSError
+                if not data:
+                    writer.write_eof()
+                    return
+                writer.write(data)
+                await writer.drain()
+        except (OSError, RuntimeError):
+            for each in both:
+                each.transport.abort()
+        finally:
+            taking.cancel()
+
+    async def take(self, reader, way, waiting):
+        due, data = 0.0, b"-"
+        while data:
+            try:
+                data = await reader.read(CHUNK)
+            except OSError:
+                data = None
+            share, seconds = self.rules.get(way, (0, 0))
+            if seconds and random.randrange(100) < share:
+                due = max(due, time.monotonic() + seconds)
+            await waiting.put((due, data))
+
+
+def tcp(path="/proc/net"):
+    """Of each socket: own address, the other's, state, inode, bytes to be sent, bytes to be read."""
+    rows = []
+    for file in ("tcp", "tcp6"):
+        with open(f"{path}/{file}", encoding="ascii") as lines:
+            for line in list(lines)[1:]:
+                words = line.split()
+                sent, read = (int(each, 16) for each in words[4].split(":"))
+                rows.append((address(words[1]), address(words[2]), words[3], words[9], sent, read))
+    return rows
+
+
+def address(words):
+    host, port = words.split(":")
+    last = re.fullmatch("(?:0{16}0000FFFF0000|0{16}FFFF0000)?([0-9A-F]{8})", host)
+    shown = socket.inet_ntoa(struct.pack("<I", int(last[1], 16))) if last else host
+    return shown, int(port, 16)
