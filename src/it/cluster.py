@@ -485,13 +485,14 @@ def main():
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
     options.berth = os.path.abspath(options.berth)
-    known = list(KINDS)
+    options.only = options.only.split(",") if options.only else list(KINDS)
+    if set(options.only) - set(KINDS):
+        parser.error(f"--only (expected: some of {', '.join(KINDS)})")
     if options.namespaces and not Namespaces.delays():
-        known.remove("delay")
         print("this kernel delays nothing: --no-namespaces --only=delay does", flush=True)
-    options.only = options.only.split(",") if options.only else known
-    if set(options.only) - set(known):
-        parser.error(f"--only (expected: some of {', '.join(known)})")
+        options.only = [each for each in options.only if each != "delay"]
+        if not options.only:
+            sys.exit(0)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-cluster-"))
     begin = time.monotonic()
     trial = Trial(options, folder)

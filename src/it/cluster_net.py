@@ -152,7 +152,7 @@ class Relays:
         self.pids[name], self.ports[name] = pid, ports
 
     def end(self):
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.loop.call_soon_threadsafe(lambda: [each.cancel() for each in asyncio.all_tasks(self.loop)])
 
     # --- on the loop ---
 

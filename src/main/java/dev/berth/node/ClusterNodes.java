@@ -302,6 +302,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     @Override
     public void welcomed(Welcome welcome) {
       side.welcomed(welcome);
+      standing.registered();
     }
 
     @Override

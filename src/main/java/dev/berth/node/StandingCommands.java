@@ -22,8 +22,8 @@ import java.util.Set;
 
 /**
  * What holds for every instance until something else is commanded: how deployments are configured,
- * where applications answer. One that joins is given all of it, and listens when that is complete.
- * Control loop.
+ * where applications answer. One that joins is given all of it, and listens when that is complete;
+ * so does the controller's own, and when it is registered. Control loop.
  */
 final class StandingCommands {
   private final Map<DeploymentId, Configure> deployments = new LinkedHashMap<>();
@@ -32,6 +32,7 @@ final class StandingCommands {
   private final Map<String, SplitEndpoint> splits = new LinkedHashMap<>(); // by route
   private final Set<String> unrouted = new HashSet<>(); // applications that may get a route yet
   private boolean recovered; // the controller decides
+  private boolean registered; // its own node is
   private Promise<Void> complete = Promise.promise();
 
   /** Whether it is for every instance; if so it is kept, or takes one away that was. */
@@ -79,6 +80,12 @@ final class StandingCommands {
     look();
   }
 
+  /** Before, other nodes take nothing from this one, and its tokens would not say who made them. */
+  void registered() {
+    registered = true;
+    look();
+  }
+
   /** What is being deployed may have served before: its route is still to come. */
   void announced(Announce state) {
     if (state.status() != ApplicationStatus.DEPLOYING) {
@@ -87,14 +94,14 @@ final class StandingCommands {
     }
   }
 
-  /** What has no route yet gets one late. */
+  /** What has no route yet gets one late; a controller that stands by is never registered. */
   void giveUp() {
     unrouted.clear();
-    look();
+    registered();
   }
 
   private void look() {
-    if (recovered && unrouted.isEmpty()) {
+    if (recovered && registered && unrouted.isEmpty()) {
       complete.tryComplete();
     }
   }

@@ -1,0 +1,49 @@
+package dev.berth.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.protocol.ApplicationStatus;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class StandingCommandsTest {
+  private final StandingCommands standing = new StandingCommands();
+
+  @Test
+  void theControllersNodeListensWhenItIsRegisteredToo() {
+    standing.begin(List.of("shop"));
+    standing.recovered();
+    standing.announced(
+        new Announce("shop", 1, ApplicationStatus.DEPLOY_FAILED, "", false, Set.of()));
+    assertThat(standing.complete().isComplete()).isFalse();
+
+    standing.registered();
+
+    assertThat(standing.complete().succeeded()).isTrue();
+  }
+
+  @Test
+  void itIsNotCompleteBeforeTheControllerDecidesAndApplicationsAreRouted() {
+    standing.begin(List.of("shop"));
+    standing.registered();
+    assertThat(standing.complete().isComplete()).isFalse();
+    standing.recovered();
+    assertThat(standing.complete().isComplete()).isFalse();
+
+    standing.announced(new Announce("shop", 1, ApplicationStatus.RUNNING, "", true, Set.of()));
+
+    assertThat(standing.complete().succeeded()).isTrue();
+  }
+
+  @Test
+  void whatDoesNotComeIsNotWaitedForWithoutEnd() {
+    standing.begin(List.of("shop"));
+    standing.recovered();
+
+    standing.giveUp();
+
+    assertThat(standing.complete().succeeded()).isTrue();
+  }
+}
