@@ -493,6 +493,7 @@ def main():
         options.only = [each for each in options.only if each != "delay"]
         if not options.only:
             sys.exit(0)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the nodes end too
     folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-cluster-"))
     begin = time.monotonic()
     trial = Trial(options, folder)
