@@ -33,8 +33,11 @@ public final class ForwardRoutes implements AdminRoutes {
   /** Which node a request was forwarded by. */
   static final String BY = "Berth-Forwarded-By";
 
-  /** Requests under way; more are asked to come again. */
-  static final int MOST = 64;
+  /**
+   * Requests under way; more are asked to come again. They leave connections for code and for what
+   * is gathered, whose patience is shorter than that of a client which sends its body slowly.
+   */
+  static final int MOST = PeerClient.MOST_CONNECTIONS / 2;
 
   /** How long nothing may come of an answer: a change may wait for those before it. */
   private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -77,8 +80,13 @@ public final class ForwardRoutes implements AdminRoutes {
 
   /** Shows its numbers. */
   public void show(Meters meters) {
-    meters.addGauge("berth_forwarded_requests", () -> underWay);
+    meters.addGauge("berth_forwarded_requests", this::underWay);
     meters.addGauge("berth_forwarded_requests_limit", () -> MOST);
+  }
+
+  /** Any thread. */
+  int underWay() {
+    return underWay;
   }
 
   @Override
@@ -131,6 +139,9 @@ public final class ForwardRoutes implements AdminRoutes {
 
   private Future<Void> exchange(RoutingContext context, HttpClientRequest forwarded) {
     HttpServerRequest request = context.request();
+    if (context.response().closed()) { // already, and nothing would say so any more
+      return forwarded.reset().mapEmpty();
+    }
     copy(request.headers(), ASKED, forwarded.headers());
     forwarded
         .putHeader(BY, self)

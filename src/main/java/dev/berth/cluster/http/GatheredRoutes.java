@@ -21,6 +21,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -54,16 +55,10 @@ public final class GatheredRoutes implements AdminRoutes {
   private int underWay;
 
   /** What a node said. */
-  private record Said(String node, Answer answer) {
-    boolean is(int status) {
-      return answer.status() == status;
-    }
-  }
+  private record Said(String node, Answer answer) {}
 
   /** Makes one object of those that nodes said, by their names. On a worker thread. */
-  private interface Merging {
-    JsonObject of(Map<String, JsonObject> said);
-  }
+  private interface Merging extends Function<Map<String, JsonObject>, JsonObject> {}
 
   /**
    * @param members all nodes, this one too
@@ -98,11 +93,10 @@ public final class GatheredRoutes implements AdminRoutes {
       String one = context.queryParams().get("node");
       List<Peer> asked =
           members.get().stream().filter(each -> one == null || one.equals(each.name())).toList();
-      if (asked.isEmpty() && one == null) {
-        throw ForwardRoutes.later(context, "unreachable", "No node of the cluster is known yet.");
-      }
       if (asked.isEmpty()) {
-        throw new AdminRefusal(404, "no_node", "node: " + one + " (expected: one of the cluster)");
+        throw one == null
+            ? ForwardRoutes.later(context, "unreachable", "No node of the cluster is known yet.")
+            : new AdminRefusal(404, "no_node", "node: " + one + " (expected: one of the cluster)");
       }
       if (underWay >= MOST) {
         String why = underWay + " such requests are answered (expected: at most " + MOST + ")";
@@ -143,7 +137,7 @@ public final class GatheredRoutes implements AdminRoutes {
       List<Future<Said>> answers,
       @Nullable Merging merging) {
     List<Said> said = answers.stream().filter(Future::succeeded).map(Future::result).toList();
-    List<Said> right = said.stream().filter(each -> each.is(200)).toList();
+    List<Said> right = said.stream().filter(each -> each.answer.status() == 200).toList();
     List<String> unreachable = new ArrayList<>(asked.stream().map(Peer::name).toList());
     said.stream()
         .filter(each -> each.answer.status() < 500)
@@ -177,7 +171,7 @@ public final class GatheredRoutes implements AdminRoutes {
     }
     Map<String, JsonObject> all = new LinkedHashMap<>();
     said.forEach(each -> all.put(each.node, each.answer.body().toJsonObject()));
-    JsonObject merged = merging.of(all).put("unreachable", new JsonArray(unreachable));
+    JsonObject merged = merging.apply(all).put("unreachable", new JsonArray(unreachable));
     return Buffer.buffer(merged.encodePrettily() + "\n");
   }
 
@@ -202,10 +196,6 @@ public final class GatheredRoutes implements AdminRoutes {
                     .map(entry -> ((JsonObject) entry).put("node", each.getKey())));
   }
 
-  private static JsonArray array(Stream<JsonObject> entries) {
-    return new JsonArray(entries.toList());
-  }
-
   private static JsonObject first(Map<String, JsonObject> said) {
     return said.values().iterator().next();
   }
@@ -222,28 +212,30 @@ public final class GatheredRoutes implements AdminRoutes {
     }
     return new JsonObject()
         .put("at", first(said).getValue("at"))
-        .put("replicas", array(entries(said, "replicas")))
+        .put("replicas", new JsonArray(entries(said, "replicas").toList()))
         .put("total", total);
   }
 
   private static JsonObject requests(Map<String, JsonObject> said) {
     Comparator<JsonObject> byTime = Comparator.comparing(each -> each.getString("arrived_at"));
     return new JsonObject()
-        .put("requests", array(entries(said, "requests").sorted(byTime.reversed())));
+        .put(
+            "requests",
+            new JsonArray(entries(said, "requests").sorted(byTime.reversed()).toList()));
   }
 
   private static JsonObject explanations(Map<String, JsonObject> said) {
     int all = said.values().stream().mapToInt(each -> each.getInteger("explanations_in_all")).sum();
     return new JsonObject()
         .put("request_id", first(said).getValue("request_id"))
-        .put("explanations", array(entries(said, "explanations")))
+        .put("explanations", new JsonArray(entries(said, "explanations").toList()))
         .put("explanations_in_all", all);
   }
 
   private static JsonObject lines(Map<String, JsonObject> said) {
     Comparator<JsonObject> byTime =
         Comparator.comparing(each -> Instant.parse(each.getString("time")));
-    JsonArray lines = array(entries(said, "lines").sorted(byTime));
+    JsonArray lines = new JsonArray(entries(said, "lines").sorted(byTime).toList());
     JsonObject nodes = new JsonObject();
     said.forEach(
         (node, page) -> {

@@ -2,7 +2,6 @@ package dev.berth.cluster.http;
 
 import dev.berth.admin.DigestedFile;
 import dev.berth.protocol.BuildSource.JarFile;
-import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -94,7 +93,7 @@ public final class JarCache {
     asked.put(jar.sha256(), got.future()); // before anything, which may be over at once
     boolean right = checked.contains(jar.sha256());
     offLoop(() -> find(jar, right))
-        .compose(there -> there == null ? inTurn(() -> fetch(jar)) : done(there))
+        .compose(there -> there == null ? inTurn(() -> fetch(jar)) : Future.succeededFuture(there))
         .onSuccess(path -> checked.add(jar.sha256()))
         .recover(failed -> failed(jar, failed))
         .onComplete(over -> asked.remove(jar.sha256()))
@@ -106,14 +105,10 @@ public final class JarCache {
     return vertx.executeBlocking(work, false);
   }
 
-  private static <T> Future<T> done(T value) {
-    return Future.succeededFuture(value);
-  }
-
   private static Future<Path> failed(JarFile jar, Throwable failed) {
-    String why = failed.getMessage() == null ? failed.toString() : failed.getMessage();
-    String text = "jar %s (sha256 %s): %s".formatted(jar.name(), jar.sha256(), why);
-    return Future.failedFuture(new CodeRefused(text));
+    return Future.failedFuture(
+        new CodeRefused(
+            "jar %s (sha256 %s): %s".formatted(jar.name(), jar.sha256(), PeerClient.why(failed))));
   }
 
   private Path path(JarFile jar) {
@@ -222,14 +217,11 @@ public final class JarCache {
   private Future<String> fetch(JarFile jar, DigestedFile file) {
     Future<Void> whole =
         control.again(
-            () -> file.bytes() == jar.bytes() ? done(null) : ask(jar, file),
+            () -> file.bytes() == jar.bytes() ? Future.succeededFuture() : ask(jar, file),
             failed -> !(failed instanceof DigestedFile.DiskFailure));
-    return whole.transform(
-        ended -> file.close().compose(digest -> ended.succeeded() ? done(digest) : again(ended)));
-  }
-
-  private static <T> Future<T> again(AsyncResult<?> failed) {
-    return Future.failedFuture(failed.cause());
+    return whole
+        .recover(failed -> file.close().compose(digest -> Future.failedFuture(failed)))
+        .compose(there -> file.close());
   }
 
   private Future<Void> ask(JarFile jar, DigestedFile file) {

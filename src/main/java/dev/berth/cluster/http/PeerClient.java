@@ -31,7 +31,7 @@ public final class PeerClient {
   static final Duration ANSWER = Duration.ofSeconds(10);
 
   /** To one node; who finds none free waits for {@link #CONNECT}. */
-  static final int MOST_CONNECTIONS = 16;
+  static final int MOST_CONNECTIONS = 32;
 
   /** Requests that wait for a connection. */
   private static final int MOST_WAITING = 256;
@@ -104,8 +104,11 @@ public final class PeerClient {
 
   /** With the node's name. */
   static <T> Future<T> failed(Peer peer, Throwable failed) {
-    String why = failed.getMessage() == null ? failed.toString() : failed.getMessage();
-    return Future.failedFuture(new IOException(peer + ": " + why));
+    return Future.failedFuture(new IOException(peer + ": " + why(failed)));
+  }
+
+  static String why(Throwable failed) {
+    return failed.getMessage() == null ? failed.toString() : failed.getMessage();
   }
 
   /** Reads an answer whole, unless it is longer than that. */

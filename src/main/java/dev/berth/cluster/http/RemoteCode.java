@@ -63,7 +63,11 @@ public record RemoteCode(ControlNode control, JarCache jars, ServeConfig file) {
 
   private static JarFile jarFile(Object each) {
     JsonObject jar = (JsonObject) each;
-    return new JarFile(jar.getString("name"), jar.getString("sha256"), jar.getLong("bytes"));
+    String sha256 = jar.getString("sha256");
+    if (!sha256.matches("[0-9a-f]{64}")) { // it becomes a file's name
+      throw new CodeRefused("sha256: " + sha256 + " (expected: 64 digits 0-9a-f)");
+    }
+    return new JarFile(jar.getString("name"), sha256, jar.getLong("bytes"));
   }
 
   private ApplicationConfig read(String application, BuildSource source, List<Path> paths) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.AdminGate;
 import dev.berth.admin.AdminRoutes;
+import dev.berth.node.TestNode;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -28,6 +29,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
@@ -219,6 +221,58 @@ class OperatorsIT {
     assertThat(loop.statusCode()).isEqualTo(508);
     assertThat(new JsonObject(loop.body()).getString("message"))
         .isEqualTo("w1 takes w2 for the control node (expected: the one that is)");
+  }
+
+  @Test
+  void slowClientsLeaveConnectionsForOthers() throws Exception {
+    AtomicInteger came = new AtomicInteger();
+    control =
+        rig.serve(
+            "c1",
+            router -> {
+              router
+                  .put("/slow")
+                  .handler(
+                      context -> {
+                        context.request().resume();
+                        came.incrementAndGet();
+                      });
+              router.get("/other").handler(context -> context.end());
+            });
+    List<Socket> slow = new ArrayList<>();
+    try {
+      for (int i = 0; i < ForwardRoutes.MOST; i++) {
+        Socket socket = new Socket("127.0.0.1", port);
+        slow.add(socket);
+        String head = "PUT /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx";
+        socket.getOutputStream().write(head.getBytes(UTF_8));
+      }
+      TestNode.until(() -> came.get() == ForwardRoutes.MOST, () -> came + " came");
+      HttpResponse<String> more = ask(to("/other"));
+      assertThat(more.statusCode()).isEqualTo(503);
+      assertThat(more.body()).contains("16 requests are being forwarded (expected: at most 16)");
+      int own =
+          rig.onLoop(() -> rig.client.send(control, "/other", PeerClient.ANSWER)).statusCode();
+      assertThat(own).isEqualTo(200);
+    } finally {
+      for (Socket each : slow) {
+        each.close();
+      }
+    }
+  }
+
+  @Test
+  void clientsThatLeaveAtOnceKeepNoPlace() throws Exception {
+    control =
+        rig.serve(
+            "c1", router -> router.put("/slow").handler(context -> context.request().resume()));
+    for (int i = 0; i < 4 * ForwardRoutes.MOST; i++) {
+      try (Socket socket = new Socket("127.0.0.1", port)) {
+        String head = "PUT /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx";
+        socket.getOutputStream().write(head.getBytes(UTF_8));
+      }
+    }
+    TestNode.until(() -> forward.underWay() == 0, () -> forward.underWay() + " are under way");
   }
 
   @Test

@@ -153,6 +153,16 @@ class RemoteCodeIT {
   }
 
   @Test
+  void aDigestThatIsAPathIsRefused() {
+    builds.put("echo/b1", new BuildSource(ENTRY, List.of(new JarFile("a.jar", "../out", 1))));
+    serve();
+    assertThatThrownBy(() -> rig.onLoop(() -> code().source("echo", "b1")))
+        .hasMessageEndingWith("sha256: ../out (expected: 64 digits 0-9a-f)");
+    assertThat(folder.resolve("out.tmp")).doesNotExist();
+    assertThat(ranges).isEmpty();
+  }
+
+  @Test
   void aControlNodeThatIsNotThereYetIsAskedAgain() throws Exception {
     builds.put("echo/b1", new BuildSource(ENTRY, List.of(jar("echo.jar", 1))));
     serve();
