@@ -54,6 +54,7 @@ class Fault:
         self.others = trial.others(node)
         self.pairs = {(each, node.name) for each in self.others}  # who may suspect whom
         self.detected = self.replaced = self.healed = self.end = None
+        self.marks = trial.cluster.marks()
         self.begin = time.monotonic()
 
     def cuts(self, peers):
@@ -64,10 +65,14 @@ class Fault:
         """Waits until another node knows, and until its replicas run elsewhere."""
         trial, name = self.trial, self.node.name
         watcher = trial.cluster.nodes[self.watcher]
-        self.detected = until(lambda: watcher.members().get(name) != "ALIVE", 30)
+        if self.node is trial.control:  # nobody replaces anything without it
+            self.detected = until(lambda: any("ControlClient - no controller" in line for line
+                                              in watcher.lines()[self.marks[watcher.name]:]), 30)
+        else:
+            self.detected = until(lambda: watcher.members().get(name) != "ALIVE", 30)
         hold(f"{self.name}: it is noticed", self.detected is not None)
         if self.node is trial.control:
-            return  # nobody replaces anything without a controller
+            return
         left = until(lambda: len(trial.cluster.replicas(self.watcher)) == REPLICAS
                      and name not in trial.cluster.replicas(self.watcher).values(), 30)
         self.replaced = None if left is None else time.monotonic() - self.begin
@@ -296,7 +301,6 @@ class Trial:
     def one(self, kind, node):
         fault = Fault(self, KINDS[kind][0], node)
         self.faults.append(fault)
-        fault.marks = self.cluster.marks()
         getattr(self, kind)(fault)
         time.sleep(1)  # for what was on its way
         suspected = [each for each in self.cluster.suspicions(fault.marks) if each[:2] not in fault.pairs]
