@@ -344,12 +344,10 @@ public class InstanceReplicas implements ReplicaListener {
 
   /** Drains all, within their own graces, as nobody commands it any more. */
   void stopAll() {
-    List.copyOf(hosted.values())
-        .forEach(
-            each ->
-                stop(
-                    each.id(),
-                    each.target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S)));
+    List.copyOf(obtaining).forEach(each -> stop(each, Duration.ZERO)); // it is not to start later
+    for (HostedHere each : List.copyOf(hosted.values())) {
+      stop(each.id(), each.target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S));
+    }
   }
 
   private void stopped(HostedHere here) {

@@ -37,6 +37,7 @@ import dev.berth.replica.Replica;
 import dev.berth.replica.hooks.HookThreads;
 import dev.berth.replica.slots.LedgerLimits;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -66,6 +67,7 @@ class InstanceReplicasTest {
   private Runnable duringStart = () -> {};
   private Runnable duringCheck = () -> {};
   private int checks; // of health, begun
+  private @Nullable Promise<Builds.Source> elsewhere; // that has the code
 
   private final DataPlane plane =
       new PlaneBuilder("n1", clock, bus)
@@ -75,12 +77,7 @@ class InstanceReplicasTest {
           .handlers(PlaneBuilder.handlers(PlaneBuilder.hooks(offLoop)))
           .plane();
   private final Builds builds =
-      new Builds(
-          PlaneBuilder.hooks(offLoop),
-          control,
-          (application, revision) -> null,
-          told::add,
-          gone -> {});
+      new Builds(PlaneBuilder.hooks(offLoop), control, sources(), told::add, gone -> {});
   private final InstanceRouters routers =
       new InstanceRouters(
           plane.routers(),
@@ -128,6 +125,22 @@ class InstanceReplicasTest {
     public void stop() {
       called("stop");
     }
+  }
+
+  private Builds.Sources sources() {
+    return new Builds.Sources() {
+      @Override
+      public Builds.@Nullable Source find(String application, long revision) {
+        return null;
+      }
+
+      @Override
+      public Future<Builds.Source> elsewhere(String application, String build) {
+        return elsewhere == null
+            ? Builds.Sources.super.elsewhere(application, build)
+            : elsewhere.future();
+      }
+    };
   }
 
   private LoadedApplication loaded(String ofDeployment) {
@@ -303,6 +316,24 @@ class InstanceReplicasTest {
             new DeploymentTarget(first.id(), "x", first.version(), first.settings()),
             ID));
     assertThat(take()).containsExactly(new ReplicaFailed(ID, "build: x (expected: a known one)"));
+  }
+
+  /** Seed 40 of the cluster simulation: of a registration that was lost, under the next one. */
+  @Test
+  void whatWaitsForItsCodeStopsWithAllOthers() {
+    elsewhere = Promise.promise();
+    replicas.start(
+        new StartReplica(
+            EPOCH,
+            EPOCH.node(),
+            new DeploymentTarget(first.id(), "x", first.version(), first.settings()),
+            ID));
+    replicas.stopAll();
+    answers(new ReplicaStopped(ID));
+    elsewhere.fail("the link broke");
+    answers();
+    start();
+    answers(new ReplicaStopped(ID));
   }
 
   /** The period is shifted by up to a tenth. */
