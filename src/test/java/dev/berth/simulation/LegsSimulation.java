@@ -60,7 +60,7 @@ final class LegsSimulation extends ClusterRun {
       }
       instances.forEach(each -> each.routers.router(deployment, routing));
     }
-    workload = new LegsWorkload(world, instances, slots, rough);
+    workload = new LegsWorkload(world, instances, slots, rough, this::runs);
   }
 
   /** Runs a seed; a failure tells how to see it again. */
@@ -128,6 +128,12 @@ final class LegsSimulation extends ClusterRun {
   @Override
   void changed(DeploymentId id) {
     deployments.forEach(this::publish);
+  }
+
+  /** What was killed is renewed no more, and its lease may be on its way to who waited for it. */
+  private boolean runs(String replicaId) {
+    return seats.stream()
+        .anyMatch(each -> each.current != null && each.current.replicaId().equals(replicaId));
   }
 
   // --- faults that are not the network's ---

@@ -22,6 +22,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Callers that want slots of several deployments at once, among some who want one. */
@@ -106,22 +107,28 @@ final class LegsWorkload {
   private final List<DeploymentId> deployments;
   private final Map<DeploymentId, Integer> slots;
   private final boolean rough;
+  private final Predicate<String> runs;
   final List<Asker> askers = new ArrayList<>();
   final EnumMap<Outcome, Integer> outcomes = new EnumMap<>(Outcome.class);
   private final long meanGapNanos;
   int waiting;
 
+  /**
+   * @param runs whether a replica was not killed, be that known to its routers or not
+   */
   LegsWorkload(
       World world,
       List<SimulatedInstance> instances,
       Map<DeploymentId, Integer> slots,
-      boolean rough) {
+      boolean rough,
+      Predicate<String> runs) {
     this.world = world;
     this.random = world.randomness();
     this.instances = instances;
     this.deployments = List.copyOf(slots.keySet());
     this.slots = slots;
     this.rough = rough;
+    this.runs = runs;
     this.meanGapNanos = millis(1) / 4 + random.nextLong(millis(8));
   }
 
@@ -236,7 +243,8 @@ final class LegsWorkload {
       if (!each.deployment().equals(asker.wanted.get(place))) {
         throw world.fail(asker + ": got " + each + " in place " + place);
       }
-      boolean gone = asker.parent != null && asker.parent.cancelled();
+      boolean gone =
+          (asker.parent != null && asker.parent.cancelled()) || !runs.test(each.replicaId());
       long least = TTL_NANOS - TTL_NANOS / 10 - millis(50);
       if (!gone && each.leaseRemaining().toNanos() < least) {
         throw world.fail(asker + ": got " + each + " (expected: its full time)");
