@@ -4,16 +4,22 @@ import dev.berth.desired.DesiredChange;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.NodeRegistry;
 import dev.berth.desired.StateLog;
+import dev.berth.desired.StateStoreRecords;
 import dev.berth.desired.Undecided;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** What control nodes agreed on: outlives their processes, of which one proposes. */
+/**
+ * What control nodes agreed on: outlives their processes, of which one proposes. Each change
+ * crosses the form in which it is kept.
+ */
 final class AgreedLog {
   private final World world;
   private final SplittableRandom random;
@@ -23,29 +29,41 @@ final class AgreedLog {
   private int holder; // the process that has it
 
   /**
+   * @param journal that its directory had before: the first entry has it whole
    * @param rough whether a proposal may fail
    * @param told of who belonged to the cluster, and does now
    */
   AgreedLog(
       World world,
       String clusterId,
+      DesiredState journal,
       BooleanSupplier rough,
       BiConsumer<NodeRegistry, NodeRegistry> told) {
     this.world = world;
     this.random = world.randomness();
     this.rough = rough;
     this.told = told;
-    DesiredState empty = DesiredState.EMPTY;
-    state = empty.with(List.of(empty.nodes(NodeRegistry.born(clusterId, ""))));
+    String origin = journal == DesiredState.EMPTY ? "" : "a journal";
+    DesiredChange born =
+        Objects.requireNonNull(journal.nodes(NodeRegistry.born(clusterId, origin)));
+    state = DesiredState.EMPTY.with(List.of(kept(journal.with(List.of(born)).whole())));
   }
 
   DesiredState state() {
     return state;
   }
 
+  private static DesiredChange kept(DesiredChange change) {
+    try {
+      return StateStoreRecords.change(StateStoreRecords.file(change));
+    } catch (IOException unread) {
+      throw new UncheckedIOException(unread);
+    }
+  }
+
   private void commit(DesiredChange change) {
     NodeRegistry before = state.nodes();
-    state = state.with(List.of(change));
+    state = state.with(List.of(kept(change)));
     told.accept(before, state.nodes());
   }
 

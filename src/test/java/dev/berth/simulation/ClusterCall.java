@@ -24,16 +24,18 @@ final class ClusterCall {
 
   final String id;
   final ClusterNode at;
+  final String busName; // of the process that it came to
   private final ClusterSimulation on;
   private final int process; // of the node that it came to
   private final SimulatedLoop loop;
-  private long askedNanos; // or chosen: what follows has a deadline of its own
+  private long askedNanos; // or when one whose choice outlasted its deadline went on
   private final long timeoutNanos;
   private long stalledBefore;
   private final SimulatedClock clock;
   private long askedByItsClock;
   private boolean held; // its caller has a selection, and thinks
   private boolean answered;
+  private boolean takenBack; // by its caller
   private @Nullable BerthException failure;
   private @Nullable Pending<Response> call;
 
@@ -42,6 +44,7 @@ final class ClusterCall {
     this.id = id;
     this.at = at;
     this.process = at.processes;
+    this.busName = at.vertx().node();
     this.clock = at.clock();
     this.loop = at.serving(index);
     this.timeoutNanos = timeoutNanos;
@@ -66,7 +69,11 @@ final class ClusterCall {
                 .withRequestId(id)
                 .withTimeout(Duration.ofNanos(timeoutNanos))
                 .withReservationTtl(Duration.ofSeconds(2)));
-    Request request = Request.post("/" + id, Buffer.buffer("body of " + id));
+    Buffer body = Buffer.buffer("body of " + id);
+    if (!plain && on.mostBodyBytes > 0 && random.nextInt(3) == 0) {
+      body.appendBytes(new byte[random.nextInt(on.mostBodyBytes)]);
+    }
+    Request request = Request.post("/" + id, body);
     int kind = plain ? PLAIN : random.nextInt(100);
     if (kind < 65) {
       called(handle.start(request), plain ? PLAIN : random.nextInt(12_000));
@@ -91,7 +98,8 @@ final class ClusterCall {
 
   private void use(ReplicaSelection chosen, Request request, int kind, SplittableRandom random) {
     held = false;
-    begins();
+    askedNanos = Math.max(askedNanos, on.world.elapsedNanos() - timeoutNanos);
+    askedByItsClock = Math.max(askedByItsClock, clock.getAsLong() - timeoutNanos);
     if (kind < 88) {
       called(chosen.start(request), random.nextInt(12_000));
     } else if (kind < 96) {
@@ -115,7 +123,12 @@ final class ClusterCall {
               }
             });
     if (cancelledMillis > PLAIN && cancelledMillis < 1_000) {
-      loop.start(TimeUnit.MILLISECONDS.toNanos(cancelledMillis), begun::cancel);
+      loop.start(
+          TimeUnit.MILLISECONDS.toNanos(cancelledMillis),
+          () -> {
+            takenBack = true;
+            begun.cancel();
+          });
     }
   }
 
@@ -133,6 +146,9 @@ final class ClusterCall {
       throw on.world.fail(id + ": failed with a foreign kind", why);
     }
     on.count(known.kind().name());
+    on.world.failIf(
+        known.kind() == BerthException.Kind.CANCELLED && !takenBack,
+        () -> id + ": was cancelled (expected: nobody took it back)");
     failure = known;
   }
 
@@ -141,6 +157,11 @@ final class ClusterCall {
     on.world.failIf(answered, () -> id + ": a second answer: " + how);
     answered = true;
     checkInTime();
+  }
+
+  /** Whether somebody waits for its answer, and has not taken it back. */
+  boolean isWanted() {
+    return isOpen() && !takenBack;
   }
 
   boolean isOpen() {
@@ -153,7 +174,7 @@ final class ClusterCall {
 
   /** Whether the process that it came to is. */
   private boolean isThere() {
-    return at.processes == process && at.isUp();
+    return at.processes == process && at.isUp() && !at.stopping;
   }
 
   boolean succeeded() {

@@ -43,6 +43,7 @@ final class ClusterNode {
   private long suspendedUntil;
   int processes;
   boolean leaving;
+  boolean stopping; // its loops end: nobody calls any more
   long befallenUntil; // by what may make it silent
 
   ClusterNode(ClusterSimulation on, int number) {
@@ -101,6 +102,7 @@ final class ClusterNode {
     strange = isStrange;
     processes++;
     leaving = false;
+    stopping = false;
     pausedUntil = 0;
     suspendedUntil = -TimeUnit.SECONDS.toNanos(10);
     befallen(TimeUnit.SECONDS.toNanos(15));
@@ -186,6 +188,13 @@ final class ClusterNode {
 
   boolean isPaused() {
     return pausedUntil > on.world.elapsedNanos();
+  }
+
+  /** Whether one of its loops was stopped since then, or is. */
+  boolean wasHeldSince(long nanos) {
+    long stalled =
+        vertx().loops.stream().mapToLong(SimulatedLoop::stalledUntilNanos).max().orElse(0);
+    return stalled > nanos;
   }
 
   /** Whether it may take what came while its clock stood still for new. */
@@ -300,6 +309,7 @@ final class ClusterNode {
   }
 
   private void stop(SimulatedNode leaves, int own) {
+    stopping |= processes == own;
     leaves.stop().onComplete((stopped, late) -> on.world.after(1, "stopped", () -> killIf(own)));
   }
 
@@ -308,5 +318,10 @@ final class ClusterNode {
       kill(false);
       on.startLater(this, 5_000);
     }
+  }
+
+  @Override
+  public String toString() {
+    return name;
   }
 }

@@ -4,6 +4,7 @@ import static dev.berth.fakes.Submits.submit;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
+import dev.berth.desired.DesiredState;
 import dev.berth.desired.ServeControl;
 import dev.berth.routing.DeploymentRouter;
 import io.vertx.core.Future;
@@ -12,18 +13,21 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A cluster of two to seven nodes, each wired as it ships: control and data links, membership, the
  * controller, what it commands, routers and replicas. Simulated are time, event loops, sockets, the
- * log, user code and callers. First a rough minute, then a calm in which all must come to rest, and
- * to serve.
+ * log, user code and callers. First a rough half minute, then a calm in which all comes to rest,
+ * and to serve.
  */
 final class ClusterSimulation {
   static final DeploymentId MODEL = new DeploymentId("a", "model");
@@ -53,6 +57,14 @@ final class ClusterSimulation {
     DEPLOY
   }
 
+  /** After which there may be other replicas than before, for a while. */
+  private static final Set<Fault> CHANGES =
+      EnumSet.of(Fault.LEAVE, Fault.CONTROL_EMPTIED, Fault.SCALE, Fault.DEPLOY);
+
+  /** After which replicas start. */
+  private static final Set<Fault> STARTS =
+      EnumSet.of(Fault.KILL, Fault.REPLICA_DIES, Fault.SCALE, Fault.DEPLOY);
+
   private static final long ROUGH_NANOS = TimeUnit.SECONDS.toNanos(30);
   private static final long CALM_NANOS = TimeUnit.SECONDS.toNanos(48);
   private static final long LAST_NANOS = TimeUnit.SECONDS.toNanos(8);
@@ -72,6 +84,9 @@ final class ClusterSimulation {
   final List<ClusterNode> nodes = new ArrayList<>();
   final List<ClusterCall> calls = new ArrayList<>();
   final AgreedLog log;
+  final boolean isSteady; // as many are wanted at all times
+  final boolean overJournal; // an instance by itself ran before
+  final int mostBodyBytes; // of what fills buffers; 0 for none
   private final SplittableRandom random;
   private final SplittableRandom callers;
   private final String run;
@@ -84,6 +99,7 @@ final class ClusterSimulation {
   private int asked;
   private boolean rough = true;
   private boolean called = true; // somebody calls
+  boolean isDeployed; // by somebody, in the cluster
   private @Nullable AgreedLog empty; // that the control node has in place of its own
 
   private ClusterSimulation(long seed) {
@@ -91,10 +107,12 @@ final class ClusterSimulation {
     random = world.randomness();
     callers = world.randomness();
     run = "cluster-" + seed;
-    net = new SimulatedNet(world, 1 << (14 + random.nextInt(7)));
+    net = new SimulatedNet(world, 1 << (12 + random.nextInt(9)));
+    mostBodyBytes = random.nextInt(4) == 0 ? 1 << (10 + random.nextInt(8)) : 0;
+    isSteady = random.nextInt(3) == 0;
+    overJournal = random.nextInt(4) == 0;
     executions = new Executions(world);
     watch = new ClusterWatch(this);
-    log = new AgreedLog(world, "real", () -> rough, watch::registered);
     int count = 2 + Math.min(random.nextInt(6), random.nextInt(6));
     for (int number = 1; number <= count; number++) {
       nodes.add(new ClusterNode(this, number));
@@ -103,6 +121,8 @@ final class ClusterSimulation {
     maxOngoing = 1 + random.nextInt(4);
     double load = 0.2 + 1.3 * random.nextDouble(); // of what they can do
     meanGapNanos = Math.max(15_000_000, (long) (MEAN_NANOS / (replicas * maxOngoing * load)));
+    DesiredState journal = overJournal ? journal() : DesiredState.EMPTY;
+    log = new AgreedLog(world, "real", journal, () -> rough, watch::registered);
   }
 
   /** Runs a seed; a failure tells how to see it again. */
@@ -121,7 +141,9 @@ final class ClusterSimulation {
     net.tap(watch);
     executions.listen(watch);
     nodes.forEach(this::start);
-    world.after(TimeUnit.SECONDS.toNanos(2), "deploy", this::deploy);
+    if (!overJournal) {
+      world.after(TimeUnit.SECONDS.toNanos(2), "deploy", this::deploy);
+    }
     world.after(TimeUnit.SECONDS.toNanos(4), "fault", this::nextFault);
     arrivals();
     look();
@@ -133,14 +155,26 @@ final class ClusterSimulation {
     }
     nodes.stream().filter(each -> !each.isUp()).forEach(each -> startLater(each, 1_000));
     world.runTo(ROUGH_NANOS + CALM_NANOS / 4, () -> {});
-    deploy(); // of what was asked for last some may have been refused
+    if (!isSteady || !overJournal) {
+      deploy(); // of what was asked for last some may have been refused
+    }
     called = false;
-    world.runTo(ROUGH_NANOS + CALM_NANOS, () -> {});
+    runUntil(watch::rests, CALM_NANOS - CALM_NANOS / 4);
     int before = calls.size();
     nodes.forEach(this::callOnEachLoop);
-    world.runTo(ROUGH_NANOS + CALM_NANOS + LAST_NANOS, () -> {});
-    watch.checkAtEnd(calls.subList(before, calls.size()));
+    world.runTo(world.elapsedNanos() + TimeUnit.SECONDS.toNanos(1), () -> {});
+    List<ClusterCall> last = calls.subList(before, calls.size());
+    runUntil(() -> watch.rests() && last.stream().noneMatch(ClusterCall::isOpen), LAST_NANOS);
+    watch.checkAtEnd(last);
     return new Result(world.ran(), world.hash(), faults, counts);
+  }
+
+  /** Until it is so, but no longer; it is looked at now and then. */
+  private void runUntil(BooleanSupplier reached, long mostNanos) {
+    long end = world.elapsedNanos() + mostNanos;
+    while (world.elapsedNanos() < end && !reached.getAsBoolean()) {
+      world.runTo(Math.min(end, world.elapsedNanos() + millis(500)), () -> {});
+    }
   }
 
   boolean isRough() {
@@ -213,7 +247,6 @@ final class ClusterSimulation {
     if (first().serves()) {
       ServeControl serve = first().process().serve();
       world.note("command", what);
-      watch.changes();
       first()
           .onControl(
               () ->
@@ -221,7 +254,6 @@ final class ClusterSimulation {
                       .apply(serve)
                       .onComplete(
                           (done, failed) -> {
-                            watch.changes();
                             world.note("command", failed == null ? "done" : failed.toString());
                             count(failed == null ? "commands done" : "commands refused");
                           }));
@@ -232,26 +264,36 @@ final class ClusterSimulation {
     deploy(isEmptied() ? STRANGE : MODEL);
   }
 
+  private DesiredState journal() {
+    count("journals");
+    return ClusterJournal.left(
+        MODEL.application(), entry(MODEL, 1), replicas, () -> world.elapsedNanos() / 1_000_000);
+  }
+
   private void deploy(DeploymentId id) {
+    String entry = entry(id, replicas);
+    isDeployed = true;
+    command("deploy " + entry, serve -> submit(serve.commands(), id.application(), entry));
+  }
+
+  private String entry(DeploymentId id, int number) {
     JsonObject deployment =
         new JsonObject()
             .put("name", id.name())
-            .put("num_replicas", replicas)
+            .put("num_replicas", number)
             .put("max_ongoing_requests", maxOngoing)
             .put("max_queued_requests", 20)
             .put("graceful_shutdown_timeout_s", 5)
             .put("health_check_period_s", 5)
             .put("berth", new JsonObject().put("version", "v" + versions));
-    String entry =
-        new JsonObject()
-            .put("name", id.application())
-            .put("route_prefix", "/" + id.application())
-            .put("import_path", ClusterUserCode.class.getName() + ":build")
-            .put("external_scaler_enabled", true)
-            .put("args", new JsonObject().put("run", run))
-            .put("deployments", new JsonArray().add(deployment))
-            .encode();
-    command("deploy " + entry, serve -> submit(serve.commands(), id.application(), entry));
+    return new JsonObject()
+        .put("name", id.application())
+        .put("route_prefix", "/" + id.application())
+        .put("import_path", ClusterUserCode.class.getName() + ":build")
+        .put("external_scaler_enabled", true)
+        .put("args", new JsonObject().put("run", run))
+        .put("deployments", new JsonArray().add(deployment))
+        .encode();
   }
 
   // --- callers ---
@@ -307,10 +349,28 @@ final class ClusterSimulation {
             if (befalls(fault)) {
               world.note("fault", fault.name());
               faults.merge(fault, 1, Integer::sum);
+              if (STARTS.contains(fault) && random.nextBoolean()) {
+                resetSoon();
+              }
             }
             nextFault();
           }
         });
+  }
+
+  /** So that a node tells what it has while it tells what becomes of it. */
+  private void resetSoon() {
+    for (int times = random.nextInt(4); times >= 0; times--) {
+      world.after(
+          millis(random.nextInt(2_000)),
+          "reset",
+          () -> {
+            nodes.forEach(each -> each.befallen(1));
+            if (net.reset(ClusterNode.CONTROL_PORT)) {
+              count("control links reset amid starts");
+            }
+          });
+    }
   }
 
   private @Nullable ClusterNode worker() {
@@ -325,6 +385,9 @@ final class ClusterSimulation {
       return false;
     }
     long nanos = millis(500 + random.nextInt(9_500));
+    if (isSteady && CHANGES.contains(fault)) {
+      return false;
+    }
     switch (fault) {
       case KILL -> kill(node, false);
       case MACHINE_DIES -> kill(node, true);
@@ -399,7 +462,7 @@ final class ClusterSimulation {
   /** Its disk is: after a while it gets what was there before. */
   private void emptied() {
     if (empty == null) {
-      empty = new AgreedLog(world, "another", () -> rough, (before, now) -> {});
+      empty = new AgreedLog(world, "another", DesiredState.EMPTY, () -> rough, (before, now) -> {});
       nodes.forEach(ClusterNode::mayBeStrange);
       first().kill(false);
       startLater(first(), 1_000);

@@ -6,6 +6,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterAll;
@@ -17,7 +18,43 @@ import org.slf4j.LoggerFactory;
 @Tag("simulation")
 class ClusterSimulationTest extends SeededRuns<ClusterSimulation.Result> {
   /** Others with {@code -Dsimulation.cluster.seeds=N}. */
-  private static final int SEEDS = Integer.getInteger("simulation.cluster.seeds", 60);
+  private static final int SEEDS = Integer.getInteger("simulation.cluster.seeds", 200);
+
+  /** Beside faults, and failures that callers are told: what must come to pass in some seed. */
+  private static final Set<String> SEEN =
+      Set.of(
+          "CallAccepted",
+          "CallRefused",
+          "CancelCall",
+          "RecallCall",
+          "ReleaseSlot",
+          "RenewLease",
+          "ReplicaLoad",
+          "RequestCredit",
+          "SlotOffer",
+          "SlotReserved",
+          "OUTCOME_UNKNOWN",
+          "REPLICA_UNAVAILABLE",
+          "RESERVATION_EXPIRED",
+          "TIMEOUT",
+          "accepted crossed its recall",
+          "bytes of a lost node",
+          "calls to a held loop",
+          "commands refused",
+          "control links reset amid starts",
+          "full buffers at a pause",
+          "lost or left",
+          "refused DRAINING",
+          "refused EXPIRED",
+          "refused FULL",
+          "refused RECALLED",
+          "refused TOO_LATE",
+          "refused UNKNOWN_REPLICA",
+          "replicas for those that were lost",
+          "replicas of a journal",
+          "run after their loop was held",
+          "run elsewhere",
+          "strange replicas");
 
   private static final Logger LOG = (Logger) LoggerFactory.getLogger("dev.berth");
 
@@ -58,6 +95,7 @@ class ClusterSimulationTest extends SeededRuns<ClusterSimulation.Result> {
       assertThat(faults)
           .as("what no seed reached")
           .containsOnlyKeys(ClusterSimulation.Fault.values());
+      assertThat(counts).as("what no seed came to").containsKeys(SEEN.toArray(String[]::new));
     }
   }
 }

@@ -46,6 +46,9 @@ public final class ClusterUserCode {
     @Override
     public Future<Response> handle(Request request, RequestContext context) {
       Executions.Execution execution = on.executions.begin(context, replicaId);
+      String body = ((Request.Body.Whole) request.body()).bytes().toString();
+      String own = "body of " + context.requestId();
+      on.world.failIf(!body.startsWith(own), () -> own + ": another one's: " + body);
       int temper = random.nextInt(100);
       if (temper < 10) {
         on.executions.settle(execution);

@@ -4,6 +4,7 @@ import dev.berth.cluster.membership.Member;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.desired.NodeRegistry;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.port.LedgerView;
@@ -25,6 +26,7 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** What must hold in a {@link ClusterSimulation}, and what was seen of it. */
@@ -35,8 +37,11 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
   /** Clocks that differ, and half of a round trip. */
   private static final long SLACK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-  /** So long after a change of what is declared there may be more replicas than wanted. */
-  private static final long CHANGE_NANOS = TimeUnit.SECONDS.toNanos(60);
+  /** A look, and a task on each loop. */
+  private static final long TOLD_NANOS = TimeUnit.MILLISECONDS.toNanos(60);
+
+  /** What a loop is held for, at least. */
+  private static final long HELD_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   /** A node is not to be lost when for so long nothing has befallen it or the controller's. */
   private static final long HEALTHY_NANOS = TimeUnit.SECONDS.toNanos(6);
@@ -50,10 +55,12 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
   private final List<ClusterCall> open = new ArrayList<>();
   private final Map<String, Long> sentNanos = new HashMap<>(); // calls to other nodes, the last
   private final Map<String, Made> made = new LinkedHashMap<>();
-  private final Map<String, String> recalls = new HashMap<>(); // under way
+  private final Set<String> recalls = new HashSet<>(); // under way
+  private final Map<String, Long> heldSince = new HashMap<>(); // calls that came to a held loop
+  private final Map<String, Set<String>> members = new HashMap<>(); // by process, as it was told
+  private final Map<String, Map<String, Long>> lost = new HashMap<>(); // and since when
   private final Set<Long> numbers = new HashSet<>();
   private final Set<String> waiting = new HashSet<>(); // beside a free slot, at the last look
-  private long changedNanos;
   ClusterNode at; // whose user code runs
 
   ClusterWatch(ClusterSimulation on) {
@@ -67,18 +74,16 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
 
   // --- who is a node ---
 
-  /** What is declared changes, or who serves it does by itself. */
-  void changes() {
-    changedNanos = world.elapsedNanos();
-  }
-
   /** It was committed who belongs to the cluster: each has a number of its own, and a reason. */
   void registered(NodeRegistry before, NodeRegistry now) {
     now.nodes()
         .forEach(
             (name, node) -> {
-              if (!node.equals(before.find(name)) && !numbers.add(node.registration())) {
-                throw broken(name + ": given a number twice: " + node);
+              if (!node.equals(before.find(name))) {
+                world.note("node", name + " " + node);
+                if (!numbers.add(node.registration())) {
+                  throw broken(name + ": given a number twice: " + node);
+                }
               }
             });
     before
@@ -96,7 +101,8 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
     world.note("no node", node.name + " " + who);
     long befallenUntil = Math.max(node.befallenUntil, on.first().befallenUntil);
     boolean fine = world.elapsedNanos() - befallenUntil > HEALTHY_NANOS;
-    if (node.isUp() && !node.leaving && fine) {
+    boolean lives = node.isUp() && node.vertx().node().endsWith(who.process());
+    if (lives && !node.leaving && fine) {
       throw broken(node.name + ": lost (expected: a node, nothing befell it)");
     }
   }
@@ -119,13 +125,17 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
       }
       return;
     }
+    world.note("made", replicaId + " on " + at.name);
     made.put(replicaId, new Made(at, at.processes, registration(at)));
     made.entrySet().removeIf(each -> isOver(each.getKey(), each.getValue()));
     on.count("replicas");
-    boolean steady =
-        world.elapsedNanos() - changedNanos > CHANGE_NANOS
-            && on.nodes.stream().noneMatch(each -> each.leaving);
-    if (steady && made.size() > on.replicas) {
+    if (!on.isDeployed) {
+      on.count("replicas of a journal");
+    }
+    if (on.isSteady && on.first().processes > 1) {
+      on.count("replicas for those that were lost");
+    }
+    if (on.isSteady && made.size() > on.replicas) {
       throw broken(
           "%s is one of %d: %s (expected: %d, while nobody is lost)"
               .formatted(replicaId, made.size(), made, on.replicas));
@@ -133,7 +143,8 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
   }
 
   private boolean isOver(String replicaId, Made it) {
-    if (it.registration != registration(it.at)) {
+    boolean isBefore = it.at.control && it.at.isUp() && it.at.processes != it.process;
+    if (isBefore || it.registration != registration(it.at)) {
       return true;
     }
     if (!it.at.serves() || it.at.processes != it.process) {
@@ -155,6 +166,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
     Replica victim = all.get(random.nextInt(all.size()));
     world.note("dies", victim.replicaId());
     victim.kill();
+    made.remove(victim.replicaId()); // before it is known, be its node lost by then
     return true;
   }
 
@@ -190,6 +202,11 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
       return;
     }
     on.count("run elsewhere");
+    checkNotOfALostNode(call, there);
+    Long held = heldSince.get(call.id);
+    if (held != null && world.elapsedNanos() - held > HELD_NANOS) {
+      on.count("run after their loop was held");
+    }
     if (there.wasSuspended()) {
       return; // what came then looks younger than it is, until more comes
     }
@@ -203,6 +220,53 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
     }
   }
 
+  /** What a process says that is known to be lost changes nothing. */
+  private void checkNotOfALostNode(ClusterCall call, ClusterNode there) {
+    noteLost(there);
+    Long known = lost.getOrDefault(there.vertx().node(), Map.of()).get(call.busName);
+    if (known != null
+        && world.elapsedNanos() - known > TOLD_NANOS
+        && !there.wasHeldSince(known - ACCEPT_NANOS)) {
+      throw broken(
+          "%s of %s: runs on %s, which knows that it is lost"
+              .formatted(call.id, call.busName, there.name));
+    }
+  }
+
+  private void noteLost(ClusterNode node) {
+    Set<String> now = new HashSet<>();
+    node.members().list().forEach(each -> now.add(each.node().busName()));
+    Set<String> before = members.put(node.vertx().node(), now);
+    if (before != null && !now.isEmpty()) {
+      before.removeAll(now);
+      Map<String, Long> known = lost.computeIfAbsent(node.vertx().node(), none -> new HashMap<>());
+      before.forEach(each -> known.put(each, world.elapsedNanos()));
+      known.keySet().removeAll(now);
+    }
+  }
+
+  /** Nothing ends what runs for somebody who waits for it, but its replica or his node. */
+  @Override
+  public void cancelled(Executions.Execution execution) {
+    ClusterCall call = Objects.requireNonNull(calls.get(execution.requestId));
+    ClusterNode there = host(execution.replicaId);
+    if (there == null || there == call.at || !call.isWanted() || call.lateNanos() > -SLACK_NANOS) {
+      return;
+    }
+    if (there.wasSuspended() || call.at.wasSuspended()) {
+      return; // its deadline there is another
+    }
+    boolean stays =
+        there.plane().host().replicas().stream()
+            .anyMatch(it -> it.replicaId().equals(execution.replicaId) && !it.slots().draining());
+    NodeRegistry.Registered caller = on.log.state().nodes().find(call.at.name);
+    if (stays && caller != null && call.busName.endsWith(caller.process())) {
+      throw broken(
+          "%s: was ended there %d ms before its deadline (expected: its answer, which is waited for)"
+              .formatted(call.id, -call.lateNanos() / 1_000_000));
+    }
+  }
+
   // --- what is sent ---
 
   @Override
@@ -212,12 +276,13 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
         bytes,
         message -> {
           on.count(message.getClass().getSimpleName());
+          checkOwn(from, message);
           if (message instanceof BusMessage.CallRequest call) {
             sentNanos.put(call.requestId(), world.elapsedNanos());
           } else if (message instanceof BusMessage.CallRefused refused) {
             on.count("refused " + refused.reason());
           } else if (message instanceof BusMessage.RecallCall recall) {
-            recalls.put(recall.source().busAddress() + recall.callId(), "");
+            recalls.add(recall(recall.source().node(), recall.source().loop(), recall.callId()));
           }
         });
   }
@@ -229,15 +294,61 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
         bytes,
         message -> {
           if (message instanceof BusMessage.RecallCall recall) {
-            recalls.remove(recall.source().busAddress() + recall.callId());
+            recalls.remove(recall(recall.source().node(), recall.source().loop(), recall.callId()));
           } else if (message instanceof BusMessage.CallAccepted accepted) {
-            String router = to.loops.get(0).node;
-            if (recalls.keySet().stream()
-                .anyMatch(it -> it.contains(router) && it.endsWith("" + accepted.callId()))) {
+            if (IntStream.range(0, 2)
+                .anyMatch(it -> recalls.contains(recall(to.node(), it, accepted.callId())))) {
               on.count("accepted crossed its recall");
             }
+          } else if (message instanceof BusMessage.CallRequest call) {
+            comes(call);
           }
         });
+  }
+
+  private static String recall(String router, int loop, long callId) {
+    return router + "/" + loop + " " + callId;
+  }
+
+  private void comes(BusMessage.CallRequest call) {
+    ClusterNode there =
+        on.nodes.stream()
+            .filter(it -> it.isUp() && it.vertx().node().equals(call.target().node()))
+            .findFirst()
+            .orElse(null);
+    if (there != null
+        && there.isUp()
+        && !there.isPaused()
+        && there.serving(call.target().loop()).isStalled()) {
+      on.count("calls to a held loop");
+      heldSince.put(call.requestId(), world.elapsedNanos());
+    }
+  }
+
+  /** Only its owner grants a slot. */
+  private void checkOwn(SimulatedVertx from, BusMessage message) {
+    ReplicaAddress granted =
+        message instanceof BusMessage.SlotReserved it
+            ? it.target()
+            : message instanceof BusMessage.SlotOffer it ? it.target() : null;
+    if (granted != null && !granted.node().equals(from.node())) {
+      throw broken("%s grants %s (expected: its node)".formatted(from.node(), message));
+    }
+  }
+
+  @Override
+  public void late(SimulatedVertx from, SimulatedVertx to) {
+    boolean isNode =
+        on.log.state().nodes().nodes().values().stream()
+            .anyMatch(each -> from.node().endsWith(each.process()));
+    on.count(isNode ? "bytes behind the end of a link" : "bytes of a lost node");
+  }
+
+  @Override
+  public void full(SimulatedVertx from, SimulatedVertx to) {
+    boolean paused =
+        on.nodes.stream().anyMatch(each -> each.isUp() && each.vertx() == to && each.isPaused());
+    on.count(paused ? "full buffers at a pause" : "full buffers");
   }
 
   private static void messages(
@@ -260,6 +371,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
     Set<String> now = new HashSet<>();
     for (ClusterNode each : on.nodes) {
       if (each.serves()) {
+        noteLost(each);
         each.plane().host().replicas().forEach(this::checkSlots);
         String beside = waitsBesideAFreeSlot(each);
         if (beside != null) {
@@ -312,6 +424,34 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
   }
 
   // --- the end ---
+
+  /** Whether it is as it is to be in the end. */
+  boolean rests() {
+    if (on.calls.stream().anyMatch(call -> call.isOpen() || call.isHeld())) {
+      return false;
+    }
+    Set<String> there = new HashSet<>();
+    for (ClusterNode node : on.nodes) {
+      if (!node.serves()
+          || node.members().list().size() != on.nodes.size()
+          || !node.process().isWanted(ClusterSimulation.MODEL)) {
+        return false;
+      }
+      node.process().hosted().forEach(each -> there.add(each.info().replicaId()));
+    }
+    return there.size() == on.replicas
+        && on.nodes.stream()
+            .allMatch(
+                node ->
+                    RoutingProbe.routable(node.process().router(ClusterSimulation.MODEL)).size()
+                            == there.size()
+                        && node.members().list().stream()
+                            .allMatch(it -> it.state() == Member.State.ALIVE)
+                        && node.process().hosted().stream()
+                            .allMatch(it -> it.phase() == ReplicaPhase.RUNNING)
+                        && node.plane().host().replicas().stream()
+                            .allMatch(it -> it.slots().ongoing() == 0));
+  }
 
   /**
    * @param last calls, which nothing befell

@@ -151,6 +151,11 @@ final class SimulatedLoop implements Loop {
     return stalledUntilNanos > world.elapsedNanos();
   }
 
+  /** When its last stall was over, or is to be; 0 for none. */
+  long stalledUntilNanos() {
+    return stalledUntilNanos;
+  }
+
   /** How long it has been stalled up to now. */
   long stalledNanos() {
     return stalledNanos - Math.max(0, stalledUntilNanos - world.elapsedNanos());

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +37,12 @@ final class SimulatedNet {
     void sent(SimulatedVertx from, SimulatedVertx to, int port, ByteBuf bytes);
 
     void arrived(SimulatedVertx from, SimulatedVertx to, int port, ByteBuf bytes);
+
+    /** It came behind the end of its connection, and is not read. */
+    void late(SimulatedVertx from, SimulatedVertx to);
+
+    /** What was sent does not fit into what the other leaves unread. */
+    void full(SimulatedVertx from, SimulatedVertx to);
   }
 
   private final World world;
@@ -164,11 +171,21 @@ final class SimulatedNet {
 
   /** A connection is reset, both processes live. */
   boolean reset() {
+    return reset(each -> true);
+  }
+
+  /** One to a port, if there is any. */
+  boolean reset(int port) {
+    return reset(each -> each.port == port);
+  }
+
+  private boolean reset(Predicate<Socket> which) {
     sockets.removeIf(each -> each.closed);
-    if (sockets.isEmpty()) {
+    List<Socket> open = sockets.stream().filter(which).toList();
+    if (open.isEmpty()) {
       return false;
     }
-    Socket victim = sockets.get(random.nextInt(sockets.size()));
+    Socket victim = open.get(random.nextInt(open.size()));
     victim.isReset();
     victim.other.isReset();
     return true;
@@ -279,6 +296,9 @@ final class SimulatedNet {
       if (unread <= bufferBytes) {
         loop.execute(written::tryComplete);
       } else {
+        if (tap != null) {
+          tap.full(at, other.at);
+        }
         writes.add(written);
       }
       return written.future();
@@ -316,6 +336,9 @@ final class SimulatedNet {
       }
       if (closed) {
         if (what != END) {
+          if (tap != null) {
+            tap.late(other.at, at);
+          }
           world.after(delay(), "reset", other::isReset);
         }
         return;

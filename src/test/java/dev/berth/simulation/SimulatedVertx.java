@@ -46,6 +46,11 @@ final class SimulatedVertx {
     vertx = vertx();
   }
 
+  /** The process, as others name it. */
+  String node() {
+    return loops.get(0).node;
+  }
+
   /** What is done on a loop of it; what is done on none is the simulation's. */
   private SimulatedLoop current() {
     return loops.stream().filter(SimulatedLoop::isHere).findFirst().orElseThrow();
@@ -63,13 +68,23 @@ final class SimulatedVertx {
                 "schedule",
                 it -> {
                   long nanos = ((TimeUnit) it[2]).toNanos((long) it[1]);
-                  Runnable takenBack = loop.start(nanos, (Runnable) it[0]);
+                  boolean[] over = new boolean[1];
+                  Runnable task = (Runnable) it[0];
+                  Runnable takenBack =
+                      loop.start(
+                          nanos,
+                          () -> {
+                            over[0] = true;
+                            task.run();
+                          });
                   return new Stub<>(ScheduledFuture.class)
                       .on(
                           "cancel",
                           none -> {
                             takenBack.run();
-                            return true;
+                            boolean first = !over[0];
+                            over[0] = true;
+                            return first;
                           })
                       .made;
                 });
