@@ -167,8 +167,13 @@ class Cluster:
         self.where.update(found)
         return found
 
+    def linked(self):
+        """Whether the controller hears of no data link that fails: such a node is passed over for 5 s."""
+        _, said = self.nodes[0].get("/api/v1/cluster")
+        return not any(each["unreachable_from"] for each in said["nodes"])
+
     def healthy(self, at=0):
-        return all(self.whole(i) for i in range(len(self.nodes))) and len(self.replicas(at)) == REPLICAS
+        return self.linked() and all(self.whole(i) for i in range(len(self.nodes))) and len(self.replicas(at)) == REPLICAS
 
     def start(self):
         for node in self.nodes:
