@@ -25,6 +25,7 @@ public final class LinkServer {
   private final LinkTls tls;
   private final String name;
   private final List<NetServer> servers = new CopyOnWriteArrayList<>();
+  private volatile String said = ""; // why somebody was refused, as it was logged last
 
   /**
    * @param name for the log: what is taken here
@@ -68,9 +69,12 @@ public final class LinkServer {
     while (cause.getCause() != null) {
       cause = cause.getCause();
     }
-    // One that is closed without a word was to show that somebody listens.
-    LOG.atLevel(cause instanceof ClosedChannelException ? Level.DEBUG : Level.WARN)
-        .log("{}: refused: {}", name, Objects.requireNonNullElse(cause.getMessage(), cause));
+    String why = Objects.requireNonNullElse(cause.getMessage(), cause.toString());
+    // One that is closed without a word was to show that somebody listens; who is refused asks
+    // again each second.
+    boolean known = cause instanceof ClosedChannelException || why.equals(said);
+    LOG.atLevel(known ? Level.DEBUG : Level.WARN).log("{}: refused: {}", name, why);
+    said = known ? said : why;
   }
 
   /** Takes no more. Links that it took are ended before: else they are waited for. */
