@@ -209,7 +209,9 @@ public final class BerthNode {
     meters.add(threads::show);
     parts = made;
     drain = new InstanceDrain(loops.control(), made, drainLimit());
-    stop.thenAccept(by -> control.execute(() -> giveUp(by)));
+    // One that has started is closed, as whoever has it does.
+    stop.thenApply(by -> new StartFailedException(by + " came before the start was over"))
+        .thenAccept(early -> control.execute(() -> fail(early)));
     // Nothing listens before every application's code is found fit for what the file says.
     made.startCore()
         .compose(core -> conduct.read())
@@ -281,12 +283,6 @@ public final class BerthNode {
     boolean every = host.equals("0.0.0.0") || host.equals("::");
     String shown = every ? "localhost" : host.contains(":") ? "[" + host + "]" : host;
     return scheme + "://" + shown + ":" + port;
-  }
-
-  private void giveUp(String by) {
-    if (!started.future().isComplete()) { // else whoever has the instance closes it
-      fail(new StartFailedException(by + " came before the start was over"));
-    }
   }
 
   /** The start failed: takes everything down again, then says why. */
