@@ -23,12 +23,13 @@ public record ControlNode(Vertx vertx, PeerClient client, Supplier<@Nullable Pee
   /**
    * Gets something, as {@link PeerClient#send}.
    *
-   * @return fails with {@link CodeRefused} while there is no control node
+   * @return fails while there is no control node, which may come: one that starts anew commands
+   *     before it is a node itself
    */
   Future<HttpClientResponse> send(String path, String... headers) {
     Peer peer = known.get();
     return peer == null
-        ? Future.failedFuture(new CodeRefused("the control node is not known (expected: it is)"))
+        ? Future.failedFuture(new IOException("the control node is not known (expected: it is)"))
         : client.send(peer, path, PeerClient.ANSWER, headers);
   }
 

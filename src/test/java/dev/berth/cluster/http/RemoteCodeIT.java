@@ -147,9 +147,6 @@ class RemoteCodeIT {
     serve();
     assertThatThrownBy(() -> rig.onLoop(() -> code().source("echo", "b9")))
         .hasMessageContaining("status 404 for build b9 of echo");
-    control = null;
-    assertThatThrownBy(() -> rig.onLoop(() -> code().source("echo", "b9")))
-        .hasMessageContaining("the control node is not known");
   }
 
   @Test
@@ -160,6 +157,19 @@ class RemoteCodeIT {
         .hasMessageEndingWith("sha256: ../out (expected: 64 digits 0-9a-f)");
     assertThat(folder.resolve("out.tmp")).doesNotExist();
     assertThat(ranges).isEmpty();
+  }
+
+  @Test
+  void aControlNodeThatIsNotKnownYetIsAskedWhenItIs() throws Exception {
+    builds.put("echo/b1", new BuildSource(ENTRY, List.of(jar("echo.jar", 1))));
+    serve();
+    Peer there = control;
+    control = null;
+    RemoteCode code = code();
+    Future<ApplicationConfig> asked =
+        rig.onLoop(() -> Future.succeededFuture(code.source("echo", "b1")));
+    control = there;
+    assertThat(LinkWorld.await(asked).name()).isEqualTo("echo");
   }
 
   @Test
