@@ -78,11 +78,14 @@ final class Incoming implements Link.Owner {
       }
       case DataFrame.SENT -> sent(DataFrame.time(frame, 0), now);
       case DataFrame.ROUTER, DataFrame.REPLICA -> {
-        home.bus.counters.framesReceived().increment();
-        home.bus.counters.bytesReceived().add(frame.length());
+        home.bus.counters.framesReceived.increment();
+        home.bus.counters.bytesReceived.add(frame.length());
         arrived(kind, frame);
       }
-      case DataFrame.BYE -> bye = true;
+      case DataFrame.BYE -> {
+        bye = true;
+        link.end("idle");
+      }
       default -> link.end("a frame of kind " + kind + " (expected: 1 to 9)");
     }
   }
@@ -97,7 +100,7 @@ final class Incoming implements Link.Owner {
     }
     hello = said;
     silence = home.silence(PATIENCE);
-    home.bus.counters.links().increment();
+    home.bus.counters.links.increment();
     link.writeFirst(out -> DataFrame.write(out, DataFrame.WELCOME));
     ping();
   }

@@ -15,6 +15,7 @@ import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetSocket;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -81,11 +82,8 @@ public final class LinkBus implements BusSender {
   }
 
   private void accept(NetSocket socket) {
-    LoopLinks here = here();
-    if (here == null) {
-      throw new IllegalStateException("data link: no loop of ours (expected: one that listens)");
-    }
-    here.accept(socket);
+    Objects.requireNonNull(here(), "loop: none of ours (expected: one that listens)")
+        .accept(socket);
   }
 
   /** Ends all links, and makes and takes none any more. */
@@ -150,7 +148,7 @@ public final class LinkBus implements BusSender {
     }
     Known known = peers.get(node);
     if (known == null || known.inFlight().full()) {
-      counters.refusedSends().increment();
+      counters.refusedSends.increment();
       return false;
     }
     loops.get(0).run(first -> first.send(node, address, message));
@@ -172,11 +170,6 @@ public final class LinkBus implements BusSender {
   }
 
   // --- what is shown ---
-
-  /** Counted since the start. */
-  public LinkCounters counters() {
-    return counters;
-  }
 
   /** Shows its numbers. Any thread. */
   public void show(Series into) {

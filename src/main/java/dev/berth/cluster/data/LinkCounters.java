@@ -3,38 +3,16 @@ package dev.berth.cluster.data;
 import dev.berth.metrics.Series;
 import java.util.concurrent.atomic.LongAdder;
 
-/**
- * What the data links of an instance do. Any thread.
- *
- * @param links that are open now, those that others made included
- * @param opened from here
- * @param failed from here: broken, or not to be opened
- * @param framesSent messages
- * @param bytesSent of them
- * @param framesReceived messages
- * @param bytesReceived of them
- * @param refusedSends messages that were not sent: too much under way, or no such peer
- */
-public record LinkCounters(
-    LongAdder links,
-    LongAdder opened,
-    LongAdder failed,
-    LongAdder framesSent,
-    LongAdder bytesSent,
-    LongAdder framesReceived,
-    LongAdder bytesReceived,
-    LongAdder refusedSends) {
-  LinkCounters() {
-    this(
-        new LongAdder(),
-        new LongAdder(),
-        new LongAdder(),
-        new LongAdder(),
-        new LongAdder(),
-        new LongAdder(),
-        new LongAdder(),
-        new LongAdder());
-  }
+/** What the data links of an instance do, counted since its start. Any thread. */
+final class LinkCounters {
+  final LongAdder links = new LongAdder(); // open now, those that others made included
+  final LongAdder opened = new LongAdder(); // from here
+  final LongAdder failed = new LongAdder(); // from here: broken, or not to be opened
+  final LongAdder framesSent = new LongAdder(); // messages
+  final LongAdder bytesSent = new LongAdder(); // of them
+  final LongAdder framesReceived = new LongAdder(); // likewise
+  final LongAdder bytesReceived = new LongAdder();
+  final LongAdder refusedSends = new LongAdder(); // too much under way, or no such peer
 
   void show(Series into) {
     into.gauge("berth_links", links.sum());

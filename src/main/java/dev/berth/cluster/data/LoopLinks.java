@@ -85,11 +85,11 @@ final class LoopLinks {
       link = dialled(to);
     }
     if (link == null || !link.send(address, message)) {
-      bus.counters.refusedSends().increment();
+      bus.counters.refusedSends.increment();
       return false;
     }
-    bus.counters.framesSent().increment();
-    bus.counters.bytesSent().add(link.bytes());
+    bus.counters.framesSent.increment();
+    bus.counters.bytesSent.add(link.bytes());
     return true;
   }
 
@@ -109,8 +109,8 @@ final class LoopLinks {
 
   void opened(Outgoing link) {
     failed.remove(link.busNode);
-    bus.counters.links().increment();
-    bus.counters.opened().increment();
+    bus.counters.links.increment();
+    bus.counters.opened.increment();
   }
 
   /** It is said goodbye to; the next message makes another. */
@@ -121,12 +121,12 @@ final class LoopLinks {
   void ended(Outgoing link, String reason, boolean carried, boolean suspect) {
     String to = link.busNode;
     if (carried) {
-      bus.counters.links().decrement();
+      bus.counters.links.decrement();
     }
     if (!outgoing.remove(to, link)) {
       return; // it was said goodbye to
     }
-    bus.counters.failed().increment();
+    bus.counters.failed.increment();
     Failed before = failed.put(to, new Failed(reason, now() + RETRY.toNanos()));
     if (before == null || !before.reason().equals(reason)) {
       LOG.info("data link to {} from loop {}: ended: {}", to, index, reason);
@@ -159,7 +159,7 @@ final class LoopLinks {
       warn(link.host(), "data link from {}", reason);
       return;
     }
-    bus.counters.links().decrement();
+    bus.counters.links.decrement();
     if (!expected) {
       LOG.info("data link from {}, loop {}: {}", from.sender(), from.loop(), reason);
       bus.listener.cutOff(from.sender(), from.loop());

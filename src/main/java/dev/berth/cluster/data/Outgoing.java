@@ -32,8 +32,7 @@ final class Outgoing implements Link.Owner {
   final Link link;
   private final OwnRegistration own;
   private final Silence silence;
-  private boolean used; // since the last sweep
-  private long usedNanos;
+  private long usedNanos; // when something was sent last
   private boolean marked; // a time stands before what is not with the socket yet
   private int bytes;
   private boolean welcome; // it was
@@ -74,7 +73,6 @@ final class Outgoing implements Link.Owner {
 
   /** Whether it is sent, or waits to be. */
   boolean send(String address, BusMessage message) {
-    used = true;
     try {
       byte role = address.startsWith(Addresses.REPLICA) ? DataFrame.REPLICA : DataFrame.ROUTER;
       int loop = Addresses.loop(address);
@@ -98,8 +96,12 @@ final class Outgoing implements Link.Owner {
 
   /** What is sent has its time before it: once a tick, and each for itself while it waits. */
   private boolean isMarked() {
-    boolean marks = marked || link.write(out -> DataFrame.write(out, DataFrame.SENT, home.now()));
-    marked = marks && link.isOpen();
+    if (!marked) {
+      usedNanos = home.now();
+      marked = link.write(out -> DataFrame.write(out, DataFrame.SENT, usedNanos));
+    }
+    boolean marks = marked;
+    marked &= link.isOpen();
     return marks;
   }
 
@@ -137,10 +139,6 @@ final class Outgoing implements Link.Owner {
   }
 
   void sweep(long now) {
-    if (used) {
-      used = false;
-      usedNanos = now;
-    }
     if (silence.sweep(now)) {
       suspect = true;
       link.end("silent");

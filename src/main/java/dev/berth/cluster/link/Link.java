@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * frames that are written in one tick are one write to the socket. Confined to its event loop.
  */
 public final class Link {
-  /** How long a last frame may take, in seconds. */
+  /** How long the other side may take to close after a last frame, in seconds. */
   private static final long LAST_FRAME_S = 2;
 
   private static final Logger LOG = LoggerFactory.getLogger(Link.class);
@@ -93,7 +93,6 @@ public final class Link {
   private boolean flushing; // a task is on its way
   private boolean open;
   private boolean ended;
-  private String lastWord = ""; // not empty: why it ends when all is written
   private String failure = "closed by the other side";
 
   /**
@@ -173,10 +172,13 @@ public final class Link {
     flushSoon();
   }
 
-  /** Sends a frame before those that wait, as the last one; ends when it is written. */
+  /**
+   * Sends a frame before those that wait, as the last one, after which the other side closes: who
+   * closes with bytes unread resets, and may take from the other what he said last.
+   */
   public void finish(Consumer<Buffer> last, String reason) {
     writeFirst(last);
-    lastWord = reason;
+    failure = reason;
     loop.nettyEventLoop().schedule(() -> end(reason), LAST_FRAME_S, TimeUnit.SECONDS);
   }
 
@@ -231,8 +233,6 @@ public final class Link {
     counted -= bytes;
     if (failed != null) {
       end(Objects.toString(failed.getMessage(), failure));
-    } else if (counted == 0 && !lastWord.isEmpty()) {
-      end(lastWord);
     } else {
       owner.written();
     }

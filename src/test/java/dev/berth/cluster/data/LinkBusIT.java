@@ -30,6 +30,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -46,6 +47,19 @@ class LinkBusIT {
   private LinkWorld world;
   private final List<FakeNode> nodes = new ArrayList<>();
   private final List<CountDownLatch> stopped = new ArrayList<>();
+
+  /** The first handshake of a JVM may take longer than one may: it has the most code to load. */
+  @BeforeAll
+  static void shakeHandsOnce(@TempDir Path folder) throws Exception {
+    LinkBusIT first = new LinkBusIT();
+    first.folder = folder;
+    first.begin();
+    FakeNode one = first.node("n1", LONG);
+    FakeNode two = first.node("n2", LONG);
+    FakeNode.acquaint(one, two);
+    first.arrives(one, two, reserve(1));
+    first.close();
+  }
 
   @BeforeEach
   void begin() throws Exception {
@@ -122,15 +136,15 @@ class LinkBusIT {
     }
     world.eventually(() -> one.routers(0).size() == 500);
     assertThat(ids(one.routers(0))).isSorted();
-    LinkCounters counted = one.bus.counters();
-    assertThat(counted.links().sum()).as("two of its own, one of the other's").isEqualTo(3);
-    assertThat(counted.framesSent().sum()).isEqualTo(500);
-    assertThat(counted.framesReceived().sum()).isEqualTo(500);
-    assertThat(counted.bytesSent().sum()).isBetween(5_000L, 10_000L);
-    assertThat(two.bus.counters().bytesReceived().sum()).isEqualTo(counted.bytesSent().sum());
+    LinkCounters counted = one.bus.counters;
+    assertThat(counted.links.sum()).as("two of its own, one of the other's").isEqualTo(3);
+    assertThat(counted.framesSent.sum()).isEqualTo(500);
+    assertThat(counted.framesReceived.sum()).isEqualTo(500);
+    assertThat(counted.bytesSent.sum()).isBetween(5_000L, 10_000L);
+    assertThat(two.bus.counters.bytesReceived.sum()).isEqualTo(counted.bytesSent.sum());
     world.eventually(() -> one.inFlight(two) == 0);
     assertThat(one.told).isEmpty();
-    assertThat(one.bus.counters().refusedSends().sum()).isZero();
+    assertThat(one.bus.counters.refusedSends.sum()).isZero();
     assertThat(one.bus.send("n3~1", "berth.router.n3~1.0", new CallAccepted(1, 0))).isFalse();
     assertThat(one.bus.send(two.busNode, "berth.router.n2~1.0", new CallAccepted(9, 0)))
         .as("from another thread")
@@ -142,9 +156,27 @@ class LinkBusIT {
 
   private long acceptMicros(FakeNode from, FakeNode to) throws Exception {
     int before = to.routers(0).size();
-    assertThat(from.send(0, to, 0, reserve(20_000_000))).isTrue();
-    world.eventually(() -> to.routers(0).size() > before);
+    arrives(from, to, reserve(20_000_000));
     return ((ReserveSlot) to.routers(0).get(before)).acceptMicros();
+  }
+
+  /** Sends it, and again when it was handed back: on a busy machine a handshake may fail. */
+  private void arrives(FakeNode from, FakeNode to, BusMessage message) throws Exception {
+    int before = to.routers(0).size();
+    while (to.routers(0).size() == before) {
+      int handedBack = from.routers(0).size();
+      world.eventually(() -> from.send(0, to, 0, message));
+      world.eventually(() -> to.routers(0).size() > before || from.routers(0).size() > handedBack);
+    }
+  }
+
+  /** What is left of a message's 20 s once it is not thought to be old, after a pause. */
+  private long youngMicros(FakeNode from, FakeNode to) throws Exception {
+    long left = 0;
+    while (left == 0) {
+      left = acceptMicros(from, to);
+    }
+    return left;
   }
 
   @Test
@@ -176,7 +208,7 @@ class LinkBusIT {
     acceptMicros(one, two);
     CountDownLatch until = stop(one);
     await(world.after(1_000, until::countDown));
-    assertThat(acceptMicros(one, two)).isGreaterThan(15_000_000L);
+    assertThat(youngMicros(one, two)).isGreaterThan(15_000_000L);
     assertThat(one.told).isEmpty();
     assertThat(two.told).isEmpty();
   }
@@ -212,11 +244,7 @@ class LinkBusIT {
     until.countDown();
     world.eventually(() -> two.routers(0).size() == 2);
     assertThat(((ReserveSlot) two.routers(0).get(1)).acceptMicros()).isZero();
-    List<Long> left = new ArrayList<>();
-    while (left.isEmpty() || left.get(left.size() - 1) == 0) {
-      left.add(acceptMicros(one, two));
-    }
-    assertThat(left.get(left.size() - 1)).isGreaterThan(15_000_000);
+    assertThat(youngMicros(one, two)).isGreaterThan(15_000_000);
     assertThat(one.told).isEmpty();
   }
 
@@ -233,7 +261,7 @@ class LinkBusIT {
           return one.bus.send(two.busNode, Addresses.router(two.busNode, 0), reserve(1));
         });
     world.eventually(() -> one.told.contains("broken n2~1 0"));
-    assertThat(two.told).contains("cut off n1~1 0");
+    world.eventually(() -> two.told.contains("cut off n1~1 0"));
     int before = two.routers(0).size();
     world.eventually(() -> one.send(two, 2) && two.routers(0).size() > before);
   }
@@ -245,10 +273,10 @@ class LinkBusIT {
     FakeNode.acquaint(one, two);
     acceptMicros(one, two);
     for (FakeNode node : List.of(two, one)) { // in this order nothing comes from the future
-      node.ahead.addAndGet(2 * Outgoing.IDLE.toNanos());
+      node.ahead.addAndGet(Outgoing.IDLE.toNanos() + TimeUnit.SECONDS.toNanos(1));
     }
-    world.eventually(() -> two.bus.counters().links().sum() == 0);
-    world.eventually(() -> one.bus.counters().links().sum() == 0);
+    world.eventually(() -> two.bus.counters.links.sum() == 0);
+    world.eventually(() -> one.bus.counters.links.sum() == 0);
     assertThat(one.send(two, 8)).isTrue();
     world.eventually(() -> ids(two.routers(0)).contains(8L));
     assertThat(one.told).isEmpty();
@@ -345,8 +373,9 @@ class LinkBusIT {
     acceptMicros(two, one);
     one.bus.remove(two.busNode);
     assertThat(one.send(two, 1)).isFalse();
-    world.eventually(() -> one.bus.counters().links().sum() == 0);
-    world.eventually(() -> two.bus.counters().links().sum() == 0);
+    world.eventually(() -> one.told.size() == 2 && two.told.size() == 2);
+    assertThat(one.bus.counters.links.sum()).isZero();
+    assertThat(two.bus.counters.links.sum()).isZero();
     assertThat(one.told).containsExactlyInAnyOrder("broken n2~1 0", "cut off n2~1 0");
     assertThat(two.told).containsExactlyInAnyOrder("broken n1~1 0", "cut off n1~1 0");
   }
@@ -397,7 +426,7 @@ class LinkBusIT {
         assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)).isLessThan(2_000);
       }
       assertThat(refused).isPositive();
-      assertThat(one.bus.counters().refusedSends().sum()).isGreaterThan(refused);
+      assertThat(one.bus.counters.refusedSends.sum()).isGreaterThan(refused);
       world.eventually(() -> one.told.contains("suspected n4~1"));
       world.eventually(() -> one.bus.bytesInFlight().get("n4~1") == 0);
       world.eventually(() -> wasHandedBack(one));

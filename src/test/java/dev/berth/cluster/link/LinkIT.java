@@ -213,12 +213,7 @@ class LinkIT {
     Promise<Void> gone = Promise.promise();
     unread.closeHandler(closed -> gone.complete());
     long begun = System.nanoTime();
-    on(
-        here,
-        () -> {
-          from.link.end("enough");
-          return null;
-        });
+    end(here, from, "enough");
     assertThat(from.reason()).isEqualTo("enough");
     assertThat(from.inFlight.bytes()).isZero();
     unread.resume(); // reads what is left, and then the end
@@ -256,21 +251,40 @@ class LinkIT {
     assertThat(from.inFlight.bytes()).isZero();
   }
 
-  @Test
-  void theLastFrameArrivesBeforeTheEnd() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void whoHearsTheLastFrameClosesAndIsClosedWhenHeDoesNot(boolean closes) throws Exception {
     int port = listen(world.tls("n2"));
     End from = attached(here, dial(world.tls("n1"), port), CAP);
     End to = attached(there, taken(), CAP);
+    long begun = System.nanoTime();
+    finish(here, from);
+    world.eventually(() -> to.frames.equals(List.of(Buffer.buffer("bye"))));
+    if (closes) {
+      end(there, to, "heard");
+    }
+    assertThat(from.reason()).isEqualTo("idle");
+    assertThat(millisSince(begun) < 1_900).isEqualTo(closes);
+    assertThat(to.reason()).isEqualTo(closes ? "heard" : "closed by the other side");
+    assertThat(write(from, 1, 1)).isFalse();
+  }
+
+  private static void finish(ContextInternal loop, End end) throws Exception {
     on(
-        here,
+        loop,
         () -> {
-          from.link.finish(out -> out.appendString("bye"), "idle");
+          end.link.finish(out -> out.appendString("bye"), "idle");
           return null;
         });
-    assertThat(from.reason()).isEqualTo("idle");
-    assertThat(to.reason()).isEqualTo("closed by the other side");
-    assertThat(to.frames).containsExactly(Buffer.buffer("bye"));
-    assertThat(write(from, 1, 1)).isFalse();
+  }
+
+  private static void end(ContextInternal loop, End end, String reason) throws Exception {
+    on(
+        loop,
+        () -> {
+          end.link.end(reason);
+          return null;
+        });
   }
 
   @Test
