@@ -36,7 +36,7 @@ def free_port():
 
 def node(name, role, control):
     """berth.cluster of a node whose control node listens at that port."""
-    ports = dict.fromkeys(("control", "bus", "data", "consensus", "https"), 0)
+    ports = dict.fromkeys(("control", "data", "consensus", "https"), 0)
     if role == "control":
         ports.update(control=control, consensus=free_port())
     return {

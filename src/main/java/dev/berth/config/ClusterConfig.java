@@ -109,12 +109,11 @@ public record ClusterConfig(
    * TCP ports, all different; 0 for any free one.
    *
    * @param control of heartbeats and commands
-   * @param bus of the event bus
    * @param data of requests and their answers
    * @param consensus of the control nodes among themselves
    * @param https of the admin server and the jars, for other nodes
    */
-  public record Ports(int control, int bus, int data, int consensus, int https) {}
+  public record Ports(int control, int data, int consensus, int https) {}
 
   /**
    * Files in PEM, which exist.
@@ -156,7 +155,6 @@ public record ClusterConfig(
         cluster.get(ClusterOptions.ADVERTISE),
         new Ports(
             cluster.get(ClusterOptions.CONTROL_PORT),
-            cluster.get(ClusterOptions.BUS_PORT),
             cluster.get(ClusterOptions.DATA_PORT),
             cluster.get(ClusterOptions.CONSENSUS_PORT),
             cluster.get(ClusterOptions.HTTPS_PORT)),

@@ -51,8 +51,6 @@ public final class ClusterOptions {
 
   public static final Key<Integer> CONTROL_PORT =
       PORT_KEYS.key("control", Types.PORT, 7420).means("Heartbeats and commands.");
-  public static final Key<Integer> BUS_PORT =
-      PORT_KEYS.key("bus", Types.PORT, 7421).means("The event bus: metrics, status, logs.");
   public static final Key<Integer> DATA_PORT =
       PORT_KEYS.key("data", Types.PORT, 7422).means("Requests and their answers.");
   public static final Key<Integer> CONSENSUS_PORT =
@@ -63,7 +61,7 @@ public final class ClusterOptions {
           .means("The admin server and the jars of this node, for other nodes.");
 
   private static final List<Key<Integer>> ALL_PORTS =
-      List.of(CONTROL_PORT, BUS_PORT, DATA_PORT, CONSENSUS_PORT, HTTPS_PORT);
+      List.of(CONTROL_PORT, DATA_PORT, CONSENSUS_PORT, HTTPS_PORT);
 
   // --- tls ---
 

@@ -136,7 +136,7 @@ final class ClusterSide implements LinkListener {
                         config.zone(),
                         config.labels(),
                         config.advertise(),
-                        new NodeInfo.Ports(data, https, http, config.ports().bus())))
+                        new NodeInfo.Ports(data, https, http)))
         .mapEmpty();
   }
 

@@ -15,7 +15,6 @@ import dev.berth.admin.LogRoutes;
 import dev.berth.admin.ReservationBody;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.admin.ServeRoutes;
-import dev.berth.cluster.bus.BusPeers;
 import dev.berth.cluster.http.PeerServer;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ExplainOptions;
@@ -250,7 +249,8 @@ final class InstanceParts {
             ? side.links
             : mailboxes != null
                 ? mailboxes
-                : new EventBusSender(identity.node(), on.vertx().eventBus(), new BusPeers());
+                : new EventBusSender(
+                    identity.node(), on.vertx().eventBus(), (to, address, message) -> false);
     return new InstancePorts(
         identity.node(),
         identity.incarnation(),

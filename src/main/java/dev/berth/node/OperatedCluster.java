@@ -87,8 +87,7 @@ record OperatedCluster(
         node.zone(),
         node.labels(),
         node.host(),
-        Map.of(
-            "data", ports.data(), "https", ports.https(), "http", ports.http(), "bus", ports.bus()),
+        Map.of("data", ports.data(), "https", ports.https(), "http", ports.http()),
         member.state().name(),
         member.registration(),
         replicas,

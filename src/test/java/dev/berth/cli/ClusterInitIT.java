@@ -109,14 +109,13 @@ class ClusterInitIT {
               file.get(HttpOptions.PORT),
               file.get(AdminOptions.PORT),
               node.ports().control(),
-              node.ports().bus(),
               node.ports().data(),
               node.ports().consensus(),
               node.ports().https()));
       assertOnlyMine(node.tls().keyFile());
       assertThatNettyTakes(node.tls());
     }
-    assertThat(ports).hasSize(21);
+    assertThat(ports).hasSize(18);
     assertOnlyMine(trial.resolve("ca-key.pem"));
 
     init("other", "--nodes", "1");

@@ -48,7 +48,7 @@ class ClusterOptionsTest {
                 List.of(new JoinAddress("10.0.0.1", 7420, false)),
                 "10.0.0.1",
                 "10.0.0.1",
-                new Ports(7420, 7421, 7422, 7423, 7424),
+                new Ports(7420, 7422, 7423, 7424),
                 new Tls(pom, Path.of("LICENSE").toAbsolutePath(), pom, true),
                 Duration.ofMillis(500),
                 Duration.ofSeconds(3),
@@ -61,7 +61,7 @@ class ClusterOptionsTest {
         cluster(
             "name: prod, node: n2, zone: eu-1, labels: {disk: ssd}, role: worker, bind: '::',"
                 + " advertise: n2.example, join: ['dns:berth.svc:7420', '[fd00::1]:1'],"
-                + " ports: {control: 1, bus: 2, data: 3, consensus: 4, https: 5},"
+                + " ports: {control: 1, data: 2, consensus: 3, https: 4},"
                 + TLS.replace("}", ", reload: false}, detection: ")
                 + "{interval_ms: 100, timeout_ms: 200}, max_inflight_bytes_per_peer: 1048576");
     assertThat(all.zone()).isEqualTo("eu-1");
@@ -71,7 +71,7 @@ class ClusterOptionsTest {
             new JoinAddress("berth.svc", 7420, true), new JoinAddress("fd00::1", 1, false));
     assertThat(all.join()).hasToString("[dns:berth.svc:7420, [fd00::1]:1]");
     assertThat(all.advertise()).isEqualTo("n2.example");
-    assertThat(all.ports()).isEqualTo(new Ports(1, 2, 3, 4, 5));
+    assertThat(all.ports()).isEqualTo(new Ports(1, 2, 3, 4));
     assertThat(all.tls()).extracting(Tls::reload).isEqualTo(false);
     assertThat(all.timeout()).isEqualTo(Duration.ofMillis(200));
     assertThat(all.maxInflightBytesPerPeer()).isEqualTo(1 << 20);
@@ -82,12 +82,12 @@ class ClusterOptionsTest {
     ClusterConfig trial =
         cluster(
             TRIAL
-                + "zone: '', control: ['n1@[::1]:7420'], ports: {control: 0, bus: 0, data: 0,"
+                + "zone: '', control: ['n1@[::1]:7420'], ports: {control: 0, data: 0,"
                 + " consensus: 0, https: 0}");
     assertThat(trial.tls()).isNull();
     assertThat(trial.zone()).isNull();
     assertThat(trial.join()).containsExactly(new JoinAddress("::1", 7420, false));
-    assertThat(trial.ports()).isEqualTo(new Ports(0, 0, 0, 0, 0));
+    assertThat(trial.ports()).isEqualTo(new Ports(0, 0, 0, 0));
   }
 
   @ParameterizedTest
@@ -200,7 +200,7 @@ class ClusterOptionsTest {
         .endsWith(
             "berth.cluster.ports.consensus: 7423, the default, twice (expected: unique; data has it"
                 + " already)");
-    assertThat(problems(CONTROL + ", ports: {bus: 7420, https: 7420}")).hasSize(2);
+    assertThat(problems(CONTROL + ", ports: {data: 7420, https: 7420}")).hasSize(2);
   }
 
   @Test
@@ -224,7 +224,7 @@ class ClusterOptionsTest {
     assertThat(
             problems(
                 "name: Prod, node: n1, role: control, control: ['n2@a:1'], bind: 0.0.0.0, ports:"
-                    + " {bus: 7420}, detection: {timeout_ms: 500}"))
+                    + " {data: 7420}, detection: {timeout_ms: 500}"))
         .hasSize(6);
   }
 

@@ -53,7 +53,7 @@ class MetricsReferenceTest {
           control: ["n1@127.0.0.1:%d"]
           bind: 127.0.0.1
           insecure: true
-          ports: {control: %d, bus: 0, data: 0, consensus: %d, https: 0}
+          ports: {control: %d, data: 0, consensus: %d, https: 0}
       """;
 
   @TempDir private Path folder;

@@ -8,16 +8,12 @@ import dev.berth.protocol.tls.TlsMaterial;
 import dev.berth.protocol.tls.TlsWatch;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.buffer.Buffer;
-import io.vertx.core.eventbus.EventBusOptions;
-import io.vertx.core.http.ClientAuth;
 import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.ClientSSLOptions;
 import io.vertx.core.net.NetClientOptions;
 import io.vertx.core.net.NetServerOptions;
 import io.vertx.core.net.NetSocket;
-import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SSLOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.TCPSSLOptions;
@@ -97,18 +93,6 @@ public final class LinkTls {
   /** Of a client of such servers. */
   public HttpClientOptions httpClient() {
     return secured(new HttpClientOptions().setVerifyHost(false));
-  }
-
-  /** Of the clustered event bus, which keeps for good what the files hold now. */
-  public EventBusOptions bus() {
-    EventBusOptions options = secured(new EventBusOptions()).setTrustAll(false);
-    if (watch == null) {
-      return options;
-    }
-    List<Buffer> files = watch.current().files(); // the bus copies its options as JSON
-    options.setKeyCertOptions(
-        new PemKeyCertOptions().addCertValue(files.get(0)).addKeyValue(files.get(1)));
-    return options.setClientAuth(ClientAuth.REQUIRED);
   }
 
   private <T extends TCPSSLOptions> T secured(T options) {

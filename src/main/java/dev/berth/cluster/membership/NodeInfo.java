@@ -29,9 +29,8 @@ public record NodeInfo(
    * @param data of requests and their answers
    * @param https of the admin server and the jars, for other nodes
    * @param http of clients
-   * @param bus of the event bus
    */
-  public record Ports(int data, int https, int http, int bus) {}
+  public record Ports(int data, int https, int http) {}
 
   public NodeInfo {
     labels = Map.copyOf(labels);

@@ -1,6 +1,5 @@
 package dev.berth.node.loops;
 
-import dev.berth.cluster.bus.BusPeers;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.wire.BusMessageCodec;
@@ -9,13 +8,13 @@ import io.vertx.core.eventbus.EventBus;
 
 /**
  * Sends over the event bus of Vert.x, to the consumers that the verticles of routers and replicas
- * have there. Within an instance the codec passes a message as it is; its wire form is for peers.
+ * have there. Within an instance the codec passes a message as it is; its wire form is for others.
  *
  * @param node the own process's name on the bus
  * @param bus knows {@link BusMessageCodec}
- * @param peers the others, none without a cluster
+ * @param others sends to other processes
  */
-public record EventBusSender(String node, EventBus bus, BusPeers peers) implements BusSender {
+public record EventBusSender(String node, EventBus bus, BusSender others) implements BusSender {
   /** For messages on the event bus that stay in this instance. */
   public static final DeliveryOptions LOCAL =
       new DeliveryOptions().setLocalOnly(true).setCodecName(BusMessageCodec.NAME);
@@ -23,7 +22,7 @@ public record EventBusSender(String node, EventBus bus, BusPeers peers) implemen
   @Override
   public boolean send(String to, String address, BusMessage message) {
     if (!node.equals(to)) {
-      return peers.send(bus, to, address, message);
+      return others.send(to, address, message);
     }
     bus.send(address, message, LOCAL);
     return true;

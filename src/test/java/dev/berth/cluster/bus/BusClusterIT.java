@@ -4,7 +4,6 @@ import static dev.berth.cluster.link.LinkWorld.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
@@ -100,14 +99,14 @@ class BusClusterIT {
   @BeforeEach
   void start() throws Exception {
     world = new LinkWorld(folder);
-    one = process(N1, world.tls("n1"));
-    two = process(N2, world.tls("n2"));
+    one = process(N1, world.bus("n1"));
+    two = process(N2, world.bus("n2"));
     one.knows(two);
     two.knows(one);
   }
 
-  private Process process(String name, LinkTls tls) throws Exception {
-    Process made = new Process(name, tls.bus());
+  private Process process(String name, EventBusOptions bus) throws Exception {
+    Process made = new Process(name, bus);
     processes.add(made);
     return made;
   }
@@ -175,7 +174,7 @@ class BusClusterIT {
 
   @Test
   void itsSuccessorGetsNothingOfWhatWasForIt() throws Exception {
-    Process successor = process("n2~0d", world.tls("n2"));
+    Process successor = process("n2~0d", world.bus("n2"));
     one.peers.remove(N2);
     one.knows(successor);
     successor.consumes(Addresses.router(successor.name, 0));
@@ -242,7 +241,7 @@ class BusClusterIT {
   @Test
   void aCertificateOfAnotherAuthorityGetsNothing() throws Exception {
     LinkWorld foreign = new LinkWorld(folder.resolve("foreign"));
-    Process stranger = process("n3~0e", foreign.tls("n2"));
+    Process stranger = process("n3~0e", foreign.bus("n2"));
     foreign.close();
     two.consumes(ADDRESS);
     stranger.knows(two);

@@ -257,7 +257,7 @@ final class ControlWorld {
               null,
               Map.of(),
               "127.0.0.1",
-              new NodeInfo.Ports(data, 0, 0, 0)),
+              new NodeInfo.Ports(data, 0, 0)),
           Set.of("n1"),
           INTERVAL,
           TIMEOUT);

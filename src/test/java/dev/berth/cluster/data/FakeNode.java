@@ -56,7 +56,7 @@ public final class FakeNode implements Mailboxes, LinkListener {
   /** A worker on this machine. */
   public static Member member(String busNode, int port, long registration) {
     String[] parts = busNode.split("~");
-    Ports ports = new Ports(port, 0, 0, 0);
+    Ports ports = new Ports(port, 0, 0);
     return new Member(
         new NodeInfo(parts[0], parts[1], false, null, Map.of(), "127.0.0.1", ports),
         registration,

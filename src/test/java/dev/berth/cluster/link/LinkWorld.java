@@ -10,8 +10,12 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
+import io.vertx.core.eventbus.EventBusOptions;
+import io.vertx.core.http.ClientAuth;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.internal.VertxInternal;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.PemTrustOptions;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -42,6 +46,20 @@ public final class LinkWorld {
   public LinkTls tls(String... names) throws Exception {
     Path of = write(authority, names);
     return await(LinkTls.read(vertx, of.resolve("cert.pem"), of.resolve("key.pem"), ca(of)));
+  }
+
+  /** An event bus that trusts who links trust, with a certificate of this name. */
+  public EventBusOptions bus(String name) throws Exception {
+    Path of = write(authority, name);
+    return new EventBusOptions()
+        .setSsl(true)
+        .setTrustAll(false)
+        .setClientAuth(ClientAuth.REQUIRED)
+        .setKeyCertOptions(
+            new PemKeyCertOptions()
+                .addCertPath(of.resolve("cert.pem").toString())
+                .addKeyPath(of.resolve("key.pem").toString()))
+        .setTrustOptions(new PemTrustOptions().addCertPath(ca(of).toString()));
   }
 
   /** Writes a certificate, its key and its authority to the folder of its first name. */

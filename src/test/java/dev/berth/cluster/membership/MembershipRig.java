@@ -44,7 +44,7 @@ final class MembershipRig {
         "z",
         Map.of("k", "v"),
         name + ".host",
-        new NodeInfo.Ports(7423, 7424, 8000, 7421));
+        new NodeInfo.Ports(7423, 7424, 8000));
   }
 
   static Hello hello(String name, String process) {

@@ -1,6 +1,5 @@
 package dev.berth.node.loops;
 
-import dev.berth.cluster.bus.BusPeers;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.wire.BusMessageCodec;
@@ -11,8 +10,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
 
-final class EventBusSenderTest extends BusSenderContract {
-  private final EventBusSender sender = new EventBusSender("n1", vertx.eventBus(), new BusPeers());
+final class EventBusSenderTest extends ReplicaContract {
+  private final EventBusSender sender =
+      new EventBusSender("n1", vertx.eventBus(), (to, address, message) -> false);
 
   @BeforeEach
   void registerTheCodec() {
