@@ -34,7 +34,9 @@ public final class InboundStream implements ReadStream<Buffer> {
     DUPLICATE,
     LAST,
     /** A frame before this one is lost: the stream cannot go on. */
-    GAP
+    GAP,
+    /** More than was granted: whoever sends it keeps to nothing, and would fill the memory. */
+    EXCESS
   }
 
   private final Owner owner;
@@ -43,6 +45,8 @@ public final class InboundStream implements ReadStream<Buffer> {
   private final long length; // bytes of the whole body; -1 when that is not known
   private final WaitingPieces waiting = new WaitingPieces();
   private int expected; // the sequence of the next frame
+  private long granted; // bytes of a request's body that may come
+  private long came; // bytes
   private int uncredited; // bytes taken by the reader and not yet credited
   private long demand; // pieces the reader wants; Long.MAX_VALUE flows
   private boolean ended; // the last frame came
@@ -75,6 +79,7 @@ public final class InboundStream implements ReadStream<Buffer> {
     this.window = window;
     this.length = length;
     this.owner = owner;
+    this.granted = windowBytes;
   }
 
   /**
@@ -97,6 +102,7 @@ public final class InboundStream implements ReadStream<Buffer> {
     if (piece.length() > 0) {
       waiting.add(piece);
     }
+    came += piece.length();
     ended = last;
   }
 
@@ -104,6 +110,10 @@ public final class InboundStream implements ReadStream<Buffer> {
   public Arrival frame(int sequence, Buffer data, boolean last) {
     if (sequence != expected || ended) {
       return sequence - expected < 0 || ended ? Arrival.DUPLICATE : Arrival.GAP;
+    }
+    came += data.length();
+    if (came > (window == null ? granted : window.limit())) {
+      return Arrival.EXCESS;
     }
     expected++;
     if (data.length() > 0 && failure == null) {
@@ -211,6 +221,7 @@ public final class InboundStream implements ReadStream<Buffer> {
     if (uncredited >= windowBytes / 2 && !ended && failure == null) {
       int all = uncredited;
       uncredited = 0;
+      granted += all;
       owner.credit(all);
     }
   }

@@ -123,6 +123,8 @@ final class IncomingBody implements InboundStream.Owner {
       case TAKEN, LAST -> stream.deliver();
       case GAP ->
           invocation.breakOff(Kind.OUTCOME_UNKNOWN, "a piece of the request's body was lost");
+      case EXCESS ->
+          invocation.breakOff(Kind.OUTCOME_UNKNOWN, "more of the body came than was granted");
       case DUPLICATE -> loop.duplicateDropped();
     }
   }

@@ -440,6 +440,8 @@ public final class RoutedCall extends SlotRequest {
         recorded();
       }
       case GAP -> end(new BerthException.OutcomeUnknown("a piece of the response was lost"), true);
+      case EXCESS ->
+          end(new BerthException.OutcomeUnknown("more came of it than was granted"), true);
       case DUPLICATE -> loop.duplicateDropped();
     }
   }

@@ -150,6 +150,21 @@ class IncomingBodyTest {
   }
 
   @Test
+  void whoSendsMoreThanWasGrantedIsAnsweredAndNothingOfItIsKept() {
+    Replica replica = open(streaming, "");
+    for (int i = 0; i < WINDOW / FRAME; i++) {
+      rig.frame(replica, ID, i, zeros(FRAME), false);
+    }
+    rig.bus.take();
+    rig.frame(replica, ID, WINDOW / FRAME, zeros(1), false);
+    assertThat(rig.answer(CallFailed.class).kind()).isEqualTo(Kind.OUTCOME_UNKNOWN);
+    rig.runAll();
+    streaming.stream.resume();
+    assertThat(streaming.seen).containsExactly("Cancelled");
+    streaming.answer.fail("gave up");
+  }
+
+  @Test
   void aBodyThatIsAwaitedAndDoesNotComeTimesOut() {
     Replica replica = open(streaming, "x");
     streaming.stream.resume();

@@ -126,6 +126,15 @@ class StreamedResponseTest {
   }
 
   @Test
+  void whoSendsMoreThanWasGrantedIsCancelledAndNothingOfItIsKept() {
+    frame(0, "a".repeat(FIRST), false);
+    frame(1, "b", false);
+    body.stream().resume();
+    assertThat(received).containsExactly("OutcomeUnknown");
+    assertThat(replica.cancelled).hasSize(1);
+  }
+
+  @Test
   void aResetFailsTheStream() {
     body.stream().resume();
     frame(0, "a", false);
