@@ -59,6 +59,14 @@ final class LegsSimulation extends ClusterRun {
         seats.add(new Seat(deployment, at, random.nextInt(SimulatedInstance.LOOPS), max));
       }
       instances.forEach(each -> each.routers.router(deployment, routing));
+      if (seats.stream()
+              .filter(of -> of.deployment.equals(deployment))
+              .map(of -> of.at)
+              .distinct()
+              .count()
+          > 1) {
+        slots.put(deployment, 1); // no more of it is to be had together
+      }
     }
     workload = new LegsWorkload(world, instances, slots, rough, this::runs);
   }

@@ -49,23 +49,25 @@ final class LegOrder {
   }
 
   /**
-   * More slots than all replicas have will not come free, however long one waits. Of one slot that
-   * is not asked: it waits for a replica to come, as any choose does.
+   * More slots than all replicas have will not come free, however long one waits. Nor are slots of
+   * several nodes collected: who collects elsewhere is not seen, and each may hold what the other
+   * waits for. Of one slot neither is asked: it waits for a replica to come, as any choose does.
    *
    * @return why there is no use in waiting; null when there may be
    */
   @Nullable BerthException impossible(int group) {
     int wanted = groups[group].length;
     DeploymentRouter router = router(group);
-    int slots = 0;
-    for (RoutedReplica replica : router.routable()) {
-      slots += replica.info.reservable() ? replica.maxOngoing() : 0;
-    }
-    return wanted == 1 || slots == 0 || slots >= wanted
+    List<RoutedReplica> fit =
+        router.routable().stream().filter(replica -> replica.info.reservable()).toList();
+    int slots = fit.stream().mapToInt(RoutedReplica::maxOngoing).sum();
+    long nodes = fit.stream().map(replica -> replica.info.address().node()).distinct().count();
+    String most = nodes > 1 ? "1, of replicas on " + nodes + " nodes" : "the " + slots + " it has";
+    return wanted == 1 || slots == 0 || (slots >= wanted && nodes == 1)
         ? null
         : router.backPressure(
-            "slots wanted together of %s: %s (expected: at most the %s that it has)"
-                .formatted(router.deployment(), wanted, slots));
+            "slots wanted together of %s: %s (expected: at most %s)"
+                .formatted(router.deployment(), wanted, most));
   }
 
   /** The time to live of a leg's lease. */

@@ -32,8 +32,9 @@ import org.jspecify.annotations.Nullable;
  * Whoever waits here holds only slots of deployments that come before, or of the same one behind
  * its gate. So of those who wait, the one that has come furthest waits for nobody of its kind, and
  * there is no circle. There is no retry but one, so nobody keeps trying. Legs wait in the queues of
- * their deployments as any choose does, so nobody is overtaken. The deadline bounds the rest: two
- * instances that each collect several slots of one deployment do not see each other's gate.
+ * their deployments as any choose does, so nobody is overtaken. The deadline bounds the rest:
+ * several slots of one deployment are collected only where one node has them, and two others that
+ * do so do not see each other's gate.
  *
  * <p>Confined to its loop, but for the {@link LegGate.Collector} part. At each moment a leg's slot
  * is owed by its choose, or by {@link HeldLegs} until the observer is told.

@@ -337,9 +337,21 @@ class RoutedLegsTest {
       RoutingWorld.Replica a = replica(A, 2);
       Future<Selections> chosen = all(A, A, A);
       assertFailed(chosen, BerthException.BackPressure.class);
-      assertThat(chosen.cause())
-          .hasMessageContaining("app#a: 3 (expected: at most the 2 that it has)");
+      assertThat(chosen.cause()).hasMessageContaining("app#a: 3 (expected: at most the 2 it has)");
       assertThat(a.ledger.view("r", 0).granted()).isZero();
+    }
+
+    @Test
+    void slotsOfSeveralNodesAreNotCollectedAndThoseOfOneAre() {
+      RoutingWorld.Replica a = replica(A, 2);
+      added(world.remote(A, "a2", 2));
+      replica(B, 1);
+      Future<Selections> chosen = all(A, B, A);
+      assertFailed(chosen, BerthException.BackPressure.class);
+      assertThat(chosen.cause())
+          .hasMessageContaining("app#a: 2 (expected: at most 1, of replicas on 2 nodes)");
+      assertThat(a.ledger.view("r", 0).granted()).isZero();
+      close(all(A, B));
     }
 
     @Test
