@@ -10,19 +10,21 @@ import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Routers on other instances that found one replica full. A freed slot goes in turn to this
- * instance's own queue and to one of them, as a short lease it is offered; so neither side starves
- * the other. A router that uses its offer stays noted, one that gives it back does not: the
- * routers' retries with backoff are then only the safety net.
+ * Routers on other instances that found one replica full. A freed slot goes to whoever has waited
+ * longest: who waits here, or one of them, as a short lease it is offered; but an offer idles the
+ * slot for as long as it is on its way, so a router has to be older by more than that. Nobody
+ * starves, as who waits grows older. A router that uses its offer stays noted, one that gives it
+ * back does not: the routers' retries with backoff are then only the safety net.
  *
  * <p>Any thread of the instance may call. With nobody noted a freed slot costs one volatile read.
  * Bounded: a router beyond the bound is not noted, and counted.
@@ -31,11 +33,15 @@ final class RefusedRouters implements SlotObserver {
   /** The router index in attempts that replicas make: no router has it. */
   static final int OFFERING = -1;
 
+  /** By how much longer a router must have waited than who waits here: an offer's round trip. */
+  static final long OFFER_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
   /** One router, in the line or holding an offer. */
   private static final class Noted {
     final RouterAddress router;
     final AtomicBoolean inLine = new AtomicBoolean();
     volatile ReplicaAddress target; // as that router reaches the replica
+    volatile long sinceNanos; // its oldest waits, as far as it is known
     volatile long offeredSequence = -1; // of the token last offered
 
     Noted(RouterAddress router, ReplicaAddress target) {
@@ -45,23 +51,24 @@ final class RefusedRouters implements SlotObserver {
   }
 
   private final ConcurrentHashMap<RouterAddress, Noted> known = new ConcurrentHashMap<>();
-  private final ConcurrentLinkedDeque<Noted> line = new ConcurrentLinkedDeque<>();
+  private final ConcurrentLinkedQueue<Noted> line = new ConcurrentLinkedQueue<>();
   private final AtomicInteger waiting = new AtomicInteger(); // in the line
   private final AtomicLong offers = new AtomicLong();
   final LongAdder forgotten = new LongAdder(); // routers that were not noted, for the bound
-  private volatile boolean theirTurn = true;
-
   private volatile SlotObserver own = SlotObserver.NONE;
   private final BusSender sender;
+  private final LongSupplier nanoClock;
   private final long epoch;
   private final int bound; // routers
   private final long ttlNanos;
 
   /**
+   * @param nanoClock the instance's
    * @param epoch the replica's incarnation, which names the attempts made here
    */
-  RefusedRouters(BusSender sender, long epoch, ReplicaLimits limits) {
+  RefusedRouters(BusSender sender, LongSupplier nanoClock, long epoch, ReplicaLimits limits) {
     this.sender = sender;
+    this.nanoClock = nanoClock;
     this.epoch = epoch;
     this.bound = limits.refusedRouters();
     this.ttlNanos = limits.offerTtlNanos();
@@ -72,8 +79,12 @@ final class RefusedRouters implements SlotObserver {
     own = observer;
   }
 
-  /** A router was refused because the slots were taken. Call after its refusal was sent. */
-  void note(Slots slots, RouterAddress router, ReplicaAddress target) {
+  /**
+   * A router was refused because the slots were taken. Call after its refusal was sent.
+   *
+   * @param waitedMicros of who was refused
+   */
+  void note(Slots slots, RouterAddress router, ReplicaAddress target, long waitedMicros) {
     Noted noted = known.get(router);
     if (noted == null) {
       if (known.size() >= bound && !makeRoom()) {
@@ -83,20 +94,24 @@ final class RefusedRouters implements SlotObserver {
       noted = known.computeIfAbsent(router, any -> new Noted(router, target));
     }
     noted.target = target;
-    putInLine(noted, true);
+    putInLine(noted, waitedMicros);
     // A slot freed between the refusal and the note told nobody: look again, as a waiter does.
     if (isFree(slots)) {
       freed(slots);
     }
   }
 
-  private void putInLine(Noted noted, boolean last) {
+  /** One that stands there has been waiting since it was put there, whoever it asks for now. */
+  private void putInLine(Noted noted, long waitedMicros) {
+    if (!noted.inLine.get()) {
+      noted.sinceNanos = nanoClock.getAsLong() - TimeUnit.MICROSECONDS.toNanos(waitedMicros);
+      putInLine(noted);
+    }
+  }
+
+  private void putInLine(Noted noted) {
     if (noted.inLine.compareAndSet(false, true)) {
-      if (last) {
-        line.addLast(noted);
-      } else {
-        line.addFirst(noted);
-      }
+      line.add(noted);
       waiting.incrementAndGet();
     }
   }
@@ -115,12 +130,25 @@ final class RefusedRouters implements SlotObserver {
     if (waiting.get() == 0) {
       return own.completing(slots);
     }
-    if (theirTurn) {
-      return false; // completed in the ordinary way, the slot reaches freed(), which offers it
+    // Completed in the ordinary way, the slot reaches freed(), which offers it.
+    return !isTheirs() && own.completing(slots);
+  }
+
+  /** Whether one of them has waited for longer than who waits here, and long enough. */
+  private boolean isTheirs() {
+    Noted oldest = oldest();
+    long here = own.waitingSince();
+    return oldest != null && (here == NOBODY || here - oldest.sinceNanos > OFFER_NANOS);
+  }
+
+  private @Nullable Noted oldest() {
+    Noted oldest = null;
+    for (Noted each : line) {
+      if (oldest == null || each.sinceNanos - oldest.sinceNanos < 0) {
+        oldest = each;
+      }
     }
-    boolean taken = own.completing(slots);
-    theirTurn = taken;
-    return taken;
+    return oldest;
   }
 
   @Override
@@ -129,17 +157,12 @@ final class RefusedRouters implements SlotObserver {
       own.freed(slots);
       return;
     }
-    boolean theirsFirst = theirTurn;
-    if (theirsFirst && offerOne(slots)) {
-      theirTurn = false;
+    while (isFree(slots) && isTheirs() && offerOne(slots)) {
+      // The next one's.
     }
     own.freed(slots);
-    if (!theirsFirst && !isFree(slots)) {
-      theirTurn = true; // ours took it
-      return;
-    }
     while (isFree(slots) && offerOne(slots)) {
-      theirTurn = false;
+      // Nobody here could take it.
     }
   }
 
@@ -154,7 +177,7 @@ final class RefusedRouters implements SlotObserver {
       Slots.Reservation reservation = slots.reserve(attempt, ttlNanos);
       if (reservation instanceof Slots.Reservation.Refused refused) {
         if (refused.reason() == Refusal.FULL) {
-          putInLine(noted, false); // someone was faster: it keeps its place
+          putInLine(noted); // someone was faster: it keeps its place
         }
         return false;
       }
@@ -178,19 +201,24 @@ final class RefusedRouters implements SlotObserver {
   }
 
   private @Nullable Noted next() {
-    Noted noted = line.pollFirst();
-    if (noted != null) {
-      waiting.decrementAndGet();
-      noted.inLine.set(false);
+    for (Noted noted = oldest(); noted != null; noted = oldest()) {
+      if (line.remove(noted)) { // else another thread was faster
+        waiting.decrementAndGet();
+        noted.inLine.set(false);
+        return noted;
+      }
     }
-    return noted;
+    return null;
   }
 
-  /** A request from this router took a slot by this token: if it was an offer, it may want more. */
-  void used(RouterAddress router, long tokenSequence) {
+  /**
+   * A request from this router took a slot by this token: if it was an offer, it may want more, for
+   * one that has waited about as long.
+   */
+  void used(RouterAddress router, long tokenSequence, long waitedMicros) {
     Noted noted = known.get(router);
     if (noted != null && noted.offeredSequence == tokenSequence) {
-      putInLine(noted, true);
+      putInLine(noted, waitedMicros);
     }
   }
 

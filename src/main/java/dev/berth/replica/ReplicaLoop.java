@@ -174,7 +174,13 @@ public final class ReplicaLoop {
     if (refusal == Refusal.REVOKED) {
       duplicates.increment();
     } else if (refusal != null) {
-      refuse(host, refusal, message.source(), message.callId(), message.target());
+      refuse(
+          host,
+          refusal,
+          message.source(),
+          message.callId(),
+          message.target(),
+          message.waitedMicros());
     }
   }
 
@@ -191,7 +197,8 @@ public final class ReplicaLoop {
     if (message.admission() instanceof Admission.Token token) {
       Refusal refusal = slots.consume(token.token(), message.attempt());
       if (refusal == null) {
-        host.replica.refused.used(message.source(), token.token().sequence());
+        host.replica.refused.used(
+            message.source(), token.token().sequence(), message.waitedMicros());
       }
       return refusal;
     }
@@ -316,7 +323,7 @@ public final class ReplicaLoop {
         slots.reserve(
             message.attempt(), TimeUnit.MILLISECONDS.toNanos(Math.max(0, message.ttlMs())));
     if (reservation instanceof Slots.Reservation.Refused refused) {
-      refuse(host, refused.reason(), message.source(), message.callId(), message.target());
+      refuse(host, refused.reason(), message.source(), message.callId(), message.target(), 0);
       return;
     }
     SlotLease lease = ((Slots.Reservation.Granted) reservation).lease();
@@ -370,10 +377,15 @@ public final class ReplicaLoop {
   }
 
   private void refuse(
-      HostedReplica host, Refusal reason, RouterAddress to, long callId, ReplicaAddress target) {
+      HostedReplica host,
+      Refusal reason,
+      RouterAddress to,
+      long callId,
+      ReplicaAddress target,
+      long waitedMicros) {
     refuse(to, callId, reason, host.replica.load());
     if (reason == Refusal.FULL && !node.equals(to.node())) { // our own are told by the slots
-      host.replica.refused.note(host.replica.slots(), to, target);
+      host.replica.refused.note(host.replica.slots(), to, target, waitedMicros);
     }
   }
 

@@ -59,7 +59,8 @@ abstract class ServedReplica {
     this.address = address;
     this.slots = slots;
     this.limits = spec.limits() == null ? limits : spec.limits();
-    this.refused = new RefusedRouters(instance.bus(), spec.epoch(), this.limits);
+    this.refused =
+        new RefusedRouters(instance.bus(), instance.nanoClock(), spec.epoch(), this.limits);
     this.ledgerLimits = slots.limits();
     this.nanoClock = instance.nanoClock();
     this.wallClock = instance.wallClock();

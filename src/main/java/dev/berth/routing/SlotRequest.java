@@ -276,6 +276,11 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   }
 
   @Override
+  public final long sinceNanos() {
+    return sinceNanos;
+  }
+
+  @Override
   public final int loopIndex() {
     return loop.index();
   }

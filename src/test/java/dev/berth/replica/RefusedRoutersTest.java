@@ -41,7 +41,13 @@ class RefusedRoutersTest {
   }
 
   private void isRefused(RouterAddress router) {
-    rig.send(call(replica).from(router).attempt(rig.attempt()).ifFree());
+    isRefused(router, 0);
+  }
+
+  private void isRefused(RouterAddress router, long waitedMs) {
+    ReplicaRig.Call refused = call(replica).from(router).attempt(rig.attempt()).ifFree();
+    refused.waitedMicros = waitedMs * 1_000;
+    rig.send(refused);
     assertThat(rig.bus.take()).as("%s is refused", router).first().isInstanceOf(CallRefused.class);
   }
 
@@ -57,12 +63,18 @@ class RefusedRoutersTest {
   private final class OwnQueue implements SlotObserver {
     final ArrayDeque<Integer> waiters = new ArrayDeque<>();
     final List<SlotLease> taken = new ArrayList<>();
+    final long since = rig.clock.getAsLong();
     int freed;
 
     void add(int count) {
       for (int i = 0; i < count; i++) {
         waiters.add(i);
       }
+    }
+
+    @Override
+    public long waitingSince() {
+      return waiters.isEmpty() ? NOBODY : since;
     }
 
     @Override
@@ -202,27 +214,39 @@ class RefusedRoutersTest {
   }
 
   @Test
-  void freedSlotsGoInTurnToTheOwnQueueAndToRefusedRouters() {
+  void aFreedSlotGoesToWhoHasWaitedLongestAndElsewhereForMoreThanAnOfferTakes() {
     OwnQueue own = ownQueue();
-    own.add(100);
-    List<String> order = new ArrayList<>();
-    isRefused(AWAY);
-    int taken = 0;
-    for (int i = 0; i < 10; i++) {
-      replica.settleSlot(); // as a request that completes
-      if (own.taken.size() > taken) {
-        taken = own.taken.size();
-        order.add("own");
-        own.taken.get(taken - 1).consume();
-        assertThat(rig.bus.take()).isEmpty();
-      } else {
-        SlotOffer offer = offerTo(AWAY);
-        order.add("theirs");
-        rig.send(rig.away(replica).id(callId(1, i)).by(offer.token()));
-      }
-    }
+    own.add(3);
+    isRefused(AWAY, 5);
+    assertOwn(own, 1);
+    isRefused(AWAY_TOO, 6);
+    replica.settleSlot();
+    SlotOffer offer = offerTo(AWAY_TOO);
+    rig.send(call(replica).from(AWAY_TOO).id(callId(1, 1)).by(offer.token())); // it just came
+    assertOwn(own, 2);
+    assertOwn(own, 3);
+    replica.settleSlot();
+    offerTo(AWAY); // none waits here, and it is the older one
+  }
 
-    assertThat(String.join(" ", order)).isEqualTo("theirs own ".repeat(5).trim());
+  private void assertOwn(OwnQueue own, int taken) {
+    replica.settleSlot(); // as a request that completes
+    assertThat(rig.bus.take()).isEmpty();
+    assertThat(own.taken).hasSize(taken);
+    own.taken.get(taken - 1).consume();
+  }
+
+  @Test
+  void whoIsRefusedAgainAndAgainGrowsOlder() {
+    OwnQueue own = ownQueue();
+    own.add(1);
+    isRefused(AWAY, 3);
+    rig.clock.advance(Duration.ofMillis(100));
+    isRefused(AWAY, 103);
+    isRefused(AWAY_TOO, 4);
+    assertOwn(own, 1);
+    replica.settleSlot();
+    offerTo(AWAY);
   }
 
   @Test
@@ -297,8 +321,8 @@ class RefusedRoutersTest {
   @Test
   void offersThatNobodyCanBeSentLeaveTheSlotToTheOwnQueue() {
     OwnQueue own = ownQueue();
-    isRefused(AWAY);
-    isRefused(AWAY_TOO);
+    isRefused(AWAY, 10);
+    isRefused(AWAY_TOO, 10);
     own.add(1);
     rig.bus.acceptOnly(sent -> false);
 

@@ -9,6 +9,14 @@ public interface SlotObserver {
   /** No one waits. */
   SlotObserver NONE = slots -> {};
 
+  /** No moment: no one waits who could take a slot now. */
+  long NOBODY = Long.MAX_VALUE;
+
+  /** Since when the first waits who could take a slot now, on the instance's clock, or NOBODY. */
+  default long waitingSince() {
+    return NOBODY;
+  }
+
   /**
    * A request is about to complete. The observer may take its slot by {@link
    * Slots#completeAndHold}, and then returns true: the completion has been made.

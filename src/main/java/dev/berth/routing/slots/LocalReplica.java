@@ -78,6 +78,11 @@ public final class LocalReplica extends RoutedReplica implements SlotObserver {
   }
 
   @Override
+  public long waitingSince() {
+    return queue.hasTakers() ? queue.oldestNanos() : NOBODY;
+  }
+
+  @Override
   public boolean completing(Slots freeing) {
     return queue.hasTakers() && eligible() && queue.handOff(this);
   }

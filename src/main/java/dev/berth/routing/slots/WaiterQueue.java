@@ -52,6 +52,7 @@ public final class WaiterQueue {
   private boolean nothingFree; // for whoever is linked, unless a slot is unseen
 
   private volatile boolean unseen; // a slot may be free that no round has looked for
+  private volatile long oldestNanos; // since when the first taker waits, as of the last round
 
   /**
    * @param blocked loops whose waiters are passed over; whoever heals one pumps
@@ -87,6 +88,11 @@ public final class WaiterQueue {
       }
     }
     return false;
+  }
+
+  /** Since when the first of those waits who are takers; meaningful while someone is. */
+  long oldestNanos() {
+    return oldestNanos;
   }
 
   /** Slots that went from a completed request to a waiter in one step. */
@@ -188,6 +194,10 @@ public final class WaiterQueue {
     if (!nothingFree) {
       grantAll();
     }
+    Waiter first = firstTaker();
+    if (first != ends) {
+      oldestNanos = first.owner.sinceNanos();
+    }
   }
 
   private void grantAll() {
@@ -271,19 +281,19 @@ public final class WaiterQueue {
     for (Waiter waiter = arrivals.poll(); waiter != null; waiter = arrivals.poll()) {
       if (waiter.waiting()) {
         // Before it came a slot may have been freed without a word, unless someone waited then.
-        nothingFree &= someoneElseWaits();
+        nothingFree &= firstTaker() != ends;
         link(waiter);
       }
     }
   }
 
-  /** Whether one of those who are linked has been among the takers up to now. */
-  private boolean someoneElseWaits() {
+  /** The first of those who are linked and have been among the takers up to now, or the ends. */
+  private Waiter firstTaker() {
     Waiter waiter = ends.after;
     while (waiter != ends && (!waiter.waiting() || waiter.owner.paused())) {
       waiter = waiter.after;
     }
-    return waiter != ends;
+    return waiter;
   }
 
   /** Nearly always at the end; one that waits again goes back to its place. */

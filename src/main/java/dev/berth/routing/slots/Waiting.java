@@ -11,6 +11,9 @@ public interface Waiting extends ReplicaRanker.Asker {
     return NO_KEY;
   }
 
+  /** When it got its place, on the instance's clock. */
+  long sinceNanos();
+
   /** The loop it came in on, an index. */
   int loopIndex();
 

@@ -12,6 +12,11 @@ public abstract class Asking implements Waiting {
   }
 
   @Override
+  public long sinceNanos() {
+    return 0;
+  }
+
+  @Override
   public int loopIndex() {
     return 0;
   }
