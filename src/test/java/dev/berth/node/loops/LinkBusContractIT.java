@@ -16,7 +16,7 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
 
 /** From one instance to the other, whose name is "n1~1". */
-final class LinkBusContractIT extends BusSenderContract {
+final class LinkBusContractIT extends ReplicaContract {
   /** In the names that links know. */
   private static final String PROCESS = "~1";
 

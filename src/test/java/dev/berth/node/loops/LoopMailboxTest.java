@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
-final class LoopMailboxTest extends BusSenderContract {
+final class LoopMailboxTest extends ReplicaContract {
   private final InstanceBus bus = new InstanceBus("n1");
 
   @Override
