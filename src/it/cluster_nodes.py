@@ -51,7 +51,7 @@ class Node:
         self.http = int(re.search(r"http_options:.*?port: (\d+)", text, re.S).group(1))
         self.admin = int(re.search(r"admin:.*?port: (\d+)", text, re.S).group(1))
         self.ports = {name: int(port) for name, port
-                      in re.findall(r"(control|data|https|bus|consensus): (\d+)", text)}
+                      in re.findall(r"(control|data|https|consensus): (\d+)", text)}
         self.logs = []
         self.pids = []
         self.process = None
