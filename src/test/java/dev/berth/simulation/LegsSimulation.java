@@ -59,7 +59,8 @@ final class LegsSimulation extends ClusterRun {
         seats.add(new Seat(deployment, at, random.nextInt(SimulatedInstance.LOOPS), max));
       }
       instances.forEach(each -> each.routers.router(deployment, routing));
-      if (seats.stream()
+      if (!rough
+          && seats.stream()
               .filter(of -> of.deployment.equals(deployment))
               .map(of -> of.at)
               .distinct()
