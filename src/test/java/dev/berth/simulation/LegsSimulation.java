@@ -61,11 +61,11 @@ final class LegsSimulation extends ClusterRun {
       instances.forEach(each -> each.routers.router(deployment, routing));
       if (!rough
           && seats.stream()
-              .filter(of -> of.deployment.equals(deployment))
-              .map(of -> of.at)
-              .distinct()
-              .count()
-          > 1) {
+                  .filter(of -> of.deployment.equals(deployment))
+                  .map(of -> of.at)
+                  .distinct()
+                  .count()
+              > 1) {
         slots.put(deployment, 1); // no more of it is to be had together
       }
     }
