@@ -69,7 +69,7 @@ final class ClusterStatusCommand extends AdminCommand {
             "cluster " + cluster.getValue("name") + ": " + who,
             control == null ? cluster.getValue("node") + " says what it was told last" : null,
             Boolean.TRUE.equals(cluster.getValue("may_be_cut_off"))
-                ? "most nodes are silent at once: they are not replaced yet"
+                ? "this controller may be the one that is cut off: most nodes are silent at once, and not replaced yet"
                 : null,
             cluster.getValue("stands_by") == null
                 ? null

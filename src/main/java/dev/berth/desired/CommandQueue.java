@@ -9,6 +9,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Commands that are carried out one after the other: each begins on the control loop, may go {@link
@@ -28,7 +29,7 @@ public final class CommandQueue {
   private Future<Void> last = Future.succeededFuture(); // over when the last command is
   private volatile int size; // of those that wait, for others to read
   private int chars; // of those that wait
-  private boolean refusing;
+  private @Nullable String refuses; // why, from then on
   private boolean closed;
 
   /**
@@ -45,8 +46,8 @@ public final class CommandQueue {
    * @param command begins when its turn comes
    */
   <T> Future<T> add(int length, Supplier<Future<T>> command) {
-    if (refusing) {
-      return stopping();
+    if (refuses != null) {
+      return refused(refuses);
     }
     if (size >= MOST_COMMANDS || chars + length > MOST_CHARS) {
       return refused(
@@ -124,10 +125,14 @@ public final class CommandQueue {
     return size;
   }
 
-  /** Takes nothing more of operators. */
-  void refuse() {
+  /**
+   * Takes nothing more of operators.
+   *
+   * @param why for them
+   */
+  void refuse(String why) {
     assert control.isHere();
-    refusing = true;
+    refuses = why;
   }
 
   /** Refuses what waits and what comes, lets what runs end, then runs a last task off the loop. */

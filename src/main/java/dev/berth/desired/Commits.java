@@ -89,6 +89,10 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader) {
     } catch (Undecided late) {
       throw late;
     } catch (IOException failed) {
+      DesiredState kept = change.nodes() == null ? null : log.note("who is a node", change);
+      if (kept != null) {
+        return kept; // it takes the room of what is noted: else nobody lost would be made up for
+      }
       if (!log.isFull() || !jars.makeRoom()) {
         throw failed;
       }

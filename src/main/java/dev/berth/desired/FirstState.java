@@ -22,7 +22,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.zip.CRC32;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.ZipEntry;
@@ -67,13 +69,14 @@ final class FirstState {
   }
 
   /**
+   * @param callers ids of the clusters that nodes which call belong to
    * @throws StartFailedException when what is kept cannot be used
    */
-  void begin() {
+  void begin(Supplier<Set<String>> callers) {
     log.open();
     jars.begin(Set.of()); // nothing runs yet, so that history may give way to the file's jars
     try {
-      decide();
+      decide(callers);
     } catch (IOException failed) {
       throw new StartFailedException("state: " + StartFailedException.describe(failed));
     }
@@ -97,12 +100,12 @@ final class FirstState {
   }
 
   /** What is kept runs, but for what the {@link StartRules} make of the file. */
-  private void decide() throws IOException {
+  private void decide(Supplier<Set<String>> callers) throws IOException {
     Origin origin = file.origin();
     DesiredState state = log.state();
     boolean nothingKept = state.applications().isEmpty();
-    boolean agreed = file.find(InstanceOptions.CLUSTER) != null && !nothingKept;
-    Declare mode = agreed ? Declare.NEVER : file.get(InstanceOptions.DECLARE);
+    String never = whyNever(state, callers);
+    Declare mode = never == null ? file.get(InstanceOptions.DECLARE) : Declare.NEVER;
     boolean strict = nothingKept && mode != Declare.NEVER; // who starts it, is told
     if (strict && !origin.refused().isEmpty()) {
       throw new ConfigException(
@@ -115,7 +118,7 @@ final class FirstState {
     if (mode == Declare.NEVER) {
       LOG.info(
           "state: nothing of the file is declared: {}",
-          agreed ? "the cluster has applications" : "berth.declare is never");
+          never == null ? "berth.declare is never" : never);
     } else {
       declare(rules, strict);
     }
@@ -124,6 +127,23 @@ final class FirstState {
           "state: {} applications from {}", log.state().applications().size(), log.directory());
       new RouteRules(file).tell(log.state());
     }
+  }
+
+  /** Why a control node declares nothing of its file; null when it may, as without a cluster. */
+  private @Nullable String whyNever(DesiredState state, Supplier<Set<String>> callers) {
+    boolean isOfCluster = file.find(InstanceOptions.CLUSTER) != null;
+    if (isOfCluster && !state.applications().isEmpty()) {
+      return "the cluster has applications";
+    }
+    if (!isOfCluster || file.applications().isEmpty()) {
+      return null;
+    }
+    Set<String> others = new TreeSet<>(callers.get());
+    others.remove(state.nodes().cluster());
+    return others.isEmpty()
+        ? null
+        : "nodes of cluster id %s call (expected: of %s; its own state_dir, or those nodes started anew)"
+            .formatted(others, state.nodes().cluster());
   }
 
   private void declare(StartRules rules, boolean strict) throws IOException {

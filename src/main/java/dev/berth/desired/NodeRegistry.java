@@ -1,13 +1,11 @@
 package dev.berth.desired;
 
-import static java.util.stream.Collectors.toUnmodifiableSet;
-
-import io.vertx.core.json.JsonArray;
+import dev.berth.protocol.json.RecordReader;
+import dev.berth.protocol.json.RecordWriter;
 import io.vertx.core.json.JsonObject;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -99,33 +97,10 @@ public record NodeRegistry(
   // --- as it is kept ---
 
   JsonObject toJson() {
-    return new JsonObject()
-        .put("cluster", cluster)
-        .put("generation", generation)
-        .put("origin", origin)
-        .put("last", last)
-        .put("nodes", DesiredChange.object(nodes, NodeRegistry::json))
-        .put("cordoned", new JsonArray(List.copyOf(cordoned)));
-  }
-
-  private static JsonObject json(Registered node) {
-    return new JsonObject().put("process", node.process).put("registration", node.registration);
+    return new RecordWriter().record(this);
   }
 
   static NodeRegistry of(JsonObject json) {
-    return new NodeRegistry(
-        json.getString("cluster"),
-        json.getLong("generation"),
-        json.getString("origin"),
-        json.getLong("last"),
-        DesiredChange.map(json.getJsonObject("nodes"), NodeRegistry::registered),
-        json.getJsonArray("cordoned", JsonArray.of()).stream()
-            .map(String.class::cast)
-            .collect(toUnmodifiableSet()));
-  }
-
-  private static Registered registered(Object said) {
-    JsonObject json = (JsonObject) said;
-    return new Registered(json.getString("process"), json.getLong("registration"));
+    return new RecordReader().record("nodes", json, NodeRegistry.class);
   }
 }

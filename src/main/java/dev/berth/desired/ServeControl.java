@@ -166,10 +166,11 @@ public final class ServeControl implements Builds.Sources {
    * Reads what is kept, and decides between that and the file. Blocks; once, on any thread, before
    * everything else.
    *
+   * @param callers ids of the clusters that nodes which call belong to; asked where nothing is kept
    * @throws StartFailedException when what is kept cannot be used
    */
-  public void open() {
-    first.begin();
+  public void open(Supplier<Set<String>> callers) {
+    first.begin(callers);
     state = log.state();
     read.putAll(first.read);
     refused.putAll(first.refused);
@@ -278,9 +279,13 @@ public final class ServeControl implements Builds.Sources {
     return log.state().history().chars();
   }
 
-  /** Commands of operators are refused; who is a node is committed as before. */
-  public void refuse() {
-    queue.refuse();
+  /**
+   * Commands of operators are refused; who is a node is committed as before.
+   *
+   * @param why for operators
+   */
+  public void refuse(String why) {
+    queue.refuse(why);
   }
 
   /** Gives the directory back when the command under way has ended; later ones are refused. */

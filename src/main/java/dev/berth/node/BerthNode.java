@@ -109,7 +109,14 @@ public final class BerthNode {
     this.conduct =
         cluster != null && cluster.role() == ClusterConfig.Role.WORKER
             ? new Following()
-            : new Leading(config, declared, threads, control, identity, this::drainAsked);
+            : new Leading(
+                config,
+                declared,
+                threads,
+                control,
+                identity,
+                this::drainAsked,
+                () -> cluster == null ? Set.of() : ClusterTerms.callers(vertx, cluster));
   }
 
   /**

@@ -4,21 +4,28 @@ import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.ClusterRoutes;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlServer;
-import dev.berth.cluster.membership.Handshake.Refused;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.MemberAction.Gone;
+import dev.berth.cluster.membership.MemberAction.Leaves;
+import dev.berth.cluster.membership.MemberAction.Lost;
+import dev.berth.cluster.membership.MemberAction.News;
+import dev.berth.cluster.membership.MemberAction.StandBy;
+import dev.berth.cluster.membership.MemberAction.Suspect;
+import dev.berth.cluster.membership.MemberAction.Tell;
 import dev.berth.cluster.membership.Members;
 import dev.berth.cluster.membership.NodeInfo;
-import dev.berth.cluster.membership.Registered;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerAction.CommandTo;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.ControllerEvent.NodeJoined;
 import dev.berth.controller.ControllerEvent.NodeLeaving;
 import dev.berth.controller.ControllerEvent.NodeLeft;
 import dev.berth.controller.ControllerEvent.NodeLost;
 import dev.berth.controller.ControllerEvent.NodeSuspected;
+import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.wire.JsonForm;
 import dev.berth.desired.ServeControl;
@@ -35,7 +42,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -61,6 +67,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   private final Commander controller;
   private final ControlServer server;
   private final StandingCommands standing = new StandingCommands();
+  private boolean standsBy;
   private @Nullable Goodbye goodbye; // once there is a link to take it by
   private final Set<String> told = new HashSet<>(); // bus names of others that were given all of it
 
@@ -83,6 +90,9 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     if (command instanceof CommandTo one && !isHere(one.node())) {
       server.command(NodeInfo.nameOf(one.node()), encoded(command));
       return;
+    }
+    if (standsBy) {
+      return; // this instance is commanded no more than the others
     }
     here.command(command);
     if (standing.keep(command)) {
@@ -180,7 +190,11 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     if (isHere(node)) {
       return; // the controller sees it
     }
-    event(member, inventory);
+    ControllerEvent event = JsonForm.EVENTS.decode(new JsonObject(inventory));
+    if (!(event instanceof Inventory of) || !of.node().equals(node)) {
+      throw new IllegalArgumentException("no inventory of " + node);
+    }
+    controller.tell(event);
     standing.all().forEach(each -> server.command(member.node().name(), encoded(each)));
     told.add(node);
     standing.complete().onSuccess(complete -> declared(node));
@@ -200,8 +214,10 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     JsonObject json = new JsonObject(event);
     if (json.equals(Goodbye.EMPTIED)) {
       server.left(member.node().name());
+    } else if (JsonForm.EVENTS.decode(json) instanceof OfReplica of) {
+      controller.tell(of);
     } else {
-      controller.tell(JsonForm.EVENTS.decode(json));
+      throw new IllegalArgumentException(json + " (expected: of a replica)");
     }
   }
 
@@ -218,39 +234,22 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   }
 
   @Override
-  public void suspected(Member member, boolean suspected) {
-    controller.tell(new NodeSuspected(member.node().busName(), suspected));
-  }
-
-  @Override
-  public void leaving(Member member) {
-    controller.tell(new NodeLeaving(member.node().busName()));
-  }
-
-  @Override
-  public void lost(Registered who, String reason) {
-    gone(who, NodeLost::new);
-  }
-
-  @Override
-  public void left(Registered who) {
-    gone(who, NodeLeft::new);
-  }
-
-  private void gone(Registered who, Function<String, ControllerEvent> event) {
-    String node = who.name() + "~" + who.process();
-    told.remove(node);
-    controller.tell(event.apply(node));
-  }
-
-  @Override
-  public void members(Members members) {
-    side.members(members);
-  }
-
-  @Override
-  public void standsBy(String reason) {
-    standing.begin(List.of());
+  public void news(News news) {
+    if (news instanceof Tell it) {
+      side.members(it.members());
+    } else if (news instanceof Suspect it) {
+      controller.tell(new NodeSuspected(it.member().node().busName(), it.suspected()));
+    } else if (news instanceof Leaves it) {
+      controller.tell(new NodeLeaving(it.member().node().busName()));
+    } else if (news instanceof Gone gone) {
+      String node = gone.who().busName();
+      told.remove(node);
+      controller.tell(gone instanceof Lost ? new NodeLost(node) : new NodeLeft(node));
+    } else if (news instanceof StandBy it) {
+      standsBy = true;
+      standing.begin(List.of());
+      serve.refuse("the controller stands by: " + it.reason());
+    }
   }
 
   // --- start and end ---
@@ -326,8 +325,5 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
 
     @Override
     public void noController(boolean none) {}
-
-    @Override
-    public void refused(Refused refused) {} // the server has said so
   }
 }

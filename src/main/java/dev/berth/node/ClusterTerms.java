@@ -1,6 +1,8 @@
 package dev.berth.node;
 
+import dev.berth.cluster.control.FirstCallers;
 import dev.berth.cluster.link.LinkTls;
+import dev.berth.code.StartFailedException;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
@@ -8,7 +10,11 @@ import dev.berth.desired.ConsensusEngine;
 import dev.berth.node.loops.Identity;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.internal.VertxInternal;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +32,23 @@ record ClusterTerms(ClusterConfig config, LinkTls tls) {
             ? Future.succeededFuture(LinkTls.insecure())
             : LinkTls.read(vertx, files.certFile(), files.keyFile(), files.caFile());
     return tls.map(read -> new ClusterTerms(config, read));
+  }
+
+  /** Ids of the clusters that nodes which call belong to. Blocks, on no event loop. */
+  static Set<String> callers(Vertx vertx, ClusterConfig config) {
+    ContextInternal loop = ((VertxInternal) vertx).createEventLoopContext();
+    try {
+      return read(vertx, config)
+          .compose(
+              terms ->
+                  FirstCallers.listen(loop, terms.tls(), config.bind(), config.ports().control()))
+          .toCompletionStage()
+          .toCompletableFuture()
+          .join();
+    } catch (CompletionException failed) {
+      throw new StartFailedException(
+          "berth.cluster.ports.control: " + StartFailedException.describe(failed.getCause()));
+    }
   }
 
   /** The log of a control node. */

@@ -8,7 +8,6 @@ import dev.berth.cluster.http.ForwardRoutes;
 import dev.berth.cluster.http.JarCache;
 import dev.berth.cluster.http.PeerClient;
 import dev.berth.cluster.http.RemoteCode;
-import dev.berth.cluster.membership.Handshake.Refused;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Members;
 import dev.berth.cluster.membership.NodeInfo;
@@ -196,9 +195,6 @@ final class FollowingControl implements Commander, ControlClient.Listener {
       LOG.warn("no controller: requests flow on with what it said last");
     }
   }
-
-  @Override
-  public void refused(Refused refused) {} // the client has said so
 
   // --- start and end ---
 

@@ -12,7 +12,9 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,8 +36,10 @@ final class InitialApplications {
    * Finds out what is declared, and starts to read it.
    *
    * @param commands may block, and runs no user code
+   * @param callers ids of the clusters that nodes which call belong to; blocks
    */
-  InitialApplications(ServeControl serve, Executor commands, HookThreads threads) {
+  InitialApplications(
+      ServeControl serve, Executor commands, HookThreads threads, Supplier<Set<String>> callers) {
     this.serve = serve;
     this.threads = threads;
     Promise<Void> promise = Promise.promise();
@@ -43,7 +47,7 @@ final class InitialApplications {
     commands.execute(
         () -> {
           try {
-            serve.open();
+            serve.open(callers);
             serve.applications().forEach(this::load);
             promise.complete();
           } catch (Throwable thrown) { // whatever it is, the start must not wait for ever

@@ -12,7 +12,9 @@ import dev.berth.node.loops.LoopVerticle;
 import io.vertx.core.Future;
 import java.util.Collection;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The controller is on this instance, and so is what it keeps of what is declared. */
@@ -25,6 +27,7 @@ final class Leading implements Conduct {
   /**
    * @param log of what is declared, not opened yet
    * @param drainAsked begins the drain of the instance
+   * @param callers ids of the clusters that nodes which call belong to; blocks
    */
   Leading(
       ServeConfig config,
@@ -32,7 +35,8 @@ final class Leading implements Conduct {
       InstanceThreads threads,
       LoopVerticle loop,
       Identity identity,
-      Runnable drainAsked) {
+      Runnable drainAsked,
+      Supplier<Set<String>> callers) {
     serve =
         new ServeControl(
             config,
@@ -42,7 +46,8 @@ final class Leading implements Conduct {
             loop,
             identity.wallClock()::millis,
             new NodeControls(() -> control, identity.nanoClock(), drainAsked));
-    initial = new InitialApplications(serve, threads.commands(), threads); // beside the event loops
+    initial = // beside the event loops
+        new InitialApplications(serve, threads.commands(), threads, callers);
   }
 
   @Override
@@ -94,7 +99,7 @@ final class Leading implements Conduct {
   /** By itself it gives the directory back at once, so that another may start meanwhile. */
   @Override
   public Future<Void> drain() {
-    serve.refuse();
+    serve.refuse("the instance is stopping (expected: one that runs)");
     return isOfCluster ? Future.succeededFuture() : serve.close();
   }
 

@@ -27,7 +27,7 @@ record LoggedNodes(ServeControl serve, Loop control) implements Registrations {
   }
 
   @Override
-  public Future<Void> lost(String name, long number) {
+  public Future<Void> gone(String name, long number) {
     return commit(registry -> registry.without(name, number)).mapEmpty();
   }
 
@@ -35,11 +35,6 @@ record LoggedNodes(ServeControl serve, Loop control) implements Registrations {
     Promise<NodeRegistry> done = Promise.promise();
     control.execute(() -> serve.nodes(change).onComplete(done));
     return done.future();
-  }
-
-  @Override
-  public Future<Void> left(String name, long number) {
-    return lost(name, number);
   }
 
   @Override

@@ -32,7 +32,7 @@ class ClusterCommandTest {
     assertThat(instance.lines())
         .containsExactly(
             "cluster blue: control node n1",
-            "most nodes are silent at once: they are not replaced yet",
+            "this controller may be the one that is cut off: most nodes are silent at once, and not replaced yet",
             "waits for: n4",
             "node | role | zone | labels | host | state | replicas | not reached from",
             "n1 | control | a | rack=7 | 10.0.0.1 | ALIVE | 3",

@@ -79,15 +79,36 @@ class NodeRegistryTest extends ServeControlRig {
 
   @Test
   void whatIsNotKeptIsRefused() {
-    InterceptedLog broken =
-        new InterceptedLog(
-            new JournalLog(kept()),
-            () -> false,
-            change -> {
-              throw new IOException("Input/output error");
-            });
-    start(ConfigReader.read("file", folder, "{applications: []}"), broken);
+    start(ConfigReader.read("file", folder, "{applications: []}"), takesNotes());
+    notes = false;
     refused(CommandRefused.Kind.UNAVAILABLE, control.nodes(on -> born));
     assertThat(control.nodes()).isEqualTo(NodeRegistry.NONE);
+  }
+
+  @Test
+  void whoIsANodeIsKeptWhereThereIsRoomForNotesAlone() {
+    start(ConfigReader.read("file", folder, "{applications: []}"), takesNotes());
+    assertThat(ok(control.nodes(on -> born.with("a", "f0"))).find("a")).isNotNull();
+    assertThat(ok(control.nodes(on -> on.without("a", 1))).find("a")).isNull();
+  }
+
+  private boolean notes = true; // are kept
+
+  /** Takes no commands. */
+  private InterceptedLog takesNotes() {
+    return new InterceptedLog(
+        new JournalLog(kept()),
+        () -> false,
+        new InterceptedLog.Before() {
+          @Override
+          public void proposal(DesiredChange change) throws IOException {
+            throw new IOException("16777215 bytes are free");
+          }
+
+          @Override
+          public boolean notes() {
+            return notes;
+          }
+        });
   }
 }

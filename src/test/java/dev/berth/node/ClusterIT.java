@@ -8,13 +8,17 @@ import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -36,6 +40,7 @@ class ClusterIT {
   @TempDir private Path folder;
   private final List<TestNode> nodes = new ArrayList<>();
   private int control;
+  private String file = ""; // what it declares
 
   /** Below those that a port of 0 is given. */
   static int freePort() {
@@ -50,30 +55,37 @@ class ClusterIT {
   }
 
   private TestNode start(String name, String role) throws Exception {
-    TestNode node = new TestNode(yaml(name, role, control));
+    TestNode node = new TestNode(yaml(name, role, control, 0));
     nodes.add(node);
     return node;
   }
 
-  private String yaml(String name, String role, int control) {
+  private String yaml(String name, String role, int control, int admin) {
     return """
-            http_options: {host: 127.0.0.1, port: 0}
-            berth:
-              event_loops: 2
-              admin: {port: 0}
-              state_dir: %s
-              cluster:
-                name: t
-                node: %s
-                role: %s
-                control: ["n1@127.0.0.1:%d"]
-                bind: 127.0.0.1
-                insecure: true
-                ports: {control: %d, data: 0, consensus: %d, https: 0}
-                detection: {interval_ms: 100, timeout_ms: 1000}
-            """
-        .formatted(
-            folder.resolve(name), name, role, control, name.equals("n1") ? control : 0, freePort());
+        http_options: {host: 127.0.0.1, port: 0}
+        berth:
+          event_loops: 2
+          admin: {port: %d}
+          state_dir: %s
+          cluster:
+            name: t
+            node: %s
+            role: %s
+            control: ["n1@127.0.0.1:%d"]
+            bind: 127.0.0.1
+            insecure: true
+            ports: {control: %d, data: 0, consensus: %d, https: 0}
+            detection: {interval_ms: 100, timeout_ms: 1000}
+        """
+            .formatted(
+                admin,
+                folder.resolve(name),
+                name,
+                role,
+                control,
+                name.equals("n1") ? control : 0,
+                freePort())
+        + file;
   }
 
   @BeforeEach
@@ -134,7 +146,7 @@ class ClusterIT {
   void aNodeThatFindsNoControllerEndsWhenItIsTold() {
     CompletableFuture<String> stop = new CompletableFuture<>();
     Future<BerthNode> started =
-        BerthNode.start(TestNode.read(yaml("n4", "worker", freePort())), LogFeed.NONE, stop);
+        BerthNode.start(TestNode.read(yaml("n4", "worker", freePort(), 0)), LogFeed.NONE, stop);
     stop.complete("SIGTERM");
     assertThatThrownBy(() -> TestNode.await(started))
         .hasMessageEndingWith("SIGTERM came before the start was over");
@@ -291,6 +303,87 @@ class ClusterIT {
         () -> "n2 does not say what it knows");
     assertThat(cluster(nodes.get(0)).getString("control")).isNull();
     assertThat(nodes.get(0).admin("POST", NODE + "n3/drain", "").statusCode()).isEqualTo(503);
+  }
+
+  @Test
+  void aControlNodeThatIsGivenAnOldStateCommandsNobodyAndSaysSo() throws Exception {
+    nodes.remove(0).close();
+    Path earlier = folder.resolve("earlier");
+    copy(folder.resolve("n1"), earlier);
+    startAgain();
+    deploy(3);
+    nodes.forEach(ClusterIT::until200);
+    nodes.remove(0).close();
+    Files.move(folder.resolve("n1"), folder.resolve("newer"));
+    Files.move(earlier, folder.resolve("n1"));
+
+    int admin = freePort();
+    CompletableFuture<String> stop = new CompletableFuture<>();
+    Future<BerthNode> old =
+        BerthNode.start(TestNode.read(yaml("n1", "control", control, admin)), LogFeed.NONE, stop);
+
+    TestNode.until(() -> cluster(admin).contains("\"stands_by\""), () -> "it does not stand by");
+    String path = "/api/serve/applications/";
+    var refused = TestNode.at(admin, "PUT", path, APP.formatted(1));
+    assertThat(refused.statusCode()).isEqualTo(503);
+    assertThat(refused.body()).contains("the controller stands by: generation 1, term ");
+    assertThat(nodes.get(0).get("/a").statusCode()).as("others serve on").isEqualTo(200);
+    assertThat(nodes.get(1).get("/a").statusCode()).isEqualTo(200);
+
+    stop.complete("SIGTERM");
+    assertThatThrownBy(() -> TestNode.await(old)).hasMessageContaining("SIGTERM");
+  }
+
+  /** What is said there, without nulls; empty when nobody is there. */
+  private static String cluster(int admin) {
+    try {
+      JsonObject said = new JsonObject(TestNode.at(admin, "GET", "/api/v1/cluster", "").body());
+      List.copyOf(said.fieldNames()).stream()
+          .filter(each -> said.getValue(each) == null)
+          .forEach(said::remove);
+      return said.encode();
+    } catch (CompletionException nobody) {
+      return "";
+    }
+  }
+
+  @Test
+  void anEmptyControlNodeDeclaresNothingOfItsFileWhileOthersKnowAnotherCluster() throws Exception {
+    deploy(3);
+    nodes.forEach(ClusterIT::until200);
+    nodes.remove(0).close();
+    Files.move(folder.resolve("n1"), folder.resolve("newer"));
+    file = APP.formatted(1);
+
+    startAgain();
+
+    TestNode.until(() -> cluster(nodes.get(0)).getBoolean("strangers"), () -> "nobody calls");
+    assertThat(applications(nodes.get(0))).isEmpty();
+    assertThat(nodes.get(1).get("/a").statusCode()).as("others serve on").isEqualTo(200);
+
+    nodes.remove(2).close();
+    nodes.remove(1).close();
+    nodes.remove(0).close();
+    start("n1", "control");
+    assertThat(applications(nodes.get(0))).as("nobody knows better").containsExactly("a");
+  }
+
+  private static Set<String> applications(TestNode asked) {
+    String said = asked.admin("GET", "/api/serve/applications/", "").body();
+    return new JsonObject(said).getJsonObject("applications").fieldNames();
+  }
+
+  private void startAgain() throws Exception {
+    nodes.add(0, start("n1", "control"));
+    nodes.remove(3);
+  }
+
+  private static void copy(Path from, Path to) throws IOException {
+    try (Stream<Path> all = Files.walk(from)) {
+      for (Path each : all.toList()) {
+        Files.copy(each, to.resolve(from.relativize(each).toString()));
+      }
+    }
   }
 
   private static JsonObject cluster(TestNode asked) {

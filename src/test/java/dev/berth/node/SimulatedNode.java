@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -81,7 +82,7 @@ public final class SimulatedNode {
   /** On the control loop. */
   public void start() {
     if (serve != null) {
-      serve.open();
+      serve.open(Set::of);
     }
     List<LoopVerticle> serving = new ArrayList<>();
     LoopVerticle links = new LoopVerticle("links");

@@ -69,6 +69,11 @@ public final class TestNode implements AutoCloseable {
     return sent(sendAsync(method, node.adminPort(), path, body, headers));
   }
 
+  /** Of an instance that need not have started. */
+  static HttpResponse<String> at(int port, String method, String path, String body) {
+    return sent(sendAsync(method, port, path, body));
+  }
+
   public CompletableFuture<HttpResponse<String>> getAsync(String path, String... headers) {
     return sendAsync("GET", node.port(), path, "", headers);
   }

@@ -49,7 +49,7 @@ final class ClusterJournal {
             PlaneBuilder.loopOf(Runnable::run, () -> true),
             millis,
             controls.made);
-    control.open();
+    control.open(Set::of);
     done(submit(control.commands(), application, entry));
     done(control.commands().scale(application, "model", replicas));
     disk.killed();

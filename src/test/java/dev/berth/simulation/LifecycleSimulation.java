@@ -304,7 +304,7 @@ final class LifecycleSimulation {
             commands);
     self[0] = own;
     try {
-      own.serve().open();
+      own.serve().open(Set::of);
     } catch (StartFailedException failed) {
       world.note("process", "does not start: " + failed.getMessage());
       count("starts that failed", 1);

@@ -72,9 +72,6 @@ public final class ControlClient {
 
     /** Whether nobody commands this node. */
     void noController(boolean none);
-
-    /** It is no node, and asks again. */
-    void refused(Refused refused);
   }
 
   private final ControlLoops loops;
@@ -159,7 +156,10 @@ public final class ControlClient {
           }
           long ask = ++lastAsk;
           asked.put(ask, answer);
-          loops.links().setTimer(self.timeout.toMillis(), due -> fail(ask, "no answer in time"));
+          answer.future().onComplete(over -> asked.remove(ask));
+          loops
+              .links()
+              .setTimer(self.timeout.toMillis(), due -> answer.tryFail("no answer in time"));
           say(new Bus(ask, payload), true);
         });
     return answer.future();
@@ -253,13 +253,6 @@ public final class ControlClient {
     }
   }
 
-  private void fail(long ask, String reason) {
-    Promise<Buffer> answer = asked.remove(ask);
-    if (answer != null) {
-      answer.fail(reason);
-    }
-  }
-
   /** One line to who may be the controller. */
   private final class Session implements Line.User {
     private final Silence silence =
@@ -287,7 +280,6 @@ public final class ControlClient {
         welcomed(it);
       } else if (message instanceof Refused it) {
         retryMs = LAST_RETRY_MS;
-        loops.tell(() -> listener.refused(it));
         line.end("refused: " + it.reason());
       } else if (message instanceof Beat it) {
         if (!refused(fence.refuses(it.authority()))) {
@@ -356,9 +348,9 @@ public final class ControlClient {
       } else if (message instanceof Bus it) {
         loops.tell(() -> listener.bus(it.payload()));
       } else if (message instanceof Answer it) {
-        Promise<Buffer> waits = asked.remove(it.ask());
+        Promise<Buffer> waits = asked.get(it.ask());
         if (waits != null) {
-          waits.complete(it.payload());
+          waits.tryComplete(it.payload());
         }
       }
     }
@@ -369,8 +361,7 @@ public final class ControlClient {
       if (isWelcome) {
         loops.tell(() -> listener.noController(true));
       }
-      List<Long> waiting = List.copyOf(asked.keySet());
-      waiting.forEach(each -> fail(each, "the link to the controller ended"));
+      List.copyOf(asked.values()).forEach(each -> each.tryFail("the link to the controller ended"));
       retry(reason);
     }
   }

@@ -11,32 +11,28 @@ import dev.berth.cluster.control.ControlForm.NodeBeat;
 import dev.berth.cluster.control.ControlForm.NodeLeft;
 import dev.berth.cluster.link.LinkSweep;
 import dev.berth.cluster.link.SaidOnce;
-import dev.berth.cluster.link.Silence;
 import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Handshake.Hello;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.MemberAction;
-import dev.berth.cluster.membership.MemberAction.CommitLeft;
-import dev.berth.cluster.membership.MemberAction.CommitLost;
+import dev.berth.cluster.membership.MemberAction.Commit;
 import dev.berth.cluster.membership.MemberAction.Dial;
 import dev.berth.cluster.membership.MemberAction.End;
 import dev.berth.cluster.membership.MemberAction.Farewell;
 import dev.berth.cluster.membership.MemberAction.Greet;
-import dev.berth.cluster.membership.MemberAction.Leaves;
 import dev.berth.cluster.membership.MemberAction.Left;
 import dev.berth.cluster.membership.MemberAction.Lost;
+import dev.berth.cluster.membership.MemberAction.News;
 import dev.berth.cluster.membership.MemberAction.Refuse;
 import dev.berth.cluster.membership.MemberAction.Register;
 import dev.berth.cluster.membership.MemberAction.StandBy;
 import dev.berth.cluster.membership.MemberAction.Suspect;
 import dev.berth.cluster.membership.MemberAction.Tell;
-import dev.berth.cluster.membership.Members;
 import dev.berth.cluster.membership.Membership;
 import dev.berth.cluster.membership.MembershipRules;
 import dev.berth.cluster.membership.MembershipStatus;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.cluster.membership.Registered;
-import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetSocket;
 import java.net.ConnectException;
@@ -59,6 +55,11 @@ import org.slf4j.LoggerFactory;
 public final class ControlServer {
   private static final Logger LOG = LoggerFactory.getLogger(ControlServer.class);
 
+  /**
+   * From a connection, its handshake over, until it is a member's; who takes longer calls again.
+   */
+  static final long HELLO_MS = 2_000;
+
   /** Told on the control event loop, in the order in which it happened. */
   public interface Listener {
     /**
@@ -66,7 +67,10 @@ public final class ControlServer {
      */
     void joined(Member member, boolean fresh);
 
-    /** All that runs there. Commands reach the node from now on, and not before. */
+    /**
+     * All that runs there. Commands reach the node from now on, and not before. Of what it throws,
+     * here and when it is told an event, the node's link ends, so that it tells all of it again.
+     */
     void inventory(Member member, Buffer payload);
 
     /** Of what is not in the last inventory. */
@@ -77,19 +81,8 @@ public final class ControlServer {
      */
     void bus(Member member, Buffer payload, @Nullable Consumer<Buffer> answer);
 
-    void suspected(Member member, boolean suspected);
-
-    void leaving(Member member);
-
-    void lost(Registered who, String reason);
-
-    void left(Registered who);
-
-    /** All nodes, as all are told. */
-    void members(Members members);
-
-    /** The controller is to command nobody from now on. */
-    void standsBy(String reason);
+    /** What becomes of nodes. */
+    void news(News news);
   }
 
   private final ControlLoops loops;
@@ -150,18 +143,19 @@ public final class ControlServer {
           if (sweep != null) {
             sweep.stop();
           }
-          List.copyOf(peers.values()).forEach(each -> each.line.end("the controller stops"));
+          endAll("the controller stops");
         });
+  }
+
+  private void endAll(String reason) {
+    List.copyOf(peers.values()).forEach(each -> each.line.end(reason));
   }
 
   // --- what the controller wants ---
 
   /** Another controller began here: nodes are to call again, and to tell all that runs. */
   public void callAgain() {
-    loops.run(
-        () ->
-            List.copyOf(peers.values())
-                .forEach(each -> each.line.end("the controller began anew")));
+    loops.run(() -> endAll("the controller began anew"));
   }
 
   /** Of no effect unless the node's inventory was told: its next one says that it is not done. */
@@ -215,10 +209,8 @@ public final class ControlServer {
   private void act(MemberAction action) {
     if (action instanceof Register it) {
       register(it);
-    } else if (action instanceof CommitLost it) {
-      ended(it.who(), registrations.lost(it.who().name(), it.who().number()));
-    } else if (action instanceof CommitLeft it) {
-      ended(it.who(), registrations.left(it.who().name(), it.who().number()));
+    } else if (action instanceof Commit it) {
+      commit(it.gone().who());
     } else if (action instanceof Dial it) {
       dial(it);
     } else if (action instanceof Greet it) {
@@ -229,30 +221,24 @@ public final class ControlServer {
       peer(it.link(), peer -> peer.line.say(new NodeLeft()));
     } else if (action instanceof End it) {
       peer(it.link(), peer -> peer.line.end(it.reason()));
-    } else {
-      announce(action);
+    } else if (action instanceof News news) {
+      spread(news);
     }
   }
 
-  private void announce(MemberAction action) {
-    if (action instanceof Tell it) {
+  private void spread(News news) {
+    if (news instanceof Tell it) {
       greeted.values().forEach(each -> each.line.say(it.members()));
-      loops.tell(() -> listener.members(it.members()));
-    } else if (action instanceof Suspect it) {
+    } else if (news instanceof Suspect it) {
       LOG.warn("node {}: {}", it.member().node().name(), it.suspected() ? "silent" : "is back");
-      loops.tell(() -> listener.suspected(it.member(), it.suspected()));
-    } else if (action instanceof Leaves it) {
-      loops.tell(() -> listener.leaving(it.member()));
-    } else if (action instanceof Lost it) {
+    } else if (news instanceof Lost it) {
       LOG.warn("node {}: lost, {}", it.who().busName(), it.reason());
-      loops.tell(() -> listener.lost(it.who(), it.reason()));
-    } else if (action instanceof Left it) {
+    } else if (news instanceof Left it) {
       LOG.info("node {}: left", it.who().busName());
-      loops.tell(() -> listener.left(it.who()));
-    } else if (action instanceof StandBy it) {
+    } else if (news instanceof StandBy it) {
       LOG.error("this controller commands nobody: {}", it.reason());
-      loops.tell(() -> listener.standsBy(it.reason()));
     }
+    loops.tell(() -> listener.news(news));
   }
 
   private void register(Register it) {
@@ -267,9 +253,10 @@ public final class ControlServer {
         : membership.registered(new Registered(it.name(), it.process(), number));
   }
 
-  private void ended(Registered who, Future<Void> committed) {
-    committed.onComplete(
-        (done, failed) -> loops.run(() -> act(membership.ended(who, failed == null))));
+  private void commit(Registered who) {
+    registrations
+        .gone(who.name(), who.number())
+        .onComplete((done, failed) -> loops.run(() -> act(membership.ended(who, failed == null))));
   }
 
   private void dial(Dial it) {
@@ -306,16 +293,13 @@ public final class ControlServer {
   // --- time ---
 
   private void sweep() {
-    long now = loops.now();
-    act(membership.sweep(now));
-    List.copyOf(peers.values()).forEach(each -> each.sweep(now));
+    act(membership.sweep(loops.now()));
+    greeted.values().forEach(each -> each.line.say(new Beat(authority.get())));
   }
 
   /** Whoever is on a link. */
   private final class Peer implements Line.User {
     private final long link = ++lastLink;
-    private final Silence silence =
-        new Silence(rules.intervalNanos(), rules.timeoutNanos(), loops.now());
     private final Line line;
     private boolean introduced;
     private @Nullable Member member; // once it was greeted
@@ -325,6 +309,13 @@ public final class ControlServer {
     Peer(Line line) {
       this.line = line;
       peers.put(link, this);
+      loops.links().setTimer(HELLO_MS, due -> endIfNoMember());
+    }
+
+    private void endIfNoMember() {
+      if (member == null) {
+        line.end("no member's within " + HELLO_MS + " ms (expected: HELLO, and WELCOME)");
+      }
     }
 
     void greet(Greet it) {
@@ -340,14 +331,6 @@ public final class ControlServer {
       if (commanded && membership.standsBy() == null) {
         Authority own = authority.get();
         line.say(new Command(own.generation(), own.term(), payload));
-      }
-    }
-
-    void sweep(long now) {
-      if (member != null) {
-        line.say(new Beat(authority.get()));
-      } else if (silence.sweep(now)) {
-        line.end("no HELLO, or refused");
       }
     }
 
@@ -372,9 +355,10 @@ public final class ControlServer {
         membership.beat(link, Set.copyOf(it.unreachable()), it.pausedMillis());
       } else if (message instanceof Inventory it) {
         upTo = it.upTo();
-        loops.tell(() -> inventory(from, it.payload()));
+        membership.told(link);
+        loops.tell(() -> taken(() -> inventory(from, it.payload())));
       } else if (message instanceof Event it && it.number() > upTo) {
-        loops.tell(() -> listener.event(from, it.payload()));
+        loops.tell(() -> taken(() -> listener.event(from, it.payload())));
       } else if (message instanceof Bus it) {
         loops.tell(
             () -> listener.bus(from, it.payload(), it.ask() == 0 ? null : answers(it.ask())));
@@ -387,6 +371,20 @@ public final class ControlServer {
     private void inventory(Member from, Buffer payload) {
       loops.later(() -> commanded = true);
       listener.inventory(from, payload);
+      loops.later(() -> membership.taken(link, true));
+    }
+
+    /** What is lost here would be missing for good: the node is to tell all of it again. */
+    private void taken(Runnable told) {
+      try {
+        told.run();
+      } catch (RuntimeException unfit) {
+        loops.run(
+            () -> {
+              membership.taken(link, false);
+              line.end("what it told was not taken: " + unfit);
+            });
+      }
     }
 
     private Consumer<Buffer> answers(long ask) {

@@ -3,7 +3,6 @@ package dev.berth.cluster.control;
 import dev.berth.config.ClusterConfig.Role;
 import io.vertx.core.internal.ContextInternal;
 import java.util.Objects;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -11,8 +10,7 @@ import org.jspecify.annotations.Nullable;
 final class LocalLine implements Line {
   private final ContextInternal loop;
   private @Nullable LocalLine other;
-  private @Nullable User user;
-  private boolean ended;
+  private @Nullable User user; // null once it has ended
 
   private LocalLine(ContextInternal loop) {
     this.loop = loop;
@@ -30,30 +28,27 @@ final class LocalLine implements Line {
 
   @Override
   public void say(Record message) {
-    atOther(to -> to.said(message));
-  }
-
-  private void atOther(Consumer<LocalLine> task) {
     LocalLine to = Objects.requireNonNull(other);
-    loop.runOnContext(later -> task.accept(to));
-  }
-
-  private void said(Record message) {
-    if (!ended) {
-      Objects.requireNonNull(user).said(message);
-    }
+    loop.runOnContext(
+        later -> {
+          if (to.user != null) {
+            to.user.said(message);
+          }
+        });
   }
 
   @Override
   public void end(String reason) {
-    atOther(to -> to.ended(reason));
+    LocalLine to = Objects.requireNonNull(other);
+    loop.runOnContext(later -> to.ended(reason));
     ended(reason);
   }
 
   private void ended(String reason) {
-    if (!ended) {
-      ended = true;
-      Objects.requireNonNull(user).ended(reason);
+    User was = user;
+    user = null;
+    if (was != null) {
+      was.ended(reason);
     }
   }
 

@@ -13,9 +13,8 @@ import java.util.Collection;
 public interface Registrations {
   Future<Long> register(String name, String process);
 
-  Future<Void> lost(String name, long number);
-
-  Future<Void> left(String name, long number);
+  /** It is lost, or has left. */
+  Future<Void> gone(String name, long number);
 
   /** As of what was committed. */
   Collection<Registered> known();

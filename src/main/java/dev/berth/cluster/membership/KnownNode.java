@@ -1,5 +1,6 @@
 package dev.berth.cluster.membership;
 
+import dev.berth.cluster.membership.Member.State;
 import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -15,14 +16,16 @@ final class KnownNode {
   boolean leaving;
   boolean suspected;
   boolean isDialled; // and has not answered
+  boolean told; // what it runs, on its link, and that was not refused
   Set<String> unreachable = Set.of(); // names of nodes, as it says
   long pausedMillis; // the last time that it stood still, as it says
 
   private boolean heard; // since the last sweep
-  private long silentNanos;
+  long silentNanos;
+  long untoldNanos; // in which it has not told what it runs, over however many links
 
   /** How it ends, once that is decided: from then on it is committed until it is so. */
-  @Nullable MemberAction ending;
+  MemberAction.@Nullable Gone ending;
 
   boolean isCommitted; // asked for, and not answered
 
@@ -38,11 +41,8 @@ final class KnownNode {
   /** As after {@link #hear} when something came since the last one: silence begins after it. */
   void sweep(long nanos) {
     silentNanos = heard ? 0 : silentNanos + nanos;
+    untoldNanos += told || info == null ? 0 : nanos;
     heard = false;
-  }
-
-  long silentNanos() {
-    return silentNanos;
   }
 
   boolean hasLink() {
@@ -51,14 +51,8 @@ final class KnownNode {
 
   /** Of one that came. */
   Member member(boolean cordoned) {
-    Member.State state = Member.State.ALIVE;
-    if (suspected) {
-      state = Member.State.SUSPECTED;
-    } else if (leaving) {
-      state = Member.State.LEAVING;
-    } else if (cordoned) {
-      state = Member.State.CORDONED;
-    }
-    return new Member(Objects.requireNonNull(info), who.number(), state);
+    State calm = leaving ? State.LEAVING : cordoned ? State.CORDONED : State.ALIVE;
+    return new Member(
+        Objects.requireNonNull(info), who.number(), suspected ? State.SUSPECTED : calm);
   }
 }

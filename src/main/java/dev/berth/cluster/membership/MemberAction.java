@@ -24,27 +24,32 @@ public sealed interface MemberAction {
   /** See whether a node's port refuses a connection, and tell it. */
   record Dial(Registered who, String host, int port) implements MemberAction {}
 
+  /** Commit that a node is none any more, and tell what came of it. */
+  record Commit(Gone gone) implements MemberAction {}
+
+  /** What the controller is to know. */
+  sealed interface News extends MemberAction {}
+
   /** It is silent, or it is so no more. */
-  record Suspect(Member member, boolean suspected) implements MemberAction {}
+  record Suspect(Member member, boolean suspected) implements News {}
 
   /** It said goodbye: it is to get nothing new. */
-  record Leaves(Member member) implements MemberAction {}
+  record Leaves(Member member) implements News {}
 
-  /** Commit that it is lost, and tell what came of it. */
-  record CommitLost(Registered who, String reason) implements MemberAction {}
+  /** It is none any more, which was committed. */
+  sealed interface Gone extends News {
+    Registered who();
+  }
 
-  /** Commit that it has left, and tell what came of it. */
-  record CommitLeft(Registered who) implements MemberAction {}
+  /** Without a word. */
+  record Lost(Registered who, String reason) implements Gone {}
 
-  /** That it is lost was committed. */
-  record Lost(Registered who, String reason) implements MemberAction {}
+  /** It said goodbye. */
+  record Left(Registered who) implements Gone {}
 
-  /** That it has left was committed. */
-  record Left(Registered who) implements MemberAction {}
-
-  /** All nodes are to know. */
-  record Tell(Members members) implements MemberAction {}
+  /** All nodes, as each of them is to know them too. */
+  record Tell(Members members) implements News {}
 
   /** The controller commands nobody from now on: a node knows a newer state. */
-  record StandBy(String reason) implements MemberAction {}
+  record StandBy(String reason) implements News {}
 }

@@ -3,11 +3,11 @@ package dev.berth.cluster.membership;
 import dev.berth.cluster.membership.Handshake.Hello;
 import dev.berth.cluster.membership.Handshake.Refused;
 import dev.berth.cluster.membership.Handshake.Welcome;
-import dev.berth.cluster.membership.MemberAction.CommitLeft;
-import dev.berth.cluster.membership.MemberAction.CommitLost;
+import dev.berth.cluster.membership.MemberAction.Commit;
 import dev.berth.cluster.membership.MemberAction.Dial;
 import dev.berth.cluster.membership.MemberAction.End;
 import dev.berth.cluster.membership.MemberAction.Farewell;
+import dev.berth.cluster.membership.MemberAction.Gone;
 import dev.berth.cluster.membership.MemberAction.Greet;
 import dev.berth.cluster.membership.MemberAction.Leaves;
 import dev.berth.cluster.membership.MemberAction.Left;
@@ -25,6 +25,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -49,12 +50,14 @@ public final class Membership {
   /** So long may a node that was registered before take to come, in silence of the controller's. */
   public static final long COME_NANOS = TimeUnit.SECONDS.toNanos(10);
 
+  /** Nodes at a time; more are refused. */
+  static final int MOST_NODES = 1_000;
+
   /** So much longer may they be silent of whom too many are at once. */
   public static final long HOLD_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private final MembershipRules rules;
   private final Supplier<Authority> authority;
-  private final Fence fence = new Fence();
   private final Map<String, KnownNode> nodes = new LinkedHashMap<>(); // by name
   private final Map<Long, KnownNode> byLink = new HashMap<>(); // of those that were greeted
   private final Map<String, Joining> joining = new HashMap<>(); // to be committed, by name
@@ -106,14 +109,11 @@ public final class Membership {
   /** A controller is refused by nodes that know better, and then refuses all. */
   private @Nullable Refused fenced(@Nullable Authority seen) {
     Authority own = authority.get();
-    if (seen != null && !seen.clusterId().equals(own.clusterId())) {
+    String behind = seen == null ? null : own.behind(seen);
+    if (behind != null && !seen.clusterId().equals(own.clusterId())) {
       strangerNanos = 0;
-      return new Refused(own.behind(seen), true);
+      return new Refused(behind, true);
     }
-    if (seen != null) {
-      fence.saw(seen);
-    }
-    String behind = fence.refuses(own);
     if (behind != null && standsBy == null) {
       standsBy = behind;
       actions.add(new StandBy(behind));
@@ -133,6 +133,9 @@ public final class Membership {
     }
     if (before != null && !before.hello.node().process().equals(process)) {
       return another(name);
+    }
+    if (before == null && nodes.size() + joining.size() >= MOST_NODES) {
+      return new Refused("nodes: %d (expected: fewer)".formatted(MOST_NODES), true);
     }
     if (before == null && hello.leaving()) {
       actions.add(new Farewell(link));
@@ -156,6 +159,7 @@ public final class Membership {
     endLink(node.link, "it called again");
     byLink.put(link, node);
     node.link = link;
+    node.told = false;
     node.info = hello.node();
     hear(node);
     boolean fresh = hello.registration() != node.who.number();
@@ -200,7 +204,7 @@ public final class Membership {
       if (nodes.putIfAbsent(who.name(), node) == null
           && who.name().equals(rules.node())
           && !isSelf(who)) {
-        end(node, new CommitLost(who, "its node runs another process"));
+        end(node, new Lost(who, "its node runs another process"));
       }
     }
   }
@@ -223,6 +227,23 @@ public final class Membership {
     if (node.suspected) {
       node.suspected = false;
       actions.add(new Suspect(member(node), false));
+    }
+  }
+
+  /** A member told what it runs, which will be {@link #taken}; {@link #heard} was told before. */
+  public void told(long link) {
+    KnownNode node = byLink.get(link);
+    if (node != null) {
+      node.told = true;
+    }
+  }
+
+  /** The controller has what a member told, or cannot take it. */
+  public void taken(long link, boolean fit) {
+    KnownNode node = byLink.get(link);
+    if (node != null) {
+      node.told &= fit;
+      node.untoldNanos = fit ? 0 : node.untoldNanos;
     }
   }
 
@@ -270,7 +291,7 @@ public final class Membership {
     if (node != null && node.who.equals(who)) {
       node.isDialled = false;
       if (refused && (!node.hasLink() || node.suspected)) {
-        end(node, new CommitLost(who, "its port refuses"));
+        end(node, new Lost(who, "its port refuses"));
       }
     }
     return done();
@@ -291,14 +312,16 @@ public final class Membership {
 
   private void look(KnownNode node) {
     boolean came = node.info != null;
-    long overdue = node.silentNanos() - (came ? rules.timeoutNanos() : comeNanos());
+    long overdue = node.silentNanos - (came ? rules.timeoutNanos() : comeNanos());
     if (overdue > 0 && came && !node.suspected) {
       node.suspected = true;
       actions.add(new Suspect(member(node), true));
     }
     if (overdue > (came && cutOff ? HOLD_NANOS : 0)) {
-      long millis = TimeUnit.NANOSECONDS.toMillis(node.silentNanos());
-      end(node, new CommitLost(node.who, "silent for " + millis + " ms"));
+      long millis = TimeUnit.NANOSECONDS.toMillis(node.silentNanos);
+      end(node, new Lost(node.who, "silent for " + millis + " ms"));
+    } else if (came && node.untoldNanos > comeNanos()) {
+      end(node, new Lost(node.who, "it does not tell what it runs")); // a recovery waits for that
     }
     if (!node.hasLink() || node.suspected) {
       dial(node);
@@ -321,8 +344,8 @@ public final class Membership {
     for (KnownNode each : nodes.values()) {
       if (each.info != null && !isSelf(each.who) && each.ending == null) {
         others++;
-        silent += each.silentNanos() > rules.timeoutNanos() / 2 ? 1 : 0;
-        due |= each.silentNanos() > rules.timeoutNanos();
+        silent += each.silentNanos > rules.timeoutNanos() / 2 ? 1 : 0;
+        due |= each.silentNanos > rules.timeoutNanos();
       }
     }
     return due && silent >= 2 && 2 * silent > others;
@@ -350,7 +373,7 @@ public final class Membership {
   public List<MemberAction> gone(String name) {
     KnownNode node = nodes.get(name);
     if (node != null && node.leaving) {
-      end(node, new CommitLeft(node.who));
+      end(node, new Left(node.who));
     }
     return done();
   }
@@ -367,8 +390,8 @@ public final class Membership {
   // --- the end ---
 
   /** The controller's own node is there for as long as the controller is. */
-  private void end(KnownNode node, MemberAction how) {
-    if (node.ending == null && (how instanceof CommitLeft || !isSelf(node.who))) {
+  private void end(KnownNode node, Gone how) {
+    if (node.ending == null && (how instanceof Left || !isSelf(node.who))) {
       node.ending = how;
       commit(node);
     }
@@ -377,7 +400,7 @@ public final class Membership {
   private void commit(KnownNode node) {
     if (node.ending != null && !node.isCommitted && standsBy == null) {
       node.isCommitted = true;
-      actions.add(node.ending);
+      actions.add(new Commit(node.ending));
     }
   }
 
@@ -392,23 +415,20 @@ public final class Membership {
       node.isCommitted = false;
       if (committed) {
         nodes.remove(who.name());
-        announce(node);
+        announce(node, Objects.requireNonNull(node.ending));
       }
     }
     return done();
   }
 
-  private void announce(KnownNode node) {
-    if (node.ending instanceof CommitLost lost) {
+  private void announce(KnownNode node, Gone gone) {
+    if (gone instanceof Lost lost) {
       endLink(node.link, "lost: " + lost.reason());
-      actions.add(new Lost(node.who, lost.reason()));
-    } else {
-      if (node.hasLink()) {
-        byLink.remove(node.link);
-        actions.add(new Farewell(node.link));
-      }
-      actions.add(new Left(node.who));
+    } else if (node.hasLink()) {
+      byLink.remove(node.link);
+      actions.add(new Farewell(node.link));
     }
+    actions.add(gone);
   }
 
   // --- what is told ---
@@ -453,7 +473,7 @@ public final class Membership {
             .filter(each -> each.unreachable.contains(node.who.name()))
             .map(each -> each.who.name())
             .toList();
-    long silentMillis = TimeUnit.NANOSECONDS.toMillis(node.silentNanos());
+    long silentMillis = TimeUnit.NANOSECONDS.toMillis(node.silentNanos);
     return new NodeStatus(member(node), silentMillis, node.pausedMillis, unreachableFrom);
   }
 

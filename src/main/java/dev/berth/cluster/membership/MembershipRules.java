@@ -5,6 +5,7 @@ import dev.berth.cluster.membership.Handshake.Refused;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +25,11 @@ public record MembershipRules(
     Set<String> control,
     long intervalNanos,
     long timeoutNanos) {
+  /** As a configuration has it; a node of another program may not. */
+  private static final Pattern NAME = Pattern.compile("[a-z0-9-]{1,63}");
+
+  /** Of what a node says of itself: all are told, and of 1 000 it is a fourth of a message. */
+  private static final int MOST_CHARS = 4_096;
 
   /**
    * Why a node may not be one of the cluster; null when it may.
@@ -36,8 +42,15 @@ public record MembershipRules(
     if (hello.version() != Handshake.VERSION) {
       wrong.add("version: %d (expected: %d)".formatted(hello.version(), Handshake.VERSION));
     }
+    if (!NAME.matcher(name).matches()) {
+      wrong.add("name: %.80s (expected: %s)".formatted(name, NAME));
+    }
+    int length = hello.node().toString().length();
+    if (length > MOST_CHARS) {
+      wrong.add("node: %d characters (expected: at most %d)".formatted(length, MOST_CHARS));
+    }
     if (!hello.cluster().equals(cluster)) {
-      wrong.add("cluster: %s (expected: %s)".formatted(hello.cluster(), cluster));
+      wrong.add("cluster: %.80s (expected: %s)".formatted(hello.cluster(), cluster));
     }
     if (hello.node().control() != control.contains(name)) {
       wrong.add(

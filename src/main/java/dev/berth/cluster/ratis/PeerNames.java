@@ -4,6 +4,7 @@ import dev.berth.cluster.CertificateNames;
 import java.security.cert.X509Certificate;
 import java.util.EnumSet;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
 import org.apache.ratis.grpc.server.GrpcServices;
@@ -22,12 +23,15 @@ import org.slf4j.LoggerFactory;
  * the same authority, and may change nothing here.
  */
 record PeerNames(Set<String> admitted) implements GrpcServices.Customizer, ServerInterceptor {
+  /** How long a handshake may take, as on every link of a node. */
+  private static final int HANDSHAKE_S = 2;
+
   private static final Logger LOG = LoggerFactory.getLogger(PeerNames.class);
 
   @Override
   public NettyServerBuilder customize(
       NettyServerBuilder builder, EnumSet<GrpcServices.Type> services) {
-    return builder.intercept(this);
+    return builder.handshakeTimeout(HANDSHAKE_S, TimeUnit.SECONDS).intercept(this);
   }
 
   @Override

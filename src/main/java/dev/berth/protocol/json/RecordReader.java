@@ -8,9 +8,11 @@ import java.lang.reflect.Type;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -70,12 +72,13 @@ public class RecordReader {
       return record(path, value, type);
     }
     if (generic instanceof ParameterizedType all) {
-      return all(path, value, all.getActualTypeArguments(), of);
+      Object read = all(path, value, all.getActualTypeArguments(), of);
+      return type == Set.class ? new LinkedHashSet<>((List<?>) read) : read;
     }
     return type.isEnum() ? word(path, value, type) : single(path, value, type);
   }
 
-  /** A list, or what is named by texts. */
+  /** A list, which is a set's too, or what is named by texts. */
   private Object all(String path, @Nullable Object value, Type[] types, Class<?> of) {
     if (types.length == 1) {
       JsonArray items = the(path, value, JsonArray.class);

@@ -17,6 +17,7 @@ import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
 import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Handshake.Hello;
+import dev.berth.cluster.membership.Handshake.Refused;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.MembershipStatus;
@@ -24,6 +25,7 @@ import dev.berth.fakes.LogLines;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetSocket;
+import io.vertx.core.net.SocketAddress;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.List;
@@ -66,6 +68,12 @@ class ControlIT {
 
   private void eventually(List<String> told, String... lines) throws Exception {
     world.links.eventually(() -> told.containsAll(List.of(lines)));
+  }
+
+  private void eventually(LogLines of, String refusal) throws Exception {
+    String line = "no controller: refused: " + refusal;
+    world.links.eventually(
+        () -> of.all().stream().anyMatch(each -> each.getFormattedMessage().equals(line)));
   }
 
   private void eventually(Controller of, Predicate<MembershipStatus> so) throws Exception {
@@ -179,9 +187,11 @@ class ControlIT {
   void aSecondProcessWaitsUntilTheFirstIsLost() throws Exception {
     Node first = node("n2", "a").started();
     eventually(first.told, "command after it");
-    Node second = node("n2", "b").started();
-    eventually(
-        second.told, "refused process: another of n2 is not lost yet (expected: asked again)");
+    Node second;
+    try (LogLines there = new LogLines(ControlClient.class, Level.WARN)) {
+      second = node("n2", "b").started();
+      eventually(there, "process: another of n2 is not lost yet (expected: asked again)");
+    }
 
     await(first.data.close());
     await(first.client.stop());
@@ -193,17 +203,17 @@ class ControlIT {
   void whoIsNotOfTheClusterIsRefusedWithOneLineOnBothSides() throws Exception {
     try (LogLines here = new LogLines(ControlServer.class, Level.WARN);
         LogLines there = new LogLines(ControlClient.class, Level.WARN)) {
-      Node other = world.new Node("staging", "n2", "a", "n2", controller.port).started();
-      eventually(other.told, "refused cluster: staging (expected: prod)");
-      Node thief = world.new Node("prod", "n3", "a", "n4", controller.port).started();
-      eventually(thief.told, "refused a certificate of [n4] (expected: of n3 or worker.prod)");
-      world.links.eventually(
-          () -> other.told.stream().filter(each -> each.startsWith("refused")).count() == 2);
-
+      world.new Node("staging", "n2", "a", "n2", controller.port).started();
       String wrong = "refused: cluster: staging (expected: prod)";
+      eventually(there, "cluster: staging (expected: prod)");
+      world.new Node("prod", "n3", "a", "n4", controller.port).started();
+      eventually(there, "a certificate of [n4] (expected: of n3 or worker.prod)");
+      int calls = controller.sockets.size();
+      world.links.eventually(() -> controller.sockets.size() > calls + 3); // they ask again
+
       assertThat(here.all())
           .filteredOn(each -> each.getFormattedMessage().equals("node n2: " + wrong))
-          .isNotEmpty();
+          .hasSize(1);
       assertThat(there.all())
           .filteredOn(each -> each.getFormattedMessage().equals("no controller: " + wrong))
           .hasSize(1);
@@ -284,6 +294,70 @@ class ControlIT {
             "no controller false", "welcomed 7 true", "command new", "no controller true");
   }
 
+  /** Who says to the controller what it wants, and what it was told. */
+  private Told speaks() throws Exception {
+    Told told = new Told(new CopyOnWriteArrayList<>(), new CopyOnWriteArrayList<>());
+    LinkWorld.on(
+        controller.around.links(),
+        () -> {
+          controller.server.local().connect(SocketAddress.inetSocketAddress(1, "unused"), told::on);
+          return told;
+        });
+    return told;
+  }
+
+  @Test
+  void whatAnInventoryHasIsNotTakenAgain() throws Exception {
+    Told n2 = speaks();
+    Node other = world.new Node("prod", "n2", "a", "n2", controller.port);
+    n2.say(controller, new Hello(1, "prod", other.info, 0, false, null));
+    eventually(controller.told, "joined n2 101 true");
+
+    n2.say(controller, new Inventory(5, Buffer.buffer("all")));
+    n2.say(controller, new Event(5, Buffer.buffer("in it")));
+    n2.say(controller, new Event(6, Buffer.buffer("after it")));
+
+    eventually(controller.told, "event n2 after it");
+    assertThat(controller.told).containsExactly("joined n2 101 true", "event n2 after it");
+  }
+
+  @Test
+  void whoseWordsAreNotTakenTellsAllOfItAgain() throws Exception {
+    Node n2 = node("n2", "a").started();
+    eventually(n2.told, "command after it");
+
+    n2.client.event(Buffer.buffer(ControlWorld.UNFIT));
+
+    eventually(n2.told, "no controller true", "welcomed 101 false");
+    world.links.eventually(() -> controller.inventories.size() == 2);
+    assertThat(controller.told).noneMatch(each -> each.startsWith("lost"));
+  }
+
+  @Test
+  void whoNeverTellsWhatItRunsIsLostThoughItIsHeard() throws Exception {
+    Node n2 = node("n2", "a");
+    n2.inventory = Buffer.buffer(ControlWorld.UNFIT);
+    n2.started();
+
+    eventually(controller.told, "lost n2 101 it does not tell what it runs");
+  }
+
+  @Test
+  void whoSaysNothingOrIsRefusedAndStaysIsEnded() throws Exception {
+    Told silent = speaks();
+    Told refused = speaks();
+    refused.say(
+        controller,
+        new Hello(1, "other", world.new Node("prod", "n2", "a", "n2", 1).info, 0, false, null));
+
+    world.links.eventually(() -> !silent.ends.isEmpty() && !refused.ends.isEmpty());
+
+    assertThat(silent.ends)
+        .containsExactly("no member's within 2000 ms (expected: HELLO, and WELCOME)");
+    assertThat(refused.said.get(0)).isInstanceOf(Refused.class);
+    assertThat(world.registry).isEmpty();
+  }
+
   @Test
   void aBeatOvertakesWhatIsLong() throws Exception {
     LinkTls tls = world.links.tls("n1");
@@ -295,6 +369,7 @@ class ControlIT {
                 .listen(
                     List.of(loop), "127.0.0.1", 0, socket -> accepted.complete(socket.pause())));
     List<Record> said = new CopyOnWriteArrayList<>();
+    List<String> ended = new CopyOnWriteArrayList<>();
     NetSocket socket =
         await(
             LinkWorld.on(
@@ -304,8 +379,8 @@ class ControlIT {
     LinkWorld.on(
         loop,
         () -> {
-          new SocketLine(loop, tls, line -> new Told(said)).attach(other);
-          SocketLine line = new SocketLine(loop, tls, own -> new Told(said));
+          new SocketLine(loop, tls, line -> new Told(said, ended)).attach(other);
+          SocketLine line = new SocketLine(loop, tls, own -> new Told(said, ended));
           line.attach(socket);
           line.say(big);
           line.say(new Beat(FIRST));
@@ -316,14 +391,34 @@ class ControlIT {
     assertThat(said).containsExactly(new Beat(FIRST), big);
   }
 
-  private record Told(List<Record> said) implements Line.User {
+  private static final class Told implements Line.User {
+    final List<Record> said;
+    final List<String> ends;
+    private Line line;
+
+    Told(List<Record> said, List<String> ends) {
+      this.said = said;
+      this.ends = ends;
+    }
+
+    Told on(Line made) {
+      line = made;
+      return this;
+    }
+
+    void say(Controller to, Record message) {
+      to.around.later(() -> line.say(message));
+    }
+
     @Override
     public void said(Record message) {
       said.add(message);
     }
 
     @Override
-    public void ended(String reason) {}
+    public void ended(String reason) {
+      ends.add(reason);
+    }
   }
 
   @Test

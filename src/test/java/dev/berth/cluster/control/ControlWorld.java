@@ -5,9 +5,14 @@ import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
 import dev.berth.cluster.membership.Authority;
-import dev.berth.cluster.membership.Handshake.Refused;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.MemberAction.Leaves;
+import dev.berth.cluster.membership.MemberAction.Left;
+import dev.berth.cluster.membership.MemberAction.Lost;
+import dev.berth.cluster.membership.MemberAction.News;
+import dev.berth.cluster.membership.MemberAction.Suspect;
+import dev.berth.cluster.membership.MemberAction.Tell;
 import dev.berth.cluster.membership.Members;
 import dev.berth.cluster.membership.MembershipRules;
 import dev.berth.cluster.membership.NodeInfo;
@@ -37,6 +42,9 @@ import org.jspecify.annotations.Nullable;
 final class ControlWorld {
   static final Duration INTERVAL = Duration.ofMillis(100);
   static final Duration TIMEOUT = Duration.ofMillis(1_000);
+
+  /** What no controller takes. */
+  static final String UNFIT = "unfit";
 
   final LinkWorld links;
   final Map<String, Registered> registry = new ConcurrentHashMap<>(new TreeMap<>());
@@ -87,14 +95,9 @@ final class ControlWorld {
     }
 
     @Override
-    public Future<Void> lost(String name, long number) {
+    public Future<Void> gone(String name, long number) {
       registry.computeIfPresent(name, (n, who) -> who.number() == number ? null : who);
       return Future.succeededFuture();
-    }
-
-    @Override
-    public Future<Void> left(String name, long number) {
-      return lost(name, number);
     }
 
     @Override
@@ -148,14 +151,22 @@ final class ControlWorld {
       server.command(member.node().name(), Buffer.buffer("before the inventory"));
     }
 
+    private void take(Buffer payload) {
+      if (payload.toString().equals(UNFIT)) {
+        throw new IllegalArgumentException(UNFIT);
+      }
+    }
+
     @Override
     public void inventory(Member member, Buffer payload) {
+      take(payload);
       inventories.add(payload);
       server.command(member.node().name(), Buffer.buffer("after it"));
     }
 
     @Override
     public void event(Member member, Buffer payload) {
+      take(payload);
       told.add("event " + member.node().name() + " " + payload);
     }
 
@@ -168,33 +179,20 @@ final class ControlWorld {
     }
 
     @Override
-    public void suspected(Member member, boolean suspected) {
-      told.add("suspected " + member.node().name() + " " + suspected);
-    }
-
-    @Override
-    public void leaving(Member member) {
-      told.add("leaving " + member.node().name());
-    }
-
-    @Override
-    public void lost(Registered who, String reason) {
-      told.add("lost " + who.name() + " " + who.number() + " " + reason);
-    }
-
-    @Override
-    public void left(Registered who) {
-      told.add("left " + who.name());
-    }
-
-    @Override
-    public void members(Members all) {
-      members = all;
-    }
-
-    @Override
-    public void standsBy(String reason) {
-      told.add("stands by");
+    public void news(News news) {
+      if (news instanceof Tell it) {
+        members = it.members();
+      } else if (news instanceof Suspect it) {
+        told.add("suspected " + it.member().node().name() + " " + it.suspected());
+      } else if (news instanceof Leaves it) {
+        told.add("leaving " + it.member().node().name());
+      } else if (news instanceof Lost it) {
+        told.add("lost " + it.who().name() + " " + it.who().number() + " " + it.reason());
+      } else if (news instanceof Left it) {
+        told.add("left " + it.who().name());
+      } else {
+        told.add("stands by");
+      }
     }
   }
 
@@ -203,6 +201,7 @@ final class ControlWorld {
     final List<String> told = new CopyOnWriteArrayList<>();
     final ControlLoops around;
     final ControlClient client;
+    final NodeInfo info;
     final LinkServer data;
     volatile Members members = Members.NONE;
     volatile Buffer inventory = Buffer.buffer("nothing");
@@ -215,10 +214,12 @@ final class ControlWorld {
       data = new LinkServer(tls, "data");
       int dataPort =
           LinkWorld.await(data.listen(List.of(around.links()), "127.0.0.1", 0, NetSocket::close));
+      ControlClient.Self self = self(cluster, name, process, dataPort);
+      info = self.node();
       client =
           new ControlClient(
               around,
-              self(cluster, name, process, dataPort),
+              self,
               new SocketConnector(
                   around.links(),
                   tls,
@@ -243,8 +244,9 @@ final class ControlWorld {
     private Node(Controller beside, String name, Connector connector) {
       around = beside.around;
       data = new LinkServer(around.tls(), "data");
-      client =
-          new ControlClient(around, self("prod", name, "p1", 0), connector, new Random(1), this);
+      ControlClient.Self self = self("prod", name, "p1", 0);
+      info = self.node();
+      client = new ControlClient(around, self, connector, new Random(1), this);
     }
 
     private static ControlClient.Self self(String cluster, String name, String process, int data) {
@@ -302,11 +304,6 @@ final class ControlWorld {
     @Override
     public void noController(boolean none) {
       told.add("no controller " + none);
-    }
-
-    @Override
-    public void refused(Refused refused) {
-      told.add("refused " + refused.reason());
     }
   }
 }

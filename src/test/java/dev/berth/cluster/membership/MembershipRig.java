@@ -3,8 +3,7 @@ package dev.berth.cluster.membership;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
 import dev.berth.cluster.membership.Handshake.Hello;
-import dev.berth.cluster.membership.MemberAction.CommitLeft;
-import dev.berth.cluster.membership.MemberAction.CommitLost;
+import dev.berth.cluster.membership.MemberAction.Commit;
 import dev.berth.cluster.membership.MemberAction.Greet;
 import dev.berth.cluster.membership.MemberAction.Refuse;
 import dev.berth.cluster.membership.MemberAction.Register;
@@ -55,12 +54,20 @@ final class MembershipRig {
     return new Hello(Handshake.VERSION, "prod", node(name, process), registration, false, null);
   }
 
-  /** A link on which a node says HELLO. */
+  /** A link on which a node says HELLO, and what it runs. */
   long join(String name, String process) {
     return join(hello(name, process), null);
   }
 
   long join(Hello hello, @Nullable String stranger) {
+    long link = call(hello, stranger);
+    membership.told(link);
+    membership.taken(link, true);
+    return link;
+  }
+
+  /** A link on which a node says HELLO. */
+  long call(Hello hello, @Nullable String stranger) {
     long link = ++lastLink;
     on(membership.hello(link, hello, stranger));
     return link;
@@ -79,10 +86,8 @@ final class MembershipRig {
   void commit(MemberAction action) {
     if (action instanceof Register it) {
       on(membership.registered(new Registered(it.name(), it.process(), ++lastNumber)));
-    } else if (action instanceof CommitLost it) {
-      on(membership.ended(it.who(), true));
-    } else if (action instanceof CommitLeft it) {
-      on(membership.ended(it.who(), true));
+    } else if (action instanceof Commit it) {
+      on(membership.ended(it.gone().who(), true));
     }
   }
 

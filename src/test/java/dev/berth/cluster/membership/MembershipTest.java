@@ -6,8 +6,7 @@ import static dev.berth.cluster.membership.MembershipRig.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.cluster.membership.Handshake.Hello;
-import dev.berth.cluster.membership.MemberAction.CommitLeft;
-import dev.berth.cluster.membership.MemberAction.CommitLost;
+import dev.berth.cluster.membership.MemberAction.Commit;
 import dev.berth.cluster.membership.MemberAction.Dial;
 import dev.berth.cluster.membership.MemberAction.End;
 import dev.berth.cluster.membership.MemberAction.Farewell;
@@ -22,6 +21,7 @@ import dev.berth.cluster.membership.MemberAction.Suspect;
 import dev.berth.cluster.membership.MemberAction.Tell;
 import dev.berth.cluster.membership.MembershipStatus.NodeStatus;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -71,7 +71,7 @@ class MembershipTest {
 
     assertThat(membership.status().awaited()).containsExactly("n2");
     rig.pass(10_500);
-    assertThat(rig.last(CommitLost.class).who()).isEqualTo(OLD_N2);
+    assertThat(rig.last(Commit.class).gone().who()).isEqualTo(OLD_N2);
   }
 
   @Test
@@ -87,7 +87,7 @@ class MembershipTest {
     rig.on(membership.closed(first));
     assertThat(rig.all(Dial.class)).isEmpty();
     rig.pass(5_000, second);
-    assertThat(rig.all(CommitLost.class)).isEmpty();
+    assertThat(rig.all(Commit.class)).isEmpty();
   }
 
   @Test
@@ -160,6 +160,31 @@ class MembershipTest {
         "role: WORKER (expected: the other, since control names [n1])");
   }
 
+  @Test
+  void whatNoConfigurationSaysIsNoNode() {
+    refuses(hello("n2~x", "a"), null, "name: n2~x (expected: [a-z0-9-]{1,63})");
+    NodeInfo n2 = node("n2", "a");
+    NodeInfo long2 =
+        new NodeInfo("n2", "a", false, "z", Map.of("k", "v".repeat(5_000)), n2.host(), n2.ports());
+    refuses(
+        new Hello(1, "prod", long2, 0, false, null),
+        null,
+        "node: 5125 characters (expected: at most 4096)");
+  }
+
+  @Test
+  void thereIsABoundOfNodes() {
+    for (int i = 0; i < Membership.MOST_NODES; i++) {
+      rig.join("n" + (i + 2), "a");
+    }
+    long number = rig.number("n2");
+    rig.join("one-more", "a");
+    assertThat(rig.refusal()).isEqualTo("nodes: 1000 (expected: fewer)");
+    assertThat(rig.last(Refuse.class).refused().retry()).isTrue();
+    rig.join(again("n2", "a", number), null);
+    assertThat(rig.last(Greet.class).welcome().registration()).isEqualTo(number);
+  }
+
   private void refuses(Hello hello, @Nullable String stranger, String reason) {
     rig.join(hello, stranger);
     assertThat(rig.refusal()).isEqualTo(reason);
@@ -180,9 +205,10 @@ class MembershipTest {
 
     assertThat(rig.last(Suspect.class).suspected()).isTrue();
     assertThat(rig.state("n2")).isEqualTo(Member.State.SUSPECTED);
-    assertThat(rig.last(CommitLost.class).reason()).isEqualTo("silent for 3500 ms");
+    assertThat(rig.last(Commit.class).gone())
+        .isEqualTo(new Lost(new Registered("n2", "a", 101), "silent for 3500 ms"));
     assertThat(rig.all(Lost.class)).isEmpty();
-    rig.commit(rig.last(CommitLost.class));
+    rig.commit(rig.last(Commit.class));
     assertThat(rig.last(Lost.class).who()).isEqualTo(new Registered("n2", "a", 101));
     assertThat(rig.last(Tell.class).members().list()).isEmpty();
   }
@@ -207,7 +233,7 @@ class MembershipTest {
     rig.late(60_000);
     assertThat(rig.all(Suspect.class)).isEmpty();
     rig.pass(500, link);
-    assertThat(rig.all(CommitLost.class)).isEmpty();
+    assertThat(rig.all(Commit.class)).isEmpty();
   }
 
   @Test
@@ -226,16 +252,16 @@ class MembershipTest {
     long link = rig.join("n2", "a");
     rig.commits = false;
     rig.pass(4_000);
-    CommitLost asked = rig.last(CommitLost.class);
+    Commit asked = rig.last(Commit.class);
     rig.pass(5_000, link); // it is back, and may be lost all the same
-    assertThat(rig.all(CommitLost.class)).hasSize(1);
+    assertThat(rig.all(Commit.class)).hasSize(1);
     assertThat(rig.last(Suspect.class).suspected()).isFalse();
 
-    rig.on(membership.ended(asked.who(), false));
+    rig.on(membership.ended(asked.gone().who(), false));
     rig.pass(500, link);
     rig.join(again("n2", "a", 101), null);
 
-    assertThat(rig.all(CommitLost.class)).containsExactly(asked, asked);
+    assertThat(rig.all(Commit.class)).containsExactly(asked, asked);
     assertThat(rig.all(Lost.class)).isEmpty();
     assertThat(rig.refusal()).startsWith("process: another of n2");
   }
@@ -298,7 +324,58 @@ class MembershipTest {
     rig.on(membership.dialled(rig.last(Dial.class).who(), true));
     rig.on(membership.dialled(new Registered("n2", "b", 99), true));
 
-    assertThat(rig.all(CommitLost.class)).isEmpty();
+    assertThat(rig.all(Commit.class)).isEmpty();
+  }
+
+  // --- what it runs ---
+
+  @Test
+  void whoIsHeardAndDoesNotTellWhatItRunsIsLost() {
+    long link = rig.call(hello("n2", "a"), null);
+
+    rig.pass(10_000, link);
+    assertThat(rig.all(Lost.class)).isEmpty();
+    rig.pass(500, link);
+
+    assertThat(rig.last(Lost.class).reason()).isEqualTo("it does not tell what it runs");
+  }
+
+  @Test
+  void callingAgainGivesItNoMoreTimeButHavingToldDoes() {
+    long link = rig.join("n2", "a");
+    rig.pass(20_000, link);
+
+    for (int i = 0; i < 4; i++) {
+      assertThat(rig.all(Lost.class)).isEmpty();
+      link = rig.call(again("n2", "a", 101), null);
+      rig.pass(3_000, link);
+    }
+
+    assertThat(rig.all(Lost.class)).hasSize(1);
+  }
+
+  @Test
+  void whatTheControllerHasNotLookedAtYetWasTold() {
+    long link = rig.call(hello("n2", "a"), null);
+    rig.pass(9_000, link);
+    membership.told(link);
+    rig.pass(20_000, link);
+    assertThat(rig.all(Lost.class)).isEmpty();
+
+    membership.taken(link, false);
+    rig.pass(1_500, link);
+    assertThat(rig.all(Lost.class)).hasSize(1);
+  }
+
+  @Test
+  void whoComesLateHasAsLongToTell() {
+    rig.on(membership.start(List.of(OLD_N2)));
+    rig.pass(9_500);
+
+    long link = rig.call(again("n2", "a", 7), null);
+    rig.pass(10_000, link);
+
+    assertThat(rig.all(Lost.class)).isEmpty();
   }
 
   // --- a controller that begins ---
@@ -317,7 +394,7 @@ class MembershipTest {
 
     long n2 = rig.last(Greet.class).link();
     rig.pass(10_000, n2);
-    assertThat(rig.all(CommitLost.class)).isEmpty();
+    assertThat(rig.all(Commit.class)).isEmpty();
     rig.pass(500, n2);
     assertThat(rig.last(Lost.class).who().number()).isEqualTo(8);
     assertThat(membership.status().awaited()).isEmpty();
@@ -346,7 +423,7 @@ class MembershipTest {
     rig.pass(4_000, links[0]);
     assertThat(membership.status().cutOff()).isTrue();
     rig.pass(28_500, links[0]);
-    assertThat(rig.all(CommitLost.class)).isEmpty();
+    assertThat(rig.all(Commit.class)).isEmpty();
     assertThat(rig.state("n3")).isEqualTo(Member.State.SUSPECTED);
     rig.pass(1_500, links[0]);
     assertThat(rig.all(Lost.class)).hasSize(2);
@@ -418,7 +495,7 @@ class MembershipTest {
     rig.commits = false;
 
     rig.on(membership.gone("n2"));
-    assertThat(rig.all(CommitLeft.class)).as("it said nothing").isEmpty();
+    assertThat(rig.all(Commit.class)).as("it said nothing").isEmpty();
     rig.on(membership.leaving(link));
     rig.on(membership.leaving(link));
     assertThat(rig.all(Leaves.class)).hasSize(1);
@@ -427,7 +504,7 @@ class MembershipTest {
     rig.on(membership.gone("n2"));
     assertThat(rig.all(Left.class)).isEmpty();
     assertThat(rig.all(Farewell.class)).isEmpty();
-    rig.commit(rig.last(CommitLeft.class));
+    rig.commit(rig.last(Commit.class));
     assertThat(rig.last(Farewell.class).link()).isEqualTo(link);
     assertThat(rig.last(Left.class).who().name()).isEqualTo("n2");
     rig.on(membership.closed(link));
@@ -495,7 +572,7 @@ class MembershipTest {
     rig.all.clear();
     rig.join("n4", "c");
     rig.pass(40_000);
-    assertThat(rig.all(CommitLost.class)).isEmpty();
+    assertThat(rig.all(Commit.class)).isEmpty();
     assertThat(rig.all(Register.class)).isEmpty();
     assertThat(rig.all(Tell.class)).isEmpty();
     assertThat(membership.status().standsBy()).startsWith("generation 1, term 5");

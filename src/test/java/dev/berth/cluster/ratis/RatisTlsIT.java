@@ -10,6 +10,7 @@ import dev.berth.ingress.Certificates;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.IOException;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -87,6 +88,22 @@ class RatisTlsIT {
         .isInstanceOf(StartFailedException.class)
         .hasMessageStartingWith("berth.cluster.tls: ")
         .hasMessageContaining("none");
+  }
+
+  @Test
+  void whoDoesNotFinishItsHandshakeIsClosed() throws Exception {
+    int port = RatisLogIT.freePort();
+    Tls own = node(Certificates.authority(), "n1");
+    RatisLog log =
+        new RatisLog(
+            new Options(folder.resolve("state"), "prod", "n1", "127.0.0.1", port, own, "f00d"));
+    log.open();
+    try (Socket silent = new Socket("127.0.0.1", port)) {
+      silent.setSoTimeout(10_000);
+      assertThat(silent.getInputStream().read()).as("closed by the other side").isEqualTo(-1);
+    } finally {
+      log.close();
+    }
   }
 
   @Test

@@ -1,0 +1,75 @@
+package dev.berth.cluster.control;
+
+import dev.berth.cluster.link.LinkServer;
+import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.membership.Handshake.Hello;
+import dev.berth.cluster.membership.Handshake.Refused;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.internal.ContextInternal;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Who calls a control node that knows of no nodes, before it is one: its disk may be another one
+ * than theirs was told of. All are told to call again. On one event loop.
+ */
+public final class FirstCallers {
+  /** How long it listens: nodes that have no controller call each second. */
+  static final long LISTEN_MS = 2_000;
+
+  private final Set<String> clusters = new HashSet<>();
+  private final List<Line> lines = new ArrayList<>();
+
+  private FirstCallers() {}
+
+  /**
+   * Listens on the port of control links for a while.
+   *
+   * @return the ids of clusters whose controllers commanded those who called; fails when it cannot
+   *     listen
+   */
+  public static Future<Set<String>> listen(
+      ContextInternal loop, LinkTls tls, String host, int port) {
+    FirstCallers callers = new FirstCallers();
+    LinkServer server = new LinkServer(tls, "control links");
+    return server
+        .listen(
+            List.of(loop),
+            host,
+            port,
+            socket -> new SocketLine(loop, tls, callers::on).attach(socket))
+        .compose(listens -> loop.owner().timer(LISTEN_MS, TimeUnit.MILLISECONDS))
+        .compose(
+            over -> {
+              Promise<Void> closed = Promise.promise();
+              loop.runOnContext(here -> callers.end(server).onComplete(closed));
+              return closed.future();
+            })
+        .map(closed -> callers.clusters);
+  }
+
+  private Future<Void> end(LinkServer server) {
+    lines.forEach(each -> each.end("the controller begins"));
+    return server.close();
+  }
+
+  private Line.User on(Line line) {
+    lines.add(line);
+    return new Line.User() {
+      @Override
+      public void said(Record message) {
+        if (message instanceof Hello hello && hello.seen() != null) {
+          clusters.add(hello.seen().clusterId());
+        }
+        line.say(new Refused("controller: it begins (expected: asked again)", true));
+      }
+
+      @Override
+      public void ended(String reason) {}
+    };
+  }
+}
