@@ -1,0 +1,309 @@
+"""What is done to a node of a trial, and what must be so while it is done."""
+
+import re
+import shutil
+import signal
+import socket
+import ssl
+import threading
+import time
+
+from cluster_nodes import REPLICAS, until
+
+STOPPED_S = 10
+BLOCKED_S = 6
+CUT_S = 8
+MIB = 1 << 20
+
+wrong = []
+
+
+def hold(what, so, told=""):
+    """Says whether something that must be so is."""
+    if not so:
+        wrong.append(what)
+    print(f"  {'held' if so else 'NOT HELD'}: {what}{': ' if told else ''}{told}", flush=True)
+
+
+class Fault:
+    """One disturbance of a node: its time, and how long it took to be seen, made up for and healed."""
+
+    def __init__(self, trial, kind, node):
+        self.trial, self.kind, self.node, self.name = trial, kind, node, f"{kind} {node.name}"
+        self.watcher = next(i for i, each in enumerate(trial.cluster.nodes) if each is not node)
+        self.fails = True  # what went through the node may fail
+        self.others = trial.others(node)
+        self.pairs = {(each, node.name) for each in self.others}  # who may suspect whom
+        self.detected = self.replaced = self.healed = self.end = None
+        self.marks = trial.cluster.marks()
+        self.begin = time.monotonic()
+
+    def cuts(self, peers):
+        """Between its node and these: each may suspect the other, as nothing tells them apart."""
+        self.pairs = {pair for peer in peers for pair in ((peer, self.node.name), (self.node.name, peer))}
+
+    def see(self):
+        """Waits until another node knows, and until its replicas run elsewhere."""
+        trial, name = self.trial, self.node.name
+        watcher = trial.cluster.nodes[self.watcher]
+        if self.node is trial.control:  # nobody replaces anything without it
+            self.detected = until(lambda: any("ControlClient - no controller" in line for line
+                                              in watcher.lines()[self.marks[watcher.name]:]), 30)
+        else:
+            self.detected = until(lambda: watcher.members().get(name) != "ALIVE", 30)
+        hold(f"{self.name}: it is noticed", self.detected is not None)
+        if self.node is trial.control:
+            return
+        left = until(lambda: len(trial.cluster.replicas(self.watcher)) == REPLICAS
+                     and name not in trial.cluster.replicas(self.watcher).values(), 30)
+        self.replaced = None if left is None else time.monotonic() - self.begin
+        hold(f"{self.name}: its replicas are replaced", left is not None)
+
+    def last(self, seconds):
+        """Waits until it has lasted so long."""
+        time.sleep(max(0.0, self.begin + seconds - time.monotonic()))
+
+    def heals(self):
+        """It is as before from now on."""
+        self.healed = until(lambda: self.trial.cluster.healthy(self.watcher), 60)
+        self.end = time.monotonic()
+        hold(f"{self.name}: healed", self.healed is not None)
+
+    def hit(self, came, ran, where):
+        """Whether a request was under way while this lasted, and through its node."""
+        through = came.held | {node for node, _ in ran.get(came.id, ())}
+        through |= {node for replica, node in where.items() if replica in came.said}
+        return (self.fails and came.left <= (self.end or time.monotonic()) and came.came >= self.begin
+                and self.node.name in through)
+
+
+def kill(trial, fault):
+    fault.node.end(signal.SIGKILL)
+    fault.see()
+    if fault.node is trial.control:
+        time.sleep(2)  # requests flow on without a controller
+    fault.node.start()
+    fault.heals()
+
+
+def stop(trial, fault):
+    """With 1 MiB and more in its sockets."""
+    for node in trial.cluster.nodes:
+        trial.load.burst(node, 4, "1 MiB")
+    fault.node.send(signal.SIGSTOP)
+    try:
+        trial.load.burst(fault.node, 2, "1 MiB")
+        fault.see()
+        fault.last(STOPPED_S)
+        unread = trial.cluster.waiting(fault.node)
+    finally:
+        fault.node.send(signal.SIGCONT)
+        trial.stops.append((fault.node.name, fault.begin, time.monotonic()))
+    hold(f"{fault.name}: 1 MiB was in its sockets", unread >= MIB, f"{unread / MIB:.1f} MiB")
+    fault.heals()
+
+
+def handshake(trial, fault):
+    """Peers that connect and say nothing; that do so once TLS is there."""
+    fault.fails, fault.pairs = False, set()
+    made = []
+    for name, port in fault.node.ports.items():
+        for tls in (False, False, True):
+            try:
+                peer = socket.create_connection((fault.node.host, port), 2)
+                if tls:
+                    peer = trial.cluster.tls(trial.cluster.nodes[2]).wrap_socket(peer)
+                made.append((name, peer))
+            except OSError:
+                pass  # a worker has no port for consensus, and control nodes alone one for control
+    links = [peer for name, peer in made if name in ("control", "data")]
+    hold(f"{fault.name}: peers came", len(links) >= 3, str(len(made)))
+    hold(f"{fault.name}: those on links are ended", until(lambda: all(map(is_ended, links)), 10) is not None)
+    for _, peer in made:
+        peer.close()
+    fault.heals()
+
+
+def unread(trial, fault):
+    """Its event loops stand still, so that they read no data link; it says that it lives."""
+    until_ms = int(1000 * (time.time() + BLOCKED_S))
+    for _ in range(8):
+        threading.Thread(target=block, args=(fault.node, until_ms), daemon=True).start()
+    for node in trial.cluster.nodes:
+        trial.load.burst(node, 2, "1 MiB")
+    fault.last(BLOCKED_S)
+    hold(f"{fault.name}: a loop did not read", "blocked for" in fault.node.said())
+    trial.stops.append((fault.node.name, fault.begin, time.monotonic()))
+    fault.heals()
+    hold(f"{fault.name}: it is not lost", not lost(trial, fault))
+
+
+def block(node, until_ms):
+    try:
+        with socket.create_connection((node.client_host, node.http), 2 * BLOCKED_S) as peer:
+            peer.sendall(f"GET /records?block={until_ms}&pid={node.process.pid} HTTP/1.1\r\nHost: it\r\n"
+                         f"X-Id: block-{time.monotonic_ns()}\r\nConnection: close\r\n\r\n".encode())
+            while peer.recv(4096):
+                pass
+    except OSError:
+        pass  # it is lost with its loop
+
+
+def lost(trial, fault):
+    return [line for line in trial.control.lines()[fault.marks["n1"]:]
+            if f"ControlServer - node {fault.node.name}~" in line and ": lost" in line]
+
+
+def delay(trial, fault):
+    """What it sends takes 200 ms."""
+    fault.fails, fault.pairs = False, set()
+    trial.cluster.net.delay(fault.node.name, 0.2)
+    fault.last(CUT_S)
+    trial.cluster.net.heal()
+    fault.heals()
+
+
+def loss(trial, fault):
+    """3 of 100 packets are lost on the way to it, and as many from it."""
+    fault.pairs = set()
+    trial.cluster.net.drop(fault.node.name, fault.others, 3)
+    for each in fault.others:
+        trial.cluster.net.drop(each, [fault.node.name], 3)
+    fault.last(CUT_S)
+    trial.cluster.net.heal()
+    fault.heals()
+
+
+def deaf(trial, fault):
+    """It hears neither of the others, which hear it."""
+    fault.cuts(fault.others)
+    trial.cluster.net.drop(fault.node.name, fault.others)
+    fault.last(CUT_S)
+    trial.cluster.net.heal()
+    fault.heals()
+
+
+def one_way(trial, fault):
+    """It does not hear the other worker."""
+    other = [each for each in fault.others if each != "n1"]
+    fault.cuts(other)
+    trial.cluster.net.drop(fault.node.name, other)
+    fault.last(CUT_S)
+    trial.cluster.net.heal()
+    fault.heals()
+    hold(f"{fault.name}: it is not lost", not lost(trial, fault))
+
+
+def led(trial, fault):
+    """It does not hear the controller."""
+    fault.cuts(["n1"])
+    trial.cluster.net.drop(fault.node.name, ["n1"])
+    fault.last(CUT_S)
+    trial.cluster.net.heal()
+    fault.heals()
+
+
+def silenced(trial, fault):
+    """Nobody hears it: it is lost, though it runs, and comes back as another."""
+    fault.cuts(fault.others)  # it gets no answers either
+    for each in fault.others:
+        trial.cluster.net.drop(each, [fault.node.name])
+    fault.see()
+    trial.cluster.net.heal()
+    fault.heals()
+
+
+def roll(trial, fault):
+    fault.fails = False
+    trial.load.planned = True
+    fault.node.end(signal.SIGTERM)
+    fault.node.start()
+    fault.heals()
+    trial.load.planned = False
+
+
+def emptied(trial, fault):
+    """The control node starts with nothing: it commands nobody, until it has its state again."""
+    node, made = fault.node, trial.cluster.made
+    state, kept = made / "n1-state", made / "n1-kept"
+    before = trial.cluster.running("n2", "n3")
+    node.end(signal.SIGKILL)
+    state.rename(kept)
+    node.start()
+    told = until(lambda: re.search(r"ControlServer - node n[23]: refused: cluster", node.said()), 30)
+    hold(f"{fault.name}: it says that nodes know another cluster", told is not None)
+    time.sleep(2)  # requests flow on
+    gone = before - trial.cluster.running("n2", "n3")
+    hold(f"{fault.name}: what ran elsewhere still runs", not gone, str(gone or ""))
+    node.end(signal.SIGKILL)
+    shutil.rmtree(state)
+    kept.rename(state)
+    node.start()
+    fault.heals()
+    gone = before - trial.cluster.running("n2", "n3")
+    hold(f"{fault.name}: and does so when it has it again", not gone, str(gone or ""))
+
+
+def reloaded(trial, fault):
+    """A new certificate is taken while it runs."""
+    fault.fails, fault.pairs = False, set()
+    text = trial.cluster.certify(fault.node, 30)
+    seen = until(lambda: shown(trial, fault.node) == ssl.PEM_cert_to_DER_cert(text), 20)
+    hold(f"{fault.name}: links show it", seen is not None)
+    fault.heals()
+
+
+def shown(trial, node):
+    with socket.create_connection((node.host, node.ports["data"]), 2) as peer:
+        with trial.cluster.tls(node).wrap_socket(peer) as links:
+            return links.getpeercert(binary_form=True)
+
+
+def expired(trial, fault):
+    """None starts with one that is over."""
+    fault.fails = False
+    file = trial.cluster.made / f"{fault.node.name}.pem"
+    valid = file.read_text(encoding="utf-8")
+    trial.load.planned = True
+    fault.node.end(signal.SIGTERM)
+    trial.cluster.certify(fault.node, -1)
+    fault.node.start()
+    ended = until(lambda: fault.node.process.poll() is not None, 30)
+    hold(f"{fault.name}: it does not start", ended is not None and "expected: one for now" in fault.node.said(),
+         "" if ended else fault.node.said()[-300:])
+    file.write_text(valid, encoding="utf-8")
+    fault.node.start()
+    fault.heals()
+    trial.load.planned = False
+
+
+def is_ended(peer):
+    """Whether the other side has closed it."""
+    peer.setblocking(False)
+    try:
+        while peer.recv(4096):
+            pass
+        return True
+    except (ssl.SSLWantReadError, BlockingIOError):
+        return False
+    except OSError:
+        return True
+
+
+# What it is called in the table, of which nodes the one with the most replicas is disturbed, and how.
+KINDS = {
+    "kill": ("kill -9", ["n2 n3"], kill),
+    "stop": ("SIGSTOP 10 s", ["n2 n3"], stop),
+    "handshake": ("no handshake", ["n1", "n2", "n3"], handshake),
+    "unread": ("loops stand still 6 s", ["n2 n3", "n1"], unread),
+    "delay": ("sends 200 ms late", ["n2", "n1", "n3"], delay),
+    "loss": ("loses 3 of 100, both ways", ["n2", "n1", "n3"], loss),
+    "one_way": ("hears the other worker not", ["n2 n3"], one_way),
+    "led": ("hears the controller not", ["n2 n3"], led),
+    "deaf": ("hears nobody", ["n2 n3"], deaf),
+    "silenced": ("is not heard", ["n2 n3"], silenced),
+    "roll": ("restart", ["n1", "n2", "n3"], roll),
+    "emptied": ("starts emptied", ["n1"], emptied),
+    "reloaded": ("a new certificate", ["n2", "n1", "n3"], reloaded),
+    "expired": ("an expired certificate", ["n2", "n3"], expired),
+}
