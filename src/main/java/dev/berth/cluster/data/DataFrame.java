@@ -52,9 +52,10 @@ final class DataFrame {
     out.appendByte(kind).appendBuffer(text);
   }
 
-  static void write(Buffer out, byte role, int loop, BusMessage message) {
+  /** Returns what is to follow. */
+  static @Nullable Buffer write(Buffer out, byte role, int loop, BusMessage message) {
     out.appendByte(role).appendUnsignedShort(loop);
-    WireCodec.encode(message, out);
+    return WireCodec.encodeFields(message, out);
   }
 
   static Buffer text(Buffer frame) {

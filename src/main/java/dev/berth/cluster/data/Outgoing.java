@@ -10,6 +10,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetSocket;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -76,17 +77,18 @@ final class Outgoing implements Link.Owner {
     try {
       byte role = address.startsWith(Addresses.REPLICA) ? DataFrame.REPLICA : DataFrame.ROUTER;
       int loop = Addresses.loop(address);
-      return isMarked() && link.write(out -> append(out, role, loop, message));
+      return isMarked() && link.writeWithBody(out -> append(out, role, loop, message));
     } catch (RuntimeException unfit) { // of a codec of the user's, too
       LOG.warn("data link to {}: a message has no form: {}", busNode, unfit.toString());
       return false;
     }
   }
 
-  private void append(Buffer out, byte role, int loop, BusMessage message) {
+  private @Nullable Buffer append(Buffer out, byte role, int loop, BusMessage message) {
     int start = out.length();
-    DataFrame.write(out, role, loop, message);
-    bytes = out.length() - start;
+    Buffer body = DataFrame.write(out, role, loop, message);
+    bytes = out.length() - start + (body == null ? 0 : body.length());
+    return body;
   }
 
   /** Bytes of the message that was sent last. */

@@ -1,19 +1,23 @@
 package dev.berth.cluster.link;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.buffer.BufferInternal;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the frames in what a socket brings, in any pieces: a length of four bytes, then so many. A
- * frame that comes in many pieces is copied once.
+ * Finds the frames in what a socket brings, in any pieces: a length of four bytes, then so many.
+ * Each byte is copied once: what is whole in a piece together, what comes in many by itself.
  */
 final class Frames {
   static final int LENGTH = Integer.BYTES;
 
   private final int most;
-  private @Nullable Buffer partial; // begins with its length
-  private int missing; // bytes of it
+  private @Nullable ByteBuf partial; // begins with its length, and ends where the frame does
+  private final ByteBuf length =
+      Unpooled.buffer(LENGTH, LENGTH); // of the next one, as far as it has come
 
   /**
    * @param most bytes of a frame, its length not counted
@@ -23,40 +27,41 @@ final class Frames {
   }
 
   /**
+   * @param piece read to its end, unless something is wrong; its bytes are its owner's
    * @param frames gets each frame that is whole now, without its length
    * @return what is wrong with the length of the next one; null when nothing is
    */
-  @Nullable String take(Buffer piece, List<Buffer> frames) {
-    int at = 0;
-    while (at < piece.length()) {
-      int left = piece.length() - at;
-      Buffer begun = partial;
+  @Nullable String take(ByteBuf piece, List<Buffer> frames) {
+    Buffer copy = null; // of the piece, from its first whole frame on
+    int copied = 0; // where that begins
+    while (piece.isReadable()) {
+      ByteBuf begun = partial;
       if (begun == null) {
-        int length = left < LENGTH ? 0 : piece.getInt(at);
-        if (length < 0 || length > most) {
-          return refused(length);
+        length.writeBytes(piece, Math.min(length.writableBytes(), piece.readableBytes()));
+        if (length.isWritable()) {
+          return null;
         }
-        if (left >= LENGTH + length && left >= LENGTH) {
-          frames.add(piece.slice(at + LENGTH, at + LENGTH + length));
-          at += LENGTH + length;
+        int bytes = length.getInt(0);
+        length.clear();
+        if (bytes < 0 || bytes > most) {
+          return refused(bytes);
+        }
+        if (bytes <= piece.readableBytes()) {
+          if (copy == null) {
+            copied = piece.readerIndex();
+            copy = BufferInternal.buffer(Unpooled.copiedBuffer(piece));
+          }
+          int at = piece.readerIndex() - copied;
+          frames.add(copy.slice(at, at + bytes));
+          piece.skipBytes(bytes);
           continue;
         }
-        begun = Buffer.buffer(LENGTH + length);
+        begun = Unpooled.buffer(bytes, bytes);
         partial = begun;
-        missing = left < LENGTH ? LENGTH : LENGTH + length;
       }
-      int taken = Math.min(missing, left);
-      begun.appendBuffer(piece, at, taken);
-      at += taken;
-      missing -= taken;
-      if (missing == 0 && begun.length() == LENGTH) {
-        missing = begun.getInt(0);
-        if (missing < 0 || missing > most) {
-          return refused(missing);
-        }
-      }
-      if (missing == 0) {
-        frames.add(begun.slice(LENGTH, begun.length()));
+      begun.writeBytes(piece, Math.min(begun.writableBytes(), piece.readableBytes()));
+      if (!begun.isWritable()) {
+        frames.add(BufferInternal.buffer(begun));
         partial = null;
       }
     }

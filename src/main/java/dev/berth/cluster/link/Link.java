@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,25 +56,35 @@ public final class Link {
     default void written() {}
   }
 
-  /** Frames that are not with the socket yet. */
+  /** Frames that are not with the socket yet: what is short is copied together. */
   private static final class Unsent {
-    private final ByteBuf bytes;
-    private final Buffer out;
+    private final List<ByteBuf> parts = new ArrayList<>(1);
+    private int earlier; // bytes of all parts but the last
+    private ByteBuf last;
+    private Buffer out; // the bytes of the last
 
     Unsent(int expected) {
-      bytes = Unpooled.buffer(expected);
-      out = BufferInternal.buffer(bytes); // the same bytes
+      last = Unpooled.buffer(expected);
+      out = BufferInternal.buffer(last);
+      parts.add(last);
     }
 
     int length() {
-      return bytes.readableBytes();
+      return earlier + last.readableBytes();
     }
 
-    /** Takes back what was appended since. */
-    void cut(int length) {
-      bytes.writerIndex(length);
+    /** As it is, behind what was appended. */
+    void add(Buffer body) {
+      earlier = length() + body.length();
+      last = Unpooled.buffer(SHORT);
+      out = BufferInternal.buffer(last);
+      parts.add(((BufferInternal) body).getByteBuf());
+      parts.add(last);
     }
   }
+
+  /** What is expected behind a body: a few frames. */
+  private static final int SHORT = 256;
 
   /** A tick is expected to be like the one before, up to so many bytes. */
   private static final int MOST_EXPECTED = 64 * 1024;
@@ -139,19 +151,17 @@ public final class Link {
    * @throws IllegalArgumentException when it is longer than a frame may be
    */
   public boolean write(Consumer<Buffer> payload) {
+    return writeWithBody(bodyless(payload));
+  }
+
+  /**
+   * The same, of a frame that may end with a buffer that is not copied, and does not change.
+   *
+   * @param payload appends the rest, and returns that; null for none
+   */
+  public boolean writeWithBody(Function<Buffer, @Nullable Buffer> payload) {
     assert loop.inThread();
-    if (ended || inFlight.full()) {
-      return false;
-    }
-    int start = rest.length();
-    int length = append(rest, payload);
-    if (!inFlight.tryAdd(length)) {
-      rest.cut(start);
-      return false;
-    }
-    counted += length;
-    flushSoon();
-    return true;
+    return !ended && !inFlight.full() && append(rest, payload, inFlight::tryAdd);
   }
 
   /**
@@ -163,13 +173,9 @@ public final class Link {
     if (ended) {
       return;
     }
-    int length = append(first, payload);
-    if (!inFlight.tryAddOwn(length)) {
+    if (!append(first, bodyless(payload), inFlight::tryAddOwn)) {
       end("it does not read");
-      return;
     }
-    counted += length;
-    flushSoon();
   }
 
   /**
@@ -182,21 +188,40 @@ public final class Link {
     loop.nettyEventLoop().schedule(() -> end(reason), LAST_FRAME_S, TimeUnit.SECONDS);
   }
 
-  private int append(Unsent to, Consumer<Buffer> payload) {
-    int start = to.length();
+  private static Function<Buffer, @Nullable Buffer> bodyless(Consumer<Buffer> payload) {
+    return out -> {
+      payload.accept(out);
+      return null;
+    };
+  }
+
+  private boolean append(
+      Unsent to, Function<Buffer, @Nullable Buffer> payload, IntPredicate counts) {
+    int start = to.last.writerIndex();
+    boolean fits = false;
     try {
       to.out.appendInt(0);
-      payload.accept(to.out);
-      int length = to.length() - start - Frames.LENGTH;
+      Buffer body = payload.apply(to.out);
+      int length =
+          to.last.writerIndex() - start - Frames.LENGTH + (body == null ? 0 : body.length());
       if (length > maxFrameBytes) {
         throw new IllegalArgumentException(
             "frame: %d bytes (expected: at most %d)".formatted(length, maxFrameBytes));
       }
       to.out.setInt(start, length);
-      return Frames.LENGTH + length;
-    } catch (RuntimeException unfit) {
-      to.cut(start);
-      throw unfit;
+      fits = counts.test(Frames.LENGTH + length);
+      if (fits) {
+        counted += Frames.LENGTH + length;
+        if (body != null) {
+          to.add(body);
+        }
+        flushSoon();
+      }
+      return fits;
+    } finally {
+      if (!fits) {
+        to.last.writerIndex(start);
+      }
     }
   }
 
@@ -213,15 +238,15 @@ public final class Link {
     if (ended || waiting == 0) {
       return;
     }
-    ByteBuf all = first.bytes;
+    List<ByteBuf> all = first.parts;
     first = new Unsent(0);
     if (open && rest.length() > 0) {
-      all = Unpooled.wrappedBuffer(all, rest.bytes);
-      rest = new Unsent(Math.min(rest.length(), MOST_EXPECTED));
+      all.addAll(rest.parts);
+      rest = new Unsent(Math.min(rest.last.readableBytes(), MOST_EXPECTED));
       owner.flushing();
     }
     Objects.requireNonNull(socket)
-        .writeMessage(all)
+        .writeMessage(Unpooled.wrappedBuffer(all.toArray(ByteBuf[]::new)))
         .onComplete((done, failed) -> written(waiting, failed));
   }
 
@@ -241,10 +266,11 @@ public final class Link {
   // --- read ---
 
   private void received(Object bytes) {
-    Buffer piece = BufferInternal.safeBuffer((ByteBuf) bytes);
+    ByteBuf piece = (ByteBuf) bytes;
     if (!ended && malformed == null) {
       malformed = frames.take(piece, received);
     }
+    piece.release();
   }
 
   private void read() {
@@ -305,7 +331,8 @@ public final class Link {
   /** The frames that never left: that wait for the socket, or for it to be open. */
   public List<Buffer> unsent() {
     List<Buffer> whole = new ArrayList<>();
-    new Frames(maxFrameBytes).take(rest.out, whole);
+    ByteBuf all = Unpooled.wrappedBuffer(rest.parts.toArray(ByteBuf[]::new));
+    new Frames(maxFrameBytes).take(all, whole);
     return whole;
   }
 

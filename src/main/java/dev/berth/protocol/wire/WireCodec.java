@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * random ones 8 bytes, strings and buffers have their length in front. What follows the fields that
  * are known is passed over, here and in the records that have their length in front.
  *
+ * <p>A body of {@link #LARGE_BODY_BYTES} or more stands behind all fields, where only its length
+ * is, so that nobody need copy it; there is one in a message at most.
+ *
  * <p>Whoever changes a form, or the order of messages, raises {@link #VERSION}, but for components
  * that are appended to a record and for messages behind the last; enum values are only ever
  * appended. In every version the header is as above, and of what asks for an answer, which a bit of
@@ -30,10 +33,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
-  public static final int VERSION = 13;
+  public static final int VERSION = 14;
 
   /** The largest inline body or stream frame. */
   public static final int MAX_BODY_BYTES = 64 * 1024;
+
+  /** From this on a body is not copied; below it, it would keep much more than itself alive. */
+  static final int LARGE_BODY_BYTES = 16 * 1024;
 
   /** The largest message, header included: a body and its headers, or a batch of metrics. */
   public static final int MAX_MESSAGE_BYTES = 1024 * 1024;
@@ -79,16 +85,32 @@ public final class WireCodec {
    *     #MAX_BODY_BYTES}; the buffer then holds a part of it and is not to be sent
    */
   public static void encode(BusMessage message, Buffer out) {
+    Buffer body = encodeFields(message, out);
+    if (body != null) {
+      out.appendBuffer(body);
+    }
+  }
+
+  /**
+   * Appends a message but for its large body.
+   *
+   * @return that, which is to follow at once; null when there is none
+   * @throws WireFormatException as {@link #encode}
+   */
+  public static @Nullable Buffer encodeFields(BusMessage message, Buffer out) {
     int start = out.length();
     RecordForm form = FORM_OF.get(message.getClass()); // each has one
     out.appendByte((byte) VERSION).appendByte((byte) form.number).appendInt(0);
-    form.write(message, new WireWriter(out));
-    int size = out.length() - start;
+    WireWriter writer = new WireWriter(out);
+    form.write(message, writer);
+    Buffer body = writer.body();
+    int size = out.length() - start + (body == null ? 0 : body.length());
     if (size > MAX_MESSAGE_BYTES) {
       throw new WireFormatException(
           "message: " + size + " bytes (expected: at most " + MAX_MESSAGE_BYTES + ")");
     }
     out.setInt(start + LENGTH_OFFSET, size - HEADER_BYTES);
+    return body;
   }
 
   /**

@@ -28,12 +28,14 @@ final class WireReader {
   private final Buffer in;
   private int position;
   private int end; // of the record that is read
+  private final int last; // of the message
   private @Nullable DeploymentId deployment;
 
   WireReader(Buffer in, int position, int end) {
     this.in = in;
     this.position = position;
     this.end = end;
+    this.last = end;
   }
 
   int remaining() {
@@ -99,12 +101,21 @@ final class WireReader {
     return new String(bytes, StandardCharsets.UTF_8);
   }
 
-  /** A copy: a slice would keep the whole socket read alive for as long as the request runs. */
+  /**
+   * A copy of a small one: a slice would keep the whole socket read alive for as long as the
+   * request runs. A large one is most of its frame.
+   */
   Buffer bytes(String field) {
-    int length = length(field);
-    if (length > WireCodec.MAX_BODY_BYTES) {
+    long said = varint(field);
+    boolean large = said >= WireCodec.LARGE_BODY_BYTES;
+    require(field, said, (large ? last : end) - position);
+    if (said > WireCodec.MAX_BODY_BYTES) {
       throw new WireFormatException(
-          field + ": " + length + " bytes (expected: at most " + WireCodec.MAX_BODY_BYTES + ")");
+          field + ": " + said + " bytes (expected: at most " + WireCodec.MAX_BODY_BYTES + ")");
+    }
+    int length = (int) said;
+    if (large) {
+      return in.slice(last - length, last);
     }
     Buffer data = in.getBuffer(position, position + length);
     position += length;
@@ -247,10 +258,14 @@ final class WireReader {
   }
 
   private void require(String field, long bytes) {
-    if (bytes < 0 || bytes > remaining()) {
+    require(field, bytes, remaining());
+  }
+
+  private static void require(String field, long bytes, int left) {
+    if (bytes < 0 || bytes > left) {
       throw new WireFormatException(
           "%s: %s bytes, but %s are left (expected: a whole message)"
-              .formatted(field, Long.toUnsignedString(bytes), remaining()));
+              .formatted(field, Long.toUnsignedString(bytes), left));
     }
   }
 }

@@ -25,6 +25,7 @@ final class WireWriter implements BiConsumer<String, String> {
 
   private final Buffer out;
   private @Nullable DeploymentId deployment;
+  private @Nullable Buffer body;
 
   WireWriter(Buffer out) {
     this.out = out;
@@ -84,7 +85,18 @@ final class WireWriter implements BiConsumer<String, String> {
           "body: " + data.length() + " bytes (expected: at most " + WireCodec.MAX_BODY_BYTES + ")");
     }
     varint(data.length());
-    out.appendBuffer(data);
+    if (data.length() < WireCodec.LARGE_BODY_BYTES) {
+      out.appendBuffer(data);
+    } else if (body == null) {
+      body = data;
+    } else {
+      throw new WireFormatException("body: a second large one (expected: one in a message)");
+    }
+  }
+
+  /** What is still to stand behind all fields; null for nothing. */
+  @Nullable Buffer body() {
+    return body;
   }
 
   void headers(Headers headers) {
