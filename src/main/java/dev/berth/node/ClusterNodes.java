@@ -264,6 +264,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
         new Goodbye(
             here.host(),
             own,
+            side.links::leave,
             here.on().loops().control(),
             () -> Goodbye.others(side.members(), node, true));
     own.start();

@@ -73,6 +73,7 @@ final class ClusterSide implements LinkListener {
   private volatile String ownMark = ""; // in tokens; empty until it is registered
   private volatile Members members = Members.NONE; // written by the control loop
   private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timers, by bus name
+  private final Set<String> leaving = new HashSet<>(); // as they say themselves, by bus name
   private @Nullable DataPlane plane; // which is made after the links
   private @Nullable Welcome welcome; // the last one
   private volatile boolean hasController; // likewise
@@ -272,6 +273,7 @@ final class ClusterSide implements LinkListener {
 
   private void gone(String name) {
     links.remove(name);
+    leaving.remove(name);
     reachable(name);
     plane().nodeLost(name);
   }
@@ -281,7 +283,9 @@ final class ClusterSide implements LinkListener {
     boolean passed =
         member.state() == Member.State.SUSPECTED || member.state() == Member.State.LEAVING;
     String name = member.node().busName();
-    plane().routers().suspected(name, passed || unreachable.containsKey(name));
+    plane()
+        .routers()
+        .suspected(name, passed || leaving.contains(name) || unreachable.containsKey(name));
   }
 
   // --- links, told of on the loops that have them ---
@@ -294,6 +298,19 @@ final class ClusterSide implements LinkListener {
   @Override
   public void cutOff(String busNode, int theirLoop) {
     plane().routers().linkBroken(busNode);
+  }
+
+  @Override
+  public void leaving(String busNode) {
+    control.execute(
+        () ->
+            members.list().stream()
+                .filter(each -> each.node().busName().equals(busNode))
+                .forEach(
+                    each -> {
+                      leaving.add(busNode);
+                      passOver(each);
+                    }));
   }
 
   @Override

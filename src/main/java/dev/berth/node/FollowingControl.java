@@ -205,7 +205,11 @@ final class FollowingControl implements Commander, ControlClient.Listener {
     String node = on.identity().node();
     goodbye =
         new Goodbye(
-            host, made, on.loops().control(), () -> Goodbye.others(side.members(), node, isLed));
+            host,
+            made,
+            side.links::leave,
+            on.loops().control(),
+            () -> Goodbye.others(side.members(), node, isLed));
     made.start();
     return Future.succeededFuture();
   }

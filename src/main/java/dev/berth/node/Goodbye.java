@@ -34,13 +34,23 @@ final class Goodbye {
 
   private final InstanceHost host;
   private final ControlClient client;
+  private final Runnable peers;
   private final LoopVerticle control;
   private final Supplier<Others> others;
   private Future<Void> left = Future.succeededFuture();
 
-  Goodbye(InstanceHost host, ControlClient client, LoopVerticle control, Supplier<Others> others) {
+  /**
+   * @param peers tells the nodes that send here, be there a controller or not
+   */
+  Goodbye(
+      InstanceHost host,
+      ControlClient client,
+      Runnable peers,
+      LoopVerticle control,
+      Supplier<Others> others) {
     this.host = host;
     this.client = client;
+    this.peers = peers;
     this.control = control;
     this.others = others;
   }
@@ -48,6 +58,7 @@ final class Goodbye {
   /** Nothing new comes here from now on, where there are others. */
   void say() {
     left = client.leave();
+    peers.run();
   }
 
   /**

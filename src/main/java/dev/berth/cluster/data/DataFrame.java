@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  *   HELLO    a {@link Hello}
  *                                                WELCOME, or REFUSED and why, in UTF-8
  *                                                PING     its time
+ *                                                LEAVING  it ends: nothing new should come
  *   PONG     the ping's time, its own
  *   SENT     its time: what follows was sent then, or a little later
  *   ROUTER, REPLICA   target loop (2 bytes), a message as by {@link WireCodec}
@@ -32,6 +33,7 @@ final class DataFrame {
   static final byte ROUTER = 7;
   static final byte REPLICA = 8;
   static final byte BYE = 9;
+  static final byte LEAVING = 10;
 
   /** Where the bytes of a message begin. */
   private static final int MESSAGE = 3;

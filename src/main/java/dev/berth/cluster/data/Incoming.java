@@ -103,6 +103,16 @@ final class Incoming implements Link.Owner {
     home.bus.counters.links.increment();
     link.writeFirst(out -> DataFrame.write(out, DataFrame.WELCOME));
     ping();
+    if (home.bus.leaving) {
+      leave();
+    }
+  }
+
+  /** Tells who sends by it. */
+  void leave() {
+    if (hello != null) {
+      link.writeFirst(out -> DataFrame.write(out, DataFrame.LEAVING));
+    }
   }
 
   /** The loop stood still: what is still to be read may have been under way for any time. */

@@ -42,6 +42,7 @@ public final class LinkBus implements BusSender {
   final LinkCounters counters = new LinkCounters();
   final Map<String, Known> peers = new ConcurrentHashMap<>(); // by bus node
   volatile @Nullable OwnRegistration registration;
+  volatile boolean leaving;
   private final List<LoopLinks> loops;
   private final LinkServer server;
 
@@ -103,6 +104,12 @@ public final class LinkBus implements BusSender {
       registration = now;
       onEach(links -> links.dropAll("registered anew"));
     }
+  }
+
+  /** This process is about to end, which whoever sends to it is told at once. */
+  public void leave() {
+    leaving = true;
+    onEach(LoopLinks::leave);
   }
 
   /** A process is a node: it may be sent to, and its links are taken. */

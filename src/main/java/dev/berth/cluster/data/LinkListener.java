@@ -15,6 +15,9 @@ public interface LinkListener {
    */
   void cutOff(String busNode, int theirLoop);
 
+  /** A process says that it is about to end. */
+  void leaving(String busNode);
+
   /** A process is silent, or cannot be reached; as it seems from here. */
   void suspected(String busNode);
 }

@@ -227,6 +227,10 @@ final class LoopLinks {
     List.copyOf(incoming).forEach(from -> from.endIfOf(busNode, LOST));
   }
 
+  void leave() {
+    incoming.forEach(Incoming::leave);
+  }
+
   void dropAll(String reason) {
     List.copyOf(outgoing.values()).forEach(link -> link.link.end(reason));
     List.copyOf(incoming).forEach(link -> link.link.end(reason));

@@ -135,6 +135,8 @@ final class Outgoing implements Link.Owner {
       long ping = DataFrame.time(frame, 0);
       link.writeFirst(out -> DataFrame.write(out, DataFrame.PONG, ping, home.now()));
       link.open(); // the first answer goes before all messages, which are aged by it
+    } else if (kind == DataFrame.LEAVING) {
+      home.bus.listener.leaving(busNode);
     } else {
       link.end("a frame of kind " + kind + " (expected: one of those that welcome, or a ping)");
     }

@@ -136,6 +136,11 @@ public final class FakeNode implements Mailboxes, LinkListener {
   }
 
   @Override
+  public void leaving(String to) {
+    told.add("leaving " + to);
+  }
+
+  @Override
   public void suspected(String to) {
     told.add("suspected " + to);
   }

@@ -283,6 +283,24 @@ class LinkBusIT {
     assertThat(two.told).isEmpty();
   }
 
+  @Test
+  void whoEndsTellsThoseThatSendToItAndThoseThatCome() throws Exception {
+    FakeNode one = node("n1", LONG);
+    FakeNode two = node("n2", LONG);
+    FakeNode three = node("n3", LONG);
+    FakeNode.acquaint(one, two, three);
+    world.eventually(() -> one.send(two, 1) && !two.routers(0).isEmpty());
+
+    two.bus.leave();
+
+    world.eventually(() -> one.told.contains("leaving n2~1"));
+    int before = two.routers(0).size();
+    world.eventually(() -> one.send(two, 2) && two.routers(0).size() > before);
+    assertThat(three.told).isEmpty();
+    world.eventually(() -> three.send(two, 3) && three.told.contains("leaving n2~1"));
+    assertThat(two.told).isEmpty();
+  }
+
   // --- who is not let in ---
 
   /** What is told wrong, and what is said of it. */

@@ -71,6 +71,9 @@ final class LinkBusContractIT extends ReplicaContract {
     public void cutOff(String busNode, int theirLoop) {}
 
     @Override
+    public void leaving(String busNode) {}
+
+    @Override
     public void suspected(String busNode) {}
   }
 }
