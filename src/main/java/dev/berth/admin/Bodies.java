@@ -19,7 +19,12 @@ import java.nio.charset.StandardCharsets;
  * Reads bodies of admin requests whole, within bounds of each one's size and time and of what all
  * take together until they are released. On the event loop of the connections.
  */
-final class Bodies {
+public final class Bodies {
+  /** Of one declaration. */
+  private static final int MAX_DECLARED_BYTES = 4 << 20;
+
+  private static final long MAX_DECLARED_IN_ALL = 16L << 20;
+
   static final long TIMEOUT_MS = 10_000;
 
   private static final String TOO_SLOW = "body: not whole after " + TIMEOUT_MS / 1000 + " s";
@@ -37,20 +42,25 @@ final class Bodies {
     this.maxTotalBytes = maxTotalBytes;
   }
 
+  /** For what is declared. */
+  public static Bodies ofDeclarations() {
+    return new Bodies(MAX_DECLARED_BYTES, MAX_DECLARED_IN_ALL);
+  }
+
   /** Shows its numbers. */
-  void show(Meters meters) {
+  public void show(Meters meters) {
     meters.addGauge("berth_admin_body_bytes", () -> totalBytes);
     meters.addGauge("berth_admin_body_bytes_limit", () -> maxTotalBytes);
   }
 
   /** One that is there; who got it releases it, once. */
-  record Body(Buffer bytes, Bodies of) {
+  public record Body(Buffer bytes, Bodies of) {
     /**
      * As UTF-8; of megabytes it takes a while.
      *
      * @throws CommandRefused when it is none
      */
-    String text() {
+    public String text() {
       try {
         return StandardCharsets.UTF_8
             .newDecoder() // which refuses what is none
@@ -61,7 +71,7 @@ final class Bodies {
       }
     }
 
-    void release() {
+    public void release() {
       of.totalBytes -= bytes.length();
     }
   }
@@ -71,7 +81,7 @@ final class Bodies {
    *
    * @return fails with a {@link AdminRefusal} that is to be sent, and ends the connection
    */
-  Future<Body> read(RoutingContext context) {
+  public Future<Body> read(RoutingContext context) {
     return new Reading(context).start();
   }
 

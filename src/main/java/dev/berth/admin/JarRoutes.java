@@ -189,6 +189,7 @@ public final class JarRoutes implements AdminRoutes {
 
   /** It is here already. */
   private static Future<Integer> drop(HttpServerRequest request) {
+    askForBody(request);
     return request.resume().end().map(200);
   }
 
@@ -208,9 +209,7 @@ public final class JarRoutes implements AdminRoutes {
   }
 
   private static Future<String> receive(HttpServerRequest request, DigestedFile file) {
-    if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
-      request.response().writeContinue();
-    }
+    askForBody(request);
     Future<Void> written =
         request.response().closed() // by the client, meanwhile: nothing would say so any more
             ? Future.failedFuture(new AdminRefusal(499, "cancelled", "The client is gone."))
@@ -223,6 +222,12 @@ public final class JarRoutes implements AdminRoutes {
                         done.succeeded()
                             ? Future.succeededFuture(digest)
                             : Future.failedFuture(done.cause())));
+  }
+
+  private static void askForBody(HttpServerRequest request) {
+    if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
+      request.response().writeContinue();
+    }
   }
 
   private static CommandRefused another(String digest, String sha256) {

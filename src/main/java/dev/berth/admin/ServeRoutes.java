@@ -42,16 +42,13 @@ public final class ServeRoutes implements AdminRoutes {
   private static final String SCALING =
       "Scaling request received. Deployment will get scaled asynchronously.";
 
-  /** Of one declaration. */
-  private static final int MAX_BODY_BYTES = 4 << 20;
+  /** What a whole configuration is put to. */
+  public static final String APPLICATIONS = "/api/serve/applications/";
 
-  private static final long MAX_BODIES_BYTES = 16L << 20;
-
-  private static final String APPLICATIONS = "/api/serve/applications/";
   private static final String WITHOUT_SLASH = "/api/serve/applications";
 
   private final ControllerCommands commands;
-  private final Bodies bodies = new Bodies(MAX_BODY_BYTES, MAX_BODIES_BYTES);
+  private final Bodies bodies = Bodies.ofDeclarations();
   private final OperatorRoutes ours;
   private final TrafficRoutes traffic;
   private final RayDetails shape;
@@ -86,7 +83,7 @@ public final class ServeRoutes implements AdminRoutes {
   @Override
   public void mount(Router router) {
     router.get("/api/ray/version").handler(this::version);
-    Handler<RoutingContext> inText = Answers.refusing(ServeRoutes::refuseInText);
+    Handler<RoutingContext> inText = refusingInText();
     router.get(APPLICATIONS).handler(this::details).failureHandler(inText);
     router.put(APPLICATIONS).handler(this::deploy).failureHandler(inText);
     router.delete(APPLICATIONS).handler(this::deleteAll).failureHandler(inText);
@@ -150,7 +147,11 @@ public final class ServeRoutes implements AdminRoutes {
     Answers.done(context, deleted, 200, null, "delete all");
   }
 
-  /** Every problem, one line each. */
+  /** Answers commands that were refused as Ray Serve does: with every problem, one line each. */
+  public static Handler<RoutingContext> refusingInText() {
+    return Answers.refusing(ServeRoutes::refuseInText);
+  }
+
   private static void refuseInText(RoutingContext context, CommandRefused refused) {
     int status = AdminRefusal.statusOf(refused);
     Answers.send(context.response(), status, Answers.TEXT, String.valueOf(refused.getMessage()));

@@ -126,7 +126,8 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   @Override
   public List<AdminRoutes> forwarded() {
     ForwardRoutes forward =
-        new ForwardRoutes(NodeInfo.nameOf(on.identity().node()), peers, side::controlNode);
+        new ForwardRoutes(
+            NodeInfo.nameOf(on.identity().node()), peers, side::controlNode, on.config());
     forward.show(on.meters());
     return List.of(ClusterRoutes.withoutControl(side::lastKnown), forward);
   }
@@ -157,8 +158,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   @Override
   public void command(Buffer payload) {
     JsonObject json = new JsonObject(payload);
-    JsonArray declared = json.getJsonArray(ClusterNodes.DECLARED);
-    if (declared != null) {
+    if (json.getValue(ClusterNodes.DECLARED) instanceof JsonArray declared) {
       declared(declared);
       return;
     }

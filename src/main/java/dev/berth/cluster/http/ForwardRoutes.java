@@ -3,7 +3,11 @@ package dev.berth.cluster.http;
 import dev.berth.admin.AdminGate;
 import dev.berth.admin.AdminRefusal;
 import dev.berth.admin.AdminRoutes;
+import dev.berth.admin.Bodies;
+import dev.berth.admin.ServeRoutes;
+import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
+import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
@@ -26,8 +30,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Has the control node answer what this node does not answer itself, once: what was forwarded
  * already is refused with 508. Bodies pass both ways as fast as they are read, and of headers those
- * that have a meaning for the admin API. While there is no control node the answer is 503. Belongs
- * to the control loop, as the client's connections do: between two loops a pipe may stand still.
+ * that have a meaning for the admin API. Declarations alone are read here first, since they name
+ * jars by paths of this node: {@link DeclaredJars}. While there is no control node the answer is
+ * 503. Belongs to the control loop, as the client's connections do: between two loops a pipe may
+ * stand still.
  */
 public final class ForwardRoutes implements AdminRoutes {
   /** Which node a request was forwarded by. */
@@ -40,7 +46,7 @@ public final class ForwardRoutes implements AdminRoutes {
   static final int MOST = PeerClient.MOST_CONNECTIONS / 2;
 
   /** How long nothing may come of an answer: a change may wait for those before it. */
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private static final String NO_CONTROL = "no_control_node";
 
@@ -66,22 +72,28 @@ public final class ForwardRoutes implements AdminRoutes {
   private final String self;
   private final PeerClient client;
   private final Supplier<@Nullable Peer> control;
+  private final ServeConfig file;
+  private final Bodies bodies = Bodies.ofDeclarations();
   private volatile int underWay; // written by the control loop
 
   /**
    * @param self this node's name
    * @param control null while it is not known
+   * @param file what the instance was started with
    */
-  public ForwardRoutes(String self, PeerClient client, Supplier<@Nullable Peer> control) {
+  public ForwardRoutes(
+      String self, PeerClient client, Supplier<@Nullable Peer> control, ServeConfig file) {
     this.self = self;
     this.client = client;
     this.control = control;
+    this.file = file;
   }
 
   /** Shows its numbers. */
   public void show(Meters meters) {
     meters.addGauge("berth_forwarded_requests", this::underWay);
     meters.addGauge("berth_forwarded_requests_limit", () -> MOST);
+    bodies.show(meters);
   }
 
   /** Any thread. */
@@ -91,12 +103,47 @@ public final class ForwardRoutes implements AdminRoutes {
 
   @Override
   public void mount(Router router) {
+    String all = "/api/v1/applications";
+    router
+        .put(ServeRoutes.APPLICATIONS)
+        .handler(context -> declare(context, null))
+        .failureHandler(ServeRoutes.refusingInText());
+    router.put(all).handler(context -> declare(context, null));
+    router
+        .put(all + "/:application")
+        .handler(context -> declare(context, context.pathParam("application")));
     router.route().last().handler(this::forward);
   }
 
   private void forward(RoutingContext context) {
-    HttpServerRequest request = context.request();
-    String by = request.getHeader(BY);
+    Peer peer = requireControl(context);
+    context.request().pause();
+    answer(context, forward(context, peer, null));
+  }
+
+  /**
+   * @param application whose entry the body is; null for a whole configuration
+   */
+  private void declare(RoutingContext context, @Nullable String application) {
+    Peer peer = requireControl(context);
+    DeclaredJars jars = new DeclaredJars(context.vertx(), client, file);
+    Future<Void> declared =
+        bodies
+            .read(context)
+            .compose(
+                body ->
+                    context
+                        .vertx()
+                        .executeBlocking(body::text, false)
+                        .compose(text -> jars.send(peer, text, application))
+                        .compose(
+                            named -> forward(context, peer, named == null ? body.bytes() : named))
+                        .onComplete(over -> body.release()));
+    answer(context, declared);
+  }
+
+  private Peer requireControl(RoutingContext context) {
+    String by = context.request().getHeader(BY);
     if (by != null) {
       String why = "%s takes %s for the control node (expected: the one that is)";
       throw new AdminRefusal(508, "loop_detected", why.formatted(by, self));
@@ -111,15 +158,34 @@ public final class ForwardRoutes implements AdminRoutes {
           "too_many_requests",
           underWay + " requests are being forwarded (expected: at most " + MOST + ")");
     }
-    request.pause();
+    return peer;
+  }
+
+  private void answer(RoutingContext context, Future<Void> forwarded) {
     underWay++;
-    client
+    forwarded
+        .onComplete(over -> underWay--)
+        .onFailure(
+            failed -> {
+              if (failed instanceof AdminRefusal || failed instanceof CommandRefused) {
+                context.fail(failed); // by this node
+              } else {
+                broken(context, failed);
+              }
+            });
+  }
+
+  /**
+   * @param body null for that of the request, as it comes
+   */
+  private Future<Void> forward(RoutingContext context, Peer peer, @Nullable Buffer body) {
+    HttpServerRequest request = context.request();
+    return client
         .request(peer, request.method(), request.uri(), PATIENCE)
         .compose(
             forwarded ->
-                exchange(context, forwarded).recover(failed -> PeerClient.failed(peer, failed)))
-        .onComplete(over -> underWay--)
-        .onFailure(failed -> broken(context, failed));
+                exchange(context, forwarded, body)
+                    .recover(failed -> PeerClient.failed(peer, failed)));
   }
 
   /** What may be over in a second. */
@@ -137,7 +203,8 @@ public final class ForwardRoutes implements AdminRoutes {
     }
   }
 
-  private Future<Void> exchange(RoutingContext context, HttpClientRequest forwarded) {
+  private Future<Void> exchange(
+      RoutingContext context, HttpClientRequest forwarded, @Nullable Buffer body) {
     HttpServerRequest request = context.request();
     if (context.response().closed()) { // already, and nothing would say so any more
       return forwarded.reset().mapEmpty();
@@ -146,11 +213,15 @@ public final class ForwardRoutes implements AdminRoutes {
     forwarded
         .putHeader(BY, self)
         .putHeader(AdminGate.FOR, AdminGate.callerOf(context) + " by " + self);
+    context.response().closeHandler(gone -> forwarded.reset());
+    if (body != null) {
+      forwarded.putHeader(HttpHeaders.CONTENT_LENGTH, Integer.toString(body.length())).end(body);
+      return forwarded.response().compose(answer -> answer(context, answer));
+    }
     forwarded.setChunked(request.headers().contains(HttpHeaders.TRANSFER_ENCODING));
     if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
       context.response().writeContinue();
     }
-    context.response().closeHandler(gone -> forwarded.reset());
     pipe(request, forwarded).onFailure(failed -> forwarded.reset());
     return forwarded.response().compose(answer -> answer(context, answer));
   }

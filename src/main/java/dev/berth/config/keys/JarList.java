@@ -19,8 +19,7 @@ import org.snakeyaml.engine.v2.nodes.SequenceNode;
  */
 final class JarList implements Type<List<Path>> {
 
-  private static final String SHA_256 = "sha256:";
-  private static final Pattern BY_CONTENT = Pattern.compile(SHA_256 + "[0-9a-f]{64}");
+  private static final Pattern BY_CONTENT = Pattern.compile(Types.JAR_BY_CONTENT + "[0-9a-f]{64}");
   private static final String EXPECTED_ITEM = "an existing .jar file, or a directory of them";
 
   @Override
@@ -55,7 +54,7 @@ final class JarList implements Type<List<Path>> {
       return List.of();
     }
     if (BY_CONTENT.matcher(text).matches()) {
-      return byContent(text.substring(SHA_256.length()), node, place);
+      return byContent(text.substring(Types.JAR_BY_CONTENT.length()), node, place);
     }
     Path path;
     try {

@@ -98,6 +98,9 @@ public final class Types {
           "a path that starts with /, does not end with / unless it is / itself, and has no { or }",
           "^(/|(?=/)(?!.*[{}])(?!.*/$)" + LINE + ")$");
 
+  /** What an item of {@link #JARS} begins with that is named by its SHA-256, which follows. */
+  public static final String JAR_BY_CONTENT = "sha256:";
+
   /** Existing jars and directories of jars; the value is the jars. */
   public static final Type<List<Path>> JARS = new JarList();
 

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.AdminGate;
 import dev.berth.admin.AdminRoutes;
+import dev.berth.config.ConfigReader;
+import dev.berth.config.ServeConfig;
 import dev.berth.node.TestNode;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.json.JsonArray;
@@ -47,11 +49,12 @@ class OperatorsIT {
     rig = new PeerRig(certificates);
   }
 
+  private static final ServeConfig FILE = ConfigReader.read("f", Path.of(""), "applications: []");
   private static final int BYTES = 20_000_000; // more than sockets hold
 
   private final List<Peer> members = new CopyOnWriteArrayList<>();
   private volatile @Nullable Peer control;
-  private final ForwardRoutes forward = new ForwardRoutes("w1", rig.client, () -> control);
+  private final ForwardRoutes forward = new ForwardRoutes("w1", rig.client, () -> control, FILE);
 
   private final int port =
       rig.operators(
@@ -115,7 +118,7 @@ class OperatorsIT {
     control = rig.serve("c1", router -> router.route("/api/*").handler(OperatorsIT::mirror));
     HttpResponse<String> answer =
         ask(
-            to("/api/v1/applications/a%20b?prune=all")
+            to("/api/v1/a%20b?prune=all")
                 .header("Content-Type", "application/yaml")
                 .header(ControllerCommands.ID, "id-1")
                 .header(ControllerCommands.FILE, "file://h/f")
@@ -125,7 +128,7 @@ class OperatorsIT {
     assertThat(answer.headers().firstValue("Location")).hasValue("/there");
     assertThat(answer.headers().firstValue("Server")).isEmpty();
     JsonObject came = new JsonObject(answer.body());
-    assertThat(came.getString("asked")).isEqualTo("PUT /api/v1/applications/a%20b?prune=all");
+    assertThat(came.getString("asked")).isEqualTo("PUT /api/v1/a%20b?prune=all");
     assertThat(came.getString("body")).isEqualTo("applications: []");
     assertThat(came.getJsonObject("headers").getMap())
         .containsEntry("Content-Type", "application/yaml")
@@ -216,7 +219,7 @@ class OperatorsIT {
 
   @Test
   void whatWasForwardedIsNotForwardedAgain() throws Exception {
-    control = rig.serve("w2", new ForwardRoutes("w2", rig.client, () -> control));
+    control = rig.serve("w2", new ForwardRoutes("w2", rig.client, () -> control, FILE));
     HttpResponse<String> loop = ask(to("/api/v1/serve"));
     assertThat(loop.statusCode()).isEqualTo(508);
     assertThat(new JsonObject(loop.body()).getString("message"))
