@@ -39,12 +39,15 @@ final class Families {
   private final Map<String, Family> byName = new LinkedHashMap<>();
   private final Map<String, String> helps = new HashMap<>(); // of user code
   private final String prefix;
+  private final Labels everywhere;
 
   /**
    * @param prefix put before the names that Ray Serve has too; Ray itself exports with {@code ray_}
+   * @param everywhere labels that every series has, but for one that has the first of them
    */
-  Families(String prefix) {
+  Families(String prefix, Labels everywhere) {
     this.prefix = prefix;
+    this.everywhere = everywhere;
   }
 
   /** What a name of user code means; of several texts the first. */
@@ -70,7 +73,9 @@ final class Families {
     return new MetricSnapshots(byName.values().stream().map(each -> each.snapshot(helps)).toList());
   }
 
-  private void add(Kind kind, String ownName, Labels labels, Totals more) {
+  private void add(Kind kind, String ownName, Labels own, Totals more) {
+    boolean whole = everywhere.isEmpty() || own.contains(everywhere.getName(0));
+    Labels labels = whole ? own : own.merge(everywhere);
     String name = ownName.startsWith(RAYS) ? prefix + ownName : ownName;
     Family family =
         byName.computeIfAbsent(

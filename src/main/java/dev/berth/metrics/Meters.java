@@ -36,11 +36,13 @@ import org.slf4j.LoggerFactory;
  */
 public final class Meters {
   private static final Logger LOG = LoggerFactory.getLogger(Meters.class);
+  private static final String NODE_ID = "node_id";
 
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final String prefix;
   private final String[] nodeLabels;
+  private final Labels everywhere;
   private final List<HttpMeters> ingress = new CopyOnWriteArrayList<>();
   private final Set<Consumer<Series>> sources = ConcurrentHashMap.newKeySet();
   private final Set<Consumer<Series>> reported = ConcurrentHashMap.newKeySet();
@@ -52,8 +54,21 @@ public final class Meters {
    *     {@code ray_}
    */
   public Meters(String nodeId, String nodeAddress, String prefix) {
+    this(nodeId, nodeAddress, prefix, false);
+  }
+
+  /**
+   * As the other.
+   *
+   * @param ofSeveral whether the instance is a node of a cluster: then every series says of which
+   */
+  public Meters(String nodeId, String nodeAddress, String prefix, boolean ofSeveral) {
     this.prefix = prefix;
-    this.nodeLabels = new String[] {"node_id", nodeId, "node_ip_address", nodeAddress};
+    this.nodeLabels = new String[] {NODE_ID, nodeId, "node_ip_address", nodeAddress};
+    this.everywhere = ofSeveral ? Labels.of(NODE_ID, nodeId) : Labels.EMPTY;
+    if (ofSeveral) {
+      registry.config().commonTags(NODE_ID, nodeId);
+    }
     MultiCollector collector = this::collect;
     registry.getPrometheusRegistry().register(collector);
   }
@@ -126,7 +141,7 @@ public final class Meters {
   }
 
   private MetricSnapshots collect() {
-    Families families = new Families(prefix);
+    Families families = new Families(prefix, everywhere);
     Series all = new Series(families, Labels.EMPTY);
     for (Consumer<Series> source : sources) {
       try {

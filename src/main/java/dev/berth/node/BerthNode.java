@@ -104,7 +104,10 @@ public final class BerthNode {
     this.transport = IngressTransport.preferred();
     this.meters =
         new Meters(
-            identity.node(), config.get(HttpOptions.HOST), config.get(MetricsOptions.PREFIX));
+            identity.node(),
+            config.get(HttpOptions.HOST),
+            config.get(MetricsOptions.PREFIX),
+            cluster != null);
     this.vertx = newVertx();
     this.conduct =
         cluster != null && cluster.role() == ClusterConfig.Role.WORKER

@@ -15,6 +15,24 @@ class MetersTest {
   private final Meters meters = new Meters("node-1", "127.0.0.1", "");
 
   @Test
+  void everySeriesOfANodeOfAClusterSaysOfWhich() {
+    Meters node = new Meters("n2~1", "127.0.0.1", "", true);
+    node.addIngressLoop().route("/", "app", "echo").answered(HttpMethod.GET, 200, 1);
+    node.addNodeGauge("serve_proxy_status", () -> 2);
+    node.registry().counter("jvm_like", "area", "heap").increment();
+    node.add(into -> into.with("node_id", "theirs").gauge("of_users", 1));
+    List<String> samples = node.scrape(TEXT).lines().filter(line -> !line.startsWith("#")).toList();
+    assertThat(samples)
+        .hasSizeGreaterThan(20)
+        .contains(
+            "serve_proxy_status{node_id=\"n2~1\",node_ip_address=\"127.0.0.1\"} 2.0",
+            "jvm_like_total{area=\"heap\",node_id=\"n2~1\"} 1.0",
+            "of_users{node_id=\"theirs\"} 1.0")
+        .filteredOn(line -> !line.startsWith("of_users"))
+        .allMatch(line -> line.contains("node_id=\"n2~1\""));
+  }
+
+  @Test
   void aRequestIsCountedByRouteMethodApplicationAndStatus() {
     HttpMeters loop = meters.addIngressLoop();
     RouteMeters route = loop.route("/classify", "app", "classify");

@@ -34,6 +34,8 @@ final class MetricsReference {
       - Counters end in `_total` and never fall while their owner lives; a replica's series go with it.
       - Histograms are in milliseconds, in Ray's buckets: 1, 2, 5, 10, 20, 50, 100, 200, 300, 400, 500,
         1 000, 2 000, 5 000, 10 000, 60 000, 120 000, 300 000, 600 000.
+      - In a cluster every series has `node_id` as well, which is the node's name and its process, as REST
+        says it; an instance by itself has it where the tables do.
       - What has a limit has a second gauge, `…_limit`, beside it.
       - Labels are bounded: routes come from the configuration, unknown methods are `OTHER`, a replica
         tells 32 classes of failure apart and counts the rest as `other`.
@@ -157,6 +159,9 @@ final class MetricsReference {
         }
       }
     }
+    families.values().stream()
+        .filter(each -> !each.labels.contains("node_ip_address"))
+        .forEach(each -> each.labels.remove("node_id")); // which all have in a cluster
     return families;
   }
 }

@@ -78,8 +78,11 @@ class MetricsReferenceTest {
           node.admin("GET", "/metrics", "").body() + worker.admin("GET", "/metrics", "").body();
       assertThat(exported)
           .as("every source is read")
-          .contains("berth_metrics_not_read 0.0")
-          .doesNotContainPattern("berth_metrics_not_read [1-9]");
+          .containsPattern("berth_metrics_not_read\\{.*} 0.0")
+          .doesNotContainPattern("berth_metrics_not_read(\\{.*})? [1-9]");
+      assertThat(exported.lines().filter(line -> !line.startsWith("#")))
+          .as("each series says of which node it is")
+          .allMatch(line -> line.matches(".*node_id=\"n[12]~[0-9a-f]+\".*"));
       String reference = MetricsReference.render(exported);
       if (Boolean.getBoolean("berth.docs.write")) {
         Files.writeString(REFERENCE, reference);
