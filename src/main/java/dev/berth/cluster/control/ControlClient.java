@@ -19,6 +19,7 @@ import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Members;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ClusterConfig.Role;
+import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -270,7 +271,13 @@ public final class ControlClient {
     private void hello() {
       line.say(
           new Hello(
-              Handshake.VERSION, self.cluster, self.node, registration, leaving, fence.seen()));
+              Handshake.VERSION,
+              WireCodec.VERSION,
+              self.cluster,
+              self.node,
+              registration,
+              leaving,
+              fence.seen()));
     }
 
     @Override
@@ -344,14 +351,24 @@ public final class ControlClient {
         members = it;
         loops.tell(() -> listener.members(it));
       } else if (message instanceof Command it && fence.admits(it.generation(), it.term())) {
-        loops.tell(() -> listener.command(it.payload()));
+        loops.tell(() -> taken(() -> listener.command(it.payload())));
       } else if (message instanceof Bus it) {
-        loops.tell(() -> listener.bus(it.payload()));
+        loops.tell(() -> taken(() -> listener.bus(it.payload())));
       } else if (message instanceof Answer it) {
         Promise<Buffer> waits = asked.get(it.ask());
         if (waits != null) {
           waits.tryComplete(it.payload());
         }
+      }
+    }
+
+    /** What is lost here would be missing for good: the controller is to tell all of it again. */
+    private void taken(Runnable told) {
+      try {
+        told.run();
+      } catch (RuntimeException unfit) {
+        LOG.debug("what it told was not taken", unfit);
+        loops.run(() -> line.end("what it told was not taken: " + unfit));
       }
     }
 

@@ -22,7 +22,7 @@ final class ControlForm {
   private static final int HEADER_BYTES = 5;
 
   /** A type's number is its place: others are only ever appended. */
-  private static final List<Class<? extends Record>> TYPES =
+  static final List<Class<? extends Record>> TYPES =
       List.of(
           Hello.class,
           Welcome.class,

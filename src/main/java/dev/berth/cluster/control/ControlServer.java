@@ -9,6 +9,7 @@ import dev.berth.cluster.control.ControlForm.Inventory;
 import dev.berth.cluster.control.ControlForm.Leaving;
 import dev.berth.cluster.control.ControlForm.NodeBeat;
 import dev.berth.cluster.control.ControlForm.NodeLeft;
+import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.LinkSweep;
 import dev.berth.cluster.link.SaidOnce;
 import dev.berth.cluster.membership.Authority;
@@ -96,7 +97,7 @@ public final class ControlServer {
   private @Nullable LinkSweep sweep;
   private boolean stopped;
   private long lastLink;
-  private final SaidOnce refusals = new SaidOnce(); // by node
+  private final SaidOnce refusals = new SaidOnce(); // by node, and of others by themselves
 
   /**
    * @param authority of this controller, as it is now; any thread
@@ -127,7 +128,8 @@ public final class ControlServer {
 
   /** Of a server on the links' event loop. */
   public void accept(NetSocket socket) {
-    new SocketLine(loops.links(), loops.tls(), Peer::new).attach(socket);
+    String host = socket.remoteAddress().host();
+    new SocketLine(loops.links(), loops.tls(), host, Peer::new).attach(socket);
   }
 
   /** For the node that the controller is on. */
@@ -360,8 +362,8 @@ public final class ControlServer {
       } else if (message instanceof Event it && it.number() > upTo) {
         loops.tell(() -> taken(() -> listener.event(from, it.payload())));
       } else if (message instanceof Bus it) {
-        loops.tell(
-            () -> listener.bus(from, it.payload(), it.ask() == 0 ? null : answers(it.ask())));
+        Consumer<Buffer> answer = it.ask() == 0 ? null : answers(it.ask());
+        loops.tell(() -> taken(() -> listener.bus(from, it.payload(), answer)));
       } else if (message instanceof Leaving) {
         act(membership.leaving(link));
       }
@@ -397,6 +399,11 @@ public final class ControlServer {
       Member was = member;
       if (was != null && greeted.remove(was.node().name(), this)) {
         LOG.info("node {}: its link ended: {}", was.node().busName(), reason);
+      } else if (!introduced
+          && !stopped
+          && !reason.contains(Link.CLOSED) // to see whether somebody listens
+          && refusals.isNew(reason, reason)) {
+        LOG.warn("control links: refused: {}", reason);
       }
       act(membership.closed(link));
     }

@@ -41,7 +41,10 @@ public final class FirstCallers {
             List.of(loop),
             host,
             port,
-            socket -> new SocketLine(loop, tls, callers::on).attach(socket))
+            socket -> {
+              String peer = socket.remoteAddress().host();
+              new SocketLine(loop, tls, peer, callers::on).attach(socket);
+            })
         .compose(listens -> loop.owner().timer(LISTEN_MS, TimeUnit.MILLISECONDS))
         .compose(
             over -> {

@@ -2,6 +2,7 @@ package dev.berth.cluster.control;
 
 import dev.berth.cluster.link.LinkDialer;
 import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.link.TlsFailure;
 import dev.berth.config.ClusterConfig.JoinAddress;
 import io.vertx.core.Future;
 import io.vertx.core.internal.ContextInternal;
@@ -51,10 +52,10 @@ public record SocketConnector(
 
   @Override
   public void connect(SocketAddress address, Function<Line, Line.User> user) {
-    SocketLine line = new SocketLine(loop, tls, user);
+    SocketLine line = new SocketLine(loop, tls, address.toString(), user);
     dialer
         .dial(address.host(), address.port())
         .onSuccess(line::attach)
-        .onFailure(failed -> line.end(String.valueOf(failed.getMessage())));
+        .onFailure(failed -> line.end(TlsFailure.said(failed)));
   }
 }

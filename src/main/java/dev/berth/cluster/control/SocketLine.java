@@ -37,11 +37,14 @@ final class SocketLine implements Line, Link.Owner {
   private int sentBytes; // of the first of them
   private Buffer joined = Buffer.buffer(); // pieces that came
   private @Nullable NetSocket socket;
+  private String stranger; // who it is, until something is heard
 
   /**
+   * @param peer where the other side is, for the log
    * @param user makes it, who is told of nothing before the next turn of the loop
    */
-  SocketLine(ContextInternal loop, LinkTls tls, Function<Line, User> user) {
+  SocketLine(ContextInternal loop, LinkTls tls, String peer, Function<Line, User> user) {
+    this.stranger = peer + ": ";
     this.tls = tls;
     this.user = user.apply(this);
     this.link = new Link(loop, PIECE_BYTES + 1, new InFlight(MOST_BYTES), this);
@@ -103,7 +106,7 @@ final class SocketLine implements Line, Link.Owner {
       byte kind = frame.getByte(0);
       Buffer piece = frame.slice(1, frame.length());
       if (kind == ALONE) {
-        user.said(ControlForm.decode(piece));
+        said(piece);
         continue;
       }
       joined.appendBuffer(piece);
@@ -112,9 +115,21 @@ final class SocketLine implements Line, Link.Owner {
       } else if (kind == LAST) {
         Buffer message = joined;
         joined = Buffer.buffer();
-        user.said(ControlForm.decode(message));
+        said(message);
       }
     }
+  }
+
+  private void said(Buffer bytes) {
+    Record message;
+    try {
+      message = ControlForm.decode(bytes);
+    } catch (RuntimeException none) {
+      link.end("what came cannot be read: " + none);
+      return;
+    }
+    stranger = "";
+    user.said(message);
   }
 
   @Override
@@ -125,6 +140,7 @@ final class SocketLine implements Line, Link.Owner {
   @Override
   public void ended(String reason) {
     waiting.clear();
-    user.ended(reason);
+    boolean unheard = !stranger.isEmpty() && reason.equals(Link.CLOSED);
+    user.ended(stranger + reason + (unheard ? " (expected: " + tls.expected() + ")" : ""));
   }
 }

@@ -14,6 +14,9 @@ import org.jspecify.annotations.Nullable;
 final class Frames {
   static final int LENGTH = Integer.BYTES;
 
+  /** How what TLS says first begins: a record of a handshake, of major version 3. */
+  private static final int TLS_HANDSHAKE = 0x1603;
+
   private final int most;
   private @Nullable ByteBuf partial; // begins with its length, and ends where the frame does
   private final ByteBuf length =
@@ -69,6 +72,9 @@ final class Frames {
   }
 
   private String refused(int length) {
+    if (length >>> Short.SIZE == TLS_HANDSHAKE) {
+      return "it speaks TLS (expected: none, as berth.cluster.insecure says here)";
+    }
     return "a frame of %s bytes (expected: at most %s)"
         .formatted(Integer.toUnsignedString(length), most);
   }

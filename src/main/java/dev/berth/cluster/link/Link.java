@@ -35,6 +35,9 @@ public final class Link {
   /** How long the other side may take to close after a last frame, in seconds. */
   private static final long LAST_FRAME_S = 2;
 
+  /** Why a link has ended for no reason that is known here. */
+  public static final String CLOSED = "closed by the other side";
+
   private static final Logger LOG = LoggerFactory.getLogger(Link.class);
 
   /** Whoever a link is for. Called on its loop. */
@@ -105,7 +108,7 @@ public final class Link {
   private boolean flushing; // a task is on its way
   private boolean open;
   private boolean ended;
-  private String failure = "closed by the other side";
+  private String failure = CLOSED;
 
   /**
    * @param loop its socket's too
@@ -130,7 +133,7 @@ public final class Link {
     socket = own;
     own.messageHandler(this::received);
     own.readCompletionHandler(complete -> read());
-    own.exceptionHandler(failed -> failure = Objects.toString(failed.getMessage(), "it failed"));
+    own.exceptionHandler(failed -> failure = TlsFailure.said(failed));
     own.closeHandler(closed -> end(failure));
     flushSoon();
   }

@@ -8,7 +8,6 @@ import io.vertx.core.net.NetServer;
 import io.vertx.core.net.NetSocket;
 import java.nio.channels.ClosedChannelException;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
@@ -65,14 +64,10 @@ public final class LinkServer {
   }
 
   private void refused(Throwable failed) {
-    Throwable cause = failed; // what is at the bottom: above it, only that a handshake failed
-    while (cause.getCause() != null) {
-      cause = cause.getCause();
-    }
-    String why = Objects.requireNonNullElse(cause.getMessage(), cause.toString());
+    String why = TlsFailure.said(failed);
     // One that is closed without a word was to show that somebody listens; who is refused asks
     // again each second.
-    boolean known = cause instanceof ClosedChannelException || why.equals(said);
+    boolean known = TlsFailure.cause(failed) instanceof ClosedChannelException || why.equals(said);
     LOG.atLevel(known ? Level.DEBUG : Level.WARN).log("{}: refused: {}", name, why);
     said = known ? said : why;
   }

@@ -149,6 +149,13 @@ public final class LinkTls {
         .mapEmpty();
   }
 
+  /** What a peer has to do as well. */
+  public String expected() {
+    return watch == null
+        ? "no TLS, as berth.cluster.insecure says here"
+        : "TLS 1.3, as berth.cluster.tls says here";
+  }
+
   // --- who the peer is ---
 
   /**

@@ -4,18 +4,22 @@ import org.jspecify.annotations.Nullable;
 
 /** What is said before anything else on a control link. */
 public final class Handshake {
-  /** Of the control link's messages. Nodes of another one are refused. */
+  /**
+   * Of the control link's messages and what they carry as JSON. Nodes of another one are refused.
+   */
   public static final int VERSION = 1;
 
   /**
    * By the node.
    *
+   * @param messages version of those that are between instances
    * @param registration that it had last; 0 for none
    * @param leaving whether it has said goodbye before
    * @param seen newest of the controllers that commanded it; null for none
    */
   public record Hello(
       int version,
+      int messages,
       String cluster,
       NodeInfo node,
       long registration,

@@ -2,6 +2,7 @@ package dev.berth.cluster.membership;
 
 import dev.berth.cluster.membership.Handshake.Hello;
 import dev.berth.cluster.membership.Handshake.Refused;
+import dev.berth.protocol.wire.WireCodec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -41,6 +42,10 @@ public record MembershipRules(
     List<String> wrong = new ArrayList<>();
     if (hello.version() != Handshake.VERSION) {
       wrong.add("version: %d (expected: %d)".formatted(hello.version(), Handshake.VERSION));
+    }
+    if (hello.messages() != WireCodec.VERSION) {
+      wrong.add(
+          "version of messages: %d (expected: %d)".formatted(hello.messages(), WireCodec.VERSION));
     }
     if (!NAME.matcher(name).matches()) {
       wrong.add("name: %.80s (expected: %s)".formatted(name, NAME));

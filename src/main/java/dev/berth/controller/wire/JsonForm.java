@@ -24,6 +24,7 @@ import dev.berth.controller.ControllerEvent.ReplicaStopped;
 import dev.berth.controller.ControllerEvent.ReplicaSuspect;
 import dev.berth.controller.ControllerEvent.ReplicaWaits;
 import io.vertx.core.json.JsonObject;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -74,6 +75,11 @@ public final class JsonForm<M> {
 
   private JsonForm(List<Class<? extends M>> all) {
     all.forEach(each -> kinds.put(each.getSimpleName(), each));
+  }
+
+  /** All that it knows, by name. */
+  Collection<Class<? extends M>> kinds() {
+    return kinds.values();
   }
 
   /** Whether it is one of these: others stay in their instance. */

@@ -22,12 +22,14 @@ import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.MembershipStatus;
 import dev.berth.fakes.LogLines;
+import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetSocket;
 import io.vertx.core.net.SocketAddress;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -222,6 +224,82 @@ class ControlIT {
   }
 
   @Test
+  void whoseHandshakeFailsIsToldWhatDiffersOnBothSides() throws Exception {
+    Controller insecure = world.new Controller(FIRST, LinkTls.insecure());
+    int tls = controller.port;
+    int plain = insecure.port;
+    saidOnBothSides(
+        world.links.strange(false, "n2"),
+        tls,
+        "its certificate is of another authority than ours, berth.cluster.tls.ca_file",
+        "it does not take our certificate (expected: one of its authority, that is valid)");
+    saidOnBothSides(
+        world.links.strange(true, "n3"),
+        tls,
+        "it does not take our certificate (expected: one of its authority, that is valid)",
+        "its certificate is of another authority than ours, berth.cluster.tls.ca_file");
+    saidOnBothSides(
+        LinkTls.insecure(),
+        tls,
+        "closed by the other side (expected: no TLS, as berth.cluster.insecure says here)",
+        "it does not speak TLS (expected: TLS 1.3, as berth.cluster.tls says here)");
+    saidOnBothSides(
+        world.links.tls("n5"),
+        plain,
+        "closed during the handshake (expected: TLS 1.3, as berth.cluster.tls says here)",
+        "127.0.0.1: it speaks TLS (expected: none, as berth.cluster.insecure says here)");
+    assertThat(world.registry).isEmpty();
+  }
+
+  private void saidOnBothSides(LinkTls tls, int port, String atNode, String atController)
+      throws Exception {
+    try (LogLines listener = new LogLines(LinkServer.class, Level.WARN);
+        LogLines here = new LogLines(ControlServer.class, Level.WARN);
+        LogLines there = new LogLines(ControlClient.class, Level.WARN)) {
+      Node node = world.new Node("prod", "n9", "a", tls, port).started();
+      List<String> told = new ArrayList<>();
+      world.links.eventually(
+          () -> {
+            told.clear();
+            listener.all().forEach(each -> told.add(each.getFormattedMessage()));
+            here.all().forEach(each -> told.add(each.getFormattedMessage()));
+            there.all().forEach(each -> told.add(each.getFormattedMessage()));
+            return told.size() >= 2;
+          });
+      await(node.client.stop());
+      String at = "127.0.0.1:" + port + ": ";
+      assertThat(told)
+          .containsExactlyInAnyOrder(
+              "no controller: " + at + atNode, "control links: refused: " + atController);
+    }
+  }
+
+  @Test
+  void whatCannotBeReadEndsItsLinkWithOneLine() throws Exception {
+    String why = "what it told was not taken: java.lang.IllegalArgumentException: garbage";
+    Node n2 = node("n2", "a").started();
+    eventually(n2.told, "command after it");
+    try (LogLines here = new LogLines(ControlServer.class, Level.INFO);
+        LogLines there = new LogLines(ControlClient.class, Level.WARN)) {
+      n2.client.bus(Buffer.buffer("garbage"));
+      eventually(n2.told, "no controller true", "welcomed 101 false");
+      assertThat(here.all())
+          .filteredOn(each -> each.getFormattedMessage().contains(why))
+          .singleElement()
+          .satisfies(each -> assertThat(each.getThrowableProxy()).isNull());
+
+      n2.told.clear();
+      controller.server.bus("n2", Buffer.buffer("garbage"));
+      eventually(n2.told, "no controller true", "welcomed 101 false");
+      assertThat(there.all())
+          .filteredOn(each -> each.getFormattedMessage().startsWith("no controller: " + why))
+          .hasSize(1);
+    }
+    n2.client.bus(Buffer.buffer("metrics"));
+    eventually(controller.told, "bus metrics");
+  }
+
+  @Test
   void goodbyeIsAnsweredWhenItIsCommittedTheControllersOwnNodeTooSays() throws Exception {
     Node n1 = world.new Node(controller).started();
     Node n2 = node("n2", "a").started();
@@ -310,7 +388,7 @@ class ControlIT {
   void whatAnInventoryHasIsNotTakenAgain() throws Exception {
     Told n2 = speaks();
     Node other = world.new Node("prod", "n2", "a", "n2", controller.port);
-    n2.say(controller, new Hello(1, "prod", other.info, 0, false, null));
+    n2.say(controller, new Hello(1, WireCodec.VERSION, "prod", other.info, 0, false, null));
     eventually(controller.told, "joined n2 101 true");
 
     n2.say(controller, new Inventory(5, Buffer.buffer("all")));
@@ -348,7 +426,14 @@ class ControlIT {
     Told refused = speaks();
     refused.say(
         controller,
-        new Hello(1, "other", world.new Node("prod", "n2", "a", "n2", 1).info, 0, false, null));
+        new Hello(
+            1,
+            WireCodec.VERSION,
+            "other",
+            world.new Node("prod", "n2", "a", "n2", 1).info,
+            0,
+            false,
+            null));
 
     world.links.eventually(() -> !silent.ends.isEmpty() && !refused.ends.isEmpty());
 
@@ -379,8 +464,8 @@ class ControlIT {
     LinkWorld.on(
         loop,
         () -> {
-          new SocketLine(loop, tls, line -> new Told(said, ended)).attach(other);
-          SocketLine line = new SocketLine(loop, tls, own -> new Told(said, ended));
+          new SocketLine(loop, tls, "there", line -> new Told(said, ended)).attach(other);
+          SocketLine line = new SocketLine(loop, tls, "there", own -> new Told(said, ended));
           line.attach(socket);
           line.say(big);
           line.say(new Beat(FIRST));

@@ -62,6 +62,13 @@ final class ControlWorld {
     links.close();
   }
 
+  private static String read(Buffer payload) {
+    if (payload.toString().equals("garbage")) {
+      throw new IllegalArgumentException("garbage (expected: a message)");
+    }
+    return payload.toString();
+  }
+
   private record OnContext(ContextInternal context) implements Loop {
     @Override
     public void execute(Runnable task) {
@@ -119,15 +126,18 @@ final class ControlWorld {
     int port;
 
     Controller(Authority authority) throws Exception {
+      this(authority, links.tls("n1"));
+    }
+
+    Controller(Authority authority, LinkTls tls) throws Exception {
       this.authority = authority;
-      LinkTls tls = links.tls("n1");
       around = around(tls);
       MembershipRules rules =
           new MembershipRules(
               "prod", "n1", "p1", Set.of("n1"), INTERVAL.toNanos(), TIMEOUT.toNanos());
       server = new ControlServer(around, rules, new Committed(), () -> this.authority, this);
       server.start();
-      listener = new LinkServer(tls, "control");
+      listener = new LinkServer(tls, "control links");
       port =
           LinkWorld.await(
               listener.listen(
@@ -172,7 +182,7 @@ final class ControlWorld {
 
     @Override
     public void bus(Member member, Buffer payload, @Nullable Consumer<Buffer> answer) {
-      told.add("bus " + payload);
+      told.add("bus " + read(payload));
       if (answer != null) {
         answer.accept(Buffer.buffer("answer to ").appendBuffer(payload));
       }
@@ -209,7 +219,10 @@ final class ControlWorld {
     /** One that calls some ports in turn; by any names in its certificate. */
     Node(String cluster, String name, String process, String certificate, int... ports)
         throws Exception {
-      LinkTls tls = links.tls(certificate);
+      this(cluster, name, process, links.tls(certificate), ports);
+    }
+
+    Node(String cluster, String name, String process, LinkTls tls, int... ports) throws Exception {
       around = around(tls);
       data = new LinkServer(tls, "data");
       int dataPort =
@@ -288,7 +301,7 @@ final class ControlWorld {
 
     @Override
     public void bus(Buffer payload) {
-      told.add("bus " + payload);
+      told.add("bus " + read(payload));
     }
 
     @Override

@@ -62,6 +62,13 @@ public final class LinkWorld {
         .setTrustOptions(new PemTrustOptions().addCertPath(ca(of).toString()));
   }
 
+  /** Of another authority, and it knows that one alone, or this world's. */
+  public LinkTls strange(boolean knowsUs, String... names) throws Exception {
+    Path of = write(Certificates.authority(), names);
+    Path known = knowsUs ? ca(write(authority, "known")) : ca(of);
+    return await(LinkTls.read(vertx, of.resolve("cert.pem"), of.resolve("key.pem"), known));
+  }
+
   /** Writes a certificate, its key and its authority to the folder of its first name. */
   Path write(X509Bundle issuer, String... names) throws Exception {
     CertificateBuilder builder =

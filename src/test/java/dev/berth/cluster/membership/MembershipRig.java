@@ -8,6 +8,7 @@ import dev.berth.cluster.membership.MemberAction.Greet;
 import dev.berth.cluster.membership.MemberAction.Refuse;
 import dev.berth.cluster.membership.MemberAction.Register;
 import dev.berth.fakes.ManualClock;
+import dev.berth.protocol.wire.WireCodec;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -47,11 +48,19 @@ final class MembershipRig {
   }
 
   static Hello hello(String name, String process) {
-    return new Hello(Handshake.VERSION, "prod", node(name, process), 0, false, null);
+    return new Hello(
+        Handshake.VERSION, WireCodec.VERSION, "prod", node(name, process), 0, false, null);
   }
 
   static Hello again(String name, String process, long registration) {
-    return new Hello(Handshake.VERSION, "prod", node(name, process), registration, false, null);
+    return new Hello(
+        Handshake.VERSION,
+        WireCodec.VERSION,
+        "prod",
+        node(name, process),
+        registration,
+        false,
+        null);
   }
 
   /** A link on which a node says HELLO, and what it runs. */

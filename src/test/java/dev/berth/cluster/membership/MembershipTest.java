@@ -20,6 +20,7 @@ import dev.berth.cluster.membership.MemberAction.StandBy;
 import dev.berth.cluster.membership.MemberAction.Suspect;
 import dev.berth.cluster.membership.MemberAction.Tell;
 import dev.berth.cluster.membership.MembershipStatus.NodeStatus;
+import dev.berth.protocol.wire.WireCodec;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -149,13 +150,14 @@ class MembershipTest {
   @Test
   void whoIsNotOfTheClusterIsToldWhatDiffers() {
     refuses(
-        new Hello(2, "staging", node("n2", "a"), 0, false, null),
+        new Hello(2, WireCodec.VERSION - 1, "staging", node("n2", "a"), 0, false, null),
         "a certificate of [n3]",
-        "version: 2 (expected: 1); cluster: staging (expected: prod); a certificate of [n3]");
+        "version: 2 (expected: 1); version of messages: %d (expected: %d); cluster: staging (expected: prod); a certificate of [n3]"
+            .formatted(WireCodec.VERSION - 1, WireCodec.VERSION));
     NodeInfo n1 = node("n1", "p1");
     NodeInfo worker = new NodeInfo("n1", "p1", false, "z", n1.labels(), n1.host(), n1.ports());
     refuses(
-        new Hello(1, "prod", worker, 0, false, null),
+        new Hello(1, WireCodec.VERSION, "prod", worker, 0, false, null),
         null,
         "role: WORKER (expected: the other, since control names [n1])");
   }
@@ -167,7 +169,7 @@ class MembershipTest {
     NodeInfo long2 =
         new NodeInfo("n2", "a", false, "z", Map.of("k", "v".repeat(5_000)), n2.host(), n2.ports());
     refuses(
-        new Hello(1, "prod", long2, 0, false, null),
+        new Hello(1, WireCodec.VERSION, "prod", long2, 0, false, null),
         null,
         "node: 5125 characters (expected: at most 4096)");
   }
@@ -514,7 +516,7 @@ class MembershipTest {
   @Test
   void whoSaidGoodbyeAndLostItsLinkGoesOnLeaving() {
     rig.join("n2", "a");
-    Hello leaving = new Hello(1, "prod", node("n2", "a"), 101, true, null);
+    Hello leaving = new Hello(1, WireCodec.VERSION, "prod", node("n2", "a"), 101, true, null);
 
     rig.join(leaving, null);
     assertThat(rig.last(Leaves.class).member().state()).isEqualTo(Member.State.LEAVING);
@@ -579,7 +581,7 @@ class MembershipTest {
   }
 
   private static Hello seen(Authority seen) {
-    return new Hello(1, "prod", node("n2", "a"), 0, false, seen);
+    return new Hello(1, WireCodec.VERSION, "prod", node("n2", "a"), 0, false, seen);
   }
 
   // --- what is told ---

@@ -1,0 +1,54 @@
+package dev.berth.cluster.link;
+
+import io.netty.handler.ssl.NotSslRecordException;
+import java.nio.channels.ClosedChannelException;
+import java.security.cert.CertPathBuilderException;
+import java.security.cert.CertPathValidatorException;
+import java.security.cert.CertificateExpiredException;
+import java.security.cert.CertificateNotYetValidException;
+import java.util.Locale;
+import java.util.Objects;
+
+/** What differs between two sides whose handshake failed, in one line for who sets them up. */
+public final class TlsFailure {
+  private TlsFailure() {}
+
+  /** What is at the bottom of it: above, only that a handshake failed. */
+  static Throwable cause(Throwable failed) {
+    Throwable cause = failed;
+    while (cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return cause;
+  }
+
+  /** As it is said; of a failure that has nothing to do with TLS, its own message. */
+  public static String said(Throwable failed) {
+    Throwable cause = cause(failed);
+    String told = Objects.requireNonNullElse(cause.getMessage(), cause.toString());
+    String upper = told.toUpperCase(Locale.ROOT);
+    if (cause instanceof NotSslRecordException) {
+      return "it does not speak TLS (expected: TLS 1.3, as berth.cluster.tls says here)";
+    }
+    if (cause instanceof CertificateExpiredException
+        || cause instanceof CertificateNotYetValidException) {
+      return "its certificate is not valid now: " + told;
+    }
+    if (isOfPath(failed) || upper.contains("CERTIFICATE_VERIFY_FAILED")) {
+      return "its certificate is of another authority than ours, berth.cluster.tls.ca_file";
+    }
+    if (upper.contains("ALERT")) {
+      return "it does not take our certificate (expected: one of its authority, that is valid)";
+    }
+    return cause instanceof ClosedChannelException || upper.contains("HANDSHAKE WAS IN PROGRESS")
+        ? "closed during the handshake (expected: TLS 1.3, as berth.cluster.tls says here)"
+        : told;
+  }
+
+  /** Of a certificate whose authority is not known, be it called as one that is. */
+  private static boolean isOfPath(Throwable failed) {
+    return failed instanceof CertPathBuilderException
+        || failed instanceof CertPathValidatorException
+        || failed.getCause() != null && isOfPath(failed.getCause());
+  }
+}
