@@ -228,8 +228,9 @@ applications:
         return said["replicas"]
 
     def running(self, *names):
-        """Replicas of these nodes, as they say themselves."""
-        return {each["replica"] for node in self.nodes if node.name in names for each in self.ledger(node)}
+        """Replicas of these nodes that take requests, as they say themselves."""
+        return {each["replica"] for node in self.nodes if node.name in names
+                for each in self.ledger(node) if not each["draining"]}
 
     def busy(self):
         """Replicas whose slots are not all free, or that do not add up."""
