@@ -68,8 +68,12 @@ class Http2IT {
 
   /** From here on a client may stand still for a third of a second, and not for one. */
   private void hurry() throws Exception {
+    mayStandStill(IngressRig.SHORTEST);
+  }
+
+  private void mayStandStill(Duration time) throws Exception {
     rig.close();
-    rig = IngressRig.tight(100, LIMITS, IngressRig.SHORTEST);
+    rig = IngressRig.tight(100, LIMITS, time);
     upstream = rig.upstream;
   }
 
@@ -343,6 +347,7 @@ class Http2IT {
 
   @Test
   void aSlowReaderOfOneStreamHoldsThatOneBackAndNoOther() throws Exception {
+    mayStandStill(Duration.ofSeconds(3)); // a starved reader of the other does
     RawHttp2 raw = rig.http2();
     // A large window for the connection; each stream has the 64 KiB that are the default.
     raw.frame(RawHttp2.WINDOW_UPDATE, 0, 0, new byte[] {0x10, 0, 0, 0});
