@@ -13,6 +13,7 @@ from cluster_nodes import REPLICAS, until
 STOPPED_S = 10
 BLOCKED_S = 6
 CUT_S = 8
+SETTLE_S = 0.5  # a loop finds its broken links when it runs again, and dials 200 ms later
 MIB = 1 << 20
 
 wrong = []
@@ -66,6 +67,7 @@ class Fault:
     def heals(self):
         """It is as before from now on."""
         self.healed = until(lambda: self.trial.cluster.healthy(self.watcher), 60)
+        time.sleep(SETTLE_S)
         self.end = time.monotonic()
         hold(f"{self.name}: healed", self.healed is not None)
 

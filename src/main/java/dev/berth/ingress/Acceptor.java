@@ -21,8 +21,12 @@ import org.slf4j.LoggerFactory;
 final class Acceptor extends ChannelInboundHandlerAdapter {
   private static final Logger LOG = LoggerFactory.getLogger(Acceptor.class);
 
+  /** Milliseconds, little more: clients are told nothing else meanwhile. */
+  private static final int MOST_TURNS = 50;
+
   private final Ingress ingress;
   private final ServerBootstrapConfig bootstrap;
+  private long came; // connections so far
 
   Acceptor(Ingress ingress, ServerBootstrapConfig bootstrap) {
     this.ingress = ingress;
@@ -31,11 +35,32 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
 
   @Override
   public void handlerAdded(ChannelHandlerContext server) {
-    ingress.listensBy(server.channel());
+    ingress.listens(() -> server.executor().execute(() -> close(server, MOST_TURNS)));
+  }
+
+  /**
+   * Once a turn of the loop has accepted nothing, or at the last of so many: the kernel resets
+   * those that it has taken for a port that closes, and in each turn one is accepted.
+   */
+  private void close(ChannelHandlerContext server, int turns) {
+    long before = came;
+    server
+        .executor()
+        .schedule(
+            () -> {
+              if (came == before || turns == 0) {
+                server.channel().close();
+              } else {
+                close(server, turns - 1);
+              }
+            },
+            1,
+            TimeUnit.MILLISECONDS);
   }
 
   @Override
   public void channelRead(ChannelHandlerContext server, Object message) {
+    came++;
     if (!(message instanceof Channel accepted)) {
       server.fireChannelRead(message);
     } else if (ingress.tryOpen()) {

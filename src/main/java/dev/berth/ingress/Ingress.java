@@ -18,7 +18,6 @@ import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.reserve.ReservationTable;
-import io.netty.channel.Channel;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.vertx.core.http.HttpServerOptions;
@@ -68,7 +67,7 @@ public final class Ingress {
   private final AtomicInteger port;
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
   private volatile boolean populated;
-  private final Queue<Channel> servers = new ConcurrentLinkedQueue<>();
+  private final Queue<Runnable> ports = new ConcurrentLinkedQueue<>(); // closes one
   private volatile boolean draining;
   private @Nullable ReservationTable reservations; // before the loops start
   @Nullable Endpoint endpoint; // likewise
@@ -160,8 +159,8 @@ public final class Ingress {
   }
 
   /** Any thread. */
-  void listensBy(Channel server) {
-    servers.add(server);
+  void listens(Runnable close) {
+    ports.add(close);
   }
 
   /**
@@ -169,7 +168,7 @@ public final class Ingress {
    * down closes what is idle, and a connection that has just come is.
    */
   public void closePort() {
-    servers.forEach(Channel::close);
+    ports.forEach(Runnable::run);
   }
 
   /** The port the loops listen on; 0 as long as any free one is wanted and none listens. */

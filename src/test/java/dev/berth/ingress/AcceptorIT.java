@@ -10,11 +10,14 @@ import io.vertx.core.Context;
 import io.vertx.core.Deployable;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
+import io.vertx.core.internal.VertxInternal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -83,6 +86,32 @@ class AcceptorIT {
       block(index, true);
     }
     assertThat(loopsOf(LOOPS)).hasSize(LOOPS);
+  }
+
+  @Test
+  void whoHasConnectedWhenThePortClosesIsServed() throws Exception {
+    start(IngressTransport.preferred());
+    CountDownLatch stands = new CountDownLatch(1);
+    ((VertxInternal) vertx)
+        .acceptorEventLoopGroup()
+        .execute(
+            () -> {
+              try {
+                assertThat(stands.await(10, TimeUnit.SECONDS)).isTrue();
+              } catch (InterruptedException stopped) {
+                Thread.currentThread().interrupt();
+              }
+            });
+    List<RawClient> clients = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      clients.add(new RawClient(ingress.port()).get("/-/nothing"));
+    }
+    ingress.closePort();
+    stands.countDown();
+    for (RawClient each : clients) {
+      assertThat(each.readHead()).startsWith("HTTP/1.1 404");
+      each.close();
+    }
   }
 
   @Test
