@@ -266,13 +266,21 @@ final class FakeUpstream implements ReplicaDirectory {
 
     /** Sends what there is credit for until none comes: how many bytes. */
     long pour() throws InterruptedException {
-      Buffer piece = Buffer.buffer(new byte[8 << 10]); // within a first credit
+      return pour(Long.MAX_VALUE);
+    }
+
+    /** The same of a body of so many bytes, in pieces of 8 KiB, within a first credit. */
+    long pour(long most) throws InterruptedException {
+      Buffer piece = Buffer.buffer(new byte[8 << 10]);
       long sent = 0;
       long credited = message.streamWindow();
       for (Integer more = 0; more != null; more = credits.poll(300, TimeUnit.MILLISECONDS)) {
         credited += more;
-        for (; sent + piece.length() <= credited; sent += piece.length()) {
-          frame(piece, false);
+        for (; sent + piece.length() <= Math.min(credited, most); sent += piece.length()) {
+          frame(piece, sent + piece.length() == most);
+        }
+        if (sent == most) {
+          break;
         }
       }
       return sent;

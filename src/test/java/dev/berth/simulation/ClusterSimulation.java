@@ -67,7 +67,7 @@ final class ClusterSimulation {
 
   private static final long ROUGH_NANOS = TimeUnit.SECONDS.toNanos(30);
   private static final long CALM_NANOS = TimeUnit.SECONDS.toNanos(48);
-  private static final long LAST_NANOS = TimeUnit.SECONDS.toNanos(8);
+  private static final long LAST_NANOS = TimeUnit.SECONDS.toNanos(70);
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
   /** What a request takes, about. */
@@ -323,7 +323,7 @@ final class ClusterSimulation {
     long timeout =
         callers.nextInt(3) == 0 ? 4_000 + callers.nextInt(8_000) : 200 + callers.nextInt(2_000);
     ClusterCall made =
-        new ClusterCall(this, "r" + ++asked, at, loop, millis(called ? timeout : 7_000));
+        new ClusterCall(this, "r" + ++asked, at, loop, millis(called ? timeout : 60_000));
     SplittableRandom own = callers.split();
     at.serving(loop)
         .execute(
