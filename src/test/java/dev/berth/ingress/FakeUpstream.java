@@ -238,7 +238,8 @@ final class FakeUpstream implements ReplicaDirectory {
     final BlockingQueue<BusMessage.RequestFrame> frames = new LinkedBlockingQueue<>();
     private volatile @Nullable Buffer whole; // gathered, unless the test reads the frames
     private int sequence;
-    private long credited; // bytes of the response, in all
+    private volatile long credited; // bytes of the response, in all
+    private long poured; // of them
 
     Call(BusMessage.CallRequest message) {
       this.message = message;
@@ -246,8 +247,9 @@ final class FakeUpstream implements ReplicaDirectory {
     }
 
     private void streamCredit(long limit) {
-      credits.add((int) (limit - credited));
-      credited = limit;
+      int more = (int) (limit - credited);
+      credited = limit; // before whoever waits for it looks
+      credits.add(more);
     }
 
     /** With its whole body, unless the test reads the frames. */
@@ -269,21 +271,16 @@ final class FakeUpstream implements ReplicaDirectory {
       return pour(Long.MAX_VALUE);
     }
 
-    /** The same of a body of so many bytes, in pieces of 8 KiB, within a first credit. */
+    /** The same of a body of so many bytes, in pieces of 8 KiB, within a first credit; goes on. */
     long pour(long most) throws InterruptedException {
       Buffer piece = Buffer.buffer(new byte[8 << 10]);
-      long sent = 0;
-      long credited = message.streamWindow();
-      for (Integer more = 0; more != null; more = credits.poll(300, TimeUnit.MILLISECONDS)) {
-        credited += more;
-        for (; sent + piece.length() <= Math.min(credited, most); sent += piece.length()) {
-          frame(piece, sent + piece.length() == most);
+      for (Integer more = 0; more != null && poured < most; ) {
+        for (; poured + piece.length() <= Math.min(credited, most); poured += piece.length()) {
+          frame(piece, poured + piece.length() == most);
         }
-        if (sent == most) {
-          break;
-        }
+        more = poured == most ? more : credits.poll(300, TimeUnit.MILLISECONDS);
       }
-      return sent;
+      return poured;
     }
 
     private void received(BusMessage.RequestFrame frame) {
