@@ -145,7 +145,8 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
 
   private boolean isOver(String replicaId, Made it) {
     boolean isBefore = it.at.control && it.at.isUp() && it.at.processes != it.process;
-    if (isBefore || it.registration != registration(it.at)) {
+    long now = registration(it.at);
+    if (isBefore || it.registration != now || now < 0) { // who is lost may not know it yet
       return true;
     }
     if (!it.at.serves() || it.at.processes != it.process) {
