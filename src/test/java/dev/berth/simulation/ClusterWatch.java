@@ -278,7 +278,11 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
           on.count(message.getClass().getSimpleName());
           checkOwn(from, message);
           if (message instanceof BusMessage.CallRequest call) {
-            sentNanos.put(call.requestId(), world.elapsedNanos());
+            if (call.bodyFollows()) {
+              sentNanos.remove(call.requestId()); // it begins when that is there
+            } else {
+              sentNanos.put(call.requestId(), world.elapsedNanos());
+            }
           } else if (message instanceof BusMessage.CallRefused refused) {
             on.count("refused " + refused.reason());
           } else if (message instanceof BusMessage.RecallCall recall) {
