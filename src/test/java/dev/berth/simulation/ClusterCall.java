@@ -181,8 +181,14 @@ final class ClusterCall {
     return answered && (failure == null || failure instanceof BerthException.HandlerFailed);
   }
 
-  /** One answer, by the deadline: but for what the loop of its router stood still. */
+  /**
+   * One answer, by the deadline: but for what the loop of its router stood still. A process that
+   * stops has said goodbye and drained: it does not look at deadlines any more.
+   */
   void checkInTime() {
+    if (!isThere()) {
+      return;
+    }
     long late =
         on.world.elapsedNanos()
             - askedNanos

@@ -310,6 +310,7 @@ final class ClusterNode {
 
   private void stop(SimulatedNode leaves, int own) {
     stopping |= processes == own;
+    on.world.note("process", name + " has left, and stops");
     leaves.stop().onComplete((stopped, late) -> on.world.after(1, "stopped", () -> killIf(own)));
   }
 
