@@ -245,8 +245,8 @@ final class ClusterNode {
   }
 
   /** What it asked for has come, or will not. */
-  void isTold(Promise<Builds.Source> read, Builds.@Nullable Source found) {
-    if (!isUp()) {
+  void isTold(int asks, Promise<Builds.Source> read, Builds.@Nullable Source found) {
+    if (!isUp() || asks != processes) {
       return;
     }
     onControl(

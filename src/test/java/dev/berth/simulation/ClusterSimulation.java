@@ -70,6 +70,9 @@ final class ClusterSimulation {
   private static final long LAST_NANOS = TimeUnit.SECONDS.toNanos(70);
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
+  /** How long a worker waits for code: who was asked may die with the question. */
+  private static final long CODE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
   /** What a request takes, about. */
   private static final long MEAN_NANOS = TimeUnit.MILLISECONDS.toNanos(345);
 
@@ -225,6 +228,8 @@ final class ClusterSimulation {
     Promise<Builds.Source> read = Promise.promise();
     ClusterNode from = first();
     int process = from.processes;
+    int asks = worker.processes;
+    world.after(CODE_NANOS, "code lost", () -> worker.isTold(asks, read, null));
     world.after(
         millis(1 + random.nextInt(200)),
         "code",
@@ -233,9 +238,11 @@ final class ClusterSimulation {
             from.onControl(
                 () ->
                     worker.isTold(
-                        read, from.processes == process ? from.build(application, build) : null));
+                        asks,
+                        read,
+                        from.processes == process ? from.build(application, build) : null));
           } else {
-            worker.isTold(read, null);
+            worker.isTold(asks, read, null);
           }
         });
     return read.future();
