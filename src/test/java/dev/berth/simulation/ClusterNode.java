@@ -197,9 +197,17 @@ final class ClusterNode {
     return stalled > nanos;
   }
 
-  /** Whether it may take what came while its clock stood still for new. */
+  /**
+   * Whether it may take what came while its clock stood still for new, and others its calls for
+   * older or younger than they are: until all of its loops have spoken for a while.
+   */
   boolean wasSuspended() {
-    return on.world.elapsedNanos() - suspendedUntil < TimeUnit.SECONDS.toNanos(5);
+    long spokeAt =
+        vertx().loops.stream()
+            .mapToLong(SimulatedLoop::stalledUntilNanos)
+            .filter(held -> held - suspendedUntil < TimeUnit.SECONDS.toNanos(10))
+            .reduce(suspendedUntil, Math::max);
+    return on.world.elapsedNanos() - spokeAt < TimeUnit.SECONDS.toNanos(5);
   }
 
   /** Whether it has what requests pass through. */
