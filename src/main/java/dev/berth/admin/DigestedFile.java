@@ -1,5 +1,10 @@
 package dev.berth.admin;
 
+import dev.berth.protocol.BuildSource.JarFile;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.protocol.port.JarShelf;
+import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -13,6 +18,7 @@ import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,18 +49,35 @@ public final class DigestedFile {
     this.out = new DigestOutputStream(Files.newOutputStream(path), digest);
   }
 
-  /** Begins one, empty. */
-  public static Future<DigestedFile> create(Vertx vertx, Path path) {
-    return vertx.executeBlocking(() -> new DigestedFile(vertx, path), false);
+  /**
+   * Has a jar kept, if it is what it is said to be.
+   *
+   * @param jars say where it is written, and keep it
+   * @param fill appends all of it
+   */
+  public static Future<Void> keep(
+      Vertx vertx, JarShelf jars, JarFile jar, Function<DigestedFile, Future<Void>> fill) {
+    return jars.begin(jar.bytes())
+        .compose(
+            path ->
+                vertx
+                    .executeBlocking(() -> new DigestedFile(vertx, path), false)
+                    .compose(file -> fill.apply(file).transform(filled -> file.close(filled)))
+                    .compose(
+                        digest ->
+                            digest.equals(jar.sha256())
+                                ? jars.take(path, jar.name(), digest)
+                                : Future.failedFuture(another(digest, jar.sha256())))
+                    .recover(
+                        failed ->
+                            vertx
+                                .executeBlocking(() -> Files.deleteIfExists(path), false)
+                                .transform(deleted -> Future.failedFuture(failed))));
   }
 
-  /** The SHA-256 of a file, in hexadecimal digits. Blocks. */
-  public static String digestOf(Path path) throws IOException {
-    MessageDigest digest = sha256();
-    try (OutputStream out = new DigestOutputStream(OutputStream.nullOutputStream(), digest)) {
-      Files.copy(path, out);
-    }
-    return HexFormat.of().formatHex(digest.digest());
+  private static CommandRefused another(String digest, String expected) {
+    return new CommandRefused(
+        Kind.INVALID, "what came has sha256 " + digest + " (expected: " + expected + ")");
   }
 
   private static MessageDigest sha256() {
@@ -83,18 +106,20 @@ public final class DigestedFile {
     return one.all.future();
   }
 
-  /**
-   * Nothing more comes.
-   *
-   * @return the SHA-256 of all of it, in hexadecimal digits
-   */
-  public Future<String> close() {
-    return vertx.executeBlocking(
-        () -> {
-          out.close();
-          return HexFormat.of().formatHex(digest.digest());
-        },
-        false);
+  /** The SHA-256 of all of it, in hexadecimal digits, if it was filled. */
+  private Future<String> close(AsyncResult<Void> filled) {
+    return vertx
+        .executeBlocking(
+            () -> {
+              out.close();
+              return HexFormat.of().formatHex(digest.digest());
+            },
+            false)
+        .compose(
+            digits ->
+                filled.failed()
+                    ? Future.failedFuture(filled.cause())
+                    : Future.succeededFuture(digits));
   }
 
   private Future<Void> write(Buffer block) {

@@ -1,6 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.metrics.Meters;
+import dev.berth.protocol.BuildSource.JarFile;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import dev.berth.protocol.port.JarShelf;
@@ -156,7 +157,10 @@ public final class JarRoutes implements AdminRoutes {
     uploads++;
     jars.find(sha256)
         .compose(
-            there -> there == null ? receive(context, bytes, name, sha256).map(201) : drop(request))
+            there ->
+                there == null
+                    ? receive(context, new JarFile(name, sha256, bytes)).map(201)
+                    : drop(request))
         .onComplete(done -> uploads--)
         .onComplete(
             status -> context.response().setStatusCode(status).end(),
@@ -193,49 +197,23 @@ public final class JarRoutes implements AdminRoutes {
     return request.resume().end().map(200);
   }
 
-  private Future<Void> receive(RoutingContext context, long bytes, String name, String sha256) {
+  private Future<Void> receive(RoutingContext context, JarFile jar) {
     HttpServerRequest request = context.request();
-    return jars.begin(bytes)
-        .compose(
-            path ->
-                DigestedFile.create(context.vertx(), path)
-                    .compose(file -> receive(request, file))
-                    .compose(
-                        digest ->
-                            digest.equals(sha256)
-                                ? jars.take(path, name, sha256)
-                                : Future.failedFuture(another(digest, sha256)))
-                    .onFailure(failed -> delete(context, path)));
-  }
-
-  private static Future<String> receive(HttpServerRequest request, DigestedFile file) {
-    askForBody(request);
-    Future<Void> written =
-        request.response().closed() // by the client, meanwhile: nothing would say so any more
-            ? Future.failedFuture(new AdminRefusal(499, "cancelled", "The client is gone."))
-            : file.append(request);
-    return written.transform(
-        done ->
-            file.close()
-                .compose(
-                    digest ->
-                        done.succeeded()
-                            ? Future.succeededFuture(digest)
-                            : Future.failedFuture(done.cause())));
+    return DigestedFile.keep(
+        context.vertx(),
+        jars,
+        jar,
+        file -> {
+          askForBody(request);
+          return request.response().closed() // meanwhile: nothing would say so any more
+              ? Future.failedFuture(new AdminRefusal(499, "cancelled", "The client is gone."))
+              : file.append(request);
+        });
   }
 
   private static void askForBody(HttpServerRequest request) {
     if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
       request.response().writeContinue();
     }
-  }
-
-  private static CommandRefused another(String digest, String sha256) {
-    return new CommandRefused(
-        Kind.INVALID, "body: sha256 " + digest + " (expected: " + sha256 + ", as the path says)");
-  }
-
-  private static void delete(RoutingContext context, Path path) {
-    context.vertx().executeBlocking(() -> Files.deleteIfExists(path), false);
   }
 }

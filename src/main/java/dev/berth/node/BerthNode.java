@@ -111,7 +111,7 @@ public final class BerthNode {
     this.vertx = newVertx();
     this.conduct =
         cluster != null && cluster.role() == ClusterConfig.Role.WORKER
-            ? new Following()
+            ? new Following(threads.commands())
             : new Leading(
                 config,
                 declared,

@@ -5,12 +5,21 @@ import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.node.InstanceHost.Instance;
 import io.vertx.core.Future;
 import java.util.Objects;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The controller is on another node, which knows what is declared. */
 final class Following implements Conduct {
+  private final Executor offLoop;
   private @Nullable FollowingControl control; // once there are parts
+
+  /**
+   * @param offLoop may block
+   */
+  Following(Executor offLoop) {
+    this.offLoop = offLoop;
+  }
 
   @Override
   public Builds.Sources sources() {
@@ -30,7 +39,7 @@ final class Following implements Conduct {
   @Override
   public Commander commander(
       Instance on, InstanceHost host, @Nullable ClusterSide side, Consumer<Announce> announced) {
-    FollowingControl made = new FollowingControl(on, host, Objects.requireNonNull(side));
+    FollowingControl made = new FollowingControl(on, host, Objects.requireNonNull(side), offLoop);
     control = made;
     return made;
   }

@@ -18,6 +18,7 @@ import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerAction.CommandTo;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.wire.JsonForm;
+import dev.berth.desired.FetchedJars;
 import dev.berth.node.InstanceHost.Instance;
 import dev.berth.node.loops.EventBusSender;
 import dev.berth.protocol.Addresses;
@@ -35,6 +36,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -51,27 +53,30 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   private final InstanceHost host;
   private final ClusterSide side;
   private final PeerClient peers;
+  private final FetchedJars jars;
   private final RemoteCode code;
   private final Promise<Void> commanded = Promise.promise();
   private @Nullable ControlClient client; // once this node listens
   private @Nullable Goodbye goodbye; // likewise
   private boolean isLed;
 
-  FollowingControl(Instance on, InstanceHost host, ClusterSide side) {
+  /**
+   * @param offLoop may block
+   */
+  FollowingControl(Instance on, InstanceHost host, ClusterSide side, Executor offLoop) {
     this.on = on;
     this.host = host;
     this.side = side;
     this.peers = side.peers;
     ControlNode control = new ControlNode(on.vertx(), peers, side::controlNode);
-    JarCache jars =
-        new JarCache(
-            on.vertx(),
+    this.jars =
+        new FetchedJars(
             on.config().get(InstanceOptions.STATE_DIR).resolve("fetched"),
-            JarCache.MOST_BYTES,
-            on.identity().wallClock()::millis,
+            offLoop,
+            on.loops().control(),
             host.builds::jarsInUse,
-            control);
-    this.code = new RemoteCode(control, jars, on.config());
+            on.identity().wallClock()::millis);
+    this.code = new RemoteCode(control, new JarCache(on.vertx(), jars, control), on.config());
   }
 
   private ControlClient client() {
@@ -133,7 +138,9 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   }
 
   @Override
-  public void gone(LoadedApplication code) {}
+  public void gone(LoadedApplication code) {
+    jars.removeUnused();
+  }
 
   // --- what the controller says ---
 

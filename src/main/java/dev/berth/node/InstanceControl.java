@@ -26,6 +26,7 @@ import dev.berth.node.scaling.ScalingWatch;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
 import io.vertx.core.eventbus.DeliveryOptions;
@@ -40,7 +41,6 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The controller on an instance, wired: what it is to keep true, and what does what it wants.
@@ -165,11 +165,12 @@ final class InstanceControl implements Commander {
     return controller == null ? Map.of() : controller.replicas();
   }
 
-  private Future<@Nullable BuildSource> source(String application, String build) {
+  private Future<BuildSource> source(String application, String build) {
     ApplicationConfig config = host.builds.config(application, build);
+    String none = "build: %s of %s (expected: one that is held)".formatted(build, application);
     return config == null
-        ? Future.succeededFuture()
-        : serve.jars().source(config).map(found -> found);
+        ? Future.failedFuture(new CommandRefused(CommandRefused.Kind.NOT_FOUND, none))
+        : serve.jars().source(config);
   }
 
   @Override

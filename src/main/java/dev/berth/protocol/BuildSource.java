@@ -17,7 +17,13 @@ public record BuildSource(String entry, List<JarFile> jars) {
    * @param name for people
    * @param sha256 64 hexadecimal digits
    */
-  public record JarFile(String name, String sha256, long bytes) {}
+  public record JarFile(String name, String sha256, long bytes) {
+    public JarFile {
+      if (!sha256.matches("[0-9a-f]{64}")) { // it becomes a part of a file's name
+        throw new IllegalArgumentException("sha256: " + sha256 + " (expected: 64 digits 0-9a-f)");
+      }
+    }
+  }
 
   /** The list is copied. */
   public BuildSource {

@@ -119,7 +119,8 @@ class JarRoutesTest {
     HttpResponse<String> refused = admin.send("PUT", PATH, "hallo");
     assertThat(refused.statusCode()).isEqualTo(400);
     assertThat(new JsonObject(refused.body()).getString("message"))
-        .startsWith("body: sha256 d3751d33f9cd5049c4af2b462735457e4d3baf130bcbb87f389e349fbaeb20b9")
+        .startsWith(
+            "what came has sha256 d3751d33f9cd5049c4af2b462735457e4d3baf130bcbb87f389e349fbaeb20b9")
         .contains("expected: " + HELLO);
     assertThat(kept).isEmpty();
   }

@@ -108,7 +108,7 @@ public final class SimulatedNode {
                 around.hooks,
                 LogFeed.NONE,
                 new ClusterTerms(cluster, LinkTls.insecure())),
-            new Led(serve == null ? new Following() : null),
+            new Led(serve == null ? new Following(around.offLoop) : null),
             announced -> {});
     parts().startCore().onFailure(around.broken).onSuccess(core -> control.execute(this::follow));
   }

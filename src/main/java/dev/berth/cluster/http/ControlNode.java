@@ -1,11 +1,13 @@
 package dev.berth.cluster.http;
 
+import dev.berth.admin.DigestedFile.DiskFailure;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClientResponse;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -21,52 +23,57 @@ public record ControlNode(Vertx vertx, PeerClient client, Supplier<@Nullable Pee
   private static final long LONGEST_PAUSE_MS = 5_000;
 
   /**
-   * Gets something, as {@link PeerClient#send}.
+   * Gets something.
    *
-   * @return fails while there is no control node, which may come: one that starts anew commands
-   *     before it is a node itself
+   * @param status that is expected
+   * @param headers names and values, in turn
+   * @return the answer's head; its body stands still. Fails also while there is no control node,
+   *     which may come: one that starts anew commands before it is a node itself
    */
-  Future<HttpClientResponse> send(String path, String... headers) {
+  Future<HttpClientResponse> get(int status, String path, String... headers) {
     Peer peer = known.get();
     return peer == null
         ? Future.failedFuture(new IOException("the control node is not known (expected: it is)"))
-        : client.send(peer, path, PeerClient.ANSWER, headers);
+        : client
+            .send(peer, path, PeerClient.ANSWER, headers)
+            .compose(
+                response ->
+                    response.statusCode() == status
+                        ? Future.succeededFuture(response)
+                        : Future.failedFuture(unexpected(peer, path, response)));
+  }
+
+  private static Throwable unexpected(Peer peer, String path, HttpClientResponse response) {
+    response.request().reset();
+    String why = "%s: status %s for %s".formatted(peer, response.statusCode(), path);
+    return response.statusCode() / 100 == 4
+        ? new CommandRefused(Kind.NOT_FOUND, why)
+        : new IOException(why);
   }
 
   /**
-   * Another answer than was expected.
-   *
-   * @param what was asked for
+   * Asks again while that may help, which it does not where something is refused, or the disk is
+   * full: after 0.2 s, and then after twice as long each time, at most 5 s; {@value #MOST_TRIES}
+   * times in all, over 16 s.
    */
-  Throwable unexpected(HttpClientResponse response, String what) {
-    Peer peer = known.get();
-    String why = "%s: status %s for %s (expected: it)".formatted(peer, response.statusCode(), what);
-    return response.statusCode() / 100 == 4 ? new CodeRefused(why) : new IOException(why);
+  <T> Future<T> again(Supplier<Future<T>> attempt) {
+    return attempt(attempt, 1);
   }
 
-  /**
-   * Asks again while that may help, which it does not where something is refused: after 0.2 s, and
-   * then after twice as long each time, at most 5 s; {@value #MOST_TRIES} times in all, over 16 s.
-   *
-   * @param worth whether another failure may be over the next time
-   */
-  <T> Future<T> again(Supplier<Future<T>> attempt, Predicate<Throwable> worth) {
-    return attempt(attempt, worth, 1);
-  }
-
-  private <T> Future<T> attempt(
-      Supplier<Future<T>> attempt, Predicate<Throwable> worth, int number) {
+  private <T> Future<T> attempt(Supplier<Future<T>> attempt, int number) {
     return attempt
         .get()
         .recover(
             failed -> {
-              if (number == MOST_TRIES || failed instanceof CodeRefused || !worth.test(failed)) {
+              if (number == MOST_TRIES
+                  || failed instanceof CommandRefused
+                  || failed instanceof DiskFailure) {
                 return Future.failedFuture(failed);
               }
               long pause = Math.min(FIRST_PAUSE_MS << (number - 1), LONGEST_PAUSE_MS);
               return vertx
                   .timer(pause, TimeUnit.MILLISECONDS)
-                  .compose(passed -> attempt(attempt, worth, number + 1));
+                  .compose(passed -> attempt(attempt, number + 1));
             });
   }
 }

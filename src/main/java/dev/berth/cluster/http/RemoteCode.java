@@ -1,11 +1,12 @@
 package dev.berth.cluster.http;
 
+import dev.berth.cluster.http.PeerClient.Answer;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.SubmittedConfig;
 import dev.berth.protocol.BuildSource;
-import dev.berth.protocol.BuildSource.JarFile;
+import dev.berth.protocol.json.RecordReader;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonArray;
@@ -30,7 +31,8 @@ public record RemoteCode(ControlNode control, JarCache jars, ServeConfig file) {
    */
   public Future<ApplicationConfig> source(String application, String build) {
     return control
-        .again(() -> ask(application, build), failed -> true)
+        .again(() -> ask(application, build))
+        .map(said -> new RecordReader().record("", said.toJsonObject(), BuildSource.class))
         .compose(
             source ->
                 Future.all(source.jars().stream().map(jars::get).toList())
@@ -42,32 +44,12 @@ public record RemoteCode(ControlNode control, JarCache jars, ServeConfig file) {
                                     () -> read(application, source, there.list()), false)));
   }
 
-  private Future<BuildSource> ask(String application, String build) {
+  private Future<Buffer> ask(String application, String build) {
     String path = "/api/v1/cluster/builds/" + PeerClient.encoded(application) + "/" + build;
     return control
-        .send(path)
-        .compose(
-            response ->
-                response.statusCode() == 200
-                    ? PeerClient.whole(response, MOST_ENTRY_BYTES)
-                        .map(answer -> source(answer.body()))
-                    : Future.failedFuture(
-                        control.unexpected(response, "build " + build + " of " + application)));
-  }
-
-  private static BuildSource source(Buffer body) {
-    JsonObject json = body.toJsonObject();
-    List<JarFile> files = json.getJsonArray("jars").stream().map(RemoteCode::jarFile).toList();
-    return new BuildSource(json.getJsonObject("entry").encode(), files);
-  }
-
-  private static JarFile jarFile(Object each) {
-    JsonObject jar = (JsonObject) each;
-    String sha256 = jar.getString("sha256");
-    if (!sha256.matches("[0-9a-f]{64}")) { // it becomes a file's name
-      throw new CodeRefused("sha256: " + sha256 + " (expected: 64 digits 0-9a-f)");
-    }
-    return new JarFile(jar.getString("name"), sha256, jar.getLong("bytes"));
+        .get(200, path)
+        .compose(response -> PeerClient.whole(response, MOST_ENTRY_BYTES))
+        .map(Answer::body);
   }
 
   private ApplicationConfig read(String application, BuildSource source, List<Path> paths) {

@@ -2,12 +2,9 @@ package dev.berth.cluster.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.admin.DigestedFile;
 import dev.berth.admin.JarRoutes;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
-import dev.berth.protocol.port.JarShelf;
-import io.vertx.core.Future;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -21,9 +18,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
-import java.util.Random;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
@@ -38,7 +32,6 @@ import org.junit.jupiter.api.io.TempDir;
 class DeclaredJarsIT {
   private static final String ALL = "/api/serve/applications/";
   private static final String ONE = "/api/v1/applications/echo";
-  private static final int BYTES = 700_000;
 
   @TempDir private Path folder;
   @AutoClose private static PeerRig rig;
@@ -48,41 +41,17 @@ class DeclaredJarsIT {
     rig = new PeerRig(certificates);
   }
 
-  private final Map<String, Path> shelf = new ConcurrentHashMap<>(); // by digest
-  private final List<String> names = new CopyOnWriteArrayList<>(); // of jars that were taken
   private final List<String> declared = new CopyOnWriteArrayList<>(); // bodies, at the control node
-  private volatile @Nullable IOException full;
+  private @Nullable FakeShelf shelf; // what the control node keeps
   private int port;
-
-  /** What the control node keeps. */
-  private final class Shelf implements JarShelf {
-    @Override
-    public Future<@Nullable Path> find(String sha256) {
-      return Future.succeededFuture(shelf.get(sha256));
-    }
-
-    @Override
-    public Future<Path> begin(long bytes) {
-      IOException failed = full;
-      return failed == null
-          ? Future.succeededFuture(folder.resolve("taken-" + names.size()))
-          : Future.failedFuture(failed);
-    }
-
-    @Override
-    public Future<Void> take(Path written, String name, String sha256) {
-      shelf.put(sha256, written);
-      names.add(name);
-      return Future.succeededFuture();
-    }
-  }
 
   @BeforeEach
   void start() {
+    shelf = new FakeShelf(folder);
     Peer control =
         rig.serve(
             "c1",
-            new JarRoutes(new Shelf()),
+            new JarRoutes(shelf),
             router ->
                 router
                     .put("/api/*")
@@ -110,15 +79,11 @@ class DeclaredJarsIT {
   }
 
   private Path jar(String name, int seed) throws IOException {
-    byte[] bytes = new byte[BYTES];
-    new Random(seed).nextBytes(bytes);
-    Path file = folder.resolve(name);
-    Files.createDirectories(file.getParent());
-    return Files.write(file, bytes);
+    return FakeShelf.jar(folder.resolve(name), seed);
   }
 
   private static String named(Path jar) throws IOException {
-    return "sha256:" + DigestedFile.digestOf(jar);
+    return "sha256:" + FakeShelf.digest(jar);
   }
 
   private static String entry(String... jars) {
@@ -142,8 +107,8 @@ class DeclaredJarsIT {
             .formatted(entry("echo.jar", known, "lib"));
     HttpResponse<String> answer = put(ALL, body);
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-    assertThat(names).containsExactly("echo.jar", "a.jar", "b.jar");
-    Path taken = shelf.get(DigestedFile.digestOf(echo));
+    assertThat(shelf.names()).containsExactly("echo.jar", "a.jar", "b.jar");
+    Path taken = shelf.kept().get(FakeShelf.digest(echo));
     assertThat(Files.mismatch(echo, taken)).isEqualTo(-1);
     JsonObject came = new JsonObject(declared.get(0));
     assertThat(came.getDouble("target_capacity")).isEqualTo(50.0);
@@ -151,7 +116,7 @@ class DeclaredJarsIT {
         .isEqualTo(new JsonObject(entry(named(echo), known, named(first), named(second))));
 
     assertThat(put(ONE, entry(echo.toString())).statusCode()).isEqualTo(200);
-    assertThat(names).as("what is there already is not sent again").hasSize(3);
+    assertThat(shelf.names()).as("what is there already is not sent again").hasSize(3);
     assertThat(new JsonObject(declared.get(1))).isEqualTo(new JsonObject(entry(named(echo))));
   }
 
@@ -183,13 +148,13 @@ class DeclaredJarsIT {
 
   @Test
   void aJarThatIsNotKeptIsNamed() throws Exception {
-    full = new IOException("the disk is full");
+    Files.createSymbolicLink(shelf.next(), Path.of("/dev/full"));
     String echo = jar("echo.jar", 1).toString();
     HttpResponse<String> answer = put(ONE, entry(echo));
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(507);
     assertThat(new JsonObject(answer.body()).getString("message"))
         .startsWith(echo + ": the control node does not keep it: ")
-        .contains("the disk is full");
+        .contains("No space left on device");
     assertThat(declared).isEmpty();
   }
 }
