@@ -3,6 +3,7 @@ package dev.berth.node;
 import static java.util.stream.Collectors.toSet;
 
 import dev.berth.admin.AdminRoutes;
+import dev.berth.admin.AdminVerticle;
 import dev.berth.cluster.control.Connector;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlLoops;
@@ -15,7 +16,6 @@ import dev.berth.cluster.data.OwnRegistration;
 import dev.berth.cluster.http.GatheredRoutes;
 import dev.berth.cluster.http.Peer;
 import dev.berth.cluster.http.PeerClient;
-import dev.berth.cluster.http.PeerServer;
 import dev.berth.cluster.link.LinkDialer;
 import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
@@ -359,10 +359,10 @@ final class ClusterSide implements LinkListener {
   }
 
   /** What this node answers others by HTTPS. */
-  PeerServer peerServer(Meters meters, List<AdminRoutes> routes) {
+  AdminVerticle peerServer(Meters meters, List<AdminRoutes> routes) {
     HttpServerOptions options =
         tls.httpServer().setHost(config.bind()).setPort(config.ports().https());
-    PeerServer made = new PeerServer(options, meters, routes);
+    AdminVerticle made = AdminVerticle.ofNode(options, meters, routes);
     tls.renewServer(made::update);
     return made;
   }

@@ -15,7 +15,6 @@ import dev.berth.admin.LogRoutes;
 import dev.berth.admin.ReservationBody;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.admin.ServeRoutes;
-import dev.berth.cluster.http.PeerServer;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.HttpOptions;
@@ -99,7 +98,7 @@ final class InstanceParts {
   private final AccessLogWriter accessLog;
   final MetricsPusher pusher; // what tells the controller of the handles
   final AdminVerticle admin;
-  private final @Nullable PeerServer peer; // admin for other nodes; null without any
+  private final @Nullable AdminVerticle peer; // admin for other nodes; null without any
   final InstanceHost host; // what the controller commands
   final Commander commander;
   private final RoutingFeedVerticle feed;

@@ -28,10 +28,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What each node knows of itself, for the whole cluster: ledgers, explained requests and lines of
- * the log. Every node is asked by its {@link PeerServer}, this one too; each entry says of which
- * {@code node} it is, and {@code unreachable} which nodes have not answered within 2 s. With {@code
- * ?node=NAME} one node alone is asked, and its answer is given as it is. Mount it before what this
- * node answers of itself. Belongs to the control loop.
+ * the log. Every node is asked by HTTPS, this one too; each entry says of which {@code node} it is,
+ * and {@code unreachable} which nodes have not answered within 2 s. With {@code ?node=NAME} one
+ * node alone is asked, and its answer is given as it is. Mount it before what this node answers of
+ * itself. Belongs to the control loop.
  *
  * <pre>
  *   GET /api/v1/ledger                  entries in replicas, total summed up

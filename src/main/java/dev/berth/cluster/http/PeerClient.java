@@ -20,7 +20,7 @@ import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Asks other nodes by their {@link PeerServer}. Belongs to the control loop. */
+/** Asks other nodes by their admin servers for nodes. Belongs to the control loop. */
 public final class PeerClient {
   private static final Logger LOG = LoggerFactory.getLogger(PeerClient.class);
 

@@ -64,8 +64,8 @@ final class PeerRig implements AutoCloseable {
   Peer serve(String name, AdminRoutes... routes) {
     try {
       LinkTls tls = world.tls(name);
-      PeerServer server =
-          new PeerServer(
+      AdminVerticle server =
+          AdminVerticle.ofNode(
               tls.httpServer().setHost("127.0.0.1").setPort(0),
               new Meters(name, "127.0.0.1", ""),
               List.of(routes));
