@@ -55,15 +55,7 @@ final class Answers {
       ControllerCommands commands,
       Bodies bodies,
       Function<String, Submitted> what) {
-    return bodies
-        .read(context)
-        .compose(
-            body ->
-                context
-                    .vertx()
-                    .executeBlocking(body::text, false)
-                    .compose(text -> once(commands, context).deploy(what.apply(text)))
-                    .onComplete(over -> body.release()));
+    return bodies.use(context, (bytes, text) -> once(commands, context).deploy(what.apply(text)));
   }
 
   /** Everything: of a thousand applications it is megabytes, so not made on the control loop. */

@@ -6,7 +6,6 @@ import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.impl.HttpServerConnection;
@@ -14,6 +13,7 @@ import io.vertx.ext.web.RoutingContext;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.function.BiFunction;
 
 /**
  * Reads bodies of admin requests whole, within bounds of each one's size and time and of what all
@@ -54,13 +54,13 @@ public final class Bodies {
   }
 
   /** One that is there; who got it releases it, once. */
-  public record Body(Buffer bytes, Bodies of) {
+  record Body(Buffer bytes, Bodies of) {
     /**
      * As UTF-8; of megabytes it takes a while.
      *
      * @throws CommandRefused when it is none
      */
-    public String text() {
+    String text() {
       try {
         return StandardCharsets.UTF_8
             .newDecoder() // which refuses what is none
@@ -71,7 +71,7 @@ public final class Bodies {
       }
     }
 
-    public void release() {
+    void release() {
       of.totalBytes -= bytes.length();
     }
   }
@@ -81,8 +81,37 @@ public final class Bodies {
    *
    * @return fails with a {@link AdminRefusal} that is to be sent, and ends the connection
    */
-  public Future<Body> read(RoutingContext context) {
+  Future<Body> read(RoutingContext context) {
     return new Reading(context).start();
+  }
+
+  /**
+   * Reads one, and releases it when what is made of it is over.
+   *
+   * @param what is made of its bytes, and of its text
+   */
+  public <T> Future<T> use(RoutingContext context, BiFunction<Buffer, String, Future<T>> what) {
+    return read(context)
+        .compose(
+            body ->
+                context
+                    .vertx()
+                    .executeBlocking(body::text, false)
+                    .compose(text -> what.apply(body.bytes, text))
+                    .onComplete(over -> body.release()));
+  }
+
+  /** Has a client send the body that it waits to be asked for. */
+  public static void askFor(HttpServerRequest request) {
+    if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
+      request.response().writeContinue();
+    }
+  }
+
+  /** What still comes of a body means nothing, so its connection ends with the answer. */
+  public static void readNoMore(RoutingContext context) {
+    context.response().putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE);
+    context.addEndHandler(ended -> context.request().connection().close());
   }
 
   /** One body. */
@@ -102,9 +131,7 @@ public final class Bodies {
     Future<Body> start() {
       timer = context.vertx().setTimer(TIMEOUT_MS, late -> refuse(408, "body_too_slow", TOO_SLOW));
       request.handler(this::piece).endHandler(end -> whole()).exceptionHandler(this::broken);
-      if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
-        context.response().writeContinue();
-      }
+      askFor(request);
       return whole.future();
     }
 
@@ -144,12 +171,9 @@ public final class Bodies {
       }
     }
 
-    /** What still comes of the body means nothing, so the connection is of no more use. */
     private void refuse(int status, String code, String message) {
       if (!over) {
-        HttpConnection connection = request.connection();
-        context.response().putHeader(HttpHeaders.CONNECTION, "close");
-        context.addEndHandler(ended -> connection.close());
+        readNoMore(context);
         giveUp(new AdminRefusal(status, code, message));
       }
     }

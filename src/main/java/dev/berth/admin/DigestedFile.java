@@ -68,11 +68,8 @@ public final class DigestedFile {
                             digest.equals(jar.sha256())
                                 ? jars.take(path, jar.name(), digest)
                                 : Future.failedFuture(another(digest, jar.sha256())))
-                    .recover(
-                        failed ->
-                            vertx
-                                .executeBlocking(() -> Files.deleteIfExists(path), false)
-                                .transform(deleted -> Future.failedFuture(failed))));
+                    .onFailure(
+                        failed -> vertx.executeBlocking(() -> Files.deleteIfExists(path), false)));
   }
 
   private static CommandRefused another(String digest, String expected) {

@@ -150,7 +150,7 @@ public final class JarRoutes implements AdminRoutes {
     long bytes = length(request);
     if (uploads >= MOST_UPLOADS) {
       context.response().putHeader(HttpHeaders.RETRY_AFTER, "1");
-      last(context);
+      Bodies.readNoMore(context);
       String why = uploads + " jars are being sent (expected: less than " + MOST_UPLOADS + ")";
       throw new AdminRefusal(503, "too_many_uploads", why);
     }
@@ -168,7 +168,7 @@ public final class JarRoutes implements AdminRoutes {
               if (context.response().closed()) {
                 return; // the client is gone
               }
-              last(context);
+              Bodies.readNoMore(context);
               context.fail(failed instanceof IOException full ? noRoom(full) : failed);
             });
   }
@@ -181,19 +181,13 @@ public final class JarRoutes implements AdminRoutes {
     return Long.parseLong(length); // Vert.x refuses another
   }
 
-  /** What still comes of the body means nothing. */
-  private static void last(RoutingContext context) {
-    context.response().putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE);
-    context.addEndHandler(ended -> context.request().connection().close());
-  }
-
   private static AdminRefusal noRoom(IOException full) {
     return new AdminRefusal(507, "no_room", "The jar cannot be kept: " + full.getMessage());
   }
 
   /** It is here already. */
   private static Future<Integer> drop(HttpServerRequest request) {
-    askForBody(request);
+    Bodies.askFor(request);
     return request.resume().end().map(200);
   }
 
@@ -204,16 +198,10 @@ public final class JarRoutes implements AdminRoutes {
         jars,
         jar,
         file -> {
-          askForBody(request);
+          Bodies.askFor(request);
           return request.response().closed() // meanwhile: nothing would say so any more
               ? Future.failedFuture(new AdminRefusal(499, "cancelled", "The client is gone."))
               : file.append(request);
         });
-  }
-
-  private static void askForBody(HttpServerRequest request) {
-    if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
-      request.response().writeContinue();
-    }
   }
 }

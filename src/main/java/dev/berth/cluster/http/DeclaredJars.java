@@ -23,6 +23,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -46,6 +47,14 @@ record DeclaredJars(Vertx vertx, PeerClient client, ServeConfig file) {
   private static final int MOST_ANSWER_BYTES = 64 << 10;
 
   /**
+   * A declaration, read.
+   *
+   * @param jars that it names by their paths, by digest
+   * @param body names them by their content; null when there are none
+   */
+  private record Declared(Map<String, Path> jars, @Nullable Buffer body) {}
+
+  /**
    * Sends jars that a declaration names by their paths.
    *
    * @param text YAML or JSON
@@ -56,43 +65,58 @@ record DeclaredJars(Vertx vertx, PeerClient client, ServeConfig file) {
   Future<@Nullable Buffer> send(Peer control, String text, @Nullable String application) {
     return vertx
         .executeBlocking(() -> read(text, application), false)
-        .compose(sent -> send(control, sent, application));
+        .compose(
+            declared -> {
+              Future<Void> sent = Future.succeededFuture();
+              for (Map.Entry<String, Path> jar : declared.jars.entrySet()) {
+                sent = sent.compose(before -> send(control, jar.getKey(), jar.getValue()));
+              }
+              return sent.map(declared.body);
+            });
   }
 
-  private Future<@Nullable Buffer> send(
-      Peer control, ServeConfig sent, @Nullable String application) {
-    List<Path> paths =
-        sent.applications().stream()
-            .flatMap(each -> each.jars().stream())
-            .filter(each -> !each.toString().startsWith(Types.JAR_BY_CONTENT))
-            .toList();
-    if (paths.isEmpty()) {
-      return Future.succeededFuture();
-    }
-    sent.warnings().forEach(warning -> LOG.warn("{}", warning)); // with the places of its text
-    JarsByContent jars = new JarsByContent();
-    Future<?> all = Future.succeededFuture();
-    for (Path path : paths) {
-      all = all.compose(before -> send(control, path, jars));
-    }
-    return all.compose(
-        there ->
-            vertx.executeBlocking(
-                () -> jars.inPlaceOfPaths(declared(sent, application)).toBuffer(), false));
-  }
-
-  private ServeConfig read(String text, @Nullable String application) {
+  private Declared read(String text, @Nullable String application) {
+    ServeConfig sent;
     try {
-      return SubmittedConfig.readSent(
-          file.folder(),
-          text,
-          application,
-          file,
-          sha256 -> Path.of(Types.JAR_BY_CONTENT + sha256)); // whether it is kept is known there
+      sent =
+          SubmittedConfig.readSent(
+              file.folder(),
+              text,
+              application,
+              file,
+              sha256 ->
+                  Path.of(Types.JAR_BY_CONTENT + sha256)); // whether it is kept is known there
     } catch (ConfigException refused) {
       throw new CommandRefused(
           Kind.INVALID, refused.problems().stream().map(Problem::toString).toList());
     }
+    JarsByContent content = new JarsByContent();
+    Map<String, Path> jars = new LinkedHashMap<>();
+    sent.applications().stream()
+        .flatMap(each -> each.jars().stream())
+        .filter(each -> !each.toString().startsWith(Types.JAR_BY_CONTENT))
+        .forEach(each -> digest(each, content, jars));
+    if (jars.isEmpty()) {
+      return new Declared(jars, null);
+    }
+    sent.warnings().forEach(warning -> LOG.warn("{}", warning)); // with the places of its text
+    return new Declared(jars, content.inPlaceOfPaths(declared(sent, application)).toBuffer());
+  }
+
+  private static void digest(Path jar, JarsByContent content, Map<String, Path> jars) {
+    try {
+      String digest = content.add(jar);
+      if (digest != null) { // else it was added before
+        jars.put(digest, jar);
+      }
+    } catch (IOException unreadable) {
+      throw unreadable(jar, unreadable);
+    }
+  }
+
+  private static CommandRefused unreadable(Path jar, Throwable why) {
+    return new CommandRefused(
+        Kind.INVALID, jar + ": " + why.getMessage() + " (expected: a readable file)");
   }
 
   /** All that has an effect on an instance that runs. */
@@ -108,26 +132,7 @@ record DeclaredJars(Vertx vertx, PeerClient client, ServeConfig file) {
         : new JsonObject(entries.get(0)).copy();
   }
 
-  private Future<Void> send(Peer control, Path jar, JarsByContent jars) {
-    return vertx
-        .executeBlocking(() -> digest(jar, jars), false)
-        .compose(digest -> digest == null ? Future.succeededFuture() : send(control, jar, digest));
-  }
-
-  private static @Nullable String digest(Path jar, JarsByContent jars) {
-    try {
-      return jars.add(jar);
-    } catch (IOException unreadable) {
-      throw unreadable(jar, unreadable);
-    }
-  }
-
-  private static CommandRefused unreadable(Path jar, Throwable why) {
-    return new CommandRefused(
-        Kind.INVALID, jar + ": " + why.getMessage() + " (expected: a readable file)");
-  }
-
-  private Future<Void> send(Peer control, Path jar, String digest) {
+  private Future<Void> send(Peer control, String digest, Path jar) {
     String path = "/api/v1/jars/" + digest;
     String name = "?name=" + PeerClient.encoded(String.valueOf(jar.getFileName()));
     return client
@@ -137,31 +142,20 @@ record DeclaredJars(Vertx vertx, PeerClient client, ServeConfig file) {
             head ->
                 head.statusCode() == 200
                     ? Future.succeededFuture()
-                    : client
-                        .request(control, HttpMethod.PUT, path + name, ForwardRoutes.PATIENCE)
-                        .compose(request -> put(request, jar))
-                        .map(answer -> requireKept(answer, jar)))
-        .recover(
-            failed ->
-                failed instanceof AdminRefusal || failed instanceof CommandRefused
-                    ? Future.failedFuture(failed)
-                    : PeerClient.failed(control, failed));
+                    : put(control, path + name, jar).map(answer -> requireKept(answer, jar)));
   }
 
-  private Future<Answer> put(HttpClientRequest request, Path jar) {
+  private Future<Answer> put(Peer control, String path, Path jar) {
     return vertx
         .fileSystem()
         .open(jar.toString(), new OpenOptions().setWrite(false).setCreate(false))
-        .recover(
-            gone -> {
-              request.reset();
-              return Future.failedFuture(unreadable(jar, gone));
-            })
+        .recover(gone -> Future.failedFuture(unreadable(jar, gone)))
         .compose(
             opened ->
-                opened
-                    .size()
-                    .compose(size -> put(request, opened.setReadBufferSize(BLOCK_BYTES), size))
+                Future.all(
+                        client.request(control, HttpMethod.PUT, path, ForwardRoutes.PATIENCE),
+                        opened.size())
+                    .compose(both -> put(both.resultAt(0), opened, both.resultAt(1)))
                     .eventually(opened::close));
   }
 
@@ -173,7 +167,11 @@ record DeclaredJars(Vertx vertx, PeerClient client, ServeConfig file) {
     request
         .putHeader(HttpHeaders.CONTENT_LENGTH, Long.toString(bytes))
         .putHeader(HttpHeaders.EXPECT, "100-continue")
-        .continueHandler(asked -> file.pipeTo(request).onFailure(failed -> request.reset()))
+        .continueHandler(
+            asked ->
+                file.setReadBufferSize(BLOCK_BYTES)
+                    .pipeTo(request)
+                    .onFailure(failed -> request.reset()))
         .sendHead();
     return request.response().compose(head -> PeerClient.whole(head, MOST_ANSWER_BYTES));
   }

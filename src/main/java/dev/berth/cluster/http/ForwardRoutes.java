@@ -50,24 +50,21 @@ public final class ForwardRoutes implements AdminRoutes {
 
   private static final String NO_CONTROL = "no_control_node";
 
-  private static final List<String> ASKED =
+  /** What has a meaning, of a request or of an answer. */
+  private static final List<String> HEADERS =
       List.of(
           "Accept",
-          "Content-Length",
-          "Content-Type",
-          "Range",
-          ControllerCommands.FILE,
-          ControllerCommands.ID);
-  private static final List<String> ANSWERED =
-      List.of(
           "Accept-Ranges",
           "Allow",
           "Content-Length",
           "Content-Range",
           "Content-Type",
           "Location",
+          "Range",
           "Retry-After",
-          "X-Content-Type-Options");
+          "X-Content-Type-Options",
+          ControllerCommands.FILE,
+          ControllerCommands.ID);
 
   private final String self;
   private final PeerClient client;
@@ -127,19 +124,13 @@ public final class ForwardRoutes implements AdminRoutes {
   private void declare(RoutingContext context, @Nullable String application) {
     Peer peer = requireControl(context);
     DeclaredJars jars = new DeclaredJars(context.vertx(), client, file);
-    Future<Void> declared =
-        bodies
-            .read(context)
-            .compose(
-                body ->
-                    context
-                        .vertx()
-                        .executeBlocking(body::text, false)
-                        .compose(text -> jars.send(peer, text, application))
-                        .compose(
-                            named -> forward(context, peer, named == null ? body.bytes() : named))
-                        .onComplete(over -> body.release()));
-    answer(context, declared);
+    answer(
+        context,
+        bodies.use(
+            context,
+            (bytes, text) ->
+                jars.send(peer, text, application)
+                    .compose(named -> forward(context, peer, named == null ? bytes : named))));
   }
 
   private Peer requireControl(RoutingContext context) {
@@ -182,10 +173,7 @@ public final class ForwardRoutes implements AdminRoutes {
     HttpServerRequest request = context.request();
     return client
         .request(peer, request.method(), request.uri(), PATIENCE)
-        .compose(
-            forwarded ->
-                exchange(context, forwarded, body)
-                    .recover(failed -> PeerClient.failed(peer, failed)));
+        .compose(forwarded -> exchange(context, forwarded, body));
   }
 
   /** What may be over in a second. */
@@ -209,7 +197,7 @@ public final class ForwardRoutes implements AdminRoutes {
     if (context.response().closed()) { // already, and nothing would say so any more
       return forwarded.reset().mapEmpty();
     }
-    copy(request.headers(), ASKED, forwarded.headers());
+    copy(request.headers(), forwarded.headers());
     forwarded
         .putHeader(BY, self)
         .putHeader(AdminGate.FOR, AdminGate.callerOf(context) + " by " + self);
@@ -219,19 +207,16 @@ public final class ForwardRoutes implements AdminRoutes {
       return forwarded.response().compose(answer -> answer(context, answer));
     }
     forwarded.setChunked(request.headers().contains(HttpHeaders.TRANSFER_ENCODING));
-    if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
-      context.response().writeContinue();
-    }
+    Bodies.askFor(request);
     pipe(request, forwarded).onFailure(failed -> forwarded.reset());
     return forwarded.response().compose(answer -> answer(context, answer));
   }
 
   private static Future<Void> answer(RoutingContext context, HttpClientResponse answer) {
     HttpServerResponse response = context.response().setStatusCode(answer.statusCode());
-    copy(answer.headers(), ANSWERED, response.headers());
-    if (!context.request().isEnded()) { // what still comes of it means nothing
-      response.putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE);
-      context.addEndHandler(ended -> context.request().connection().close());
+    copy(answer.headers(), response.headers());
+    if (!context.request().isEnded()) {
+      Bodies.readNoMore(context);
     }
     if (context.request().method() == HttpMethod.HEAD) {
       return response.end();
@@ -244,8 +229,8 @@ public final class ForwardRoutes implements AdminRoutes {
     return from.pipe().endOnFailure(false).to(to);
   }
 
-  private static void copy(MultiMap from, List<String> names, MultiMap to) {
-    for (String name : names) {
+  private static void copy(MultiMap from, MultiMap to) {
+    for (String name : HEADERS) {
       if (from.contains(name)) {
         to.set(name, from.getAll(name));
       }

@@ -70,9 +70,9 @@ public final class GatheredRoutes implements AdminRoutes {
 
   @Override
   public void mount(Router router) {
-    router.get("/api/v1/ledger").handler(gather(GatheredRoutes::ledger));
+    router.get("/api/v1/ledger").handler(gather(GatheredRoutes::joined));
     router.get("/api/v1/requests").handler(gather(GatheredRoutes::requests));
-    router.get("/api/v1/requests/:id/explain").handler(gather(GatheredRoutes::explanations));
+    router.get("/api/v1/requests/:id/explain").handler(gather(GatheredRoutes::joined));
     router
         .get("/api/v1/logs")
         .handler(GatheredRoutes::requireNode)
@@ -187,61 +187,54 @@ public final class GatheredRoutes implements AdminRoutes {
 
   // --- how answers become one ---
 
-  /** The entries under a key of each, with the node. */
-  private static Stream<JsonObject> entries(Map<String, JsonObject> said, String key) {
-    return said.entrySet().stream()
-        .flatMap(
-            each ->
-                each.getValue().getJsonArray(key).stream()
-                    .map(entry -> ((JsonObject) entry).put("node", each.getKey())));
+  /**
+   * Lists are joined, and say of which node each entry is; numbers add up; else the first holds.
+   */
+  private static JsonObject joined(Map<String, JsonObject> said) {
+    JsonObject all = new JsonObject();
+    said.forEach((node, one) -> join(all, one, node));
+    return all;
   }
 
-  private static JsonObject first(Map<String, JsonObject> said) {
-    return said.values().iterator().next();
-  }
-
-  private static JsonObject ledger(Map<String, JsonObject> said) {
-    JsonObject total = new JsonObject();
-    for (JsonObject each : said.values()) {
-      each.getJsonObject("total")
-          .forEach(
-              sum ->
-                  total.put(
-                      sum.getKey(),
-                      total.getLong(sum.getKey(), 0L) + ((Number) sum.getValue()).longValue()));
+  private static void join(JsonObject all, JsonObject one, String node) {
+    for (Map.Entry<String, Object> each : one) {
+      String key = each.getKey();
+      if (each.getValue() instanceof JsonArray entries) {
+        JsonArray joined = all.getJsonArray(key, new JsonArray());
+        entries.forEach(entry -> joined.add(((JsonObject) entry).put("node", node)));
+        all.put(key, joined);
+      } else if (each.getValue() instanceof JsonObject numbers) {
+        JsonObject sums = all.getJsonObject(key, new JsonObject());
+        join(sums, numbers, node);
+        all.put(key, sums);
+      } else if (each.getValue() instanceof Number number) {
+        all.put(key, all.getLong(key, 0L) + number.longValue());
+      } else if (!all.containsKey(key)) {
+        all.put(key, each.getValue());
+      }
     }
-    return new JsonObject()
-        .put("at", first(said).getValue("at"))
-        .put("replicas", new JsonArray(entries(said, "replicas").toList()))
-        .put("total", total);
+  }
+
+  private static JsonArray sorted(JsonArray entries, Comparator<JsonObject> by) {
+    return new JsonArray(entries.stream().map(JsonObject.class::cast).sorted(by).toList());
   }
 
   private static JsonObject requests(Map<String, JsonObject> said) {
     Comparator<JsonObject> byTime = Comparator.comparing(each -> each.getString("arrived_at"));
-    return new JsonObject()
-        .put(
-            "requests",
-            new JsonArray(entries(said, "requests").sorted(byTime.reversed()).toList()));
-  }
-
-  private static JsonObject explanations(Map<String, JsonObject> said) {
-    int all = said.values().stream().mapToInt(each -> each.getInteger("explanations_in_all")).sum();
-    return new JsonObject()
-        .put("request_id", first(said).getValue("request_id"))
-        .put("explanations", new JsonArray(entries(said, "explanations").toList()))
-        .put("explanations_in_all", all);
+    JsonArray all = joined(said).getJsonArray("requests");
+    return new JsonObject().put("requests", sorted(all, byTime.reversed()));
   }
 
   private static JsonObject lines(Map<String, JsonObject> said) {
     Comparator<JsonObject> byTime =
         Comparator.comparing(each -> Instant.parse(each.getString("time")));
-    JsonArray lines = new JsonArray(entries(said, "lines").sorted(byTime).toList());
+    JsonArray lines = joined(said).getJsonArray("lines");
     JsonObject nodes = new JsonObject();
     said.forEach(
         (node, page) -> {
           page.remove("lines");
           nodes.put(node, page);
         });
-    return new JsonObject().put("lines", lines).put("nodes", nodes);
+    return new JsonObject().put("lines", sorted(lines, byTime)).put("nodes", nodes);
   }
 }

@@ -13,17 +13,17 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Jars in a map.
- *
- * @param kept by digest
- * @param names of those that were taken
- */
-record FakeShelf(Path folder, Map<String, Path> kept, List<String> names) implements JarShelf {
+/** Jars in a map. */
+final class FakeShelf implements JarShelf {
   static final int JAR_BYTES = 700_000;
 
+  final Map<String, Path> kept = new ConcurrentHashMap<>(); // by digest
+  final List<String> names = new CopyOnWriteArrayList<>(); // of those that were taken
+  volatile @Nullable IOException full;
+  private final Path folder;
+
   FakeShelf(Path folder) {
-    this(folder, new ConcurrentHashMap<>(), new CopyOnWriteArrayList<>());
+    this.folder = folder;
   }
 
   /** Writes a jar, of which a number says what is in it. */
@@ -50,7 +50,8 @@ record FakeShelf(Path folder, Map<String, Path> kept, List<String> names) implem
 
   @Override
   public Future<Path> begin(long bytes) {
-    return Future.succeededFuture(next());
+    IOException failed = full;
+    return failed == null ? Future.succeededFuture(next()) : Future.failedFuture(failed);
   }
 
   @Override

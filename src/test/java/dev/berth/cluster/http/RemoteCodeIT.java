@@ -8,6 +8,7 @@ import dev.berth.admin.JarRoutes;
 import dev.berth.cluster.link.LinkWorld;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigReader;
+import dev.berth.node.TestNode;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.BuildSource.JarFile;
 import dev.berth.protocol.port.CommandRefused;
@@ -91,12 +92,12 @@ class RemoteCodeIT {
   private JarFile jar(String name, int seed) throws IOException {
     Path file = FakeShelf.jar(folder.resolve(name), seed);
     String digest = FakeShelf.digest(file);
-    there.kept().put(digest, file);
+    there.kept.put(digest, file);
     return new JarFile(name, digest, FakeShelf.JAR_BYTES);
   }
 
   private Path cached(JarFile jar) {
-    return here.kept().get(jar.sha256());
+    return here.kept.get(jar.sha256());
   }
 
   private ControlNode node() {
@@ -226,12 +227,13 @@ class RemoteCodeIT {
   void whatIsSomethingElseIsRefusedWithBothDigests() throws Exception {
     JarFile jar = jar("echo.jar", 1);
     JarFile other = jar("other.jar", 2);
-    there.kept().put(jar.sha256(), folder.resolve("other.jar"));
+    there.kept.put(jar.sha256(), folder.resolve("other.jar"));
     serve();
     assertThatThrownBy(() -> rig.onLoop(() -> cache().get(jar)))
         .hasMessageContaining("jar echo.jar (sha256 " + jar.sha256() + ")")
         .hasMessageContaining("what came has sha256 " + other.sha256());
-    assertThat(folder.resolve("here")).isEmptyDirectory();
+    TestNode.until(() -> Files.notExists(here.next()), () -> here.next() + " is there");
+    assertThat(here.kept).isEmpty();
   }
 
   @Test
