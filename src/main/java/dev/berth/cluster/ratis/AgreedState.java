@@ -26,17 +26,6 @@ final class AgreedState {
 
   private static final int HEAD = 8;
 
-  /** What an entry has done. */
-  enum Outcome {
-    /** Others follow. */
-    PART,
-    APPLIED,
-    /**
-     * Nothing: it was computed on another state than the last, or a part before it is not there.
-     */
-    STALE
-  }
-
   private volatile DesiredState state;
   private ByteArrayOutputStream parts = new ByteArrayOutputStream();
   private int next; // part
@@ -71,26 +60,28 @@ final class AgreedState {
   /**
    * The next entry of the log.
    *
+   * @return whether a change is applied by it: false for a part that others follow, for one whose
+   *     part before is not there, and for a change of another state than the last
    * @throws IOException when it is none that this version knows
    */
-  Outcome apply(ByteBuffer entry) throws IOException {
+  boolean apply(ByteBuffer entry) throws IOException {
     int part = entry.getInt();
     int count = entry.getInt();
     if (part == 0) {
       parts = new ByteArrayOutputStream(); // those before belong to one that was given up
     } else if (part != next) {
-      return Outcome.STALE;
+      return false;
     }
     byte[] bytes = new byte[entry.remaining()];
     entry.get(bytes);
     parts.writeBytes(bytes);
     next = part + 1 == count ? 0 : part + 1;
     if (next > 0) {
-      return Outcome.PART;
+      return false;
     }
     DesiredChange change = StateStoreRecords.change(parts.toByteArray());
     parts = new ByteArrayOutputStream();
-    return apply(change) ? Outcome.APPLIED : Outcome.STALE;
+    return apply(change);
   }
 
   /** The first of a log may be a whole state, which has its own number. */

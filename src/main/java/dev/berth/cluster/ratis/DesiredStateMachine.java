@@ -1,6 +1,5 @@
 package dev.berth.cluster.ratis;
 
-import dev.berth.cluster.ratis.AgreedState.Outcome;
 import dev.berth.desired.DesiredState;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
@@ -59,10 +58,10 @@ final class DesiredStateMachine extends BaseStateMachine {
       return CompletableFuture.failedFuture(new IOException("not applied"));
     }
     try {
-      Outcome outcome =
+      boolean applied =
           agreed.apply(entry.getStateMachineLogEntry().getLogData().asReadOnlyByteBuffer());
       updateLastAppliedTermIndex(entry.getTerm(), entry.getIndex());
-      return CompletableFuture.completedFuture(Message.valueOf(outcome.name()));
+      return CompletableFuture.completedFuture(Message.valueOf(String.valueOf(applied)));
     } catch (IOException | RuntimeException unknown) {
       broken.completeExceptionally(
           new IOException("entry " + entry.getIndex() + ": " + unknown.getMessage(), unknown));

@@ -1,6 +1,5 @@
 package dev.berth.cluster.ratis;
 
-import dev.berth.cluster.ratis.AgreedState.Outcome;
 import dev.berth.desired.ConsensusEngine.Options;
 import dev.berth.desired.ConsensusEngine.Tls;
 import dev.berth.desired.DesiredChange;
@@ -13,9 +12,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.apache.ratis.conf.Parameters;
 import org.apache.ratis.conf.RaftProperties;
 import org.apache.ratis.grpc.GrpcConfigKeys;
@@ -34,6 +31,7 @@ import org.apache.ratis.server.RaftServerConfigKeys;
 import org.apache.ratis.server.storage.RaftStorage;
 import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
 import org.apache.ratis.util.ExitUtils;
+import org.apache.ratis.util.IOUtils;
 import org.apache.ratis.util.SizeInBytes;
 import org.apache.ratis.util.TimeDuration;
 import org.jspecify.annotations.Nullable;
@@ -163,13 +161,7 @@ final class RatisServer implements AutoCloseable {
 
   /** Why it takes nothing any more; null while it may. */
   @Nullable Throwable failure() {
-    Throwable broken = machine.broken.handle((none, failed) -> failed).getNow(null);
-    try {
-      boolean alive = server.getDivision(group).getInfo().isAlive();
-      return broken != null || alive ? broken : new IOException("the server ends");
-    } catch (IOException gone) {
-      return gone;
-    }
+    return machine.broken.handle((none, failed) -> failed).getNow(null);
   }
 
   /**
@@ -190,7 +182,7 @@ final class RatisServer implements AutoCloseable {
       if (!reply.isSuccess()) {
         throw reply.getException();
       }
-      return Outcome.valueOf(reply.getMessage().getContent().toStringUtf8()) == Outcome.APPLIED;
+      return Boolean.parseBoolean(reply.getMessage().getContent().toStringUtf8());
     } catch (ServerNotReadyException refused) {
       throw refused;
     } catch (IOException failed) {
@@ -211,19 +203,10 @@ final class RatisServer implements AutoCloseable {
 
   /** No longer than the server works. */
   private <T> T await(CompletableFuture<T> what, long withinS) throws IOException {
-    try {
-      CompletableFuture.anyOf(what, machine.broken).get(withinS, TimeUnit.SECONDS);
-      return what.join();
-    } catch (TimeoutException late) {
-      throw new IOException("no answer within " + withinS + " s", late);
-    } catch (ExecutionException failed) {
-      throw failed.getCause() instanceof IOException
-          ? (IOException) failed.getCause()
-          : new IOException(failed.getCause());
-    } catch (InterruptedException ended) {
-      Thread.currentThread().interrupt();
-      throw new IOException("interrupted", ended);
-    }
+    TimeDuration limit = TimeDuration.valueOf(withinS, TimeUnit.SECONDS);
+    IOUtils.getFromFuture(
+        CompletableFuture.anyOf(what, machine.broken), () -> "no answer of the log", limit);
+    return what.join();
   }
 
   /** About 1 s. */

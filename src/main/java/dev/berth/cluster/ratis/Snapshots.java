@@ -2,14 +2,12 @@ package dev.berth.cluster.ratis;
 
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.StateStoreRecords;
+import java.io.File;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -20,6 +18,7 @@ import org.apache.ratis.server.storage.FileInfo;
 import org.apache.ratis.server.storage.RaftStorage;
 import org.apache.ratis.statemachine.impl.SimpleStateMachineStorage;
 import org.apache.ratis.statemachine.impl.SingleFileSnapshotInfo;
+import org.apache.ratis.util.AtomicFileOutputStream;
 import org.apache.ratis.util.MD5FileUtil;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -91,25 +90,17 @@ final class Snapshots extends SimpleStateMachineStorage {
 
   /** Writes one; whole, or none. */
   void write(TermIndex at, DesiredState state) throws IOException {
-    Path file = getSnapshotFile(at.getTerm(), at.getIndex()).toPath();
-    Path written = getTmpSnapshotFile(at.getTerm(), at.getIndex()).toPath();
-    try (FileChannel out =
-        FileChannel.open(
-            written,
-            StandardOpenOption.CREATE,
-            StandardOpenOption.TRUNCATE_EXISTING,
-            StandardOpenOption.WRITE)) {
-      ByteBuffer bytes = ByteBuffer.wrap(StateStoreRecords.file(state.whole()));
-      while (bytes.hasRemaining()) {
-        out.write(bytes);
-      }
-      out.force(true);
+    File file = getSnapshotFile(at.getTerm(), at.getIndex());
+    AtomicFileOutputStream out =
+        new AtomicFileOutputStream(file, getTmpSnapshotFile(at.getTerm(), at.getIndex()));
+    try {
+      out.write(StateStoreRecords.file(state.whole()));
+      out.close(); // forced, and then moved
     } catch (IOException failed) {
-      Files.deleteIfExists(written);
+      out.abort();
       throw failed;
     }
-    Files.move(written, file, StandardCopyOption.ATOMIC_MOVE);
-    MD5Hash digest = MD5FileUtil.computeAndSaveMd5ForFile(file.toFile());
-    updateLatestSnapshot(new SingleFileSnapshotInfo(new FileInfo(file, digest), at));
+    MD5Hash digest = MD5FileUtil.computeAndSaveMd5ForFile(file);
+    updateLatestSnapshot(new SingleFileSnapshotInfo(new FileInfo(file.toPath(), digest), at));
   }
 }

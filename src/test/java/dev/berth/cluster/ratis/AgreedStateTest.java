@@ -3,7 +3,6 @@ package dev.berth.cluster.ratis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.berth.cluster.ratis.AgreedState.Outcome;
 import dev.berth.desired.DesiredChange;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.NodeRegistry;
@@ -21,12 +20,12 @@ class AgreedStateTest {
     return Objects.requireNonNull(on.nodes(NodeRegistry.born(cluster, "")));
   }
 
-  private Outcome apply(byte[] entry) throws IOException {
+  private boolean apply(byte[] entry) throws IOException {
     return agreed.apply(ByteBuffer.wrap(entry));
   }
 
-  private List<Outcome> applyAll(List<byte[]> entries) throws IOException {
-    List<Outcome> all = new ArrayList<>();
+  private List<Boolean> applyAll(List<byte[]> entries) throws IOException {
+    List<Boolean> all = new ArrayList<>();
     for (byte[] each : entries) {
       all.add(apply(each));
     }
@@ -42,11 +41,11 @@ class AgreedStateTest {
   @Test
   void theLastPartCounts() throws IOException {
     List<byte[]> parts = large(agreed.state(), 'x');
-    assertThat(apply(parts.get(0))).isEqualTo(Outcome.PART);
-    assertThat(apply(parts.get(1))).isEqualTo(Outcome.PART);
+    assertThat(apply(parts.get(0))).isFalse();
+    assertThat(apply(parts.get(1))).isFalse();
     assertThat(agreed.state().index()).isZero();
     assertThat(agreed.isWhole()).isFalse();
-    assertThat(apply(parts.get(2))).isEqualTo(Outcome.APPLIED);
+    assertThat(apply(parts.get(2))).isTrue();
     assertThat(agreed.isWhole()).isTrue();
     assertThat(agreed.state().nodes().cluster()).hasSize(5 << 19);
   }
@@ -56,18 +55,18 @@ class AgreedStateTest {
     List<byte[]> first = large(agreed.state(), 'x');
     List<byte[]> second = large(agreed.state(), 'y');
     applyAll(first.subList(0, 2));
-    assertThat(applyAll(second)).containsExactly(Outcome.PART, Outcome.PART, Outcome.APPLIED);
+    assertThat(applyAll(second)).containsExactly(false, false, true);
     assertThat(agreed.state().nodes().cluster()).startsWith("y");
-    assertThat(apply(first.get(2))).as("behind others").isEqualTo(Outcome.STALE);
-    assertThat(apply(first.get(1))).isEqualTo(Outcome.STALE);
+    assertThat(apply(first.get(2))).as("behind others").isFalse();
+    assertThat(apply(first.get(1))).isFalse();
     assertThat(agreed.state().index()).isEqualTo(1);
   }
 
   @Test
   void aPartThatIsMissingMakesTheRestStale() throws IOException {
     List<byte[]> parts = large(agreed.state(), 'x');
-    assertThat(apply(parts.get(0))).isEqualTo(Outcome.PART);
-    assertThat(apply(parts.get(2))).isEqualTo(Outcome.STALE);
+    assertThat(apply(parts.get(0))).isFalse();
+    assertThat(apply(parts.get(2))).isFalse();
     assertThat(agreed.state().index()).isZero();
   }
 
@@ -77,14 +76,14 @@ class AgreedStateTest {
     for (int i = 0; i < 5; i++) {
       kept = kept.with(List.of(registry(kept, "c" + i)));
     }
-    assertThat(applyAll(AgreedState.entries(kept.whole()))).containsExactly(Outcome.APPLIED);
+    assertThat(applyAll(AgreedState.entries(kept.whole()))).containsExactly(true);
     assertThat(agreed.state().index()).isEqualTo(5);
 
     DesiredChange one = registry(agreed.state(), "one");
     DesiredChange other = registry(agreed.state(), "other");
-    assertThat(applyAll(AgreedState.entries(one))).containsExactly(Outcome.APPLIED);
-    assertThat(applyAll(AgreedState.entries(other))).containsExactly(Outcome.STALE);
-    assertThat(applyAll(AgreedState.entries(kept.whole()))).containsExactly(Outcome.STALE);
+    assertThat(applyAll(AgreedState.entries(one))).containsExactly(true);
+    assertThat(applyAll(AgreedState.entries(other))).containsExactly(false);
+    assertThat(applyAll(AgreedState.entries(kept.whole()))).containsExactly(false);
     assertThat(agreed.state().nodes().cluster()).isEqualTo("one");
   }
 
