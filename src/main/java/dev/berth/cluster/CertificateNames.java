@@ -10,6 +10,7 @@ import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.time.Instant;
 import java.util.Collection;
+import java.util.Date;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -17,6 +18,8 @@ import java.util.TreeSet;
 import javax.naming.InvalidNameException;
 import javax.naming.ldap.LdapName;
 import javax.naming.ldap.Rdn;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +34,15 @@ public final class CertificateNames {
   private static final String ANYBODY = "localhost";
 
   private CertificateNames() {}
+
+  /** Of the other side of a connection; none when it shows no certificate. */
+  public static Set<String> of(SSLSession session) {
+    try {
+      return of((X509Certificate) session.getPeerCertificates()[0]);
+    } catch (SSLPeerUnverifiedException none) {
+      return Set.of();
+    }
+  }
 
   /** In lower case, in order; none when they cannot be read. */
   public static Set<String> of(X509Certificate certificate) {
@@ -74,21 +86,7 @@ public final class CertificateNames {
   }
 
   /**
-   * As the other, for a time too.
-   *
-   * @param now by the wall clock
-   */
-  public static @Nullable String refusal(
-      X509Certificate certificate, String cluster, String node, Role role, Instant now) {
-    Instant from = certificate.getNotBefore().toInstant();
-    Instant until = certificate.getNotAfter().toInstant();
-    return now.isBefore(from) || now.isAfter(until)
-        ? "a certificate from %s to %s (expected: one for now, %s)".formatted(from, until, now)
-        : refusal(of(certificate), cluster, node, role);
-  }
-
-  /**
-   * Whether a node may use its own certificate. Blocks on the disk.
+   * Whether a node may use its own certificate, and at that time. Blocks on the disk.
    *
    * @return why not, with the key that names the file; null when it may, or has none to use
    */
@@ -101,9 +99,10 @@ public final class CertificateNames {
     try (InputStream file = Files.newInputStream(tls.certFile())) {
       X509Certificate own =
           (X509Certificate) CertificateFactory.getInstance("X.509").generateCertificate(file);
-      wrong = refusal(own, self.name(), self.node(), self.role(), now);
-    } catch (IOException | CertificateException unreadable) {
-      wrong = unreadable.getMessage() + " (expected: a certificate in PEM)";
+      own.checkValidity(Date.from(now));
+      wrong = refusal(of(own), self.name(), self.node(), self.role());
+    } catch (IOException | CertificateException unusable) {
+      wrong = unusable.getMessage() + " (expected: a certificate in PEM, valid at " + now + ")";
     }
     return wrong == null ? null : "berth.cluster.tls.cert_file: " + tls.certFile() + ": " + wrong;
   }

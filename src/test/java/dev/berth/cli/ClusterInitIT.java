@@ -32,7 +32,6 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -197,11 +196,7 @@ class ClusterInitIT {
   }
 
   private static Set<String> names(NetSocket socket) {
-    try {
-      return CertificateNames.of((X509Certificate) socket.peerCertificates().get(0));
-    } catch (javax.net.ssl.SSLPeerUnverifiedException unknown) {
-      return Set.of();
-    }
+    return CertificateNames.of(socket.sslSession());
   }
 
   private static PemKeyCertOptions own(Tls tls) {

@@ -18,13 +18,11 @@ import io.vertx.core.net.SSLOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.TCPSSLOptions;
 import java.nio.file.Path;
-import java.security.cert.X509Certificate;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import javax.net.ssl.SSLPeerUnverifiedException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -164,14 +162,8 @@ public final class LinkTls {
    * @return what it is not; null when it may
    */
   public @Nullable String refusal(NetSocket peer, String cluster, String node, Role role) {
-    if (watch == null) {
-      return null;
-    }
-    try {
-      X509Certificate own = (X509Certificate) peer.peerCertificates().get(0);
-      return CertificateNames.refusal(CertificateNames.of(own), cluster, node, role);
-    } catch (SSLPeerUnverifiedException none) {
-      return "no certificate (expected: of " + node + ")";
-    }
+    return watch == null
+        ? null
+        : CertificateNames.refusal(CertificateNames.of(peer.sslSession()), cluster, node, role);
   }
 }

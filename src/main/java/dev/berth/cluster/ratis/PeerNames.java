@@ -1,12 +1,9 @@
 package dev.berth.cluster.ratis;
 
 import dev.berth.cluster.CertificateNames;
-import java.security.cert.X509Certificate;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.SSLPeerUnverifiedException;
-import javax.net.ssl.SSLSession;
 import org.apache.ratis.grpc.server.GrpcServices;
 import org.apache.ratis.thirdparty.io.grpc.Grpc;
 import org.apache.ratis.thirdparty.io.grpc.Metadata;
@@ -37,20 +34,13 @@ record PeerNames(Set<String> admitted) implements GrpcServices.Customizer, Serve
   @Override
   public <A, B> ServerCall.Listener<A> interceptCall(
       ServerCall<A, B> call, Metadata headers, ServerCallHandler<A, B> next) {
-    Set<String> names = names(call.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION));
+    Set<String> names =
+        CertificateNames.of(call.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION));
     if (names.stream().anyMatch(admitted::contains)) {
       return next.startCall(call, headers);
     }
     LOG.warn("state: refused at the port of consensus: {} (expected: {})", names, admitted);
     call.close(Status.PERMISSION_DENIED, new Metadata());
     return new ServerCall.Listener<>() {};
-  }
-
-  private static Set<String> names(SSLSession session) {
-    try {
-      return CertificateNames.of((X509Certificate) session.getPeerCertificates()[0]);
-    } catch (SSLPeerUnverifiedException none) {
-      return Set.of();
-    }
   }
 }
