@@ -1,5 +1,6 @@
 package dev.berth.cluster.data;
 
+import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.LinkSweep;
 import dev.berth.cluster.link.SaidOnce;
 import dev.berth.cluster.link.Silence;
@@ -84,12 +85,13 @@ final class LoopLinks {
     if (link == null) {
       link = dialled(to);
     }
-    if (link == null || !link.send(address, message)) {
+    int bytes = link == null ? Link.NOT_SENT : link.send(address, message);
+    if (bytes == Link.NOT_SENT) {
       bus.counters.refusedSends.increment();
       return false;
     }
     bus.counters.framesSent.increment();
-    bus.counters.bytesSent.add(link.bytes());
+    bus.counters.bytesSent.add(bytes);
     return true;
   }
 

@@ -10,7 +10,6 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetSocket;
 import java.time.Duration;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,7 +34,6 @@ final class Outgoing implements Link.Owner {
   private final Silence silence;
   private long usedNanos; // when something was sent last
   private boolean marked; // a time stands before what is not with the socket yet
-  private int bytes;
   private boolean welcome; // it was
   private boolean suspect;
 
@@ -72,28 +70,18 @@ final class Outgoing implements Link.Owner {
     link.writeFirst(out -> DataFrame.write(out, DataFrame.HELLO, hello.fields().toBuffer()));
   }
 
-  /** Whether it is sent, or waits to be. */
-  boolean send(String address, BusMessage message) {
+  /** Bytes of a message that is sent, or waits to be; or {@link Link#NOT_SENT}. */
+  int send(String address, BusMessage message) {
     try {
       byte role = address.startsWith(Addresses.REPLICA) ? DataFrame.REPLICA : DataFrame.ROUTER;
       int loop = Addresses.loop(address);
-      return isMarked() && link.writeWithBody(out -> append(out, role, loop, message));
+      return isMarked()
+          ? link.writeWithBody(out -> DataFrame.write(out, role, loop, message))
+          : Link.NOT_SENT;
     } catch (RuntimeException unfit) { // of a codec of the user's, too
       LOG.warn("data link to {}: a message has no form: {}", busNode, unfit.toString());
-      return false;
+      return Link.NOT_SENT;
     }
-  }
-
-  private @Nullable Buffer append(Buffer out, byte role, int loop, BusMessage message) {
-    int start = out.length();
-    Buffer body = DataFrame.write(out, role, loop, message);
-    bytes = out.length() - start + (body == null ? 0 : body.length());
-    return body;
-  }
-
-  /** Bytes of the message that was sent last. */
-  int bytes() {
-    return bytes;
   }
 
   /** What is sent has its time before it: once a tick, and each for itself while it waits. */

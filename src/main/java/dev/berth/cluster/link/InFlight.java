@@ -20,18 +20,13 @@ public final class InFlight {
     this.cap = cap;
   }
 
-  /** Counts a frame, unless it is too much. */
-  boolean tryAdd(int more) {
-    return tryAdd(more, cap);
-  }
-
-  /** Counts a frame of the link's own, unless it is too much even for that. */
-  boolean tryAddOwn(int more) {
-    return tryAdd(more, cap + OWN_ROOM);
-  }
-
-  private boolean tryAdd(int more, long most) {
-    if (bytes.addAndGet(more) <= most) {
+  /**
+   * Counts a frame, unless it is too much.
+   *
+   * @param room beyond the cap, in bytes
+   */
+  boolean tryAdd(int more, int room) {
+    if (bytes.addAndGet(more) <= cap + room) {
       return true;
     }
     bytes.addAndGet(-more);

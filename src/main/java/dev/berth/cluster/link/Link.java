@@ -14,7 +14,6 @@ import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,6 +36,9 @@ public final class Link {
 
   /** Why a link has ended for no reason that is known here. */
   public static final String CLOSED = "closed by the other side";
+
+  /** Instead of the bytes of a frame. */
+  public static final int NOT_SENT = -1;
 
   private static final Logger LOG = LoggerFactory.getLogger(Link.class);
 
@@ -154,17 +156,18 @@ public final class Link {
    * @throws IllegalArgumentException when it is longer than a frame may be
    */
   public boolean write(Consumer<Buffer> payload) {
-    return writeWithBody(bodyless(payload));
+    return writeWithBody(bodyless(payload)) != NOT_SENT;
   }
 
   /**
    * The same, of a frame that may end with a buffer that is not copied, and does not change.
    *
    * @param payload appends the rest, and returns that; null for none
+   * @return bytes of the frame, or {@link #NOT_SENT}
    */
-  public boolean writeWithBody(Function<Buffer, @Nullable Buffer> payload) {
+  public int writeWithBody(Function<Buffer, @Nullable Buffer> payload) {
     assert loop.inThread();
-    return !ended && !inFlight.full() && append(rest, payload, inFlight::tryAdd);
+    return ended || inFlight.full() ? NOT_SENT : append(rest, payload, 0);
   }
 
   /**
@@ -176,7 +179,7 @@ public final class Link {
     if (ended) {
       return;
     }
-    if (!append(first, bodyless(payload), inFlight::tryAddOwn)) {
+    if (append(first, bodyless(payload), InFlight.OWN_ROOM) == NOT_SENT) {
       end("it does not read");
     }
   }
@@ -198,8 +201,7 @@ public final class Link {
     };
   }
 
-  private boolean append(
-      Unsent to, Function<Buffer, @Nullable Buffer> payload, IntPredicate counts) {
+  private int append(Unsent to, Function<Buffer, @Nullable Buffer> payload, int room) {
     int start = to.last.writerIndex();
     boolean fits = false;
     try {
@@ -212,7 +214,7 @@ public final class Link {
             "frame: %d bytes (expected: at most %d)".formatted(length, maxFrameBytes));
       }
       to.out.setInt(start, length);
-      fits = counts.test(Frames.LENGTH + length);
+      fits = inFlight.tryAdd(Frames.LENGTH + length, room);
       if (fits) {
         counted += Frames.LENGTH + length;
         if (body != null) {
@@ -220,7 +222,7 @@ public final class Link {
         }
         flushSoon();
       }
-      return fits;
+      return fits ? length : NOT_SENT;
     } finally {
       if (!fits) {
         to.last.writerIndex(start);
