@@ -1,9 +1,5 @@
 package dev.berth.protocol;
 
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
-
 /**
  * Names on the event bus: one consumer per event loop and role, none per request or replica. What
  * stands for the node names the process, in a cluster {@code <name>~<process>}; it has no dot.
@@ -11,9 +7,6 @@ import org.jspecify.annotations.Nullable;
 public final class Addresses {
   /** The cluster's controller. */
   public static final String CONTROLLER = "berth.controller";
-
-  private static final Pattern OF_NODE =
-      Pattern.compile("berth\\.(?:routing|router|replica)\\.([^.]+)(?:\\.[0-9]+)?");
 
   /** How the addresses of replicas begin. */
   public static final String REPLICA = "berth.replica.";
@@ -25,12 +18,6 @@ public final class Addresses {
   /** What an instance's routers are to know: {@code berth.routing.<node>}, on its control loop. */
   public static String routing(String node) {
     return "berth.routing." + node;
-  }
-
-  /** The process that an address above or below is on; null for every other address. */
-  public static @Nullable String nodeOf(String address) {
-    Matcher parts = OF_NODE.matcher(address);
-    return parts.matches() ? parts.group(1) : null;
   }
 
   /** Answers to a router loop: {@code berth.router.<node>.<loop>}. */

@@ -1,6 +1,7 @@
 package dev.berth.protocol;
 
 import static dev.berth.protocol.Wire.Form.FIXED;
+import static dev.berth.protocol.Wire.Form.LEFT;
 import static dev.berth.protocol.Wire.Form.SIGNED;
 
 import dev.berth.api.BerthException;
@@ -27,18 +28,6 @@ public sealed interface BusMessage {
   /** An acceptMicros: it may be taken up whenever it comes. */
   long NO_LIMIT = -1;
 
-  /**
-   * What is left of it after so long on its way; for what came over a link, just before it is taken
-   * up. {@link Long#MAX_VALUE} leaves nothing.
-   */
-  default BusMessage aged(long micros) {
-    return this;
-  }
-
-  private static long left(long remaining, long micros) {
-    return remaining < 0 ? remaining : Math.max(0, remaining - Math.max(0, micros));
-  }
-
   // --- router loop to replica loop ---
 
   /**
@@ -63,8 +52,8 @@ public sealed interface BusMessage {
       AttemptId attempt,
       ReplicaAddress target,
       Admission admission,
-      @Wire(SIGNED) long deadlineMicros,
-      @Wire(SIGNED) long acceptMicros,
+      @Wire(LEFT) long deadlineMicros,
+      @Wire(LEFT) long acceptMicros,
       int streamWindow,
       long waitedMicros,
       String requestId,
@@ -73,27 +62,7 @@ public sealed interface BusMessage {
       Request request,
       boolean bodyFollows,
       boolean explained)
-      implements BusMessage {
-    @Override
-    public CallRequest aged(long micros) {
-      return new CallRequest(
-          callId,
-          source,
-          attempt,
-          target,
-          admission,
-          left(deadlineMicros, micros),
-          left(acceptMicros, micros),
-          streamWindow,
-          waitedMicros,
-          requestId,
-          methodName,
-          sessionId,
-          request,
-          bodyFollows,
-          explained);
-    }
-  }
+      implements BusMessage {}
 
   /**
    * A piece of a request's body, at most 64 KiB, within the credit given.
@@ -144,14 +113,8 @@ public sealed interface BusMessage {
       AttemptId attempt,
       ReplicaAddress target,
       @Wire(SIGNED) long ttlMs,
-      @Wire(SIGNED) long acceptMicros)
-      implements BusMessage {
-    @Override
-    public ReserveSlot aged(long micros) {
-      long accept = left(acceptMicros, micros);
-      return new ReserveSlot(callId, source, attempt, target, ttlMs, accept);
-    }
-  }
+      @Wire(LEFT) long acceptMicros)
+      implements BusMessage {}
 
   /**
    * Give a held slot back; before its reserve arrived, refuse that one. Answered by ReplicaLoad.
@@ -167,14 +130,8 @@ public sealed interface BusMessage {
       ReplicaAddress target,
       SlotToken token,
       @Wire(SIGNED) long ttlMs,
-      @Wire(SIGNED) long acceptMicros)
-      implements BusMessage {
-    @Override
-    public RenewLease aged(long micros) {
-      long accept = left(acceptMicros, micros);
-      return new RenewLease(callId, source, attempt, target, token, ttlMs, accept);
-    }
-  }
+      @Wire(LEFT) long acceptMicros)
+      implements BusMessage {}
 
   // --- router loop to router loop ---
 
@@ -192,7 +149,7 @@ public sealed interface BusMessage {
       DeploymentId deployment,
       String token,
       Wish wish,
-      @Wire(SIGNED) long acceptMicros)
+      @Wire(LEFT) long acceptMicros)
       implements BusMessage {
     /** What is to be done; the ordinal crosses the bus. */
     public enum Wish {
@@ -200,12 +157,6 @@ public sealed interface BusMessage {
       USE,
       RENEW,
       RELEASE
-    }
-
-    @Override
-    public AskReservation aged(long micros) {
-      long accept = left(acceptMicros, micros);
-      return new AskReservation(callId, source, attempt, deployment, token, wish, accept);
     }
 
     @Override
@@ -358,14 +309,9 @@ public sealed interface BusMessage {
       AttemptId attempt,
       SlotToken token,
       @Wire(SIGNED) long ttlMs,
-      @Wire(SIGNED) long acceptMicros,
+      @Wire(LEFT) long acceptMicros,
       long load)
-      implements BusMessage {
-    @Override
-    public SlotOffer aged(long micros) {
-      return new SlotOffer(target, attempt, token, ttlMs, left(acceptMicros, micros), load);
-    }
-  }
+      implements BusMessage {}
 
   // --- instance to controller ---
 

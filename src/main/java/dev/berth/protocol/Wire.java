@@ -24,6 +24,8 @@ public @interface Wire {
   enum Form {
     /** Zigzag: a duration, or -1 for none in one byte. */
     SIGNED,
+    /** As SIGNED: how long from when it was sent. Its way is taken off where it is read. */
+    LEFT,
     /** 8 bytes: random bits, which a varint would only lengthen. */
     FIXED,
     /** Not at all: the deployment that was told last in the message. */

@@ -247,17 +247,14 @@ class ReplicaAdmissionTest {
   void whatComesTooLateTakesNothing() {
     rig.loop()
         .onMessage(
-            new ReserveSlot(callId(2, 1), AWAY, rig.attempt(), replica.address(), 10_000, 3_000_000)
-                .aged(3_000_000));
+            new ReserveSlot(callId(2, 1), AWAY, rig.attempt(), replica.address(), 10_000, 0));
     assertThat(rig.refusal()).isEqualTo(Refusal.TOO_LATE);
     assertAtRest(replica.slots());
     SlotToken token = rig.reserve(replica, rig.attempt(), 1_000);
     rig.clock.advance(Duration.ofMillis(900));
     rig.loop()
         .onMessage(
-            new RenewLease(
-                    callId(2, 1), AWAY, rig.attempt(), replica.address(), token, 1_000, 50_000)
-                .aged(Long.MAX_VALUE));
+            new RenewLease(callId(2, 1), AWAY, rig.attempt(), replica.address(), token, 1_000, 0));
     assertThat(rig.refusal()).isEqualTo(Refusal.TOO_LATE);
     rig.clock.advance(Duration.ofMillis(100));
     replica.slots().sweep();

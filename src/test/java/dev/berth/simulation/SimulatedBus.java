@@ -237,7 +237,11 @@ final class SimulatedBus {
             to.loop.execute(() -> to.consumer.accept(heard));
           } else {
             recalls.arrives(to.address, heard);
-            to.loop.execute(() -> to.consumer.accept(heard.aged(microsSince(sentNanos))));
+            to.loop.execute(
+                () -> {
+                  BusMessage aged = WireCodec.decode(0, wire, microsSince(sentNanos));
+                  to.consumer.accept(spoils ? spoilt(aged) : aged);
+                });
           }
         });
   }

@@ -73,8 +73,8 @@ final class DataFrame {
     return frame.getUnsignedShort(1);
   }
 
-  static BusMessage message(Buffer frame) {
-    return WireCodec.decode(MESSAGE, frame);
+  static BusMessage message(Buffer frame, long ageMicros) {
+    return WireCodec.decode(MESSAGE, frame, ageMicros);
   }
 
   /** The answer to one that will not be taken; null when nobody waits for it. */

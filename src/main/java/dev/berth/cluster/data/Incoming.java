@@ -4,7 +4,6 @@ import dev.berth.cluster.link.InFlight;
 import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.Silence;
 import dev.berth.protocol.Addresses;
-import dev.berth.protocol.wire.WireFormatException;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetSocket;
 import java.util.ArrayList;
@@ -139,13 +138,8 @@ final class Incoming implements Link.Owner {
   }
 
   private void arrived(byte role, Buffer frame) {
-    try {
-      Arrived message = new Arrived(DataFrame.message(frame), sent);
-      int to = 2 * DataFrame.loop(frame) + (role == DataFrame.REPLICA ? 1 : 0); // a small number
-      arrived.computeIfAbsent(to, first -> new ArrayList<>()).add(message);
-    } catch (WireFormatException unread) {
-      home.unread(frame, unread.toString());
-    }
+    int to = 2 * DataFrame.loop(frame) + (role == DataFrame.REPLICA ? 1 : 0); // a small number
+    arrived.computeIfAbsent(to, first -> new ArrayList<>()).add(new Arrived(frame, sent));
   }
 
   private void deliver() {

@@ -7,6 +7,7 @@ import dev.berth.cluster.link.Silence;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.wire.WireCodec;
+import dev.berth.protocol.wire.WireFormatException;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -174,14 +175,24 @@ final class LoopLinks {
     }
   }
 
-  /** Takes what came to the own instance to a loop of it. */
+  /** Takes what came to the own instance to a loop of it, which reads it. */
   void deliver(String address, List<Arrived> messages) {
-    bus.own.deliver(
-        address, receiver -> messages.forEach(message -> receiver.accept(message.aged(now()))));
+    bus.own.deliver(address, receiver -> messages.forEach(message -> read(message, receiver)));
+  }
+
+  private void read(Arrived arrived, Consumer<BusMessage> receiver) {
+    BusMessage message;
+    try {
+      message = arrived.read(now());
+    } catch (WireFormatException none) {
+      run(here -> unread(arrived.frame(), none.toString()));
+      return;
+    }
+    receiver.accept(message);
   }
 
   /** It is lost, as a message may be; who waits for an answer need not wait in vain. */
-  void unread(Buffer frame, String why) {
+  private void unread(Buffer frame, String why) {
     warn("", "data link: a message was not read: {}", why);
     refuse(frame, Refusal.UNREADABLE);
   }

@@ -219,6 +219,7 @@ final class RecordForm {
     return switch (as.value()) {
       case FIXED -> "fixed64";
       case SIGNED -> "signed";
+      case LEFT -> "left";
       case TOLD -> "told";
     };
   }

@@ -9,7 +9,6 @@ import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.RouterAddress;
-import dev.berth.protocol.wire.WireFormatException.What;
 import io.vertx.core.buffer.Buffer;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -119,14 +118,22 @@ public final class WireCodec {
    * @throws WireFormatException when the bytes there are anything else
    */
   public static BusMessage decode(int position, Buffer in) {
+    return decode(position, in, 0);
+  }
+
+  /**
+   * The same, of one that was on its way for a while: what it says is left is so much less.
+   *
+   * @param ageMicros from 0; {@link Long#MAX_VALUE} leaves nothing
+   */
+  public static BusMessage decode(int position, Buffer in, long ageMicros) {
     if (position < 0 || in.length() - position < HEADER_BYTES) {
       throw new WireFormatException(
           "message: " + (in.length() - position) + " bytes (expected: at least a header of 6)");
     }
     int version = in.getByte(position) & 0xFF;
     if (version != VERSION) {
-      throw new WireFormatException(
-          What.VERSION, "version: " + version + " (expected: " + VERSION + ")", null);
+      throw new WireFormatException("version: " + version + " (expected: " + VERSION + ")");
     }
     int type = in.getByte(position + 1) & ~ASKS & 0xFF;
     int length = in.getInt(position + LENGTH_OFFSET);
@@ -141,16 +148,15 @@ public final class WireCodec {
           "length: " + length + " (expected: at most the " + (in.length() - fields) + " received)");
     }
     if (type == 0 || type > FORMS.length) {
-      throw new WireFormatException(
-          What.TYPE, "type: " + type + " (expected: 1 to " + FORMS.length + ")", null);
+      throw new WireFormatException("type: " + type + " (expected: 1 to " + FORMS.length + ")");
     }
-    WireReader reader = new WireReader(in, fields, fields + length);
+    WireReader reader = new WireReader(in, fields, fields + length, ageMicros);
     BusMessage message;
     try {
       message = FORMS[type - 1].read(reader);
     } catch (IllegalArgumentException invalid) {
       // The records and headers check themselves: an empty name, a line break in a header.
-      throw new WireFormatException(What.FIELD, "type " + type + ": invalid field", invalid);
+      throw new WireFormatException("type " + type + ": invalid field", invalid);
     }
     return message;
   }
@@ -166,7 +172,7 @@ public final class WireCodec {
     if (in.length() < fields || (in.getByte(position + 1) & ASKS) == 0) {
       return null;
     }
-    WireReader reader = new WireReader(in, fields, in.length());
+    WireReader reader = new WireReader(in, fields, in.length(), 0);
     try {
       long callId = reader.varint("callId");
       RouterAddress router = new RouterAddress(reader.string("node"), reader.int32("loop"));

@@ -9,28 +9,11 @@ import org.jspecify.annotations.Nullable;
 public final class WireFormatException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** What of it cannot be read. */
-  public enum What {
-    /** It is of another version. */
-    VERSION,
-    /** There is no message of its number in this version. */
-    TYPE,
-    /** A field or a length is not as it has to be. */
-    FIELD
-  }
-
-  private final What what;
-
   WireFormatException(String message) {
-    this(What.FIELD, message, null);
+    this(message, null);
   }
 
-  WireFormatException(What what, String message, @Nullable Throwable cause) {
+  WireFormatException(String message, @Nullable Throwable cause) {
     super(message, cause, false, false);
-    this.what = what;
-  }
-
-  public What what() {
-    return what;
   }
 }

@@ -29,10 +29,15 @@ final class WireReader {
   private int position;
   private int end; // of the record that is read
   private final int last; // of the message
+  private final long ageMicros;
   private @Nullable DeploymentId deployment;
 
-  WireReader(Buffer in, int position, int end) {
+  /**
+   * @param ageMicros since it was sent, from 0; {@link Long#MAX_VALUE} leaves nothing
+   */
+  WireReader(Buffer in, int position, int end, long ageMicros) {
     this.in = in;
+    this.ageMicros = ageMicros;
     this.position = position;
     this.end = end;
     this.last = end;
@@ -81,6 +86,12 @@ final class WireReader {
   long signed(String field) {
     long value = varint(field);
     return (value >>> 1) ^ -(value & 1);
+  }
+
+  /** What is left of it after its way; -1 for none. */
+  long left(String field) {
+    long sent = signed(field);
+    return sent < 0 ? sent : Math.max(0, sent - ageMicros);
   }
 
   long fixed64(String field) {

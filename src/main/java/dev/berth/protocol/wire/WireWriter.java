@@ -64,6 +64,11 @@ final class WireWriter implements BiConsumer<String, String> {
     varint((value << 1) ^ (value >> 63));
   }
 
+  /** A duration from now, or -1 for none. */
+  void left(long value) {
+    signed(value);
+  }
+
   /** Random bits, which a varint would only lengthen. */
   void fixed64(long value) {
     out.appendLong(value);

@@ -13,6 +13,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +28,9 @@ import org.jspecify.annotations.Nullable;
 public final class BusPeers {
   /** Bytes of messages that may be under way to one peer. */
   public static final int MAX_BYTES_PER_PEER = 1024 * 1024;
+
+  private static final Pattern OF_NODE =
+      Pattern.compile("berth\\.(?:routing|router|replica)\\.([^.]+)(?:\\.[0-9]+)?");
 
   private static final DeliveryOptions OPTIONS =
       new DeliveryOptions().setCodecName(BusMessageCodec.NAME);
@@ -73,12 +78,18 @@ public final class BusPeers {
 
   /** The peer that receives an address; null when none does. */
   @Nullable String find(String address) {
-    String name = Addresses.CONTROLLER.equals(address) ? controller : Addresses.nodeOf(address);
+    String name = Addresses.CONTROLLER.equals(address) ? controller : nodeOf(address);
     if (name == null || !peers.containsKey(name)) {
       return null;
     }
     asked.put(address, name);
     return peers.containsKey(name) ? name : null; // who removed it may not have seen the address
+  }
+
+  /** The process that an address of ours is on; null for every other address. */
+  private static @Nullable String nodeOf(String address) {
+    Matcher parts = OF_NODE.matcher(address);
+    return parts.matches() ? parts.group(1) : null;
   }
 
   @Nullable NodeInfo info(String name) {

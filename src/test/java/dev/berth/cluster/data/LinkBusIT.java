@@ -225,7 +225,8 @@ class LinkBusIT {
           Buffer frame = Buffer.buffer();
           DataFrame.write(frame, DataFrame.REPLICA, 0, reserve(1));
           frame.setByte(3, (byte) 99); // a version of messages that is not known
-          links.unread(frame, "version: 99");
+          links.deliver(
+              Addresses.replica(two.busNode, 0), List.of(new Arrived(frame, Arrived.LONG_AGO)));
           return null;
         });
     world.eventually(() -> one.routers(0).size() == 1);

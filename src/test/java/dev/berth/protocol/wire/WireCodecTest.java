@@ -15,7 +15,6 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
-import dev.berth.protocol.wire.WireFormatException.What;
 import io.vertx.core.buffer.Buffer;
 import java.lang.reflect.Field;
 import java.lang.reflect.RecordComponent;
@@ -117,16 +116,13 @@ class WireCodecTest {
 
   @ParameterizedTest
   @CsvSource({
-    "0, 99, VERSION, version: 99 (expected: 14)",
-    "1, 99, TYPE, type: 99 (expected: 1 to ",
-    "7, 14, FIELD, reason: 14 (expected: 0 to 13)"
+    "0, 99, version: 99 (expected: 14)",
+    "1, 99, type: 99 (expected: 1 to ",
+    "7, 14, reason: 14 (expected: 0 to 13)"
   })
-  void whatIsUnknownIsRefusedByNumber(int place, int number, What what, String said) {
+  void whatIsUnknownIsRefusedByNumber(int place, int number, String said) {
     Buffer wire = encoded(new BusMessage.CallRefused(1, Refusal.FULL, Load.NONE));
-    assertRefused(wire.setByte(place, (byte) number), "a wire form")
-        .hasMessageStartingWith(said)
-        .extracting(refused -> ((WireFormatException) refused).what())
-        .isEqualTo(what);
+    assertRefused(wire.setByte(place, (byte) number), "a wire form").hasMessageStartingWith(said);
   }
 
   /** Of another version, of a type to come, or with a field that is not understood. */
