@@ -30,7 +30,14 @@ public final class KeeperAsk extends RingEntry implements PendingEntry {
   private final long id;
   private int underWay; // may have come there
 
-  private KeeperAsk(
+  /**
+   * Not asked yet. On the loop.
+   *
+   * @param keeper its name on the bus
+   * @param deadlineNanos by when there is an answer, on the loop's clock, or {@link
+   *     SlotRequest#NO_DEADLINE}
+   */
+  public KeeperAsk(
       RouterLoop loop,
       String keeper,
       DeploymentId deployment,
@@ -50,25 +57,15 @@ public final class KeeperAsk extends RingEntry implements PendingEntry {
   /**
    * Asks. On the loop.
    *
-   * @param keeper its name on the bus
-   * @param deadlineNanos by when there is an answer, on the loop's clock, or {@link
-   *     SlotRequest#NO_DEADLINE}
    * @return fails with a {@link ReservationException}
    */
-  public static Future<BusMessage.Answer> start(
-      RouterLoop loop,
-      String keeper,
-      DeploymentId deployment,
-      String token,
-      AskReservation.Wish wish,
-      long deadlineNanos) {
-    KeeperAsk made = new KeeperAsk(loop, keeper, deployment, token, wish, deadlineNanos);
-    if (made.id == PendingTable.FULL) {
-      made.end(Problem.FULL);
+  public Future<BusMessage.Answer> start() {
+    if (id == PendingTable.FULL) {
+      end(Problem.FULL);
     } else {
-      made.ask();
+      ask();
     }
-    return made.answer.future();
+    return answer.future();
   }
 
   private void ask() {

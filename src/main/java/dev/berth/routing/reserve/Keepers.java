@@ -99,7 +99,8 @@ public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> 
   static Future<HeldSelection> use(
       RouterLoop loop, String keeper, String token, Leg leg, long deadlineNanos) {
     DeploymentId of = leg.router().deployment();
-    return KeeperAsk.start(loop, keeper, of, token, Wish.USE, deadlineNanos)
+    return new KeeperAsk(loop, keeper, of, token, Wish.USE, deadlineNanos)
+        .start()
         .map(
             answer -> {
               HeldSelection slot = HeldSelection.of(leg, loop, (SlotReserved) answer);
@@ -137,7 +138,8 @@ public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> 
     Promise<BusMessage.Answer> answer = Promise.promise();
     loop.run(
         () ->
-            KeeperAsk.start(loop, keeper, of, token, wish, loop.now() + ANSWER_WITHIN_NANOS)
+            new KeeperAsk(loop, keeper, of, token, wish, loop.now() + ANSWER_WITHIN_NANOS)
+                .start()
                 .onComplete(answer));
     return answer.future();
   }
