@@ -9,14 +9,12 @@ import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlLoops;
 import dev.berth.cluster.control.ControlServer;
 import dev.berth.cluster.control.SocketConnector;
-import dev.berth.cluster.data.DataSettings;
 import dev.berth.cluster.data.LinkBus;
 import dev.berth.cluster.data.LinkListener;
 import dev.berth.cluster.data.OwnRegistration;
 import dev.berth.cluster.http.GatheredRoutes;
 import dev.berth.cluster.http.Peer;
 import dev.berth.cluster.http.PeerClient;
-import dev.berth.cluster.link.LinkDialer;
 import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.Authority;
@@ -40,6 +38,7 @@ import dev.berth.routing.reserve.Keepers;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.net.NetClient;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -66,7 +65,7 @@ final class ClusterSide implements LinkListener {
   private final LoopVerticle control;
   private final LoopVerticle linksLoop;
   private final LinkTls tls;
-  private final LinkDialer dialer;
+  private final NetClient dialer;
   private final LinkServer controlLinks;
   final PeerClient peers; // asks other nodes by HTTPS
   final LinkBus links;
@@ -86,18 +85,14 @@ final class ClusterSide implements LinkListener {
     this.control = loops.control();
     this.linksLoop = Objects.requireNonNull(loops.links());
     this.tls = terms.tls();
-    this.dialer = new LinkDialer(control.home().owner(), tls);
+    this.dialer = tls.dialer(control.home().owner());
     this.controlLinks = new LinkServer(tls, "control links");
     this.peers = new PeerClient(control.home().owner(), tls.httpClient());
     tls.renewClient(peers::update);
     this.links =
         new LinkBus(
-            new DataSettings(
-                identity.node(),
-                config.name(),
-                config.interval(),
-                config.timeout(),
-                config.maxInflightBytesPerPeer()),
+            config,
+            identity.node(),
             loops.serving().stream().map(LoopVerticle::home).toList(),
             terms.tls(),
             mailboxes,

@@ -1,9 +1,9 @@
 package dev.berth.cluster.control;
 
-import dev.berth.cluster.link.LinkDialer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.protocol.port.Loop;
 import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.net.NetClient;
 import java.util.function.LongSupplier;
 
 /**
@@ -14,7 +14,7 @@ import java.util.function.LongSupplier;
  * @param dialer whose connections are on the links' event loop
  */
 public record ControlLoops(
-    ContextInternal links, Loop control, LinkTls tls, LinkDialer dialer, LongSupplier nanoClock) {
+    ContextInternal links, Loop control, LinkTls tls, NetClient dialer, LongSupplier nanoClock) {
 
   /** Tells a listener. */
   void tell(Runnable task) {

@@ -246,13 +246,9 @@ public final class ControlServer {
   private void register(Register it) {
     registrations
         .register(it.name(), it.process())
-        .onComplete((number, failed) -> loops.run(() -> act(registered(it, number))));
-  }
-
-  private List<MemberAction> registered(Register it, @Nullable Long number) {
-    return number == null
-        ? membership.unregistered(it.name(), registrations.known())
-        : membership.registered(new Registered(it.name(), it.process(), number));
+        .onComplete(
+            (done, failed) ->
+                loops.run(() -> act(membership.registered(it.name(), registrations.known()))));
   }
 
   private void commit(Registered who) {
@@ -266,7 +262,7 @@ public final class ControlServer {
         () ->
             loops
                 .dialer()
-                .dial(it.host(), it.port())
+                .connect(it.port(), it.host())
                 .onSuccess(NetSocket::close)
                 .onComplete(
                     (socket, failed) -> act(membership.dialled(it.who(), refuses(failed)))));

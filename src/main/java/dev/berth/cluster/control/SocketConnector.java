@@ -1,12 +1,12 @@
 package dev.berth.cluster.control;
 
-import dev.berth.cluster.link.LinkDialer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.TlsFailure;
 import dev.berth.config.ClusterConfig.JoinAddress;
 import io.vertx.core.Future;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.internal.PromiseInternal;
+import io.vertx.core.net.NetClient;
 import io.vertx.core.net.SocketAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * @param join where they may be; a name that has many addresses is looked up each time
  */
 public record SocketConnector(
-    ContextInternal loop, LinkTls tls, LinkDialer dialer, List<JoinAddress> join)
+    ContextInternal loop, LinkTls tls, NetClient dialer, List<JoinAddress> join)
     implements Connector {
   private static final Logger LOG = LoggerFactory.getLogger(SocketConnector.class);
 
@@ -54,7 +54,7 @@ public record SocketConnector(
   public void connect(SocketAddress address, Function<Line, Line.User> user) {
     SocketLine line = new SocketLine(loop, tls, address.toString(), user);
     dialer
-        .dial(address.host(), address.port())
+        .connect(address.port(), address.host())
         .onSuccess(line::attach)
         .onFailure(failed -> line.end(TlsFailure.said(failed)));
   }

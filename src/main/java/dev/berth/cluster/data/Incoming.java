@@ -143,7 +143,7 @@ final class Incoming implements Link.Owner {
   }
 
   private void deliver() {
-    String own = home.bus.settings.busNode();
+    String own = home.bus.busNode;
     arrived.forEach(
         (to, messages) ->
             home.deliver(

@@ -1,17 +1,18 @@
 package dev.berth.cluster.data;
 
 import dev.berth.cluster.link.InFlight;
-import dev.berth.cluster.link.LinkDialer;
 import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.NodeInfo;
+import dev.berth.config.ClusterConfig;
 import dev.berth.config.ClusterConfig.Role;
 import dev.berth.metrics.Series;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
 import io.vertx.core.Future;
 import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetSocket;
 import java.util.List;
 import java.util.Map;
@@ -33,9 +34,10 @@ public final class LinkBus implements BusSender {
   /** A peer, and what is under way to it over all links. */
   record Known(Member member, InFlight inFlight) {}
 
-  final DataSettings settings;
+  final ClusterConfig config;
+  final String busNode; // its own name and process
   final LinkTls tls;
-  final LinkDialer dialer;
+  final NetClient dialer;
   final Mailboxes own;
   final LinkListener listener;
   final LongSupplier nanoClock;
@@ -47,22 +49,25 @@ public final class LinkBus implements BusSender {
   private final LinkServer server;
 
   /**
+   * @param busNode its own name and process
    * @param loops that serve, in the order of their index
    * @param nanoClock monotonic nanoseconds
    */
   public LinkBus(
-      DataSettings settings,
+      ClusterConfig config,
+      String busNode,
       List<ContextInternal> loops,
       LinkTls tls,
       Mailboxes own,
       LinkListener listener,
       LongSupplier nanoClock) {
-    this.settings = settings;
+    this.config = config;
+    this.busNode = busNode;
     this.tls = tls;
     this.own = own;
     this.listener = listener;
     this.nanoClock = nanoClock;
-    this.dialer = new LinkDialer(loops.get(0).owner(), tls);
+    this.dialer = tls.dialer(loops.get(0).owner());
     this.server = new LinkServer(tls, "data links");
     this.loops =
         IntStream.range(0, loops.size())
@@ -114,39 +119,38 @@ public final class LinkBus implements BusSender {
 
   /** A process is a node: it may be sent to, and its links are taken. */
   public void add(Member member) {
-    String busNode = member.node().busName();
-    Known before = peers.get(busNode);
+    String peer = member.node().busName();
+    Known before = peers.get(peer);
     if (before == null || before.member().registration() != member.registration()) {
-      remove(busNode);
-      peers.put(busNode, new Known(member, new InFlight(settings.maxInFlightBytesPerPeer())));
+      remove(peer);
+      peers.put(peer, new Known(member, new InFlight(config.maxInflightBytesPerPeer())));
     }
   }
 
   /** A process is no node any more: its links end at once, whatever is on them. */
-  public void remove(String busNode) {
-    if (peers.remove(busNode) != null) {
-      onEach(links -> links.drop(busNode));
+  public void remove(String peer) {
+    if (peers.remove(peer) != null) {
+      onEach(links -> links.drop(peer));
     }
   }
 
   /** Why a link is not taken; null when it is. */
   @Nullable String refusal(Hello hello, NetSocket from) {
     Known known = peers.get(hello.sender());
-    String refusal =
-        hello.refusal(settings.busNode(), registration, known == null ? null : known.member());
+    String refusal = hello.refusal(busNode, registration, known == null ? null : known.member());
     return refusal != null || known == null ? refusal : refusal(known.member().node(), from);
   }
 
   @Nullable String refusal(NodeInfo node, NetSocket peer) {
     Role role = node.control() ? Role.CONTROL : Role.WORKER;
-    return tls.refusal(peer, settings.cluster(), node.name(), role);
+    return tls.refusal(peer, config.name(), node.name(), role);
   }
 
   // --- send ---
 
   @Override
   public boolean send(String node, String address, BusMessage message) {
-    if (settings.busNode().equals(node)) {
+    if (busNode.equals(node)) {
       return own.send(node, address, message);
     }
     LoopLinks here = here();
@@ -182,17 +186,11 @@ public final class LinkBus implements BusSender {
   public void show(Series into) {
     counters.show(into);
     SortedMap<String, Long> bytes = new TreeMap<>(); // a name may be two processes' for a moment
-    bytesInFlight().forEach((each, now) -> bytes.merge(NodeInfo.nameOf(each), now, Long::sum));
+    peers.forEach(
+        (peer, known) -> bytes.merge(NodeInfo.nameOf(peer), known.inFlight().bytes(), Long::sum));
     bytes.forEach(
         (name, now) ->
             into.with("node", name)
-                .gauge("berth_link_inflight_bytes", now, settings.maxInFlightBytesPerPeer()));
-  }
-
-  /** Bytes under way to each peer, by its bus name. */
-  public SortedMap<String, Long> bytesInFlight() {
-    SortedMap<String, Long> bytes = new TreeMap<>();
-    peers.forEach((name, known) -> bytes.put(name, known.inFlight().bytes()));
-    return bytes;
+                .gauge("berth_link_inflight_bytes", now, config.maxInflightBytesPerPeer()));
   }
 }

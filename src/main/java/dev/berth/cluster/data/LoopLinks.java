@@ -56,7 +56,7 @@ final class LoopLinks {
   void start() {
     beatNanos = now();
     pausedNanos = beatNanos;
-    sweeps = new LinkSweep(loop, bus.settings.interval(), this::sweep);
+    sweeps = new LinkSweep(loop, bus.config.interval(), this::sweep);
   }
 
   /** Runs a step here; any thread. */
@@ -75,8 +75,8 @@ final class LoopLinks {
   }
 
   Silence silence(int timeouts) {
-    long timeout = timeouts * bus.settings.timeout().toNanos();
-    return new Silence(bus.settings.interval().toNanos(), timeout, now());
+    long timeout = timeouts * bus.config.timeout().toNanos();
+    return new Silence(bus.config.interval().toNanos(), timeout, now());
   }
 
   // --- send ---
@@ -208,7 +208,7 @@ final class LoopLinks {
 
   /** The loop reads or looks. Too long after the last time, all that is here may be of any age. */
   void beat(long now) {
-    boolean paused = now - beatNanos > bus.settings.timeout().toNanos();
+    boolean paused = now - beatNanos > bus.config.timeout().toNanos();
     beatNanos = now;
     if (paused) {
       pausedNanos = now;

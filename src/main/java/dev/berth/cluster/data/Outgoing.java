@@ -50,7 +50,7 @@ final class Outgoing implements Link.Owner {
   void dial() {
     home.bus
         .dialer
-        .dial(peer.node().host(), peer.node().ports().data())
+        .connect(peer.node().ports().data(), peer.node().host())
         .onSuccess(this::connected)
         .onFailure(
             failed -> {
@@ -66,7 +66,7 @@ final class Outgoing implements Link.Owner {
       link.end(refusal);
       return;
     }
-    Hello hello = Hello.of(home.bus.settings.busNode(), own, home.index, peer);
+    Hello hello = Hello.of(home.bus.busNode, own, home.index, peer);
     link.writeFirst(out -> DataFrame.write(out, DataFrame.HELLO, hello.fields().toBuffer()));
   }
 

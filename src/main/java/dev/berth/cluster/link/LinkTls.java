@@ -11,6 +11,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.ClientSSLOptions;
+import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetClientOptions;
 import io.vertx.core.net.NetServerOptions;
 import io.vertx.core.net.NetSocket;
@@ -32,6 +33,9 @@ import org.slf4j.LoggerFactory;
  * whose names say which node it is; the host says nothing. Or none at all, on the loopback.
  */
 public final class LinkTls {
+  /** How long a connect may take, in milliseconds; the handshake comes after it. */
+  private static final int CONNECT_MS = 2_000;
+
   /** How long a handshake may take, on both sides, in seconds. */
   private static final int HANDSHAKE_S = 2;
 
@@ -79,8 +83,19 @@ public final class LinkTls {
     return secured(new NetServerOptions());
   }
 
-  NetClientOptions client() {
-    return secured(new NetClientOptions().setHostnameVerificationAlgorithm(ANY_HOST));
+  /**
+   * Connects to other nodes, on the event loop that asks, until the handshake is over. It tries
+   * once; when to try again is its caller's. Keep it: one that nobody refers to is closed.
+   */
+  public NetClient dialer(Vertx vertx) {
+    NetClient client =
+        vertx.createNetClient(
+            secured(
+                new NetClientOptions()
+                    .setHostnameVerificationAlgorithm(ANY_HOST)
+                    .setConnectTimeout(CONNECT_MS)));
+    renewClient(client::updateSSLOptions);
+    return client;
   }
 
   /** Of a server of HTTP for other nodes. */

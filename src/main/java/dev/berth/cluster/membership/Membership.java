@@ -171,29 +171,23 @@ public final class Membership {
     return null;
   }
 
-  /** Its registration was committed. */
-  public List<MemberAction> registered(Registered who) {
-    Joining joined = joining.remove(who.name());
-    KnownNode node = new KnownNode(who);
-    nodes.put(who.name(), node);
-    if (joined != null && joined.link != KnownNode.NO_LINK) {
-      greet(node, joined.link, joined.hello);
-    }
-    return done();
-  }
-
   /**
-   * Its registration failed.
+   * Its registration was to be committed.
    *
-   * @param known that are registered: it may be one of them all the same
+   * @param known that are registered: it is one of them if it was
    */
-  public List<MemberAction> unregistered(String name, Collection<Registered> known) {
+  public List<MemberAction> registered(String name, Collection<Registered> known) {
     Joining joined = joining.remove(name);
-    if (joined != null && joined.link != KnownNode.NO_LINK) {
-      String reason = "registration: not committed (expected: asked again)";
-      actions.add(new Refuse(joined.link, name, new Refused(reason, true)));
-    }
     expect(known);
+    if (joined != null && joined.link != KnownNode.NO_LINK) {
+      KnownNode node = nodes.get(name);
+      if (node != null && node.who.process().equals(joined.hello.node().process())) {
+        greet(node, joined.link, joined.hello);
+      } else {
+        String reason = "registration: not committed (expected: asked again)";
+        actions.add(new Refuse(joined.link, name, new Refused(reason, true)));
+      }
+    }
     return done();
   }
 

@@ -11,7 +11,6 @@ import dev.berth.cluster.control.ControlForm.Event;
 import dev.berth.cluster.control.ControlForm.Inventory;
 import dev.berth.cluster.control.ControlWorld.Controller;
 import dev.berth.cluster.control.ControlWorld.Node;
-import dev.berth.cluster.link.LinkDialer;
 import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
@@ -456,9 +455,7 @@ class ControlIT {
     List<Record> said = new CopyOnWriteArrayList<>();
     List<String> ended = new CopyOnWriteArrayList<>();
     NetSocket socket =
-        await(
-            LinkWorld.on(
-                loop, () -> new LinkDialer(world.links.vertx, tls).dial("127.0.0.1", port)));
+        await(LinkWorld.on(loop, () -> tls.dialer(world.links.vertx).connect(port, "127.0.0.1")));
     NetSocket other = accepted.get(10, TimeUnit.SECONDS);
     Event big = new Event(7, Buffer.buffer(new byte[8 << 20]));
     LinkWorld.on(

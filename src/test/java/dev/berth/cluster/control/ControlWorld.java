@@ -1,6 +1,5 @@
 package dev.berth.cluster.control;
 
-import dev.berth.cluster.link.LinkDialer;
 import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
@@ -83,22 +82,15 @@ final class ControlWorld {
 
   private ControlLoops around(LinkTls tls) {
     return new ControlLoops(
-        links.loop(),
-        new OnContext(links.loop()),
-        tls,
-        new LinkDialer(links.vertx, tls),
-        System::nanoTime);
+        links.loop(), new OnContext(links.loop()), tls, tls.dialer(links.vertx), System::nanoTime);
   }
 
   /** Commits in memory. */
   private final class Committed implements Registrations {
     @Override
-    public synchronized Future<Long> register(String name, String process) {
-      Registered who =
-          registry.computeIfAbsent(name, n -> new Registered(n, process, ++lastNumber));
-      return who.process().equals(process)
-          ? Future.succeededFuture(who.number())
-          : Future.failedFuture("another");
+    public synchronized Future<Void> register(String name, String process) {
+      registry.computeIfAbsent(name, n -> new Registered(n, process, ++lastNumber));
+      return Future.succeededFuture();
     }
 
     @Override

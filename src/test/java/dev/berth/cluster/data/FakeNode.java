@@ -8,6 +8,7 @@ import dev.berth.cluster.link.LinkWorld;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.cluster.membership.NodeInfo.Ports;
+import dev.berth.config.ClusterConfig;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallAccepted;
@@ -20,6 +21,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** An instance of two loops, as far as its links go. Its clock has an offset of its own. */
@@ -39,12 +41,32 @@ public final class FakeNode implements Mailboxes, LinkListener {
     busNode = name + "~1";
     ahead = new AtomicLong(Duration.ofHours(name.hashCode() % 100).toNanos());
     loops = List.of(world.loop(), world.loop());
-    DataSettings settings = new DataSettings(busNode, "prod", Duration.ofMillis(50), timeout, CAP);
-    bus = new LinkBus(settings, loops, tls, this, this, () -> System.nanoTime() + ahead.get());
+    ClusterConfig config = config(name, Duration.ofMillis(50), timeout);
+    LongSupplier clock = () -> System.nanoTime() + ahead.get();
+    bus = new LinkBus(config, busNode, loops, tls, this, this, clock);
     for (int loop = 0; loop < LOOPS; loop++) {
       received.put(Addresses.router(busNode, loop), new CopyOnWriteArrayList<>());
       received.put(Addresses.replica(busNode, loop), new CopyOnWriteArrayList<>());
     }
+  }
+
+  /** Of a worker; what its links do not look at is as it may be. */
+  public static ClusterConfig config(String name, Duration interval, Duration timeout) {
+    return new ClusterConfig(
+        "prod",
+        name,
+        null,
+        Map.of(),
+        ClusterConfig.Role.WORKER,
+        List.of(),
+        List.of(),
+        "127.0.0.1",
+        "127.0.0.1",
+        new ClusterConfig.Ports(0, 0, 0, 0),
+        null,
+        interval,
+        timeout,
+        CAP);
   }
 
   FakeNode start(long registration) throws Exception {
@@ -106,7 +128,11 @@ public final class FakeNode implements Mailboxes, LinkListener {
   }
 
   long inFlight(FakeNode to) {
-    return bus.bytesInFlight().get(to.busNode);
+    return inFlight(to.busNode);
+  }
+
+  long inFlight(String to) {
+    return bus.peers.get(to).inFlight().bytes();
   }
 
   // --- what the links ask ---

@@ -437,7 +437,7 @@ class LinkBusIT {
             .runOnContext(none -> one.bus.send("n4~1", "berth.router.n4~1.0", large(1)));
         refused += one.send(0, stuck, 0, large(id)) ? 0 : 1;
         assertThat(one.inFlight(stuck)).isLessThanOrEqualTo(FakeNode.CAP);
-        assertThat(one.bus.bytesInFlight().get("n4~1")).isLessThanOrEqualTo(FakeNode.CAP);
+        assertThat(one.inFlight("n4~1")).isLessThanOrEqualTo(FakeNode.CAP);
         long begun = System.nanoTime();
         long now = id;
         assertThat(one.send(sound, id)).isTrue();
@@ -447,7 +447,7 @@ class LinkBusIT {
       assertThat(refused).isPositive();
       assertThat(one.bus.counters.refusedSends.sum()).isGreaterThan(refused);
       world.eventually(() -> one.told.contains("suspected n4~1"));
-      world.eventually(() -> one.bus.bytesInFlight().get("n4~1") == 0);
+      world.eventually(() -> one.inFlight("n4~1") == 0);
       world.eventually(() -> wasHandedBack(one));
       assertThat(one.told).allMatch(line -> line.contains("n4~1"));
     }

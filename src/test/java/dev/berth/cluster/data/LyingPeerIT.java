@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Level;
 import dev.berth.cluster.link.InFlight;
 import dev.berth.cluster.link.Link;
-import dev.berth.cluster.link.LinkDialer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
 import dev.berth.cluster.membership.Member;
@@ -20,6 +19,7 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetSocket;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -166,9 +166,9 @@ class LyingPeerIT {
 
   private Liar liar() throws Exception {
     LinkTls tls = world.tls("n1");
-    LinkDialer dialer = new LinkDialer(world.vertx, tls);
+    NetClient dialer = tls.dialer(world.vertx);
     Liar liar = new Liar(world.loop());
-    NetSocket socket = await(on(liar.loop, () -> dialer.dial("127.0.0.1", honest.port())));
+    NetSocket socket = await(on(liar.loop, () -> dialer.connect(honest.port(), "127.0.0.1")));
     Member to = FakeNode.member("n2~1", honest.port(), 2);
     Hello hello = Hello.of("n1~1", new OwnRegistration("cluster-1", 1), 0, to);
     on(

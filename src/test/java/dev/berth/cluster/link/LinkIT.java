@@ -11,6 +11,7 @@ import io.netty.handler.ssl.OpenSsl;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetSocket;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -109,8 +110,8 @@ class LinkIT {
   }
 
   private NetSocket dial(LinkTls tls, int port) throws Exception {
-    LinkDialer dialer = new LinkDialer(world.vertx, tls);
-    return await(on(here, () -> dialer.dial("127.0.0.1", port)));
+    NetClient dialer = tls.dialer(world.vertx);
+    return await(on(here, () -> dialer.connect(port, "127.0.0.1")));
   }
 
   private NetSocket taken() throws Exception {
@@ -333,8 +334,8 @@ class LinkIT {
     LinkTls serving = world.tls("n2");
     int port = listen(serving);
     LinkTls dialling = world.tls("n1");
-    LinkDialer dialer = new LinkDialer(world.vertx, dialling);
-    NetSocket first = await(on(here, () -> dialer.dial("127.0.0.1", port)));
+    NetClient dialer = dialling.dialer(world.vertx);
+    NetSocket first = await(on(here, () -> dialer.connect(port, "127.0.0.1")));
     End from = attached(here, first, CAP);
     End to = attached(there, taken(), CAP);
 
@@ -342,7 +343,7 @@ class LinkIT {
     world.write(world.authority(), "n1", "anew");
     await(serving.reload(world.vertx));
     await(dialling.reload(world.vertx));
-    NetSocket second = await(on(here, () -> dialer.dial("127.0.0.1", port)));
+    NetSocket second = await(on(here, () -> dialer.connect(port, "127.0.0.1")));
     assertThat(dialling.refusal(second, "c", "x", Role.WORKER)).contains("[again, n2]");
     assertThat(serving.refusal(taken(), "c", "x", Role.WORKER)).contains("[anew, n1]");
     assertThat(write(from, 10, 1)).isTrue();

@@ -94,7 +94,8 @@ final class MembershipRig {
 
   void commit(MemberAction action) {
     if (action instanceof Register it) {
-      on(membership.registered(new Registered(it.name(), it.process(), ++lastNumber)));
+      Registered who = new Registered(it.name(), it.process(), ++lastNumber);
+      on(membership.registered(it.name(), List.of(who)));
     } else if (action instanceof Commit it) {
       on(membership.ended(it.gone().who(), true));
     }

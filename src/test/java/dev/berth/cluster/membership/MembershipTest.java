@@ -55,7 +55,7 @@ class MembershipTest {
     rig.commits = false;
     long link = rig.join("n2", "a");
 
-    rig.on(membership.unregistered("n2", List.of()));
+    rig.on(membership.registered("n2", List.of()));
 
     assertThat(rig.last(Refuse.class).link()).isEqualTo(link);
     assertThat(rig.last(Refuse.class).refused().retry()).isTrue();
@@ -66,9 +66,9 @@ class MembershipTest {
   @Test
   void aNumberOfWhichNobodyWasToldHasTimeToCome() {
     rig.commits = false;
-    rig.join("n2", "a");
+    membership.closed(rig.join("n2", "a"));
 
-    rig.on(membership.unregistered("n2", List.of(OLD_N2)));
+    rig.on(membership.registered("n2", List.of(OLD_N2)));
 
     assertThat(membership.status().awaited()).containsExactly("n2");
     rig.pass(10_500);

@@ -1,6 +1,5 @@
 package dev.berth.node.loops;
 
-import dev.berth.cluster.data.DataSettings;
 import dev.berth.cluster.data.FakeNode;
 import dev.berth.cluster.data.LinkBus;
 import dev.berth.cluster.data.LinkListener;
@@ -27,10 +26,14 @@ final class LinkBusContractIT extends ReplicaContract {
   private final LinkBus receiver = bus("n1~1", (ContextInternal) vertx.getOrCreateContext());
 
   private LinkBus bus(String name, ContextInternal on) {
-    DataSettings settings =
-        new DataSettings(name, "test", INTERVAL, Duration.ofSeconds(10), 8 << 20);
     return new LinkBus(
-        settings, List.of(on), LinkTls.insecure(), there, new Nobody(), System::nanoTime);
+        FakeNode.config("n0", INTERVAL, Duration.ofSeconds(10)),
+        name,
+        List.of(on),
+        LinkTls.insecure(),
+        there,
+        new Nobody(),
+        System::nanoTime);
   }
 
   @BeforeEach
