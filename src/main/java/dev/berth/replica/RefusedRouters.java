@@ -13,7 +13,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
@@ -26,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * starves, as who waits grows older. A router that uses its offer stays noted, one that gives it
  * back does not: the routers' retries with backoff are then only the safety net.
  *
- * <p>Any thread of the instance may call. With nobody noted a freed slot costs one volatile read.
- * Bounded: a router beyond the bound is not noted, and counted.
+ * <p>Any thread of the instance may call. With nobody noted a freed slot costs a look at an empty
+ * queue. Bounded: a router beyond the bound is not noted, and counted.
  */
 final class RefusedRouters implements SlotObserver {
   /** The router index in attempts that replicas make: no router has it. */
@@ -52,7 +51,6 @@ final class RefusedRouters implements SlotObserver {
 
   private final ConcurrentHashMap<RouterAddress, Noted> known = new ConcurrentHashMap<>();
   private final ConcurrentLinkedQueue<Noted> line = new ConcurrentLinkedQueue<>();
-  private final AtomicInteger waiting = new AtomicInteger(); // in the line
   private final AtomicLong offers = new AtomicLong();
   final LongAdder forgotten = new LongAdder(); // routers that were not noted, for the bound
   private volatile SlotObserver own = SlotObserver.NONE;
@@ -112,7 +110,6 @@ final class RefusedRouters implements SlotObserver {
   private void putInLine(Noted noted) {
     if (noted.inLine.compareAndSet(false, true)) {
       line.add(noted);
-      waiting.incrementAndGet();
     }
   }
 
@@ -127,7 +124,7 @@ final class RefusedRouters implements SlotObserver {
 
   @Override
   public boolean completing(Slots slots) {
-    if (waiting.get() == 0) {
+    if (line.isEmpty()) {
       return own.completing(slots);
     }
     // Completed in the ordinary way, the slot reaches freed(), which offers it.
@@ -153,7 +150,7 @@ final class RefusedRouters implements SlotObserver {
 
   @Override
   public void freed(Slots slots) {
-    if (waiting.get() == 0) {
+    if (line.isEmpty()) {
       own.freed(slots);
       return;
     }
@@ -203,7 +200,6 @@ final class RefusedRouters implements SlotObserver {
   private @Nullable Noted next() {
     for (Noted noted = oldest(); noted != null; noted = oldest()) {
       if (line.remove(noted)) { // else another thread was faster
-        waiting.decrementAndGet();
         noted.inLine.set(false);
         return noted;
       }
@@ -225,11 +221,7 @@ final class RefusedRouters implements SlotObserver {
   /** The instance has left, and its routers with it. */
   void nodeLeft(String node) {
     known.values().removeIf(noted -> noted.router.node().equals(node));
-    for (Noted noted : line) {
-      if (noted.router.node().equals(node) && line.remove(noted)) {
-        waiting.decrementAndGet();
-      }
-    }
+    line.removeIf(noted -> noted.router.node().equals(node));
   }
 
   /** Nothing will be offered any more. */
@@ -242,6 +234,6 @@ final class RefusedRouters implements SlotObserver {
 
   /** Routers in the line. */
   int waiting() {
-    return waiting.get();
+    return line.size();
   }
 }
