@@ -2,8 +2,7 @@ package dev.berth.cluster.link;
 
 import io.netty.handler.ssl.NotSslRecordException;
 import java.nio.channels.ClosedChannelException;
-import java.security.cert.CertPathBuilderException;
-import java.security.cert.CertPathValidatorException;
+import java.security.GeneralSecurityException;
 import java.security.cert.CertificateExpiredException;
 import java.security.cert.CertificateNotYetValidException;
 import java.util.Locale;
@@ -34,7 +33,8 @@ public final class TlsFailure {
         || cause instanceof CertificateNotYetValidException) {
       return "its certificate is not valid now: " + told;
     }
-    if (isOfPath(failed) || upper.contains("CERTIFICATE_VERIFY_FAILED")) {
+    boolean untrusted = cause instanceof GeneralSecurityException; // it has no path to an authority
+    if (untrusted || upper.contains("CERTIFICATE_VERIFY_FAILED")) {
       return "its certificate is of another authority than ours, berth.cluster.tls.ca_file";
     }
     if (upper.contains("ALERT")) {
@@ -43,12 +43,5 @@ public final class TlsFailure {
     return cause instanceof ClosedChannelException || upper.contains("HANDSHAKE WAS IN PROGRESS")
         ? "closed during the handshake (expected: TLS 1.3, as berth.cluster.tls says here)"
         : told;
-  }
-
-  /** Of a certificate whose authority is not known, be it called as one that is. */
-  private static boolean isOfPath(Throwable failed) {
-    return failed instanceof CertPathBuilderException
-        || failed instanceof CertPathValidatorException
-        || failed.getCause() != null && isOfPath(failed.getCause());
   }
 }

@@ -179,7 +179,7 @@ public final class Membership {
   public List<MemberAction> registered(String name, Collection<Registered> known) {
     Joining joined = joining.remove(name);
     expect(known);
-    if (joined != null && joined.link != KnownNode.NO_LINK) {
+    if (joined != null) {
       KnownNode node = nodes.get(name);
       if (node != null && node.who.process().equals(joined.hello.node().process())) {
         greet(node, joined.link, joined.hello);
@@ -252,8 +252,7 @@ public final class Membership {
 
   /** A link has ended: that is silence, and a reason to look at its port. */
   public List<MemberAction> closed(long link) {
-    joining.replaceAll(
-        (name, each) -> each.link == link ? new Joining(each.hello, KnownNode.NO_LINK) : each);
+    joining.values().removeIf(each -> each.link == link);
     KnownNode node = byLink.remove(link);
     if (node != null) {
       node.link = KnownNode.NO_LINK;
