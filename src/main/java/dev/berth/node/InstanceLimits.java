@@ -1,5 +1,7 @@
 package dev.berth.node;
 
+import dev.berth.config.ClusterOptions;
+import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.MetricsOptions;
 import dev.berth.config.ReservationOptions;
@@ -40,9 +42,21 @@ public record InstanceLimits(
             limits.get(LimitOptions.MAX_QUEUED_TOTAL),
             limits.get(LimitOptions.MAX_QUEUED_BYTES),
             limits.get(LimitOptions.STREAM_BYTES_TOTAL)),
-        new LoopLimits(
-            limits.get(LimitOptions.PENDING_REQUESTS_PER_LOOP),
-            limits.get(LimitOptions.STREAM_WINDOW_BYTES)));
+        loop(limits));
+  }
+
+  /** What is sent to a node is not taken up by one that would be suspected meanwhile. */
+  private static LoopLimits loop(Settings limits) {
+    LoopLimits defaults = LoopLimits.DEFAULTS;
+    Settings cluster = limits.find(InstanceOptions.CLUSTER);
+    return new LoopLimits(
+        limits.get(LimitOptions.PENDING_REQUESTS_PER_LOOP),
+        limits.get(LimitOptions.STREAM_WINDOW_BYTES),
+        cluster == null
+            ? defaults.acceptNanos()
+            : Math.min(defaults.acceptNanos(), cluster.get(ClusterOptions.TIMEOUT_MS).toNanos()),
+        defaults.recallNanos(),
+        defaults.cancelledCalls());
   }
 
   /** What {@code berth.reservations} means to the table of tokens. */

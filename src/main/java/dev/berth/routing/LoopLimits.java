@@ -9,7 +9,7 @@ import java.time.Duration;
  *     default 8 192
  * @param streamWindowBytes bytes of one streamed response in flight; default 256 KiB
  * @param acceptNanos how long a replica of another instance may take up what is sent to it; default
- *     3 s, as after {@code detection.timeout_ms} of silence it is not waited for
+ *     3 s; never more than {@code detection.timeout_ms}, after which it is not waited for
  * @param recallNanos after how long without an answer what was sent to a replica of another
  *     instance is recalled, and how far apart recalls and cancels are repeated; default 1 s
  * @param cancelledCalls cancelled calls to other instances whose cancel is repeated until it is
