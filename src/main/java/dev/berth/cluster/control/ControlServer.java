@@ -14,6 +14,7 @@ import dev.berth.cluster.link.LinkSweep;
 import dev.berth.cluster.link.SaidOnce;
 import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Handshake.Hello;
+import dev.berth.cluster.membership.Handshake.Refused;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.MemberAction;
 import dev.berth.cluster.membership.MemberAction.Commit;
@@ -275,10 +276,10 @@ public final class ControlServer {
   }
 
   private void refuse(Refuse it) {
-    if (refusals.isNew(it.name(), it.refused().reason())) {
-      LOG.warn("node {}: refused: {}", it.name(), it.refused().reason());
+    if (refusals.isNew(it.name(), it.reason())) {
+      LOG.warn("node {}: refused: {}", it.name(), it.reason());
     }
-    peer(it.link(), peer -> peer.line.say(it.refused()));
+    peer(it.link(), peer -> peer.line.say(new Refused(it.reason())));
   }
 
   private void peer(long link, Consumer<Peer> act) {

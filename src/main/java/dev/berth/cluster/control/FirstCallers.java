@@ -68,7 +68,7 @@ public final class FirstCallers {
         if (message instanceof Hello hello && hello.seen() != null) {
           clusters.add(hello.seen().clusterId());
         }
-        line.say(new Refused("controller: it begins (expected: asked again)", true));
+        line.say(new Refused("controller: it begins (expected: asked again)"));
       }
 
       @Override

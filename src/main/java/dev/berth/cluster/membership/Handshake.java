@@ -36,12 +36,11 @@ public final class Handshake {
   public record Welcome(Authority authority, String controller, long registration, boolean fresh) {}
 
   /**
-   * By the controller, to a node that is not.
+   * By the controller, to a node that is not; it asks again, for the same may be welcome later.
    *
    * @param reason one line that says what differs
-   * @param retry whether the same may be welcome later
    */
-  public record Refused(String reason, boolean retry) {}
+  public record Refused(String reason) {}
 
   private Handshake() {}
 }

@@ -1,6 +1,5 @@
 package dev.berth.cluster.membership;
 
-import dev.berth.cluster.membership.Handshake.Refused;
 import dev.berth.cluster.membership.Handshake.Welcome;
 
 /** What the {@link Membership} wants done, in its order. Links are named by their numbers. */
@@ -13,7 +12,7 @@ public sealed interface MemberAction {
   record Greet(long link, Welcome welcome, Member member) implements MemberAction {}
 
   /** The link is to be told; whoever is there may close it. */
-  record Refuse(long link, String name, Refused refused) implements MemberAction {}
+  record Refuse(long link, String name, String reason) implements MemberAction {}
 
   /** A node that said goodbye is to be told that it may go. */
   record Farewell(long link) implements MemberAction {}

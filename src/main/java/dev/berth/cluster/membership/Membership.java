@@ -1,7 +1,6 @@
 package dev.berth.cluster.membership;
 
 import dev.berth.cluster.membership.Handshake.Hello;
-import dev.berth.cluster.membership.Handshake.Refused;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.MemberAction.Commit;
 import dev.berth.cluster.membership.MemberAction.Dial;
@@ -93,7 +92,7 @@ public final class Membership {
    * @param stranger why it is not who it says, by its certificate; null when it is
    */
   public List<MemberAction> hello(long link, Hello hello, @Nullable String stranger) {
-    Refused refused = rules.refuses(hello, stranger);
+    String refused = rules.refuses(hello, stranger);
     if (refused == null) {
       refused = fenced(hello.seen());
     }
@@ -107,35 +106,35 @@ public final class Membership {
   }
 
   /** A controller is refused by nodes that know better, and then refuses all. */
-  private @Nullable Refused fenced(@Nullable Authority seen) {
+  private @Nullable String fenced(@Nullable Authority seen) {
     Authority own = authority.get();
     String behind = seen == null ? null : own.behind(seen);
     if (behind != null && !seen.clusterId().equals(own.clusterId())) {
       strangerNanos = 0;
-      return new Refused(behind, true);
+      return behind;
     }
     if (behind != null && standsBy == null) {
       standsBy = behind;
       actions.add(new StandBy(behind));
     }
-    return standsBy == null ? null : new Refused("controller: " + standsBy, true);
+    return standsBy == null ? null : "controller: " + standsBy;
   }
 
-  private @Nullable Refused welcome(long link, Hello hello) {
+  /** Why it is not let in, or not yet; null when it is, or its registration is asked for. */
+  private @Nullable String welcome(long link, Hello hello) {
     String name = hello.node().name();
     String process = hello.node().process();
     KnownNode known = nodes.get(name);
     Joining before = joining.get(name);
-    if (known != null) {
-      return known.who.process().equals(process) && known.ending == null
-          ? greet(known, link, hello)
-          : another(name);
+    if (known != null && known.who.process().equals(process) && known.ending == null) {
+      greet(known, link, hello);
+      return null;
     }
-    if (before != null && !before.hello.node().process().equals(process)) {
-      return another(name);
+    if (known != null || before != null && !before.hello.node().process().equals(process)) {
+      return "process: another of %s is not lost yet (expected: asked again)".formatted(name);
     }
     if (before == null && nodes.size() + joining.size() >= MOST_NODES) {
-      return new Refused("nodes: %d (expected: fewer)".formatted(MOST_NODES), true);
+      return "nodes: %d (expected: fewer)".formatted(MOST_NODES);
     }
     if (before == null && hello.leaving()) {
       actions.add(new Farewell(link));
@@ -150,12 +149,7 @@ public final class Membership {
     return null;
   }
 
-  private static Refused another(String name) {
-    return new Refused(
-        "process: another of %s is not lost yet (expected: asked again)".formatted(name), true);
-  }
-
-  private @Nullable Refused greet(KnownNode node, long link, Hello hello) {
+  private void greet(KnownNode node, long link, Hello hello) {
     endLink(node.link, "it called again");
     byLink.put(link, node);
     node.link = link;
@@ -168,7 +162,6 @@ public final class Membership {
     if (hello.leaving()) {
       leave(node);
     }
-    return null;
   }
 
   /**
@@ -185,7 +178,7 @@ public final class Membership {
         greet(node, joined.link, joined.hello);
       } else {
         String reason = "registration: not committed (expected: asked again)";
-        actions.add(new Refuse(joined.link, name, new Refused(reason, true)));
+        actions.add(new Refuse(joined.link, name, reason));
       }
     }
     return done();

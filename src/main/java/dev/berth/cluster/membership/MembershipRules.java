@@ -1,7 +1,6 @@
 package dev.berth.cluster.membership;
 
 import dev.berth.cluster.membership.Handshake.Hello;
-import dev.berth.cluster.membership.Handshake.Refused;
 import dev.berth.protocol.wire.WireCodec;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,7 +36,7 @@ public record MembershipRules(
    *
    * @param stranger why it is not who it says, by its certificate; null when it is
    */
-  @Nullable Refused refuses(Hello hello, @Nullable String stranger) {
+  @Nullable String refuses(Hello hello, @Nullable String stranger) {
     String name = hello.node().name();
     List<String> wrong = new ArrayList<>();
     if (hello.version() != Handshake.VERSION) {
@@ -65,6 +64,6 @@ public record MembershipRules(
     if (stranger != null) {
       wrong.add(stranger);
     }
-    return wrong.isEmpty() ? null : new Refused(String.join("; ", wrong), false);
+    return wrong.isEmpty() ? null : String.join("; ", wrong);
   }
 }

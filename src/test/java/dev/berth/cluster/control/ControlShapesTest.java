@@ -14,7 +14,7 @@ class ControlShapesTest {
   private static final NavigableMap<Integer, String> SHAPES = new TreeMap<>();
 
   static {
-    SHAPES.put(1, "d1545da5ca364548");
+    SHAPES.put(1, "a026f41c7c11087b");
   }
 
   @Test

@@ -136,7 +136,7 @@ final class MembershipRig {
   }
 
   String refusal() {
-    return last(Refuse.class).refused().reason();
+    return last(Refuse.class).reason();
   }
 
   Member.State state(String name) {

@@ -58,7 +58,6 @@ class MembershipTest {
     rig.on(membership.registered("n2", List.of()));
 
     assertThat(rig.last(Refuse.class).link()).isEqualTo(link);
-    assertThat(rig.last(Refuse.class).refused().retry()).isTrue();
     rig.join("n2", "a");
     assertThat(rig.all(Register.class)).hasSize(2);
   }
@@ -124,7 +123,6 @@ class MembershipTest {
     rig.join("n2", "b");
     assertThat(rig.refusal())
         .isEqualTo("process: another of n2 is not lost yet (expected: asked again)");
-    assertThat(rig.last(Refuse.class).refused().retry()).isTrue();
     rig.pass(2_000, first);
     rig.join("n2", "b");
     assertThat(rig.all(Register.class)).hasSize(1);
@@ -182,7 +180,6 @@ class MembershipTest {
     long number = rig.number("n2");
     rig.join("one-more", "a");
     assertThat(rig.refusal()).isEqualTo("nodes: 1000 (expected: fewer)");
-    assertThat(rig.last(Refuse.class).refused().retry()).isTrue();
     rig.join(again("n2", "a", number), null);
     assertThat(rig.last(Greet.class).welcome().registration()).isEqualTo(number);
   }
@@ -190,7 +187,6 @@ class MembershipTest {
   private void refuses(Hello hello, @Nullable String stranger, String reason) {
     rig.join(hello, stranger);
     assertThat(rig.refusal()).isEqualTo(reason);
-    assertThat(rig.last(Refuse.class).refused().retry()).isFalse();
     assertThat(rig.all(Register.class)).isEmpty();
   }
 
