@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A link by which a loop of another process sends. What comes is given to the loops that it is for,
- * all of one read in one task each, and aged there by the time since it was flushed. Confined to
- * the loop that took it.
+ * all of one read in one task each, and read there, aged by the time since it was flushed. Confined
+ * to the loop that took it.
  */
 final class Incoming implements Link.Owner {
   /** What it may have under way: pings, and that is all. */

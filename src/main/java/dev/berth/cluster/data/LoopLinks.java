@@ -9,7 +9,6 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.wire.WireCodec;
 import dev.berth.protocol.wire.WireFormatException;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetSocket;
@@ -61,13 +60,13 @@ final class LoopLinks {
 
   /** Runs a step here; any thread. */
   Future<Void> run(Consumer<LoopLinks> step) {
-    Promise<Void> done = Promise.promise();
-    loop.runOnContext(
-        here -> {
-          step.accept(this);
-          done.complete();
-        });
-    return done.future();
+    return Future.future(
+        done ->
+            loop.runOnContext(
+                here -> {
+                  step.accept(this);
+                  done.complete();
+                }));
   }
 
   long now() {

@@ -58,10 +58,6 @@ final class RatisLog implements StateLog {
   private @Nullable LogDirectory directory; // while it is held
   private volatile @Nullable RatisServer server; // the last that led
 
-  RatisLog(Options options) {
-    this(options, LogDirectory::room);
-  }
-
   RatisLog(Options options, ToLongFunction<LogDirectory> room) {
     this.options = options;
     this.room = room;

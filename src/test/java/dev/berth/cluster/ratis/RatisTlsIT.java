@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.code.StartFailedException;
 import dev.berth.desired.ConsensusEngine.Options;
 import dev.berth.desired.ConsensusEngine.Tls;
+import dev.berth.desired.StateLog;
 import dev.berth.ingress.Certificates;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
@@ -67,6 +68,10 @@ class RatisTlsIT {
     }
   }
 
+  private static StateLog log(Options options) {
+    return new RatisEngine().log(options);
+  }
+
   private static GrpcTlsConfig as(Tls files, boolean mutual) {
     return new GrpcTlsConfig(
         mutual ? files.key().toFile() : null,
@@ -81,9 +86,8 @@ class RatisTlsIT {
     Tls keyless = new Tls(folder.resolve("none"), own.certificate(), own.authority());
     assertThatThrownBy(
             () ->
-                new RatisLog(
-                        new Options(
-                            folder.resolve("state"), "prod", "n1", "127.0.0.1", 1, keyless, "f00d"))
+                log(new Options(
+                        folder.resolve("state"), "prod", "n1", "127.0.0.1", 1, keyless, "f00d"))
                     .open())
         .isInstanceOf(StartFailedException.class)
         .hasMessageStartingWith("berth.cluster.tls: ")
@@ -94,9 +98,8 @@ class RatisTlsIT {
   void whoDoesNotFinishItsHandshakeIsClosed() throws Exception {
     int port = RatisLogIT.freePort();
     Tls own = node(Certificates.authority(), "n1");
-    RatisLog log =
-        new RatisLog(
-            new Options(folder.resolve("state"), "prod", "n1", "127.0.0.1", port, own, "f00d"));
+    StateLog log =
+        log(new Options(folder.resolve("state"), "prod", "n1", "127.0.0.1", port, own, "f00d"));
     log.open();
     try (Socket silent = new Socket("127.0.0.1", port)) {
       silent.setSoTimeout(10_000);
@@ -113,7 +116,7 @@ class RatisTlsIT {
     Options options =
         new Options(
             folder.resolve("state"), "prod", "n1", "127.0.0.1", RatisLogIT.freePort(), own, "f00d");
-    RatisLog log = new RatisLog(options);
+    StateLog log = log(options);
     log.open();
     try {
       assertThat(groups(options, as(own, true))).hasSize(1);
