@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 class VertxMetersTest {
   private static final String CONFIG =
       """
+      http_options: {port: 0}
       applications:
         - {name: plain, route_prefix: /plain, import_path: "dev.berth.node.TestApplications:plain"}
       berth: {event_loops: 1, admin: {port: 0}, shutdown_timeout_s: 5, metrics: {vertx: %s}}
