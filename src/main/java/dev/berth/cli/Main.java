@@ -6,6 +6,7 @@ import dev.berth.config.ServeConfig;
 import dev.berth.node.BerthNode;
 import io.vertx.core.Future;
 import java.io.PrintWriter;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
 import java.util.stream.Stream;
@@ -21,7 +22,7 @@ public final class Main {
     leaveTheFlightRecorderAlone();
     JulHandler.install();
     System.exit(
-        commandLine(Main::start, Surroundings.ofProcess(StopSignals::install)).execute(args));
+        commandLine(Main::start, Surroundings.ofProcess(StopSignals::install), args).execute(args));
   }
 
   /**
@@ -43,30 +44,39 @@ public final class Main {
    *
    * @param start starts a node, unless the signal comes first
    * @param around what commands find, the first signal to stop included
+   * @param words what is asked: when the first one is a command, there is no other, as reading the
+   *     annotations of all takes as long as the JVM takes to start
    */
   static CommandLine commandLine(
       BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start,
-      Surroundings around) {
-    CommandLine berth =
-        new CommandLine(new BerthCommand(around))
-            .addSubcommand(new RunCommand(start))
-            .addSubcommand(new ValidateCommand())
-            .addSubcommand(new DeployCommand())
-            .addSubcommand(new StatusCommand())
-            .addSubcommand(new ConfigCommand())
-            .addSubcommand(new ScaleCommand())
-            .addSubcommand(new AutoscalingCommand())
-            .addSubcommand(new HistoryCommand())
-            .addSubcommand(new TrafficCommand())
-            .addSubcommand(new RollbackCommand())
-            .addSubcommand(new LogsCommand())
-            .addSubcommand(new LedgerCommand())
-            .addSubcommand(new ExplainCommand())
-            .addSubcommand(new ShutdownCommand())
-            .addSubcommand(new DrainCommand())
-            .addSubcommand(new ClusterCommand())
-            .addSubcommand(new SchemaCommand())
-            .addSubcommand(new CompletionCommand());
+      Surroundings around,
+      String... words) {
+    List<Object> all =
+        List.of(
+            new RunCommand(start),
+            new ValidateCommand(),
+            new DeployCommand(),
+            new StatusCommand(),
+            new ConfigCommand(),
+            new ScaleCommand(),
+            new AutoscalingCommand(),
+            new HistoryCommand(),
+            new TrafficCommand(),
+            new RollbackCommand(),
+            new LogsCommand(),
+            new LedgerCommand(),
+            new ExplainCommand(),
+            new ShutdownCommand(),
+            new DrainCommand(),
+            new ClusterCommand(),
+            new SchemaCommand());
+    CommandLine berth = new CommandLine(new BerthCommand(around));
+    all.stream()
+        .filter(each -> words.length > 0 && words[0].equals(nameOf(each)))
+        .findFirst()
+        .map(List::of)
+        .orElseGet(() -> Stream.concat(all.stream(), Stream.of(new CompletionCommand())).toList())
+        .forEach(berth::addSubcommand);
     berth.getSubcommands().values().stream()
         .flatMap(each -> Stream.concat(Stream.of(each), each.getSubcommands().values().stream()))
         .distinct()
@@ -76,5 +86,9 @@ public final class Main {
     return berth
         .setErr(new PrintWriter(System.err, true))
         .setOut(new PrintWriter(System.out, true));
+  }
+
+  private static String nameOf(Object command) {
+    return command.getClass().getAnnotation(CommandLine.Command.class).name();
   }
 }

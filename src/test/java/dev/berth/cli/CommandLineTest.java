@@ -416,7 +416,7 @@ class CommandLineTest {
             process.nanoClock(),
             process.pause(),
             process.stopSignal());
-    return Main.commandLine(start, around)
+    return Main.commandLine(start, around, args)
         .setOut(new PrintWriter(out, true))
         .setErr(new PrintWriter(err, true))
         .execute(args);

@@ -158,7 +158,10 @@ final class FakeInstance implements AutoCloseable {
             () -> nowNanos,
             this::pause,
             () -> new CompletableFuture<String>());
-    return Main.commandLine((config, stop) -> Future.failedFuture("not started here"), around)
+    return Main.commandLine(
+            (config, stop) -> Future.failedFuture("not started here"),
+            around,
+            all.toArray(String[]::new))
         .setOut(new PrintWriter(out))
         .setErr(new PrintWriter(err, true))
         .execute(all.toArray(String[]::new));
@@ -168,7 +171,8 @@ final class FakeInstance implements AutoCloseable {
   static int execute(StringWriter out, StringWriter err, String... args) {
     return Main.commandLine(
             (config, stop) -> Future.failedFuture("not started here"),
-            Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")))
+            Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")),
+            args)
         .setOut(new PrintWriter(out))
         .setErr(new PrintWriter(err))
         .execute(args);
