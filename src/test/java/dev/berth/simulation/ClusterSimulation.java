@@ -161,6 +161,9 @@ final class ClusterSimulation {
     if (!isSteady || !overJournal) {
       deploy(); // of what was asked for last some may have been refused
     }
+    if (faults.containsKey(Fault.SCALE)) {
+      scale(); // what says what it said before keeps the number that was set
+    }
     called = false;
     runUntil(watch::rests, CALM_NANOS - CALM_NANOS / 4);
     int before = calls.size();
@@ -281,6 +284,11 @@ final class ClusterSimulation {
     String entry = entry(id, replicas);
     isDeployed = true;
     command("deploy " + entry, serve -> submit(serve.commands(), id.application(), entry));
+  }
+
+  private void scale() {
+    int to = replicas;
+    command("scale " + to, serve -> serve.commands().scale("a", "model", to));
   }
 
   private String entry(DeploymentId id, int number) {
@@ -437,8 +445,7 @@ final class ClusterSimulation {
           return false; // it does not know the application
         }
         replicas = 1 + random.nextInt(2 * nodes.size());
-        int to = replicas;
-        command("scale " + to, serve -> serve.commands().scale("a", "model", to));
+        scale();
       }
       case DEPLOY -> {
         versions++;
