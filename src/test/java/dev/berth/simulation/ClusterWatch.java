@@ -255,8 +255,12 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
     if (there == null || there == call.at || !call.isWanted() || call.lateNanos() > -SLACK_NANOS) {
       return;
     }
-    if (there.wasSuspended() || call.at.wasSuspended()) {
-      return; // its deadline there is another
+    long lately = world.elapsedNanos() - HEALTHY_NANOS;
+    if (there.wasSuspended()
+        || call.at.wasSuspended()
+        || there.wasHeldSince(lately)
+        || call.at.wasHeldSince(lately)) {
+      return; // its deadline there is earlier by what a ping takes, which waits for held loops
     }
     boolean stays =
         there.plane().host().replicas().stream()
