@@ -278,18 +278,13 @@ public final class Routers {
     from.run(() -> from.lost(address -> address.node().equals(peer), false));
   }
 
-  /** An instance left or died: fails what waits for it and forgets its replicas. Any thread. */
+  /**
+   * An instance left or died: fails what waits for it and forgets its replicas. Where a replica
+   * dies alone, its instance answers for it. Any thread.
+   */
   public void nodeLost(String lost) {
     suspected(lost, false);
-    lost(address -> address.node().equals(lost));
-  }
-
-  /** A replica incarnation died: the same for it alone. Any thread. */
-  public void replicaLost(ReplicaAddress lost) {
-    lost(address -> address.onLoop(lost.loop()).equals(lost));
-  }
-
-  private void lost(Predicate<ReplicaAddress> gone) {
+    Predicate<ReplicaAddress> gone = address -> address.node().equals(lost);
     for (DeploymentRouter router : byDeployment.values()) {
       router.lost(replica -> gone.test(replica.info.address()));
     }

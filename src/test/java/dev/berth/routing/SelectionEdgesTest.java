@@ -176,7 +176,7 @@ class SelectionEdgesTest {
     ReplicaSelection selection = choose();
     world.remove(dying);
     RoutingWorld.Replica other = world.remote("other", 1);
-    world.routers.replicaLost(dying.info.address());
+    world.routers.nodeLost(dying.info.address().node());
     world.publish();
     Pending<Response> call = world.settled(selection.start(REQUEST));
     assertThat(call.future().cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);

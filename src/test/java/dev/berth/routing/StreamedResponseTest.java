@@ -159,7 +159,7 @@ class StreamedResponseTest {
   void aLostPeerFailsTheStream() {
     body.stream().resume();
     frame(0, "a", false);
-    world.routers.replicaLost(replica.info.address());
+    world.routers.nodeLost(replica.info.address().node());
     world.run();
     assertThat(received).containsExactly("a", "OutcomeUnknown");
   }

@@ -103,7 +103,7 @@ abstract class ClusterRun implements SimulatedInstance.TickListener {
         });
   }
 
-  final void kill(Seat seat, long detectedNanos, long restartedNanos) {
+  final void kill(Seat seat, long restartedNanos) {
     Replica dying = seat.current;
     if (dying == null) {
       return;
@@ -111,12 +111,6 @@ abstract class ClusterRun implements SimulatedInstance.TickListener {
     seat.current = null;
     world.note("killed", dying.replicaId());
     dying.kill();
-    for (SimulatedInstance each : instances) {
-      world.after(
-          1 + random.nextLong(detectedNanos),
-          "detected",
-          () -> each.routers.replicaLost(dying.address()));
-    }
     changed(seat.deployment);
     world.after(1 + random.nextLong(restartedNanos), "restart", () -> start(seat));
   }

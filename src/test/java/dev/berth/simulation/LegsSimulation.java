@@ -158,7 +158,7 @@ final class LegsSimulation extends ClusterRun {
           if (random.nextInt(3) == 0) {
             stall();
           } else {
-            kill(seats.get(random.nextInt(seats.size())), millis(100), millis(60));
+            kill(seats.get(random.nextInt(seats.size())), millis(60));
           }
           nextFault();
         });

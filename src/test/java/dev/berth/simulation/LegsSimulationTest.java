@@ -3,6 +3,7 @@ package dev.berth.simulation;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.EnumMap;
+import java.util.EnumSet;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -36,7 +37,9 @@ class LegsSimulationTest extends SeededRuns<LegsSimulation.Result> {
     if (Seeds.areOfEveryBuild()) {
       assertThat(outcomes)
           .as("what no seed reached")
-          .containsOnlyKeys(LegsWorkload.Outcome.values());
+          .containsOnlyKeys( // LOST is said by membership, which is not here
+              EnumSet.complementOf(EnumSet.of(LegsWorkload.Outcome.LOST))
+                  .toArray(LegsWorkload.Outcome[]::new));
       assertThat(anew).as("collections begun anew").isPositive();
       assertThat(gated).as("waiting at a gate").isGreaterThan(1);
     }

@@ -180,18 +180,6 @@ final class SimulatedController {
     on.coverage.seen(Transition.KILLED);
     killed.replica.kill();
     killed.grantedAtDrain = killed.replica.view().granted();
-    for (SimulatedInstance instance : on.instances) {
-      if (random.nextInt(4) > 0) { // else only the snapshot tells
-        on.world.after(
-            1 + random.nextLong(DETECT_NANOS),
-            "detected",
-            () -> {
-              if (!instance.crashed()) {
-                instance.routers.replicaLost(killed.replica.address());
-              }
-            });
-      }
-    }
     restart(seat);
     return true;
   }

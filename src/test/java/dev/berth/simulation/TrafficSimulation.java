@@ -403,7 +403,7 @@ final class TrafficSimulation extends ClusterRun {
     DeploymentId side = sides.get(random.nextInt(sides.size()));
     switch (random.nextInt(4)) {
       case 0 -> at.at.loops.get(random.nextInt(2)).stall(random.nextLong(millis(150)));
-      case 1 -> kill(seats.get(random.nextInt(seats.size())), millis(30), millis(40));
+      case 1 -> kill(seats.get(random.nextInt(seats.size())), millis(40));
       case 2 -> vanish(side);
       default -> sides.forEach(each -> vanish(random.nextInt(3) > 0 ? each : side));
     }
