@@ -21,8 +21,8 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,14 +45,14 @@ public final class AdminVerticle extends VerticleBase {
   private final HttpServerOptions options;
   private final Meters meters;
   private final List<AdminRoutes> routes;
-  private final Callable<Handler<RoutingContext>> gate;
+  private final Function<Vertx, Future<Handler<RoutingContext>>> gate;
   private volatile int connections; // written by its event loop
   private @Nullable HttpServer server;
 
   /**
    * @param key of the configuration that says where it listens, for failures
    * @param series what the names of its numbers begin with
-   * @param gate makes what each request meets first; may block
+   * @param gate makes what each request meets first
    */
   private AdminVerticle(
       String key,
@@ -60,7 +60,7 @@ public final class AdminVerticle extends VerticleBase {
       HttpServerOptions options,
       Meters meters,
       List<AdminRoutes> routes,
-      Callable<Handler<RoutingContext>> gate) {
+      Function<Vertx, Future<Handler<RoutingContext>>> gate) {
     this.key = key;
     this.series = series;
     this.options = options.setIdleTimeout(IDLE_TIMEOUT_S).setIdleTimeoutUnit(TimeUnit.SECONDS);
@@ -85,7 +85,7 @@ public final class AdminVerticle extends VerticleBase {
             .setHttp2ClearTextEnabled(options.get(AdminOptions.HTTP2)),
         meters,
         routes,
-        () -> gate(options, meters)::check);
+        vertx -> vertx.executeBlocking(() -> gate(options, meters)::check));
   }
 
   /**
@@ -103,7 +103,7 @@ public final class AdminVerticle extends VerticleBase {
         options,
         meters,
         routes,
-        () -> AdminGate::ofNode);
+        vertx -> Future.succeededFuture(AdminGate::ofNode));
   }
 
   private static AdminGate gate(Settings options, Meters meters) throws UnknownHostException {
@@ -117,7 +117,7 @@ public final class AdminVerticle extends VerticleBase {
   public Future<?> start() {
     meters.addGauge(series + "_connections", () -> connections);
     meters.addGauge(series + "_connections_limit", () -> MAX_CONNECTIONS);
-    return vertx.executeBlocking(gate).compose(this::listen);
+    return gate.apply(vertx).compose(this::listen);
   }
 
   private Future<?> listen(Handler<RoutingContext> first) {
