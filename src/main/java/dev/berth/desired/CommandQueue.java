@@ -8,6 +8,7 @@ import io.vertx.core.Promise;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -87,6 +88,25 @@ public final class CommandQueue {
   private void count(int commands, int length) {
     size += commands;
     chars += length;
+  }
+
+  /**
+   * As {@link #addAnyway}, off the loop.
+   *
+   * @param here looked at on the loop when its turn comes
+   * @param begin is given that before the work
+   */
+  <H, T> Future<T> turn(Supplier<H> here, Consumer<H> begin, Callable<T> work) {
+    return addAnyway(
+        0,
+        () -> {
+          H now = here.get();
+          return offLoop(
+              () -> {
+                begin.accept(now);
+                return work.call();
+              });
+        });
   }
 
   private <T> Future<T> begin(Supplier<Future<T>> command) {

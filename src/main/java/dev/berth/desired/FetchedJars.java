@@ -72,15 +72,6 @@ public final class FetchedJars implements JarShelf {
   }
 
   private <T> Future<T> turn(Callable<T> work) {
-    return queue.addAnyway(
-        0,
-        () -> {
-          Set<Path> now = running.get();
-          return queue.offLoop(
-              () -> {
-                used = now;
-                return work.call();
-              });
-        });
+    return queue.turn(running, now -> used = now, work);
   }
 }

@@ -63,15 +63,6 @@ public record SharedJars(CommandQueue queue, KeptJars jars, Supplier<@Nullable S
 
   /** There are at most as many at a time as the servers have connections. */
   private <T> Future<T> turn(Callable<T> work) {
-    return queue.addAnyway(
-        0,
-        () -> {
-          Set<Path> now = running.get();
-          return queue.offLoop(
-              () -> {
-                jars.begin(now);
-                return work.call();
-              });
-        });
+    return queue.turn(running, jars::begin, work);
   }
 }

@@ -22,7 +22,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -137,7 +136,6 @@ final class SimulatedVertx {
         .on("createNetServer", it -> server())
         .on("createNetClient", it -> client())
         .on("createHttpServer", it -> http())
-        .on("executeBlocking", it -> worked((Callable<?>) it[0]))
         .on(
             "createHttpClient",
             it ->
@@ -145,15 +143,6 @@ final class SimulatedVertx {
                     .on("close", none -> Future.succeededFuture())
                     .made)
         .made;
-  }
-
-  /** It takes no time. */
-  private static Future<?> worked(Callable<?> work) {
-    try {
-      return Future.succeededFuture(work.call());
-    } catch (Exception failed) {
-      return Future.failedFuture(failed);
-    }
   }
 
   /**
