@@ -1,6 +1,7 @@
 package dev.berth.desired;
 
 import dev.berth.code.StartFailedException;
+import dev.berth.protocol.tls.TlsFiles;
 import java.nio.file.Path;
 import java.util.ServiceLoader;
 import org.jspecify.annotations.Nullable;
@@ -27,11 +28,8 @@ public interface ConsensusEngine {
       String node,
       String host,
       int port,
-      @Nullable Tls tls,
+      @Nullable TlsFiles tls,
       String newId) {}
-
-  /** PEM files: the node's key, as PKCS#8, its certificate, and that of the cluster's authority. */
-  record Tls(Path key, Path certificate, Path authority) {}
 
   /** One that is not opened yet. */
   StateLog log(Options options);

@@ -61,9 +61,7 @@ record ClusterTerms(ClusterConfig config, LinkTls tls) {
         config.node(),
         config.bind(),
         config.ports().consensus(),
-        files == null
-            ? null
-            : new ConsensusEngine.Tls(files.keyFile(), files.certFile(), files.caFile()),
+        files == null ? null : LinkTls.files(files.certFile(), files.keyFile(), files.caFile()),
         new UUID(identity.chance().nextLong(), identity.chance().nextLong()).toString());
   }
 }

@@ -62,15 +62,18 @@ public final class LinkTls {
    * @return fails with the key when one cannot be used
    */
   public static Future<LinkTls> read(Vertx vertx, Path certificate, Path key, Path authority) {
-    TlsFiles files =
-        new TlsFiles(
-            file("cert_file", certificate),
-            file("key_file", key),
-            file("ca_file", authority),
-            "key_file",
-            null);
-    TlsWatch watch = new TlsWatch(files, "links");
+    TlsWatch watch = new TlsWatch(files(certificate, key, authority), "links");
     return vertx.executeBlocking(watch::current).map(read -> new LinkTls(watch));
+  }
+
+  /** The files of {@code berth.cluster.tls}. */
+  public static TlsFiles files(Path certificate, Path key, Path authority) {
+    return new TlsFiles(
+        file("cert_file", certificate),
+        file("key_file", key),
+        file("ca_file", authority),
+        "key_file",
+        null);
   }
 
   private static PemFile file(String key, Path path) {

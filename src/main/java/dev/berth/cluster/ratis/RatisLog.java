@@ -8,11 +8,11 @@ import dev.berth.desired.LogDirectory;
 import dev.berth.desired.LogDirectory.Journal;
 import dev.berth.desired.NodeRegistry;
 import dev.berth.desired.StateLog;
+import dev.berth.protocol.tls.TlsFileException;
 import io.vertx.core.Context;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.GeneralSecurityException;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.ToLongFunction;
@@ -118,6 +118,9 @@ final class RatisLog implements StateLog {
   }
 
   private StartFailedException why(Throwable failed) {
+    if (failed instanceof TlsFileException) {
+      return new StartFailedException(failed.getMessage());
+    }
     String key = "berth.state_dir: " + options.directory();
     String expected = "a directory that can be written, with a whole log of this cluster and node";
     for (Throwable each = failed; each != null; each = each.getCause()) {
@@ -126,9 +129,6 @@ final class RatisLog implements StateLog {
       } else if (each instanceof ExitUtils.ExitException) {
         key = "berth.cluster.ports.consensus: %s:%s".formatted(options.host(), options.port());
         expected = "a free port of this machine";
-      } else if (each instanceof GeneralSecurityException) {
-        key = "berth.cluster.tls";
-        expected = "a key, its certificate and that of the authority, in PEM";
       } else if (each instanceof LinkageError) {
         key = "berth.cluster.tls";
         expected = "a temporary folder that code may be loaded from; " + NATIVES;

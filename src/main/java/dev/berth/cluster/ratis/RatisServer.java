@@ -1,10 +1,10 @@
 package dev.berth.cluster.ratis;
 
 import dev.berth.desired.ConsensusEngine.Options;
-import dev.berth.desired.ConsensusEngine.Tls;
 import dev.berth.desired.DesiredChange;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.Undecided;
+import dev.berth.protocol.tls.TlsMaterial;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -143,15 +143,17 @@ final class RatisServer implements AutoCloseable {
 
   private static Parameters parameters(Options options) {
     Parameters all = new Parameters();
-    Tls tls = options.tls();
-    if (tls != null) {
-      GrpcConfigKeys.TLS.setConf(
-          all,
-          new GrpcTlsConfig(
-              tls.key().toFile(), tls.certificate().toFile(), tls.authority().toFile(), true));
+    if (options.tls() != null) {
+      GrpcConfigKeys.TLS.setConf(all, tls(options.tls().read()));
       GrpcConfigKeys.Server.setServicesCustomizer(all, new PeerNames(Set.of(options.node())));
     }
     return all;
+  }
+
+  /** Of files it would make a store of PKCS #12, as told of {@link TlsMaterial}. */
+  private static GrpcTlsConfig tls(TlsMaterial own) {
+    return new GrpcTlsConfig(
+        own.keys().getKeyManagers()[0], own.authorities().getTrustManagers()[0], true);
   }
 
   /** What is applied. Any thread. */

@@ -27,6 +27,15 @@ public record TlsFiles(
   }
 
   /**
+   * What they hold now.
+   *
+   * @throws TlsFileException when they cannot be used
+   */
+  public TlsMaterial read() {
+    return TlsMaterial.of(this, contents());
+  }
+
+  /**
    * Reads the certificate, the key, and the authorities where there are any.
    *
    * @throws TlsFileException when one cannot be read

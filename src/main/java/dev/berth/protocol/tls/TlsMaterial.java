@@ -6,10 +6,10 @@ import io.vertx.core.http.ClientAuth;
 import io.vertx.core.net.JdkSSLEngineOptions;
 import io.vertx.core.net.KeyCertOptions;
 import io.vertx.core.net.OpenSSLEngineOptions;
-import io.vertx.core.net.PemTrustOptions;
 import io.vertx.core.net.SSLEngineOptions;
 import io.vertx.core.net.SSLOptions;
 import io.vertx.core.net.ServerSSLOptions;
+import io.vertx.core.net.TrustOptions;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
@@ -20,18 +20,22 @@ import java.security.Signature;
 import java.security.cert.X509Certificate;
 import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The contents of {@link TlsFiles} at one moment. Immutable.
  *
  * @param keys the certificate's chain and its key, for all who are set up with it
- * @param authorities in PEM, of the other side's certificates; null when none are asked for
+ * @param authorities of the other side's certificates; null when none are asked for
  * @param own the first of the chain
  * @param files as they were read
  */
 public record TlsMaterial(
-    KeyManagerFactory keys, @Nullable Buffer authorities, X509Certificate own, List<Buffer> files) {
+    KeyManagerFactory keys,
+    @Nullable TrustManagerFactory authorities,
+    X509Certificate own,
+    List<Buffer> files) {
   private static final char[] NO_SECRET = "in memory alone".toCharArray();
 
   /** Names no content. */
@@ -47,11 +51,6 @@ public record TlsMaterial(
    */
   static TlsMaterial of(TlsFiles files, List<Buffer> contents) {
     X509Certificate[] chain = files.certificate().certificates(contents.get(0));
-    Buffer authorities = null;
-    if (files.authorities() != null) {
-      authorities = contents.get(2);
-      files.authorities().certificates(authorities);
-    }
     PrivateKey key = PemKey.read(files, contents.get(1).toString(StandardCharsets.ISO_8859_1));
     if (!match(key, chain[0].getPublicKey())) {
       throw files
@@ -60,7 +59,17 @@ public record TlsMaterial(
               ", which is not the key of " + files.certificate().path(),
               "the key of " + files.certificate().key());
     }
-    return new TlsMaterial(keys(key, chain), authorities, chain[0], contents);
+    try {
+      return new TlsMaterial(
+          keys(key, chain),
+          files.authorities() == null
+              ? null
+              : trusting(files.authorities().certificates(contents.get(2))),
+          chain[0],
+          contents);
+    } catch (GeneralSecurityException | IOException broken) {
+      throw new IllegalStateException("keys: not stored (expected: in memory)", broken);
+    }
   }
 
   /**
@@ -68,18 +77,31 @@ public record TlsMaterial(
    * out of which a key goes five times behind 10 000 rounds of a hash. That was a second of CPU in
    * the start of a node. A JKS store has one round.
    */
-  private static KeyManagerFactory keys(PrivateKey key, X509Certificate[] chain) {
-    try {
-      KeyStore store = KeyStore.getInstance("JKS");
-      store.load(null, null);
-      store.setKeyEntry("own", key, NO_SECRET, chain);
-      KeyManagerFactory keys =
-          KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-      keys.init(store, NO_SECRET);
-      return keys;
-    } catch (GeneralSecurityException | IOException broken) {
-      throw new IllegalStateException("keys: not stored (expected: in memory)", broken);
+  private static KeyManagerFactory keys(PrivateKey key, X509Certificate[] chain)
+      throws GeneralSecurityException, IOException {
+    KeyStore store = emptyStore();
+    store.setKeyEntry("own", key, NO_SECRET, chain);
+    KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+    keys.init(store, NO_SECRET);
+    return keys;
+  }
+
+  private static TrustManagerFactory trusting(X509Certificate[] authorities)
+      throws GeneralSecurityException, IOException {
+    KeyStore store = emptyStore();
+    for (int each = 0; each < authorities.length; each++) {
+      store.setCertificateEntry("authority " + each, authorities[each]);
     }
+    TrustManagerFactory trusting =
+        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    trusting.init(store);
+    return trusting;
+  }
+
+  private static KeyStore emptyStore() throws GeneralSecurityException, IOException {
+    KeyStore store = KeyStore.getInstance("JKS");
+    store.load(null, null);
+    return store;
   }
 
   /** Whether what the one signs the other verifies. */
@@ -117,7 +139,7 @@ public record TlsMaterial(
   public <T extends SSLOptions> T applyTo(T options) {
     options.setKeyCertOptions(KeyCertOptions.wrap(keys));
     if (authorities != null) {
-      options.setTrustOptions(new PemTrustOptions().addCertValue(authorities));
+      options.setTrustOptions(TrustOptions.wrap(authorities));
       if (options instanceof ServerSSLOptions server) {
         server.setClientAuth(ClientAuth.REQUIRED);
       }

@@ -46,7 +46,7 @@ public final class TlsWatch {
   public synchronized TlsMaterial current() {
     TlsMaterial known = material;
     if (known == null) {
-      known = TlsMaterial.of(files, files.contents());
+      known = files.read();
       material = known;
       LOG.info(
           "{}: {}, {} until {}{}",

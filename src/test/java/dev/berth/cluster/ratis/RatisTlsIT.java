@@ -3,11 +3,12 @@ package dev.berth.cluster.ratis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.cluster.link.LinkTls;
 import dev.berth.code.StartFailedException;
 import dev.berth.desired.ConsensusEngine.Options;
-import dev.berth.desired.ConsensusEngine.Tls;
 import dev.berth.desired.StateLog;
 import dev.berth.ingress.Certificates;
+import dev.berth.protocol.tls.TlsFiles;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.IOException;
@@ -32,14 +33,14 @@ import org.junit.jupiter.api.io.TempDir;
 class RatisTlsIT {
   @TempDir Path folder;
 
-  private Tls files(X509Bundle authority, X509Bundle own, String name) throws IOException {
-    return new Tls(
-        Files.writeString(folder.resolve(name + ".key"), own.getPrivateKeyPEM()),
+  private TlsFiles files(X509Bundle authority, X509Bundle own, String name) throws IOException {
+    return LinkTls.files(
         Files.writeString(folder.resolve(name + ".crt"), own.getCertificatePathPEM()),
+        Files.writeString(folder.resolve(name + ".key"), own.getPrivateKeyPEM()),
         Files.writeString(folder.resolve(name + ".ca"), authority.getCertificatePEM()));
   }
 
-  private Tls node(X509Bundle authority, String name) throws Exception {
+  private TlsFiles node(X509Bundle authority, String name) throws Exception {
     return files(
         authority,
         new CertificateBuilder()
@@ -72,32 +73,33 @@ class RatisTlsIT {
     return new RatisEngine().log(options);
   }
 
-  private static GrpcTlsConfig as(Tls files, boolean mutual) {
+  private static GrpcTlsConfig as(TlsFiles files, boolean mutual) {
     return new GrpcTlsConfig(
-        mutual ? files.key().toFile() : null,
-        mutual ? files.certificate().toFile() : null,
-        files.authority().toFile(),
+        mutual ? files.key().path().toFile() : null,
+        mutual ? files.certificate().path().toFile() : null,
+        files.authorities().path().toFile(),
         mutual);
   }
 
   @Test
   void aKeyThatIsNotThereIsNamed() throws Exception {
-    Tls own = node(Certificates.authority(), "n1");
-    Tls keyless = new Tls(folder.resolve("none"), own.certificate(), own.authority());
+    TlsFiles own = node(Certificates.authority(), "n1");
+    TlsFiles keyless =
+        LinkTls.files(own.certificate().path(), folder.resolve("none"), own.authorities().path());
     assertThatThrownBy(
             () ->
                 log(new Options(
                         folder.resolve("state"), "prod", "n1", "127.0.0.1", 1, keyless, "f00d"))
                     .open())
         .isInstanceOf(StartFailedException.class)
-        .hasMessageStartingWith("berth.cluster.tls: ")
+        .hasMessageStartingWith("berth.cluster.tls.key_file: ")
         .hasMessageContaining("none");
   }
 
   @Test
   void whoDoesNotFinishItsHandshakeIsClosed() throws Exception {
     int port = RatisLogIT.freePort();
-    Tls own = node(Certificates.authority(), "n1");
+    TlsFiles own = node(Certificates.authority(), "n1");
     StateLog log =
         log(new Options(folder.resolve("state"), "prod", "n1", "127.0.0.1", port, own, "f00d"));
     log.open();
@@ -112,7 +114,7 @@ class RatisTlsIT {
   @Test
   void controlNodesAloneAreHeard() throws Exception {
     X509Bundle authority = Certificates.authority();
-    Tls own = node(authority, "n1");
+    TlsFiles own = node(authority, "n1");
     Options options =
         new Options(
             folder.resolve("state"), "prod", "n1", "127.0.0.1", RatisLogIT.freePort(), own, "f00d");
@@ -124,8 +126,9 @@ class RatisTlsIT {
           .hasStackTraceContaining("PERMISSION_DENIED");
       assertThatThrownBy(() -> groups(options, as(own, false)))
           .hasStackTraceContaining("UNAVAILABLE");
-      Tls stranger = node(Certificates.authority(), "n1");
-      Tls both = new Tls(stranger.key(), stranger.certificate(), own.authority());
+      TlsFiles stranger = node(Certificates.authority(), "n1");
+      TlsFiles both =
+          new TlsFiles(stranger.certificate(), stranger.key(), own.authorities(), "key_file", null);
       assertThatThrownBy(() -> groups(options, as(both, true)))
           .hasStackTraceContaining("UNAVAILABLE");
       assertThat(log.state().nodes().cluster()).isEqualTo("f00d");
