@@ -111,9 +111,9 @@ def cluster(given, nodes=3):
 
 # --- starts ---
 
-def one_start(given, jar, config, folder, *options):
+def one_start(given, jar, config, folder, java=()):
     """Of a process that listens, what it took; it is left running."""
-    process = Process(given, jar, config, folder, *options)
+    process = Process(given, jar, config, folder, java=java)
     took, cpu = process.until(LISTENS)
     return process, {"ms": took, "cpu": cpu}
 
@@ -131,30 +131,46 @@ def starts(given):
     jars = {"alone": given.jar}
     if given.before:
         jars = {"alone, before": given.before, "alone": given.jar, "alone, before again (A/A)": given.before}
-    kinds = [*jars, "control node", "worker"]
-    came = {kind: {"ms": [], "cpu": [], "rss": [], "serving": []} for kind in kinds}
-    for number in range(given.rounds):
-        for kind in jars if number % 2 == 0 else reversed(jars):
-            process, figures = one_start(given, jars[kind], alone, given.work)
-            came[kind]["rss"].append(settled(process))
-            process.end()
-            for each, value in figures.items():
-                came[kind][each].append(value)
+    nodes = ("control node", "worker")
+    archives = {kind: pathlib.Path(given.work) / f"{kind}.jsa" for kind in (*jars, *nodes)} if given.archives else {}
+    making = {kind: [f"-XX:ArchiveClassesAtExit={path}"] for kind, path in archives.items()}
+    taking = {kind: [f"-XX:SharedArchiveFile={path}"] for kind, path in archives.items()}
+
+    def pair(java):
         for state in folder.glob("*-state"):
             shutil.rmtree(state)
-        control, figures = one_start(given, given.jar, folder / "n1.yaml", folder)
+        control, figures = one_start(given, given.jar, folder / "n1.yaml", folder, java.get("control node", ()))
         control.until(STARTED)
         time.sleep(1)
-        worker, others = one_start(given, given.jar, folder / "n2.yaml", folder)
+        worker, others = one_start(given, given.jar, folder / "n2.yaml", folder, java.get("worker", ()))
         worker.until(STARTED)
-        for kind, process, of in ("control node", control, figures), ("worker", worker, others):
-            came[kind]["rss"].append(settled(process))
-            came[kind]["serving"].append(
-                process.stamp(STARTED) - process.stamp(re.compile("the controller is on")))
-            for each, value in of.items():
-                came[kind][each].append(value)
-        worker.end()
-        control.end()
+        return (control, figures), (worker, others)
+
+    if archives:
+        ended = [one_start(given, jar, alone, given.work, making[kind]) for kind, jar in jars.items()]
+        for process, _ in [*ended, *reversed(pair(making))]:
+            process.end(signal.SIGTERM)
+    variants = [("", {}), (", with an archive", taking)][:2 if archives else 1]
+    kinds = [kind + suffix for suffix, _ in variants for kind in (*jars, *nodes)]
+    came = {kind: {"ms": [], "cpu": [], "rss": [], "serving": []} for kind in kinds}
+    for number in range(given.rounds):
+        for suffix, java in variants:
+            for kind in jars if number % 2 == 0 else reversed(jars):
+                process, figures = one_start(given, jars[kind], alone, given.work, java.get(kind, ()))
+                came[kind + suffix]["rss"].append(settled(process))
+                process.end()
+                for each, value in figures.items():
+                    came[kind + suffix][each].append(value)
+            both = pair(java)
+            for kind, (process, figures) in zip(nodes, both):
+                kept = came[kind + suffix]
+                kept["rss"].append(settled(process))
+                kept["serving"].append(
+                    process.stamp(STARTED) - process.stamp(re.compile("the controller is on")))
+                for each, value in figures.items():
+                    kept[each].append(value)
+            for process, _ in reversed(both):
+                process.end()
         print(f"round {number + 1} of {given.rounds}", file=sys.stderr)
     base = came[kinds[0]]
     table(("", "ms until it listens", "CPU ms until then", "least", "CPU to the first row", "RSS MiB",
@@ -449,6 +465,7 @@ def main():
     parser.add_argument("work")
     parser.add_argument("parts", nargs="+")
     parser.add_argument("--before")
+    parser.add_argument("--archives", action="store_true")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--warm", type=int, default=8)
     parser.add_argument("--java", action="append", default=[])

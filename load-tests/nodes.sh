@@ -6,6 +6,7 @@
 #   bash load-tests/nodes.sh hops memory         of starts, hops, nginx, slots, memory
 #   bash load-tests/nodes.sh --rounds=3 starts   7 otherwise
 #   bash load-tests/nodes.sh --before=OTHER/berth.jar starts
+#   bash load-tests/nodes.sh --archives starts
 #
 # The ports are those of `berth cluster init`: 7420 to 7444, 8000 to 8002, 8265 to 8267.
 set -euo pipefail

@@ -70,6 +70,20 @@ class LauncherTest {
   }
 
   @Test
+  void aServerTakesTheArchiveThatLiesBesideTheJarUnlessAnotherIsNamedOrMade() throws Exception {
+    Path archive = Files.createFile(jar.resolveSibling("berth.jsa")).toRealPath();
+    Map<String, String> env = Map.of("JAVA_HOME", java("j", "17.0.15").toString());
+    String taken = "-XX:SharedArchiveFile=" + archive;
+    assertThat(run(env, launcher, "run", "-J-Da")).startsWith(taken, "-Da", "-jar");
+    assertThat(run(env, launcher)).startsWith(taken, "-jar");
+    assertThat(run(env, launcher, "status")).doesNotContain(taken);
+    for (String given :
+        List.of("-XX:SharedArchiveFile=b", "-XX:ArchiveClassesAtExit=b", "-XX:AOTCache=b")) {
+      assertThat(run(env, launcher, "-J" + given)).startsWith(given, "-jar");
+    }
+  }
+
+  @Test
   void aJavaBehindLinksSaysItsVersionInItsFile() throws Exception {
     Path home = java("j", "17.0.15");
     Path tools = Files.createDirectory(dir.resolve("bin of mine"));
