@@ -6,6 +6,7 @@ import io.vertx.core.VerticleBase;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -80,7 +81,8 @@ public final class MetricsPusherVerticle extends VerticleBase {
 
   private void report(@Nullable Throwable failure) {
     if (failure != null && !controllerLost) {
-      LOG.warn("metrics are not reaching the controller: {}", failure.toString());
+      String why = Objects.requireNonNullElse(failure.getMessage(), failure.toString());
+      LOG.warn("metrics are not reaching the controller: {}", why);
     } else if (failure == null && controllerLost) {
       LOG.info("metrics reach the controller again");
     }

@@ -2,7 +2,9 @@ package dev.berth.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import dev.berth.fakes.FakeHandle;
+import dev.berth.fakes.LogLines;
 import dev.berth.metrics.MetricsPusher.Rhythm;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
@@ -40,18 +42,24 @@ class MetricsPusherVerticleTest {
 
   @Test
   void aSinkThatFailsOrThrowsDoesNotStopThePushes(Vertx vertx) throws Exception {
-    deploy(
-        vertx,
-        batch -> {
-          if (batch.sequence() == 1) {
-            throw new IllegalStateException("no controller, for the test");
-          }
-          return batch.sequence() == 2
-              ? Future.failedFuture("no controller, for the test")
-              : Future.succeededFuture(TERM);
-        });
-    for (int sequence = 1; sequence <= 3; sequence++) {
-      assertThat(next().sequence()).isEqualTo(sequence);
+    try (LogLines said = new LogLines(MetricsPusherVerticle.class, Level.WARN)) {
+      deploy(
+          vertx,
+          batch -> {
+            if (batch.sequence() == 2) {
+              throw new IllegalStateException("no controller, for the test");
+            }
+            return batch.sequence() == 1
+                ? Future.failedFuture("no controller, for the test")
+                : Future.succeededFuture(TERM);
+          });
+      for (int sequence = 1; sequence <= 3; sequence++) {
+        assertThat(next().sequence()).isEqualTo(sequence);
+      }
+      assertThat(said.all())
+          .singleElement()
+          .asString()
+          .endsWith("metrics are not reaching the controller: no controller, for the test");
     }
     assertThat(pusher.failed()).isEqualTo(2);
   }
