@@ -291,7 +291,7 @@ final class ClusterSide implements LinkListener {
   }
 
   @Override
-  public void cutOff(String busNode, int theirLoop) {
+  public void cutOff(String busNode) {
     plane().routers().linkBroken(busNode);
   }
 

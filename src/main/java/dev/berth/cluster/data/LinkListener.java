@@ -8,12 +8,8 @@ public interface LinkListener {
    */
   void broken(String busNode, int loop);
 
-  /**
-   * What a loop of a process sent here may not have arrived.
-   *
-   * @param theirLoop an index within that process
-   */
-  void cutOff(String busNode, int theirLoop);
+  /** What a process sent here may not have arrived. */
+  void cutOff(String busNode);
 
   /** A process says that it is about to end. */
   void leaving(String busNode);

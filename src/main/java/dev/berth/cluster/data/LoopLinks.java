@@ -164,7 +164,7 @@ final class LoopLinks {
     bus.counters.links.decrement();
     if (!expected) {
       LOG.info("data link from {}, loop {}: {}", from.sender(), from.loop(), reason);
-      bus.listener.cutOff(from.sender(), from.loop());
+      bus.listener.cutOff(from.sender());
     }
   }
 

@@ -157,8 +157,8 @@ public final class FakeNode implements Mailboxes, LinkListener {
   }
 
   @Override
-  public void cutOff(String from, int theirLoop) {
-    told.add("cut off " + from + " " + theirLoop);
+  public void cutOff(String from) {
+    told.add("cut off " + from);
   }
 
   @Override

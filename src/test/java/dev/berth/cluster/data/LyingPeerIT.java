@@ -197,7 +197,7 @@ class LyingPeerIT {
           });
       if (lie.ends != null) {
         liar.ended.get(20, TimeUnit.SECONDS);
-        world.eventually(() -> honest.told.contains("cut off n1~1 0"));
+        world.eventually(() -> honest.told.contains("cut off n1~1"));
         assertThat(said.all())
             .anyMatch(
                 line -> line.getFormattedMessage().contains("loop 0: 127.0.0.1: " + lie.ends));

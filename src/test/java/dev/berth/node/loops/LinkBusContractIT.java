@@ -71,7 +71,7 @@ final class LinkBusContractIT extends ReplicaContract {
     public void broken(String busNode, int loop) {}
 
     @Override
-    public void cutOff(String busNode, int theirLoop) {}
+    public void cutOff(String busNode) {}
 
     @Override
     public void leaving(String busNode) {}
