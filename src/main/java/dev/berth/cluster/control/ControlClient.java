@@ -10,6 +10,7 @@ import dev.berth.cluster.control.ControlForm.Leaving;
 import dev.berth.cluster.control.ControlForm.NodeBeat;
 import dev.berth.cluster.control.ControlForm.NodeLeft;
 import dev.berth.cluster.link.LinkSweep;
+import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.Silence;
 import dev.berth.cluster.membership.Fence;
 import dev.berth.cluster.membership.Handshake;
@@ -248,7 +249,7 @@ public final class ControlClient {
     sweptNanos = now;
     Session current = session;
     if (current != null && current.silence.sweep(now)) {
-      current.line.end("silent for " + self.timeout.toMillis() + " ms");
+      current.line.end("silent for " + current.patience.toMillis() + " ms");
     } else if (current != null && current.isWelcome) {
       current.line.say(new NodeBeat(List.copyOf(listener.unreachable()), stoodMs));
     }
@@ -256,8 +257,8 @@ public final class ControlClient {
 
   /** One line to who may be the controller. */
   private final class Session implements Line.User {
-    private final Silence silence =
-        new Silence(self.interval.toNanos(), self.timeout.toNanos(), loops.now());
+    private Duration patience = LinkTls.HANDSHAKE;
+    private Silence silence = silence();
     private final Line line;
     private boolean isWelcome;
     private boolean isTold; // its inventory was
@@ -266,6 +267,10 @@ public final class ControlClient {
       this.line = line;
       session = this;
       loops.later(() -> hello());
+    }
+
+    private Silence silence() {
+      return new Silence(self.interval.toNanos(), patience.toNanos(), loops.now());
     }
 
     private void hello() {
@@ -308,6 +313,8 @@ public final class ControlClient {
       fence.saw(it.authority());
       registration = it.registration();
       isWelcome = true;
+      patience = self.timeout;
+      silence = silence();
       retryMs = FIRST_RETRY_MS;
       said = "";
       LOG.info("the controller is on {}; this is {}", it.controller(), it.registration());

@@ -11,6 +11,7 @@ import dev.berth.cluster.control.ControlForm.NodeBeat;
 import dev.berth.cluster.control.ControlForm.NodeLeft;
 import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.LinkSweep;
+import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.SaidOnce;
 import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Handshake.Hello;
@@ -57,10 +58,8 @@ import org.slf4j.LoggerFactory;
 public final class ControlServer {
   private static final Logger LOG = LoggerFactory.getLogger(ControlServer.class);
 
-  /**
-   * From a connection, its handshake over, until it is a member's; who takes longer calls again.
-   */
-  static final long HELLO_MS = 2_000;
+  /** From a connection until it is a member's; who takes longer calls again. */
+  private static final long HELLO_MS = LinkTls.HANDSHAKE.toMillis();
 
   /** Told on the control event loop, in the order in which it happened. */
   public interface Listener {

@@ -2,6 +2,7 @@ package dev.berth.cluster.data;
 
 import dev.berth.cluster.link.InFlight;
 import dev.berth.cluster.link.Link;
+import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.Silence;
 import dev.berth.protocol.Addresses;
 import io.vertx.core.buffer.Buffer;
@@ -41,7 +42,7 @@ final class Incoming implements Link.Owner {
   Incoming(LoopLinks home, NetSocket socket) {
     this.home = home;
     this.socket = socket;
-    this.silence = home.silence(1);
+    this.silence = home.silence(LinkTls.HANDSHAKE);
     this.link = new Link(home.loop, DataFrame.MAX_BYTES, new InFlight(OWN_FRAMES_ONLY), this);
   }
 
@@ -98,7 +99,7 @@ final class Incoming implements Link.Owner {
       return;
     }
     hello = said;
-    silence = home.silence(PATIENCE);
+    silence = home.silence(home.bus.config.timeout().multipliedBy(PATIENCE));
     home.bus.counters.links.increment();
     link.writeFirst(out -> DataFrame.write(out, DataFrame.WELCOME));
     ping();

@@ -88,8 +88,7 @@ public final class LinkBus implements BusSender {
   }
 
   private void accept(NetSocket socket) {
-    Objects.requireNonNull(here(), "loop: none of ours (expected: one that listens)")
-        .accept(socket);
+    Objects.requireNonNull(here(), "loop: null (expected: one of ours)").accept(socket);
   }
 
   /** Ends all links, and makes and takes none any more. */

@@ -73,9 +73,8 @@ final class LoopLinks {
     return bus.nanoClock.getAsLong();
   }
 
-  Silence silence(int timeouts) {
-    long timeout = timeouts * bus.config.timeout().toNanos();
-    return new Silence(bus.config.interval().toNanos(), timeout, now());
+  Silence silence(Duration timeout) {
+    return new Silence(bus.config.interval().toNanos(), timeout.toNanos(), now());
   }
 
   // --- send ---

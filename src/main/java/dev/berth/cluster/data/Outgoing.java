@@ -2,6 +2,7 @@ package dev.berth.cluster.data;
 
 import dev.berth.cluster.link.InFlight;
 import dev.berth.cluster.link.Link;
+import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.Silence;
 import dev.berth.cluster.membership.Member;
 import dev.berth.protocol.Addresses;
@@ -31,7 +32,7 @@ final class Outgoing implements Link.Owner {
   final String busNode;
   final Link link;
   private final OwnRegistration own;
-  private final Silence silence;
+  private Silence silence;
   private long usedNanos; // when something was sent last
   private boolean marked; // a time stands before what is not with the socket yet
   private boolean welcome; // it was
@@ -43,7 +44,7 @@ final class Outgoing implements Link.Owner {
     this.busNode = peer.node().busName();
     this.own = own;
     this.link = new Link(home.loop, DataFrame.MAX_BYTES, inFlight, this);
-    this.silence = home.silence(1);
+    this.silence = home.silence(home.bus.config.timeout());
     this.usedNanos = home.now();
   }
 
@@ -62,6 +63,7 @@ final class Outgoing implements Link.Owner {
   private void connected(NetSocket socket) {
     String refusal = home.bus.refusal(peer.node(), socket);
     link.attach(socket);
+    silence = home.silence(LinkTls.HANDSHAKE);
     if (refusal != null) {
       link.end(refusal);
       return;
@@ -118,6 +120,7 @@ final class Outgoing implements Link.Owner {
       link.end("refused: " + DataFrame.text(frame));
     } else if (kind == DataFrame.WELCOME && !welcome) {
       welcome = true;
+      silence = home.silence(home.bus.config.timeout());
       home.opened(this);
     } else if (kind == DataFrame.PING) {
       long ping = DataFrame.time(frame, 0);

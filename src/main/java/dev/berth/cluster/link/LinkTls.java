@@ -19,6 +19,7 @@ import io.vertx.core.net.SSLOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.TCPSSLOptions;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -36,8 +37,11 @@ public final class LinkTls {
   /** How long a connect may take, in milliseconds; the handshake comes after it. */
   private static final int CONNECT_MS = 2_000;
 
-  /** How long a handshake may take, on both sides, in seconds. */
-  private static final int HANDSHAKE_S = 2;
+  /**
+   * How long a handshake may take, on both sides of every link: that of TLS, and after it until
+   * each side has said who it is.
+   */
+  public static final Duration HANDSHAKE = Duration.ofSeconds(2);
 
   private static final Set<String> PROTOCOLS = Set.of("TLSv1.3");
   private static final String ANY_HOST = "";
@@ -123,7 +127,9 @@ public final class LinkTls {
 
   private static <T extends SSLOptions> T secure(T options, TlsMaterial material) {
     options.setEnabledSecureTransportProtocols(PROTOCOLS);
-    options.setSslHandshakeTimeout(HANDSHAKE_S).setSslHandshakeTimeoutUnit(TimeUnit.SECONDS);
+    options
+        .setSslHandshakeTimeout(HANDSHAKE.toMillis())
+        .setSslHandshakeTimeoutUnit(TimeUnit.MILLISECONDS);
     return material.applyTo(options);
   }
 

@@ -1,6 +1,7 @@
 package dev.berth.cluster.ratis;
 
 import dev.berth.cluster.CertificateNames;
+import dev.berth.cluster.link.LinkTls;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -20,15 +21,14 @@ import org.slf4j.LoggerFactory;
  * the same authority, and may change nothing here.
  */
 record PeerNames(Set<String> admitted) implements GrpcServices.Customizer, ServerInterceptor {
-  /** How long a handshake may take, as on every link of a node. */
-  private static final int HANDSHAKE_S = 2;
-
   private static final Logger LOG = LoggerFactory.getLogger(PeerNames.class);
 
   @Override
   public NettyServerBuilder customize(
       NettyServerBuilder builder, EnumSet<GrpcServices.Type> services) {
-    return builder.handshakeTimeout(HANDSHAKE_S, TimeUnit.SECONDS).intercept(this);
+    return builder
+        .handshakeTimeout(LinkTls.HANDSHAKE.toSeconds(), TimeUnit.SECONDS)
+        .intercept(this);
   }
 
   @Override

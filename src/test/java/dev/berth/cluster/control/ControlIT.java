@@ -443,6 +443,19 @@ class ControlIT {
   }
 
   @Test
+  void aControllerThatSaysNothingHasAsLong() throws Exception {
+    LinkServer silent = new LinkServer(world.links.tls("n1"), "test");
+    int port = await(silent.listen(List.of(world.links.loop()), "127.0.0.1", 0, taken -> {}));
+    try (LogLines said = new LogLines(ControlClient.class, Level.WARN)) {
+      world.new Node("prod", "n2", "a", "n2", port).started();
+      world.links.eventually(() -> !said.all().isEmpty());
+      assertThat(said.all())
+          .asString()
+          .isEqualTo("[[WARN] no controller: 127.0.0.1:" + port + ": silent for 2000 ms]");
+    }
+  }
+
+  @Test
   void aBeatOvertakesWhatIsLong() throws Exception {
     LinkTls tls = world.links.tls("n1");
     CompletableFuture<NetSocket> accepted = new CompletableFuture<>();

@@ -5,6 +5,7 @@ import static dev.berth.cluster.link.LinkWorld.on;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
+import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
 import dev.berth.fakes.LogLines;
@@ -20,6 +21,9 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.net.NetClient;
+import io.vertx.core.net.NetSocket;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
@@ -416,6 +420,24 @@ class LinkBusIT {
     assertThat(one.inFlight(two)).isZero();
     resumed.countDown();
     world.eventually(() -> two.told.contains("cut off n1~1"));
+  }
+
+  @Test
+  void whoDoesNotSayWhoHeIsHasTwoSecondsAndNoMore() throws Exception {
+    FakeNode one = node("n1", LONG);
+    ContextInternal loop = world.loop();
+    LinkTls tls = world.tls("n2");
+    NetClient dialer = tls.dialer(world.vertx);
+    int silent =
+        await(new LinkServer(tls, "test").listen(List.of(loop), "127.0.0.1", 0, taken -> {}));
+    one.bus.add(FakeNode.member("n2~1", silent, 2));
+    long begun = System.nanoTime();
+    on(one.loops.get(0), () -> one.bus.send("n2~1", Addresses.router("n2~1", 0), reserve(1)));
+    NetSocket mute = await(on(loop, () -> dialer.connect(one.port(), "127.0.0.1")));
+    CountDownLatch ended = new CountDownLatch(1);
+    mute.closeHandler(closed -> ended.countDown());
+    world.eventually(() -> one.told.contains("suspected n2~1") && ended.getCount() == 0);
+    assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)).isBetween(2_000L, 6_000L);
   }
 
   @Test
