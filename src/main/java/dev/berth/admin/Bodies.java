@@ -27,6 +27,9 @@ public final class Bodies {
 
   static final long TIMEOUT_MS = 10_000;
 
+  /** How long the rest of a body that is refused is read, and thrown away. */
+  private static final long LINGER_MS = 2_000;
+
   private static final String TOO_SLOW = "body: not whole after " + TIMEOUT_MS / 1000 + " s";
 
   private final int maxBytes;
@@ -108,10 +111,25 @@ public final class Bodies {
     }
   }
 
-  /** What still comes of a body means nothing, so its connection ends with the answer. */
+  /**
+   * What comes of a body behind the answer means nothing: the connection ends when it has come, or
+   * soon. Ended with something unread it would be reset, and the answer lost.
+   */
   public static void readNoMore(RoutingContext context) {
+    HttpServerRequest request = context.request();
+    if (request.isEnded()) {
+      return;
+    }
+    Future<Void> read = request.end();
     context.response().putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE);
-    context.addEndHandler(ended -> context.request().connection().close());
+    context.addEndHandler(
+        ended -> {
+          if (!read.isComplete()) {
+            request.handler(rest -> {}).endHandler(null).resume();
+          }
+          context.vertx().setTimer(LINGER_MS, late -> request.connection().close());
+          read.onComplete(all -> request.connection().close());
+        });
   }
 
   /** One body. */

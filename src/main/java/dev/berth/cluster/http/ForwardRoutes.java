@@ -186,6 +186,7 @@ public final class ForwardRoutes implements AdminRoutes {
     if (context.response().headWritten() || context.response().closed()) {
       context.request().connection().close(); // so that nobody takes it for the whole
     } else {
+      Bodies.readNoMore(context); // a client may read nothing before it has sent all
       context.fail(
           later(context, NO_CONTROL, "The control node does not answer: " + failed.getMessage()));
     }
@@ -217,6 +218,7 @@ public final class ForwardRoutes implements AdminRoutes {
     copy(answer.headers(), response.headers());
     if (!context.request().isEnded()) {
       Bodies.readNoMore(context);
+      context.addEndHandler(ended -> answer.request().reset());
     }
     if (context.request().method() == HttpMethod.HEAD) {
       return response.end();

@@ -157,4 +157,15 @@ class DeclaredJarsIT {
         .contains("the disk is full");
     assertThat(declared).isEmpty();
   }
+
+  @Test
+  void whyAJarIsNotKeptIsSaidThoughTheDiskFillsInItsMiddle() throws Exception {
+    Files.createSymbolicLink(shelf.next(), Path.of("/dev/full"));
+    Path big = Files.write(folder.resolve("big.jar"), new byte[20_000_000]); // sockets hold less
+    HttpResponse<String> answer = put(ONE, entry(big.toString()));
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(507);
+    assertThat(new JsonObject(answer.body()).getString("message"))
+        .startsWith(big + ": the control node does not keep it: ")
+        .contains("No space left on device");
+  }
 }

@@ -15,6 +15,7 @@ import io.vertx.ext.web.RoutingContext;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.net.HttpURLConnection;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
@@ -214,6 +215,21 @@ class OperatorsIT {
     assertThat(gone.statusCode()).isEqualTo(503);
     assertThat(new JsonObject(gone.body()).getString("message"))
         .startsWith("The control node does not answer: c1 (127.0.0.1:")
+        .contains("Connection refused");
+  }
+
+  @Test
+  void whoSendsALongBodyIsToldSoAsWell() throws Exception {
+    control = closed("c1");
+    HttpURLConnection asked =
+        (HttpURLConnection) to("/api/v1/jars/x").build().uri().toURL().openConnection();
+    asked.setRequestMethod("PUT");
+    asked.setReadTimeout(20_000);
+    asked.setDoOutput(true);
+    asked.setFixedLengthStreamingMode(BYTES);
+    asked.getOutputStream().write(new byte[BYTES]); // and reads behind it
+    assertThat(asked.getResponseCode()).isEqualTo(503);
+    assertThat(new String(asked.getErrorStream().readAllBytes(), UTF_8))
         .contains("Connection refused");
   }
 
