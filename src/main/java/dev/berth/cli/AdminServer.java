@@ -21,6 +21,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ExitCode;
@@ -59,6 +61,9 @@ final class AdminServer {
 
   /** A change is made durable before it is answered, and may be of a thousand applications. */
   private static final int PATIENCE_WITH_CHANGES_MS = 60_000;
+
+  /** When it is said that the answer to a change is waited for. */
+  private static final int SAID_MS = 2_000;
 
   static {
     System.setProperty("sun.net.http.retryPost", "false"); // a rollback is not asked for twice
@@ -194,13 +199,25 @@ final class AdminServer {
         sent.writing.to(out);
       }
     }
-    int status = asked.getResponseCode();
+    int status = method.equals("GET") ? asked.getResponseCode() : changed(asked);
     if (status < 0) {
       throw new IOException("no HTTP");
     }
     try (InputStream in = status < BAD_REQUEST ? asked.getInputStream() : asked.getErrorStream()) {
       String body = in == null ? "" : new String(in.readAllBytes(), StandardCharsets.UTF_8);
       return new Answer(status, body);
+    }
+  }
+
+  private int changed(HttpURLConnection asked) throws IOException {
+    CompletableFuture<Void> late =
+        CompletableFuture.runAsync(
+            () -> say("no answer yet; waiting for up to " + PATIENCE_WITH_CHANGES_MS / 1000 + " s"),
+            CompletableFuture.delayedExecutor(SAID_MS, TimeUnit.MILLISECONDS));
+    try {
+      return asked.getResponseCode();
+    } finally {
+      late.cancel(false);
     }
   }
 
@@ -304,7 +321,7 @@ final class AdminServer {
     return (CliCommand) spec.userObject();
   }
 
-  private static List<String> problems(String body) {
+  static List<String> problems(String body) {
     JsonObject error = json(body);
     if (error == null) {
       return body.isBlank() || body.stripLeading().startsWith("<")

@@ -4,7 +4,9 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
@@ -92,12 +94,16 @@ abstract class ChangeCommand extends AdminCommand {
     StatusDisplay display = new StatusDisplay(around(), out);
     StatusTable table = new StatusTable(around().colours());
     Duration pause = FIRST_PAUSE;
+    Set<String> awaited = new LinkedHashSet<>(); // as it was said
     for (; ; ) {
       AdminServer.Answer response = server.get(ServeStatus.PATH);
       ServeStatus serve = response.serve();
       long now = around().nanoClock().getAsLong();
       boolean late = now - began >= timeout.toNanos();
       if (response.statusCode() == UNAVAILABLE && !late) {
+        if (awaited.addAll(AdminServer.problems(response.body()))) {
+          server.say("waiting: " + String.join("; ", awaited));
+        }
         around().letPass(LONGEST_PAUSE);
         continue; // its controller is being started anew
       }

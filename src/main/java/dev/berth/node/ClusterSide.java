@@ -75,7 +75,7 @@ final class ClusterSide implements LinkListener {
   private final Set<String> leaving = new HashSet<>(); // as they say themselves, by bus name
   private @Nullable DataPlane plane; // which is made after the links
   private @Nullable Welcome welcome; // the last one
-  private volatile boolean hasController; // likewise
+  volatile boolean hasController; // likewise
   private long reload = -1; // timer
   private @Nullable NodeInfo self; // once it listens
 

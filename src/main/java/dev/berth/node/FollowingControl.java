@@ -6,7 +6,6 @@ import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.http.ControlNode;
 import dev.berth.cluster.http.ForwardRoutes;
 import dev.berth.cluster.http.JarCache;
-import dev.berth.cluster.http.PeerClient;
 import dev.berth.cluster.http.RemoteCode;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Members;
@@ -52,7 +51,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   private final Instance on;
   private final InstanceHost host;
   private final ClusterSide side;
-  private final PeerClient peers;
+  private final ControlNode control;
   private final FetchedJars jars;
   private final RemoteCode code;
   private final Promise<Void> commanded = Promise.promise();
@@ -67,8 +66,8 @@ final class FollowingControl implements Commander, ControlClient.Listener {
     this.on = on;
     this.host = host;
     this.side = side;
-    this.peers = side.peers;
-    ControlNode control = new ControlNode(on.vertx(), peers, side::controlNode);
+    this.control =
+        new ControlNode(on.vertx(), side.peers, side::controlNode, () -> side.hasController);
     this.jars =
         new FetchedJars(
             on.config().get(InstanceOptions.STATE_DIR).resolve("fetched"),
@@ -131,8 +130,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   @Override
   public List<AdminRoutes> forwarded() {
     ForwardRoutes forward =
-        new ForwardRoutes(
-            NodeInfo.nameOf(on.identity().node()), peers, side::controlNode, on.config());
+        new ForwardRoutes(NodeInfo.nameOf(on.identity().node()), control, on.config());
     forward.show(on.meters());
     return List.of(ClusterRoutes.withoutControl(side::lastKnown), forward);
   }

@@ -17,6 +17,8 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -385,7 +387,14 @@ class DeployCommandTest {
         .serves(RUNNING);
 
     assertThat(instance.execute("deploy", file, "--wait")).isZero();
-    assertThat(instance.err).hasToString("");
+    assertThat(instance.err).hasToString("berth: waiting: no\n");
+  }
+
+  @Test
+  void whatIsNotAnsweredSoonIsNotWaitedForWithoutAWord() {
+    instance.answersAfter = new CompletableFuture<>().completeOnTimeout(null, 3, TimeUnit.SECONDS);
+    assertThat(instance.execute("deploy", file)).isZero();
+    assertThat(instance.err).hasToString("berth: no answer yet; waiting for up to 60 s\n");
   }
 
   @Test

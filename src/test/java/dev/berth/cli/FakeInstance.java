@@ -65,6 +65,9 @@ final class FakeInstance implements AutoCloseable {
 
   long nowNanos;
 
+  /** What answers wait for. */
+  volatile CompletableFuture<?> answersAfter = CompletableFuture.completedFuture(null);
+
   /** When each look that is added was, in milliseconds since 1970. */
   long atMs = 950;
 
@@ -130,6 +133,7 @@ final class FakeInstance implements AutoCloseable {
       asked.add(what + (query == null ? "" : "?" + query) + (body.isEmpty() ? "" : " " + body));
       authorizations.add(String.valueOf(exchange.getRequestHeaders().getFirst("Authorization")));
       files.addAll(exchange.getRequestHeaders().getOrDefault("Berth-File", List.of()));
+      answersAfter.join();
       Answer answer = next(what);
       byte[] bytes = answer.body.getBytes(StandardCharsets.UTF_8);
       exchange.sendResponseHeaders(answer.status, bytes.length == 0 ? -1 : bytes.length);

@@ -5,9 +5,13 @@ import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClientRequest;
 import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpMethod;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -15,12 +19,37 @@ import org.jspecify.annotations.Nullable;
  * The control node, and how it is asked. Belongs to the control loop.
  *
  * @param known null while it is not
+ * @param heard whether its controller is
  */
-public record ControlNode(Vertx vertx, PeerClient client, Supplier<@Nullable Peer> known) {
+public record ControlNode(
+    Vertx vertx, PeerClient client, Supplier<@Nullable Peer> known, BooleanSupplier heard) {
+  /** How long nothing may come of an answer: a change may wait for those before it. */
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  /** How often what was asked is given up where nothing is heard: it may stand still. */
+  private static final long LOOK_MS = 1_000;
+
   static final int MOST_TRIES = 8;
 
   private static final long FIRST_PAUSE_MS = 200;
   private static final long LONGEST_PAUSE_MS = 5_000;
+
+  /** Begins a request of an operator's. */
+  Future<HttpClientRequest> ask(Peer peer, HttpMethod method, String path) {
+    return client
+        .request(peer, method, path, PATIENCE)
+        .onSuccess(
+            asked -> {
+              long looks = vertx.setPeriodic(LOOK_MS, look -> giveUp(asked));
+              asked.response().onComplete(answered -> vertx.cancelTimer(looks));
+            });
+  }
+
+  private void giveUp(HttpClientRequest asked) {
+    if (!heard.getAsBoolean()) {
+      asked.reset();
+    }
+  }
 
   /**
    * Gets something.
@@ -44,7 +73,7 @@ public record ControlNode(Vertx vertx, PeerClient client, Supplier<@Nullable Pee
   }
 
   private static Throwable unexpected(Peer peer, String path, HttpClientResponse response) {
-    response.request().reset();
+    response.exceptionHandler(reset -> {}).request().reset();
     String why = "%s: status %s for %s".formatted(peer, response.statusCode(), path);
     return response.statusCode() / 100 == 4
         ? new CommandRefused(Kind.NOT_FOUND, why)

@@ -38,7 +38,7 @@ import org.slf4j.LoggerFactory;
  *
  * @param file what the instance was started with
  */
-record DeclaredJars(Vertx vertx, PeerClient client, ServeConfig file) {
+record DeclaredJars(Vertx vertx, ControlNode control, ServeConfig file) {
   private static final Logger LOG = LoggerFactory.getLogger(DeclaredJars.class);
 
   private static final int BLOCK_BYTES = 256 << 10;
@@ -62,14 +62,14 @@ record DeclaredJars(Vertx vertx, PeerClient client, ServeConfig file) {
    * @return what to forward; null for the text as it is. Fails with {@link CommandRefused} for what
    *     is wrong with the text, and {@link AdminRefusal} for what the control node does not keep
    */
-  Future<@Nullable Buffer> send(Peer control, String text, @Nullable String application) {
+  Future<@Nullable Buffer> send(Peer peer, String text, @Nullable String application) {
     return vertx
         .executeBlocking(() -> read(text, application), false)
         .compose(
             declared -> {
               Future<Void> sent = Future.succeededFuture();
               for (Map.Entry<String, Path> jar : declared.jars.entrySet()) {
-                sent = sent.compose(before -> send(control, jar.getKey(), jar.getValue()));
+                sent = sent.compose(before -> send(peer, jar.getKey(), jar.getValue()));
               }
               return sent.map(declared.body);
             });
@@ -132,29 +132,27 @@ record DeclaredJars(Vertx vertx, PeerClient client, ServeConfig file) {
         : new JsonObject(entries.get(0)).copy();
   }
 
-  private Future<Void> send(Peer control, String digest, Path jar) {
+  private Future<Void> send(Peer peer, String digest, Path jar) {
     String path = "/api/v1/jars/" + digest;
     String name = "?name=" + PeerClient.encoded(String.valueOf(jar.getFileName()));
-    return client
-        .request(control, HttpMethod.HEAD, path, ForwardRoutes.PATIENCE)
+    return control
+        .ask(peer, HttpMethod.HEAD, path)
         .compose(HttpClientRequest::send)
         .compose(
             head ->
                 head.statusCode() == 200
                     ? Future.succeededFuture()
-                    : put(control, path + name, jar).map(answer -> requireKept(answer, jar)));
+                    : put(peer, path + name, jar).map(answer -> requireKept(answer, jar)));
   }
 
-  private Future<Answer> put(Peer control, String path, Path jar) {
+  private Future<Answer> put(Peer peer, String path, Path jar) {
     return vertx
         .fileSystem()
         .open(jar.toString(), new OpenOptions().setWrite(false).setCreate(false))
         .recover(gone -> Future.failedFuture(unreadable(jar, gone)))
         .compose(
             opened ->
-                Future.all(
-                        client.request(control, HttpMethod.PUT, path, ForwardRoutes.PATIENCE),
-                        opened.size())
+                Future.all(control.ask(peer, HttpMethod.PUT, path), opened.size())
                     .compose(both -> put(both.resultAt(0), opened, both.resultAt(1)))
                     .eventually(opened::close));
   }

@@ -18,13 +18,12 @@ import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.http.StreamResetException;
 import io.vertx.core.streams.ReadStream;
 import io.vertx.core.streams.WriteStream;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
-import java.time.Duration;
 import java.util.List;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,9 +44,6 @@ public final class ForwardRoutes implements AdminRoutes {
    */
   static final int MOST = PeerClient.MOST_CONNECTIONS / 2;
 
-  /** How long nothing may come of an answer: a change may wait for those before it. */
-  static final Duration PATIENCE = Duration.ofSeconds(60);
-
   private static final String NO_CONTROL = "no_control_node";
 
   /** What has a meaning, of a request or of an answer. */
@@ -67,21 +63,17 @@ public final class ForwardRoutes implements AdminRoutes {
           ControllerCommands.ID);
 
   private final String self;
-  private final PeerClient client;
-  private final Supplier<@Nullable Peer> control;
+  private final ControlNode control;
   private final ServeConfig file;
   private final Bodies bodies = Bodies.ofDeclarations();
   private volatile int underWay; // written by the control loop
 
   /**
    * @param self this node's name
-   * @param control null while it is not known
    * @param file what the instance was started with
    */
-  public ForwardRoutes(
-      String self, PeerClient client, Supplier<@Nullable Peer> control, ServeConfig file) {
+  public ForwardRoutes(String self, ControlNode control, ServeConfig file) {
     this.self = self;
-    this.client = client;
     this.control = control;
     this.file = file;
   }
@@ -123,7 +115,7 @@ public final class ForwardRoutes implements AdminRoutes {
    */
   private void declare(RoutingContext context, @Nullable String application) {
     Peer peer = requireControl(context);
-    DeclaredJars jars = new DeclaredJars(context.vertx(), client, file);
+    DeclaredJars jars = new DeclaredJars(context.vertx(), control, file);
     answer(
         context,
         bodies.use(
@@ -139,7 +131,7 @@ public final class ForwardRoutes implements AdminRoutes {
       String why = "%s takes %s for the control node (expected: the one that is)";
       throw new AdminRefusal(508, "loop_detected", why.formatted(by, self));
     }
-    Peer peer = control.get();
+    Peer peer = control.known().get();
     if (peer == null || peer.name().equals(self)) {
       throw later(context, NO_CONTROL, "There is no control node now.");
     }
@@ -154,16 +146,7 @@ public final class ForwardRoutes implements AdminRoutes {
 
   private void answer(RoutingContext context, Future<Void> forwarded) {
     underWay++;
-    forwarded
-        .onComplete(over -> underWay--)
-        .onFailure(
-            failed -> {
-              if (failed instanceof AdminRefusal || failed instanceof CommandRefused) {
-                context.fail(failed); // by this node
-              } else {
-                broken(context, failed);
-              }
-            });
+    forwarded.onComplete(over -> underWay--).onFailure(failed -> broken(context, failed));
   }
 
   /**
@@ -171,8 +154,8 @@ public final class ForwardRoutes implements AdminRoutes {
    */
   private Future<Void> forward(RoutingContext context, Peer peer, @Nullable Buffer body) {
     HttpServerRequest request = context.request();
-    return client
-        .request(peer, request.method(), request.uri(), PATIENCE)
+    return control
+        .ask(peer, request.method(), request.uri())
         .compose(forwarded -> exchange(context, forwarded, body));
   }
 
@@ -185,10 +168,12 @@ public final class ForwardRoutes implements AdminRoutes {
   private static void broken(RoutingContext context, Throwable failed) {
     if (context.response().headWritten() || context.response().closed()) {
       context.request().connection().close(); // so that nobody takes it for the whole
+    } else if (failed instanceof AdminRefusal || failed instanceof CommandRefused) {
+      context.fail(failed); // by this node
     } else {
+      String why = failed instanceof StreamResetException ? "it is not heard" : failed.getMessage();
       Bodies.readNoMore(context); // a client may read nothing before it has sent all
-      context.fail(
-          later(context, NO_CONTROL, "The control node does not answer: " + failed.getMessage()));
+      context.fail(later(context, NO_CONTROL, "The control node does not answer: " + why));
     }
   }
 
@@ -218,7 +203,7 @@ public final class ForwardRoutes implements AdminRoutes {
     copy(answer.headers(), response.headers());
     if (!context.request().isEnded()) {
       Bodies.readNoMore(context);
-      context.addEndHandler(ended -> answer.request().reset());
+      context.addEndHandler(ended -> answer.request().connection().close());
     }
     if (context.request().method() == HttpMethod.HEAD) {
       return response.end();

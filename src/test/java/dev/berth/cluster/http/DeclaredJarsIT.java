@@ -66,7 +66,8 @@ class DeclaredJarsIT {
                                       context.response().end();
                                     })));
     ServeConfig file = ConfigReader.read("f", folder, "applications: []");
-    port = rig.operators(new ForwardRoutes("w1", rig.client, () -> control, file));
+    ControlNode node = new ControlNode(rig.vertx, rig.client, () -> control, () -> true);
+    port = rig.operators(new ForwardRoutes("w1", node, file));
   }
 
   private HttpResponse<String> put(String path, String body) throws Exception {

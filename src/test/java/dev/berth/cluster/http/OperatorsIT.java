@@ -55,7 +55,10 @@ class OperatorsIT {
 
   private final List<Peer> members = new CopyOnWriteArrayList<>();
   private volatile @Nullable Peer control;
-  private final ForwardRoutes forward = new ForwardRoutes("w1", rig.client, () -> control, FILE);
+  private volatile boolean heard = true;
+  private final ControlNode node =
+      new ControlNode(rig.vertx, rig.client, () -> control, () -> heard);
+  private final ForwardRoutes forward = new ForwardRoutes("w1", node, FILE);
 
   private final int port =
       rig.operators(
@@ -234,8 +237,17 @@ class OperatorsIT {
   }
 
   @Test
+  void aControlNodeThatIsNotHeardIsWaitedForNoLonger() throws Exception {
+    control = rig.serve("c1", router -> router.get("/never").handler(context -> heard = false));
+    HttpResponse<String> stands = ask(to("/never"));
+    assertThat(stands.statusCode()).isEqualTo(503);
+    assertThat(new JsonObject(stands.body()).getString("message"))
+        .isEqualTo("The control node does not answer: it is not heard");
+  }
+
+  @Test
   void whatWasForwardedIsNotForwardedAgain() throws Exception {
-    control = rig.serve("w2", new ForwardRoutes("w2", rig.client, () -> control, FILE));
+    control = rig.serve("w2", new ForwardRoutes("w2", node, FILE));
     HttpResponse<String> loop = ask(to("/api/v1/serve"));
     assertThat(loop.statusCode()).isEqualTo(508);
     assertThat(new JsonObject(loop.body()).getString("message"))
