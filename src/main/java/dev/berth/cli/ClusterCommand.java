@@ -85,16 +85,18 @@ final class ClusterCommand extends CliCommand {
 
     private boolean isEmpty(PrintWriter out) throws InterruptedException {
       long began = around().nanoClock().getAsLong();
-      for (Object before = null; ; ) {
+      for (Object before = ""; ; ) {
         Object replicas = replicas(ClusterStatusCommand.cluster(this));
         if (Integer.valueOf(0).equals(replicas)) {
           return true;
         }
-        if (!json && replicas != null && !replicas.equals(before)) {
+        if (replicas == null && before != null) {
+          server.say("waiting: no controller is heard");
+        } else if (!json && replicas != null && !replicas.equals(before)) {
           out.println(node + ": " + replicas + " replicas");
           out.flush();
-          before = replicas;
         }
+        before = replicas;
         if (around().nanoClock().getAsLong() - began >= timeout.toNanos()) {
           return false;
         }

@@ -67,7 +67,9 @@ class ClusterCommandTest {
         .as(instance.err.toString())
         .isZero();
     assertThat(instance.lines())
-        .containsExactly("n2: 2 replicas", "n2: 1 replicas", "n2: no replica is left");
+        .containsExactly(
+            "n2: 2 replicas", "n2: 2 replicas", "n2: 1 replicas", "n2: no replica is left");
+    assertThat(instance.err).hasToString("berth: waiting: no controller is heard\n");
     assertThat(instance.asked).hasSize(6);
   }
 

@@ -169,4 +169,12 @@ class DeclaredJarsIT {
         .startsWith(big + ": the control node does not keep it: ")
         .contains("No space left on device");
   }
+
+  @Test
+  void whoReadsWhenHeHasSentAllIsToldAsWell() throws Exception {
+    Files.createSymbolicLink(shelf.next(), Path.of("/dev/full"));
+    String path = "/api/v1/jars/" + "0".repeat(64);
+    HttpResponse<String> sent = put(path, "x".repeat(20_000_000));
+    assertThat(sent.statusCode()).as(sent.body()).isEqualTo(507);
+  }
 }
