@@ -33,7 +33,8 @@ public final class RecordShapes {
         shapes.put(type, shape(type, next));
       }
     }
-    String all = shapes.values().stream().collect(Collectors.joining("\n"));
+    // In no order of the compiler's: those of different JDKs list subclasses differently.
+    String all = shapes.values().stream().sorted().collect(Collectors.joining("\n"));
     try {
       MessageDigest sha256 = MessageDigest.getInstance("SHA-256");
       return HexFormat.of()

@@ -10,6 +10,7 @@ import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.RouterAddress;
 import io.vertx.core.buffer.Buffer;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -31,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
-  public static final int VERSION = 14;
+  public static final int VERSION = 15;
 
   /** The largest inline body or stream frame. */
   public static final int MAX_BODY_BYTES = 64 * 1024;
@@ -51,8 +52,11 @@ public final class WireCodec {
   private static final Set<Class<?>> ASKING =
       Set.of(CallRequest.class, ReserveSlot.class, RenewLease.class, AskReservation.class);
 
-  /** A type's number is its place, from 1: messages are numbered as they are declared. */
-  private static final List<Class<?>> TYPES = messages(BusMessage.class).toList();
+  /**
+   * A type's number is its place by name, from 1: compilers differ in how they order subclasses.
+   */
+  private static final List<Class<?>> TYPES =
+      messages(BusMessage.class).sorted(Comparator.comparing(Class::getName)).toList();
 
   /** Made when a message first comes or goes: all together would be a fifth of a node's start. */
   private static final ClassValue<RecordForm> FORMS =

@@ -14,7 +14,7 @@ class ControlShapesTest {
   private static final NavigableMap<Integer, String> SHAPES = new TreeMap<>();
 
   static {
-    SHAPES.put(1, "a026f41c7c11087b");
+    SHAPES.put(1, "af16e494f3623d6d");
   }
 
   @Test

@@ -16,7 +16,7 @@ class JsonShapesTest {
   private static final NavigableMap<Integer, String> SHAPES = new TreeMap<>();
 
   static {
-    SHAPES.put(1, "886975a00ed058eb");
+    SHAPES.put(1, "f7755e30222d4ae6");
   }
 
   @Test

@@ -15,7 +15,7 @@ class MessageShapesTest {
   private static final NavigableMap<Integer, String> SHAPES = new TreeMap<>();
 
   static {
-    SHAPES.put(14, "1cfb5d663f6c46e9");
+    SHAPES.put(15, "d75275ff2f365104");
   }
 
   @Test
