@@ -275,7 +275,7 @@ public final class Routers {
   /** The same of one link: of what a loop here sent to an instance, and is not answered. */
   public void linkBroken(String peer, int loop) {
     RouterLoop from = loops[loop];
-    from.run(() -> from.lost(address -> address.node().equals(peer), false));
+    from.post(() -> from.lost(address -> address.node().equals(peer), false)); // behind refusals
   }
 
   /**
