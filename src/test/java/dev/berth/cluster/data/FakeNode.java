@@ -35,7 +35,6 @@ public final class FakeNode implements Mailboxes, LinkListener {
   final List<ContextInternal> loops;
   final Map<String, List<BusMessage>> received = new ConcurrentHashMap<>(); // by address
   final List<String> told = new CopyOnWriteArrayList<>();
-  volatile List<BusMessage> answeredBeforeCut = List.of(); // on its first loop
   private @Nullable Member member;
 
   FakeNode(LinkWorld world, LinkTls tls, String name, Duration timeout) {
@@ -160,7 +159,6 @@ public final class FakeNode implements Mailboxes, LinkListener {
   @Override
   public void cutOff(String from) {
     told.add("cut off " + from);
-    loops.get(0).runOnContext(none -> answeredBeforeCut = List.copyOf(routers(0)));
   }
 
   @Override

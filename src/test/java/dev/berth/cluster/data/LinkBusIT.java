@@ -440,27 +440,6 @@ class LinkBusIT {
     assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)).isBetween(2_000L, 6_000L);
   }
 
-  /** What is cut off ends all that may have left, and this did not. */
-  @Test
-  void whatNeverLeftIsHandedBackBeforeItsNodeIsCutOff() throws Exception {
-    FakeNode one = node("n1", LONG);
-    FakeNode two = node("n2", LONG);
-    two.bus.add(FakeNode.member(one.busNode, one.port(), 1));
-    try (ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      one.bus.add(FakeNode.member(two.busNode, silent.getLocalPort(), 2));
-      two.send(one, 7);
-      world.eventually(() -> ids(one.routers(0)).contains(7L));
-      on(
-          one.loops.get(0),
-          () ->
-              one.bus.send(
-                  two.busNode, Addresses.replica(two.busNode, 0), reserve(one.busNode, 1)));
-      world.eventually(() -> one.told.contains("suspected " + two.busNode));
-      world.eventually(() -> !one.answeredBeforeCut.isEmpty());
-    }
-    assertThat(one.answeredBeforeCut).contains(new CallRefused(1, Refusal.TOO_LATE, Load.NONE));
-  }
-
   @Test
   void whoHangsDisturbsNobodyElse() throws Exception {
     FakeNode one = node("n1", LONG);
