@@ -132,16 +132,16 @@ final class LoopLinks {
     if (before == null || !before.reason().equals(reason)) {
       LOG.info("data link to {} from loop {}: ended: {}", to, index, reason);
     }
-    if (carried) {
-      bus.listener.broken(to, index);
-    } else { // before it is cut off, which ends all that may have left
-      link.link.unsent().forEach(frame -> refuse(frame, Refusal.TOO_LATE));
-    }
     if (suspect) {
       bus.listener.suspected(to);
-      if (!carried) { // what it asks could not be answered: it is to ask others
-        List.copyOf(incoming).forEach(each -> each.endIfOf(to, "its sender cannot be reached"));
-      }
+    }
+    if (carried) {
+      bus.listener.broken(to, index);
+      return;
+    }
+    link.link.unsent().forEach(frame -> refuse(frame, Refusal.TOO_LATE));
+    if (suspect) { // what it asks could not be answered; this ends all that may have left, too
+      List.copyOf(incoming).forEach(each -> each.endIfOf(to, "its sender cannot be reached"));
     }
   }
 
