@@ -12,9 +12,6 @@ import dev.berth.config.ClusterConfig;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallAccepted;
-import dev.berth.protocol.BusMessage.CallRefused;
-import dev.berth.protocol.Load;
-import dev.berth.protocol.Refusal;
 import io.vertx.core.internal.ContextInternal;
 import java.time.Duration;
 import java.util.List;
@@ -38,7 +35,6 @@ public final class FakeNode implements Mailboxes, LinkListener {
   final List<ContextInternal> loops;
   final Map<String, List<BusMessage>> received = new ConcurrentHashMap<>(); // by address
   final List<String> told = new CopyOnWriteArrayList<>();
-  volatile @Nullable Boolean handedBackBeforeCut; // a call of the loop's number
   private @Nullable Member member;
 
   FakeNode(LinkWorld world, LinkTls tls, String name, Duration timeout) {
@@ -139,10 +135,6 @@ public final class FakeNode implements Mailboxes, LinkListener {
     return bus.peers.get(to).inFlight().bytes();
   }
 
-  static CallRefused handedBack(long id) {
-    return new CallRefused(id, Refusal.TOO_LATE, Load.NONE);
-  }
-
   // --- what the links ask ---
 
   @Override
@@ -167,8 +159,6 @@ public final class FakeNode implements Mailboxes, LinkListener {
   @Override
   public void cutOff(String from) {
     told.add("cut off " + from);
-    long loop = loops.get(0).inThread() ? 0 : 1;
-    loops.get(0).runOnContext(none -> handedBackBeforeCut = routers(0).contains(handedBack(loop)));
   }
 
   @Override

@@ -16,6 +16,8 @@ import dev.berth.protocol.BusMessage.CallAccepted;
 import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.StreamFrame;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import io.vertx.core.buffer.Buffer;
@@ -366,7 +368,7 @@ class LinkBusIT {
 
   /** Whether who waits for the one reserve is told that it never left. */
   private static boolean wasHandedBack(FakeNode from) {
-    return from.routers(0).equals(List.of(FakeNode.handedBack(1)));
+    return from.routers(0).equals(List.of(new CallRefused(1, Refusal.TOO_LATE, Load.NONE)));
   }
 
   @Test
@@ -436,28 +438,6 @@ class LinkBusIT {
     mute.closeHandler(closed -> ended.countDown());
     world.eventually(() -> one.told.contains("suspected n2~1") && ended.getCount() == 0);
     assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)).isBetween(2_000L, 6_000L);
-  }
-
-  /** What is cut off ends all that may have left, and this did not. */
-  @Test
-  void whatNeverLeftIsHandedBackBeforeItsNodeIsCutOff() throws Exception {
-    FakeNode one = node("n1", LONG);
-    FakeNode two = node("n2", LONG);
-    two.bus.add(FakeNode.member(one.busNode, one.port(), 1));
-    try (ServerSocket silent = new ServerSocket(0, 2, InetAddress.getLoopbackAddress())) {
-      one.bus.add(FakeNode.member(two.busNode, silent.getLocalPort(), 2));
-      two.send(one, 7);
-      world.eventually(() -> ids(one.routers(0)).contains(7L));
-      for (int loop : new int[] {0, 1}) { // one of them has accepted
-        on(
-            one.loops.get(loop),
-            () ->
-                one.bus.send(
-                    two.busNode, Addresses.replica("n2~1", 0), reserve(one.busNode, loop)));
-      }
-      world.eventually(() -> one.handedBackBeforeCut != null);
-    }
-    assertThat(one.handedBackBeforeCut).isTrue();
   }
 
   @Test
