@@ -291,11 +291,6 @@ final class ClusterSide implements LinkListener {
   }
 
   @Override
-  public void cutOff(String busNode) {
-    plane().routers().linkBroken(busNode);
-  }
-
-  @Override
   public void leaving(String busNode) {
     control.execute(
         () ->

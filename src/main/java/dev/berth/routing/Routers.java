@@ -263,16 +263,9 @@ public final class Routers {
   }
 
   /**
-   * Answers that were under way from an instance are lost, though it may live: fails what waits for
-   * them, and tells it so when it can be told. Leases there are kept. Any thread.
+   * What a loop here sent to an instance, or the answers, may be lost, though it lives: fails what
+   * waits for them, and tells it so when it can be told. Leases there are kept. Any thread.
    */
-  public void linkBroken(String peer) {
-    for (int loop = 0; loop < loops.length; loop++) {
-      linkBroken(peer, loop);
-    }
-  }
-
-  /** The same of one link: of what a loop here sent to an instance, and is not answered. */
   public void linkBroken(String peer, int loop) {
     RouterLoop from = loops[loop];
     from.post(() -> from.lost(address -> address.node().equals(peer), false)); // behind refusals

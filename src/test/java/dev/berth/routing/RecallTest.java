@@ -360,7 +360,7 @@ class RecallTest {
   @Test
   void whatWasSentOverALinkThatBrokeEndsInAnUnknownOutcomeAndRunsForNobody() {
     Future<Response> response = call();
-    lostToFar(() -> world.routers.linkBroken("there"));
+    lostToFar(() -> world.routers.linkBroken("there", 0));
     assertThat(response.cause()).isInstanceOf(BerthException.OutcomeUnknown.class);
     assertThat(RoutingProbe.remoteReplicas(world.router)).as("it may live").hasSize(1);
     assertThat(far.ledger.ongoing()).isOne();
@@ -374,7 +374,7 @@ class RecallTest {
     far.answersLost = true;
     Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
     near();
-    world.run(() -> world.routers.linkBroken("there"));
+    world.run(() -> world.routers.linkBroken("there", 0));
     assertThat(chosen.result().replicaId()).isEqualTo("near");
     assertThat(far.ledger.reserved()).isZero();
   }
@@ -388,7 +388,7 @@ class RecallTest {
       world.run(
           () -> {
             if (lives) {
-              world.routers.linkBroken("there");
+              world.routers.linkBroken("there", 0);
             } else {
               world.routers.nodeLost("there");
             }

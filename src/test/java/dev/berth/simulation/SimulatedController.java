@@ -235,8 +235,10 @@ final class SimulatedController {
     on.world.note("link broken", "");
     SimulatedInstance first = on.instances.get(0);
     SimulatedInstance second = on.instances.get(1);
-    first.routers.linkBroken(second.node);
-    second.routers.linkBroken(first.node);
+    for (int loop = 0; loop < first.loops.size(); loop++) {
+      first.routers.linkBroken(second.node, loop);
+      second.routers.linkBroken(first.node, loop);
+    }
   }
 
   /** One instance suspects the other, until it does not. */

@@ -96,7 +96,7 @@ public final class LinkBus implements BusSender {
     return onEach(LoopLinks::stop).eventually(server::close).eventually(dialer::close);
   }
 
-  private Future<Void> onEach(Consumer<LoopLinks> step) {
+  Future<Void> onEach(Consumer<LoopLinks> step) {
     return Future.join(loops.stream().<Future<?>>map(links -> links.run(step)).toList()).mapEmpty();
   }
 

@@ -3,13 +3,10 @@ package dev.berth.cluster.data;
 /** What becomes of the links to a process. Called on the event loop that has the link. */
 public interface LinkListener {
   /**
-   * What an own loop sent to a process, and was not answered, may not have arrived. Of a link that
-   * was never open this is not said: who waits for what it did not carry is answered.
+   * What an own loop sent to a process, or the answer, may not have arrived. What never left is
+   * handed back before.
    */
   void broken(String busNode, int loop);
-
-  /** What a process sent here may not have arrived. */
-  void cutOff(String busNode);
 
   /** A process says that it is about to end. */
   void leaving(String busNode);

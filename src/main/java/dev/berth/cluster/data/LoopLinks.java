@@ -135,14 +135,21 @@ final class LoopLinks {
     if (suspect) {
       bus.listener.suspected(to);
     }
+    link.link.unsent().forEach(frame -> refuse(frame, Refusal.TOO_LATE)); // before it is lost
     if (carried) {
       bus.listener.broken(to, index);
-      return;
-    }
-    link.link.unsent().forEach(frame -> refuse(frame, Refusal.TOO_LATE));
-    if (suspect) { // what it asks could not be answered; this ends all that may have left, too
+    } else if (suspect) { // what it asks could not be answered
       List.copyOf(incoming).forEach(each -> each.endIfOf(to, "its sender cannot be reached"));
     }
+  }
+
+  /** What a process sent here may not have arrived; what has not left yet had no answer. */
+  void cutOff(String from) {
+    Outgoing link = outgoing.get(from);
+    if (link != null && !link.link.isOpen()) {
+      link.link.end("cut off");
+    }
+    bus.listener.broken(from, index);
   }
 
   // --- receive ---
@@ -163,7 +170,7 @@ final class LoopLinks {
     bus.counters.links.decrement();
     if (!expected) {
       LOG.info("data link from {}, loop {}: {}", from.sender(), from.loop(), reason);
-      bus.listener.cutOff(from.sender());
+      bus.onEach(links -> links.cutOff(from.sender()));
     }
   }
 

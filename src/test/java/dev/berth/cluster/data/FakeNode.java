@@ -35,6 +35,7 @@ public final class FakeNode implements Mailboxes, LinkListener {
   final List<ContextInternal> loops;
   final Map<String, List<BusMessage>> received = new ConcurrentHashMap<>(); // by address
   final List<String> told = new CopyOnWriteArrayList<>();
+  final Map<Integer, List<BusMessage>> receivedBeforeBroken = new ConcurrentHashMap<>(); // by loop
   private @Nullable Member member;
 
   FakeNode(LinkWorld world, LinkTls tls, String name, Duration timeout) {
@@ -154,11 +155,9 @@ public final class FakeNode implements Mailboxes, LinkListener {
   @Override
   public void broken(String to, int loop) {
     told.add("broken " + to + " " + loop);
-  }
-
-  @Override
-  public void cutOff(String from) {
-    told.add("cut off " + from);
+    loops
+        .get(loop)
+        .runOnContext(none -> receivedBeforeBroken.putIfAbsent(loop, List.copyOf(routers(loop))));
   }
 
   @Override

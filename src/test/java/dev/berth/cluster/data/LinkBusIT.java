@@ -96,17 +96,12 @@ class LinkBusIT {
   }
 
   private static ReserveSlot reserve(long acceptMicros) {
-    return reserve("n1~1", acceptMicros);
+    return reserve(new RouterAddress("n1~1", 0), acceptMicros);
   }
 
-  private static ReserveSlot reserve(String from, long acceptMicros) {
+  private static ReserveSlot reserve(RouterAddress from, long acceptMicros) {
     return new ReserveSlot(
-        1,
-        new RouterAddress(from, 0),
-        new AttemptId(1, 0, 1),
-        new ReplicaAddress("n2~1", 0, 0, 1),
-        5_000,
-        acceptMicros);
+        1, from, new AttemptId(1, 0, 1), new ReplicaAddress("n2~1", 0, 0, 1), 5_000, acceptMicros);
   }
 
   private static BusMessage large(long id) {
@@ -266,7 +261,7 @@ class LinkBusIT {
           return one.bus.send(two.busNode, Addresses.router(two.busNode, 0), reserve(1));
         });
     world.eventually(() -> one.told.contains("broken n2~1 0"));
-    world.eventually(() -> two.told.contains("cut off n1~1"));
+    world.eventually(() -> two.told.contains("broken n1~1 0"));
     int before = two.routers(0).size();
     world.eventually(() -> one.send(two, 2) && two.routers(0).size() > before);
   }
@@ -355,7 +350,10 @@ class LinkBusIT {
                   from.loops.get(0),
                   () ->
                       from.bus.send(to, Addresses.router(to, 0), new CallAccepted(1, 0))
-                          && from.bus.send(to, Addresses.replica(to, 0), reserve(from.busNode, 1))))
+                          && from.bus.send(
+                              to,
+                              Addresses.replica(to, 0),
+                              reserve(new RouterAddress(from.busNode, 0), 1))))
           .isTrue();
       world.eventually(() -> wasHandedBack(from));
       world.eventually(
@@ -396,11 +394,11 @@ class LinkBusIT {
     acceptMicros(two, one);
     one.bus.remove(two.busNode);
     assertThat(one.send(two, 1)).isFalse();
-    world.eventually(() -> one.told.size() == 2 && two.told.size() == 2);
+    world.eventually(() -> one.told.size() == 3 && two.told.size() == 3);
     assertThat(one.bus.counters.links.sum()).isZero();
     assertThat(two.bus.counters.links.sum()).isZero();
-    assertThat(one.told).containsExactlyInAnyOrder("broken n2~1 0", "cut off n2~1");
-    assertThat(two.told).containsExactlyInAnyOrder("broken n1~1 0", "cut off n1~1");
+    assertThat(one.told).containsOnly("broken n2~1 0", "broken n2~1 1");
+    assertThat(two.told).containsOnly("broken n1~1 0", "broken n1~1 1");
   }
 
   @Test
@@ -419,7 +417,7 @@ class LinkBusIT {
     world.eventually(() -> one.told.contains("broken n2~1 0"));
     assertThat(one.inFlight(two)).isZero();
     resumed.countDown();
-    world.eventually(() -> two.told.contains("cut off n1~1"));
+    world.eventually(() -> two.told.contains("broken n1~1 0"));
   }
 
   @Test
@@ -438,6 +436,28 @@ class LinkBusIT {
     mute.closeHandler(closed -> ended.countDown());
     world.eventually(() -> one.told.contains("suspected n2~1") && ended.getCount() == 0);
     assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)).isBetween(2_000L, 6_000L);
+  }
+
+  /** Of all loops, whichever has accepted the link that is cut: no loop takes it for lost. */
+  @Test
+  void whatNeverLeftIsHandedBackBeforeWhatLeftIsLost() throws Exception {
+    FakeNode one = node("n1", LONG);
+    FakeNode two = node("n2", LONG);
+    two.bus.add(FakeNode.member(one.busNode, one.port(), 1));
+    try (ServerSocket silent = new ServerSocket(0, 2, InetAddress.getLoopbackAddress())) {
+      one.bus.add(FakeNode.member(two.busNode, silent.getLocalPort(), 2));
+      two.send(one, 7);
+      world.eventually(() -> ids(one.routers(0)).contains(7L));
+      for (int loop : new int[] {0, 1}) {
+        ReserveSlot asked = reserve(new RouterAddress(one.busNode, loop), 1);
+        on(
+            one.loops.get(loop),
+            () -> one.bus.send(two.busNode, Addresses.replica(two.busNode, 0), asked));
+      }
+      world.eventually(() -> one.receivedBeforeBroken.size() == 2);
+    }
+    CallRefused handedBack = new CallRefused(1, Refusal.TOO_LATE, Load.NONE);
+    assertThat(one.receivedBeforeBroken.values()).allMatch(each -> each.contains(handedBack));
   }
 
   @Test

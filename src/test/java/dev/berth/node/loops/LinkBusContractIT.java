@@ -71,9 +71,6 @@ final class LinkBusContractIT extends ReplicaContract {
     public void broken(String busNode, int loop) {}
 
     @Override
-    public void cutOff(String busNode) {}
-
-    @Override
     public void leaving(String busNode) {}
 
     @Override

@@ -204,7 +204,7 @@ class KeepersTest {
     world.betweenRouters = message -> true;
     Future<HeldSelection> fetched = fetch(token, caller(0));
     world.betweenRouters = message -> false;
-    world.run(() -> world.routers.linkBroken("keeper"));
+    world.run(() -> world.routers.linkBroken("keeper", 0));
     world.pass(Duration.ofSeconds(5));
     assertThat(fetched.isComplete()).isFalse();
     world.run(() -> world.routers.nodeLost("keeper"));
