@@ -54,7 +54,10 @@ public final class ClusterOptions {
   public static final Key<Integer> DATA_PORT =
       PORT_KEYS.key("data", Types.PORT, 7422).means("Requests and their answers.");
   public static final Key<Integer> CONSENSUS_PORT =
-      PORT_KEYS.key("consensus", Types.PORT, 7423).means("Control nodes among themselves.");
+      PORT_KEYS
+          .key("consensus", Types.PORT, 7423)
+          .means(
+              "Control nodes among themselves. While there is one, it is on the loopback alone.");
   public static final Key<Integer> HTTPS_PORT =
       PORT_KEYS
           .key("https", Types.PORT, 7424)

@@ -19,6 +19,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +39,7 @@ public final class IngressTransport
   private final String name;
   private final Transport transport;
   private final @Nullable Throwable notNative;
+  private final LongAdder handshakesEnded = new LongAdder();
   private final Map<Address, Ingress> ingresses = new ConcurrentHashMap<>();
 
   private IngressTransport(String name, Transport transport, @Nullable Throwable notNative) {
@@ -87,22 +89,31 @@ public final class IngressTransport
     return notNative;
   }
 
+  /** Unfinished TLS handshakes that gave way to others, on all ports but the ingress's. */
+  public long handshakesEnded() {
+    return handshakesEnded.sum();
+  }
+
   private void configure(NetServerOptions options, ServerBootstrap bootstrap) {
     Ingress ingress = ingresses.get(new Address(options.getHost(), options.getPort()));
     if (ingress != null) {
       keepAlive(bootstrap);
       bootstrap.handler(new Acceptor(ingress, bootstrap.config()));
     } else {
-      bootstrap.childHandler(strictly(bootstrap.config().childHandler()));
+      Handshakes bound = options.isSsl() ? new Handshakes(handshakesEnded) : null;
+      bootstrap.childHandler(strictly(bootstrap.config().childHandler(), bound));
     }
   }
 
-  /** For the other servers of an instance, which have Vert.x's bounds. */
-  private static ChannelHandler strictly(ChannelHandler child) {
+  /** For the other servers of an instance, which have Vert.x's bounds, and one of handshakes. */
+  private static ChannelHandler strictly(ChannelHandler child, @Nullable Handshakes bound) {
     HttpServerOptions heads = new HttpServerOptions();
     return new ChannelInitializer<Channel>() {
       @Override
       protected void initChannel(Channel channel) {
+        if (bound != null) {
+          bound.begin(channel);
+        }
         channel.pipeline().addLast(new FirstBytes(heads, false), child);
       }
     };

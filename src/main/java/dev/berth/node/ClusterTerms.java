@@ -12,6 +12,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.internal.VertxInternal;
+import java.net.InetAddress;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletionException;
@@ -59,7 +60,7 @@ record ClusterTerms(ClusterConfig config, LinkTls tls) {
         file.get(InstanceOptions.STATE_DIR),
         config.name(),
         config.node(),
-        config.bind(),
+        InetAddress.getLoopbackAddress().getHostAddress(), // while nobody else takes part
         config.ports().consensus(),
         files == null ? null : LinkTls.files(files.certFile(), files.keyFile(), files.caFile()),
         new UUID(identity.chance().nextLong(), identity.chance().nextLong()).toString());

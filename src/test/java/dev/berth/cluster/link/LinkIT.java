@@ -11,11 +11,13 @@ import io.netty.handler.ssl.OpenSsl;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.internal.net.NetSocketInternal;
 import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetSocket;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -310,6 +312,31 @@ class LinkIT {
         .isEqualTo("a certificate of [alias, n2] (expected: of n3 or worker.prod)");
     assertThat(own.refusal(taken(), "prod", "any", Role.WORKER)).isNull();
     assertThat(dialled.sslSession().getProtocol()).isEqualTo("TLSv1.3");
+  }
+
+  /** Nobody who says nothing keeps a node out. */
+  @Test
+  void ofHandshakesThatAreNotOverTheOldestGivesWay() throws Exception {
+    int port = listen(world.tls("n2"));
+    dial(world.tls("n1"), port);
+    NetSocket before = taken();
+    List<Socket> silent = new ArrayList<>();
+    try {
+      for (int i = 0; i < 256 + 1; i++) {
+        silent.add(new Socket(InetAddress.getLoopbackAddress(), port));
+      }
+      assertThat(silent.get(0).getInputStream().read()).isEqualTo(-1);
+      silent.get(256).setSoTimeout(1);
+      assertThatThrownBy(() -> silent.get(256).getInputStream().read())
+          .isInstanceOf(SocketTimeoutException.class);
+      dial(world.tls("n3"), port);
+      taken();
+    } finally {
+      for (Socket each : silent) {
+        each.close();
+      }
+    }
+    assertThat(((NetSocketInternal) before).channelHandlerContext().channel().isActive()).isTrue();
   }
 
   @Test

@@ -4,6 +4,7 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
 import dev.berth.ingress.Certificates;
+import dev.berth.ingress.IngressTransport;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import io.vertx.core.Future;
@@ -27,7 +28,10 @@ import java.util.concurrent.ScheduledFuture;
 /** Event loops, and certificates of one authority for nodes on them. */
 public final class LinkWorld {
   public final Vertx vertx =
-      Vertx.vertx(new VertxOptions().setEventLoopPoolSize(8).setPreferNativeTransport(true));
+      IngressTransport.preferred()
+          .builder()
+          .with(new VertxOptions().setEventLoopPoolSize(8).setPreferNativeTransport(true))
+          .build();
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
   private final Path folder;
   private final X509Bundle authority;
