@@ -5,26 +5,18 @@ import io.netty.handler.ssl.SslHandler;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
-import java.util.concurrent.atomic.LongAdder;
 
 /**
- * The connections to a port for other nodes whose TLS handshake is not over. There may be so many;
+ * The connections to ports for other nodes whose TLS handshake is not over. There may be so many;
  * past it the oldest gives way: one of a node is over in milliseconds, and one that says nothing is
  * the oldest soon. Any thread.
  */
 final class Handshakes {
-  /** Connections of one port. */
-  static final int MOST = 256;
+  /** Connections, of all of these ports. */
+  private static final int MOST = 256;
 
-  private final LongAdder ended;
   private final Set<Channel> begun = new LinkedHashSet<>(); // some are over, until it is full
-
-  /**
-   * @param ended counts those that gave way
-   */
-  Handshakes(LongAdder ended) {
-    this.ended = ended;
-  }
+  private long ended;
 
   synchronized void begin(Channel accepted) {
     begun.add(accepted);
@@ -37,12 +29,17 @@ final class Handshakes {
       Channel oldest = each.next();
       each.remove(); // its loop may take a while to close it
       oldest.close();
-      ended.increment();
+      ended++;
     }
   }
 
   private synchronized void forget(Channel closed) {
     begun.remove(closed);
+  }
+
+  /** Those that gave way so far. */
+  synchronized long ended() {
+    return ended;
   }
 
   private static boolean isOver(Channel accepted) {

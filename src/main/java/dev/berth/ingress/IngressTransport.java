@@ -19,7 +19,6 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,7 +38,7 @@ public final class IngressTransport
   private final String name;
   private final Transport transport;
   private final @Nullable Throwable notNative;
-  private final LongAdder handshakesEnded = new LongAdder();
+  private final Handshakes handshakes = new Handshakes();
   private final Map<Address, Ingress> ingresses = new ConcurrentHashMap<>();
 
   private IngressTransport(String name, Transport transport, @Nullable Throwable notNative) {
@@ -91,7 +90,7 @@ public final class IngressTransport
 
   /** Unfinished TLS handshakes that gave way to others, on all ports but the ingress's. */
   public long handshakesEnded() {
-    return handshakesEnded.sum();
+    return handshakes.ended();
   }
 
   private void configure(NetServerOptions options, ServerBootstrap bootstrap) {
@@ -100,19 +99,18 @@ public final class IngressTransport
       keepAlive(bootstrap);
       bootstrap.handler(new Acceptor(ingress, bootstrap.config()));
     } else {
-      Handshakes bound = options.isSsl() ? new Handshakes(handshakesEnded) : null;
-      bootstrap.childHandler(strictly(bootstrap.config().childHandler(), bound));
+      bootstrap.childHandler(strictly(bootstrap.config().childHandler(), options.isSsl()));
     }
   }
 
   /** For the other servers of an instance, which have Vert.x's bounds, and one of handshakes. */
-  private static ChannelHandler strictly(ChannelHandler child, @Nullable Handshakes bound) {
+  private ChannelHandler strictly(ChannelHandler child, boolean tls) {
     HttpServerOptions heads = new HttpServerOptions();
     return new ChannelInitializer<Channel>() {
       @Override
       protected void initChannel(Channel channel) {
-        if (bound != null) {
-          bound.begin(channel);
+        if (tls) {
+          handshakes.begin(channel);
         }
         channel.pipeline().addLast(new FirstBytes(heads, false), child);
       }
