@@ -316,7 +316,10 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
   @Override
   public AttemptState recall(AttemptId attempt) {
-    return note(attempt, AttemptState.REVOKED);
+    // A lease may outlast all that is known of its attempt, and of the router that made it.
+    return memory.lease(attempt) != null
+        ? AttemptState.LEASED
+        : note(attempt, AttemptState.REVOKED);
   }
 
   @Override

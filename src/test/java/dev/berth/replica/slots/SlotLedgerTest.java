@@ -226,6 +226,22 @@ class SlotLedgerTest {
   }
 
   @Test
+  void aLeaseIsReleasedByItsNameHoweverLongNothingElseIsHeardOfItsRouter() {
+    SlotLedger ledger = ledger(1, new LedgerLimits(TTL, TTL, 100, TTL, 1000), clock);
+    AttemptId named = attempt();
+    SlotLease lease = granted(ledger.reserve(named, TTL));
+    for (int i = 0; i < 20; i++) {
+      clock.advanceNanos(TTL / 2);
+      lease.renew(TTL);
+      ledger.sweep();
+    }
+    assertThat(ledger.rememberedAttempts()).isZero();
+    assertThat(ledger.recall(named)).isEqualTo(AttemptState.LEASED);
+    assertThat(ledger.release(named)).isTrue();
+    assertAtRest(ledger);
+  }
+
+  @Test
   void aLeaseThatNoMessageNamesTakesNoMemory() {
     SlotLedger ledger = ledger(4, clock);
     SlotLease lease = ledger.hold(TTL);
