@@ -81,6 +81,11 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   private @Nullable RequestRecorder recorder; // when it is explained; the loop's
   @Nullable Problem refusedAs; // when its replica did not take the dispatch; that loop's
 
+  /** Whether another instance has it. */
+  public boolean isElsewhere() {
+    return token != null;
+  }
+
   /** With the slot just held; counts it as reserved. */
   HeldSelection(
       Leg leg,

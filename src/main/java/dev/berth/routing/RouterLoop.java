@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Predicate;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -117,6 +118,11 @@ public final class RouterLoop {
 
   private static long micros(long nanos) {
     return (nanos + 999) / 1_000;
+  }
+
+  /** The loop's own; no secret. */
+  public RandomGenerator random() {
+    return ports.random();
   }
 
   /** Whether the caller is on the loop. */

@@ -18,7 +18,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -144,7 +143,7 @@ final class LegsWorkload {
     SimulatedInstance at = instances.get(random.nextInt(instances.size()));
     int loop = random.nextInt(SimulatedInstance.LOOPS);
     int kind = random.nextInt(10);
-    List<DeploymentId> wanted = kind < 7 ? draw(at) : List.of(any());
+    List<DeploymentId> wanted = kind < 7 ? draw() : List.of(any());
     Asker asker = new Asker("l" + askers.size(), at, loop, wanted);
     askers.add(asker);
     waiting++;
@@ -171,11 +170,10 @@ final class LegsWorkload {
   }
 
   /**
-   * One to four legs, in any order, some of the same deployment. Where nothing but the order and
-   * the gates may keep askers from a deadlock, no more of one than it has slots, and several of one
-   * only on one instance: another's gate is not seen there.
+   * One to four legs, in any order, some of the same deployment. Where everyone has to be served,
+   * no more of one than it has slots.
    */
-  private List<DeploymentId> draw(SimulatedInstance at) {
+  private List<DeploymentId> draw() {
     List<DeploymentId> wanted = new ArrayList<>();
     int legs = 1 + random.nextInt(MOST_LEGS);
     while (wanted.size() < legs) {
@@ -187,7 +185,7 @@ final class LegsWorkload {
         legs--;
       }
     }
-    return rough || at == instances.get(0) ? wanted : List.copyOf(new LinkedHashSet<>(wanted));
+    return wanted;
   }
 
   private DeploymentHandle handle(Asker asker, DeploymentId of) {

@@ -27,14 +27,18 @@ import org.jspecify.annotations.Nullable;
  *   CONFIRMING  each lease is renewed to its full time --all hold--> OVER, with the selections
  *   any --failure, cancel, deadline--> OVER, with nothing
  *   any --a lease was lost meanwhile, for the first time--> from the start, with nothing
+ *   COLLECTING --slots of another instance, and no more for long--> likewise
  * </pre>
  *
  * Whoever waits here holds only slots of deployments that come before, or of the same one behind
  * its gate. So of those who wait, the one that has come furthest waits for nobody of its kind, and
- * there is no circle. There is no retry but one, so nobody keeps trying. Legs wait in the queues of
- * their deployments as any choose does, so nobody is overtaken. The deadline bounds the rest:
- * several slots of one deployment are collected only where one node has them, and two others that
- * do so do not see each other's gate.
+ * there is no circle. Legs wait in the queues of their deployments as any choose does, so nobody is
+ * overtaken.
+ *
+ * <p>Instances do not see each other's gates, so two of them may each hold some slots of a third
+ * that the other waits for. Whoever holds such a slot and gets no other for 1 to 2 s gives all back
+ * and begins anew; the next time it waits twice as long, up to 64 s, for its slots may only be busy
+ * for long. The draw decides who is first, and the other goes on.
  *
  * <p>Confined to its loop, but for the {@link LegGate.Collector} part. At each moment a leg's slot
  * is owed by its choose, or by {@link HeldLegs} until the observer is told.
@@ -44,6 +48,11 @@ import org.jspecify.annotations.Nullable;
 public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   /** How long those who do not wait for slots wait for answers of other instances. */
   private static final long ANSWER_WITHIN_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  /** Least time without another slot after which the first round gives way to other instances. */
+  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private static final int MOST_DOUBLINGS = 5;
 
   private static final String UNANSWERED = "another instance did not answer";
   private static final String NO_SLOT = "queue_timeout_s reached while waiting for several slots";
@@ -58,6 +67,8 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   private final List<Runnable> leaveParents = new ArrayList<>();
   private long waitDeadlineNanos; // the earlier of the deadline and the bound on waiting
   private long renewAtNanos;
+  private long giveWayAtNanos = SlotRequest.NO_DEADLINE;
+  private int gaveWay; // times
   private int group; // collected now
   private @Nullable LegGate gate; // of that group: waited for, or held
   private boolean inside; // it is held
@@ -217,7 +228,12 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
         held.put(place, (HeldSelection) selection);
         choices[place] = null;
         missing--;
-        if (missing == 0 && !asking) {
+        giveWayAtNanos = SlotRequest.NO_DEADLINE;
+        if (missing > 0 && waits && ((HeldSelection) selection).isElsewhere()) {
+          long patience = PATIENCE_NANOS << Math.min(gaveWay, MOST_DOUBLINGS);
+          giveWayAtNanos = loop.now() + patience + loop.random().nextLong(patience);
+          schedule();
+        } else if (missing == 0 && !asking) {
           leaveGate();
           group++;
           collect();
@@ -297,8 +313,8 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   // --- waiting ---
 
   private void schedule() {
-    loop.ring()
-        .schedule(this, renewAtNanos - waitDeadlineNanos < 0 ? renewAtNanos : waitDeadlineNanos);
+    long next = SlotRequest.earlier(waitDeadlineNanos, renewAtNanos);
+    loop.ring().schedule(this, SlotRequest.earlier(next, giveWayAtNanos));
   }
 
   @Override
@@ -309,6 +325,9 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
       int place = waitedFor();
       DeploymentRouter router = order.legs.get(Math.max(0, place)).router();
       end(router.backPressure(waits ? NO_SLOT : UNANSWERED), place);
+    } else if (giveWayAtNanos != SlotRequest.NO_DEADLINE && giveWayAtNanos - now <= 0) {
+      gaveWay++;
+      anew(order.router(group).backPressure(NO_SLOT), order.groups[group][0]);
     } else {
       renewAtNanos = now + order.renewEveryNanos();
       schedule();
@@ -351,15 +370,22 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
         place);
   }
 
-  /** Gives everything back and begins anew, once: taking one leg again would break the order. */
+  /** Once. */
   private void again(BerthException why, int place) {
     if (restarted || !waits) {
       end(why, place);
       return;
     }
     restarted = true;
+    anew(why, place);
+  }
+
+  /** Gives everything back and begins anew: taking one leg again would break the order. */
+  private void anew(BerthException why, int place) {
     order.legs.get(place).router().collectedAnew();
     giveUp(why);
+    giveWayAtNanos = SlotRequest.NO_DEADLINE;
+    schedule();
     group = 0;
     collect();
   }
