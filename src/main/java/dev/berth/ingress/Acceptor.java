@@ -24,6 +24,9 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
   /** Milliseconds, little more: clients are told nothing else meanwhile. */
   private static final int MOST_TURNS = 50;
 
+  /** To a client that is far. */
+  private static final int ROUND_TRIP_MS = 100;
+
   private final Ingress ingress;
   private final ServerBootstrapConfig bootstrap;
   private long came; // connections so far
@@ -35,7 +38,13 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
 
   @Override
   public void handlerAdded(ChannelHandlerContext server) {
-    ingress.listens(() -> server.executor().execute(() -> close(server, MOST_TURNS)));
+    ingress.listens(() -> server.executor().execute(() -> closeSoon(server)));
+  }
+
+  /** Those whose handshake is under way come within a round trip. */
+  private void closeSoon(ChannelHandlerContext server) {
+    long rest = SynFilter.set(server.channel()) ? ROUND_TRIP_MS : 0;
+    server.executor().schedule(() -> close(server, MOST_TURNS), rest, TimeUnit.MILLISECONDS);
   }
 
   /**

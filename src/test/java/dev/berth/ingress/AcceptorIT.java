@@ -2,6 +2,7 @@ package dev.berth.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.berth.config.HttpOptions;
 import dev.berth.config.keys.Settings;
@@ -11,13 +12,18 @@ import io.vertx.core.Deployable;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.internal.VertxInternal;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.ConnectException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -111,6 +117,41 @@ class AcceptorIT {
     for (RawClient each : clients) {
       assertThat(each.readHead()).startsWith("HTTP/1.1 404");
       each.close();
+    }
+  }
+
+  /** Whoever is let in is served: the others are refused, before they have sent anything. */
+  @Test
+  void nobodyWhoConnectsWhileThePortClosesIsReset() throws Exception {
+    IngressTransport transport = IngressTransport.preferred();
+    assumeTrue(transport.name().equals("epoll"), "elsewhere a few are reset");
+    start(transport);
+    int port = ingress.port();
+    AtomicInteger served = new AtomicInteger();
+    List<CompletableFuture<Void>> clients = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      clients.add(CompletableFuture.runAsync(() -> ask(port, served)));
+    }
+    while (served.get() < 100) {
+      Thread.onSpinWait();
+    }
+    ingress.closePort();
+    for (CompletableFuture<Void> each : clients) {
+      each.get(30, TimeUnit.SECONDS);
+    }
+  }
+
+  /** Until it is refused. */
+  private static void ask(int port, AtomicInteger served) {
+    for (; ; ) {
+      try (RawClient raw = new RawClient(port)) {
+        assertThat(raw.get("/-/nothing").readHead()).startsWith("HTTP/1.1 404");
+        served.incrementAndGet();
+      } catch (ConnectException closed) {
+        return;
+      } catch (IOException reset) {
+        throw new UncheckedIOException(reset);
+      }
     }
   }
 
