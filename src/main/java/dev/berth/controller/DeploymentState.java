@@ -11,9 +11,11 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -23,6 +25,9 @@ import org.jspecify.annotations.Nullable;
 final class DeploymentState {
   /** Replicas that ended by themselves and are remembered. Source: Ray Serve. */
   static final int MAX_DEAD = 10;
+
+  /** How long an instance on which a start failed is given none that another one can have. */
+  private static final long PASSED_OVER_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   /** Which of them wakes first. */
   static final Comparator<DeploymentState> BY_WAKE =
@@ -44,11 +49,34 @@ final class DeploymentState {
   @Nullable RoutingSnapshot published;
   @Nullable DeploymentTarget kept; // what was complete, as a later controller would be told
   private final Deque<ReplicaDetails> dead = new ArrayDeque<>();
+  private final Map<String, FailedStart> failedStarts = new HashMap<>(); // the last, by instance
 
   DeploymentState(ApplicationState application, DeploymentTarget target) {
     this.application = application;
     this.id = target.id();
     this.target = target;
+  }
+
+  /** A start of a version failed. */
+  private record FailedStart(DeploymentVersion version, long nanos) {}
+
+  void startFailed(ReplicaRecord replica, long nowNanos) {
+    failedStarts.keySet().removeIf(node -> !hasFailedAt(node, nowNanos));
+    failedStarts.put(replica.node, new FailedStart(replica.version(), nowNanos));
+  }
+
+  void started(ReplicaRecord replica) {
+    failedStarts.remove(replica.node);
+  }
+
+  /**
+   * Of late, and of its target: be it the instance's fault or the version's, which fails on all.
+   */
+  boolean hasFailedAt(String node, long nowNanos) {
+    FailedStart failed = failedStarts.get(node);
+    return failed != null
+        && failed.version.equals(target.version())
+        && nowNanos - failed.nanos < PASSED_OVER_NANOS;
   }
 
   boolean isCurrent(ReplicaRecord replica) {

@@ -125,7 +125,8 @@ final class DeploymentStates {
       for (ReplicaRecord each : deployment.replicas.values()) {
         each.ongoing = ports.ongoing().applyAsInt(each.id);
       }
-      Decision decision = Reconciler.decide(deployment, hosts.placement(deployment), turn.nowNanos);
+      Decision decision =
+          Reconciler.decide(deployment, hosts.placement(deployment, turn.nowNanos), turn.nowNanos);
       decision.steps().forEach(step -> take(deployment, step, turn));
       deployment.progress = decision.progress();
       deployment.lacks = decision.lacks();
@@ -356,6 +357,7 @@ final class DeploymentStates {
 
   private static void started(ReplicaRecord replica) {
     DeploymentState deployment = replica.deployment;
+    deployment.started(replica);
     deployment.progress =
         deployment.progress.started(replica.target, deployment.target, deployment.othersServe());
   }
@@ -449,6 +451,9 @@ final class DeploymentStates {
 
   private void fail(ReplicaRecord replica, Failure how, String reason, Turn turn) {
     DeploymentState deployment = replica.deployment;
+    if (how == Failure.START) {
+      deployment.startFailed(replica, turn.nowNanos);
+    }
     deployment.progress =
         deployment.progress.failed(
             how,

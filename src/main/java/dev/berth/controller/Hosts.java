@@ -81,9 +81,9 @@ final class Hosts {
   }
 
   /** Where replicas of a deployment may start now. */
-  Placement placement(DeploymentState deployment) {
+  Placement placement(DeploymentState deployment, long nowNanos) {
     if (named.isEmpty()) {
-      return new Placement(deployment, List.of(own), named, replicas, Integer.MAX_VALUE);
+      return new Placement(deployment, List.of(own), named, replicas, Integer.MAX_VALUE, nowNanos);
     }
     Integer most = deployment.target.settings().find(DeploymentConfig.MAX_REPLICAS_PER_NODE);
     List<Host> open = new ArrayList<>();
@@ -96,6 +96,6 @@ final class Hosts {
     }
     Collections.rotate(open, -first);
     return new Placement(
-        deployment, open, named, replicas, most == null ? Integer.MAX_VALUE : most);
+        deployment, open, named, replicas, most == null ? Integer.MAX_VALUE : most, nowNanos);
   }
 }

@@ -5,10 +5,12 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 
 /**
- * Where replicas of one deployment may start, as things are: where the fewest of them are, then in
- * the zone with the fewest, then where the fewest of all are. What it has named counts as there.
+ * Where replicas of one deployment may start, as things are: where none of it has failed to start
+ * of late, then where the fewest of them are, then in the zone with the fewest, then where the
+ * fewest of all are. What it has named counts as there.
  */
 final class Placement {
   private final List<Host> open; // the first of equals is taken
@@ -17,6 +19,7 @@ final class Placement {
   private final Map<String, Integer> own = new HashMap<>(); // of the deployment, by host
   private final Map<String, Integer> zones = new HashMap<>(); // likewise
   private final Map<String, Integer> all; // of all deployments, by host
+  private final Predicate<Host> failed; // to start, of late
 
   /**
    * @param open that take replicas, in the order of their turns
@@ -29,11 +32,13 @@ final class Placement {
       List<Host> open,
       Map<String, Host> named,
       Map<String, Integer> replicas,
-      int most) {
+      int most,
+      long nowNanos) {
     this.open = open;
     this.named = named;
     this.most = most;
     this.all = new HashMap<>(replicas);
+    this.failed = host -> deployment.hasFailedAt(host.name, nowNanos);
     deployment.replicas.values().forEach(each -> count(each.node));
   }
 
@@ -60,7 +65,8 @@ final class Placement {
   /** Where the next one starts; there must be room. */
   String next() {
     Comparator<Host> fewest =
-        Comparator.<Host>comparingInt(each -> at(each.name))
+        Comparator.<Host, Boolean>comparing(failed::test)
+            .thenComparingInt(each -> at(each.name))
             .thenComparingInt(each -> zones.getOrDefault(each.zone, 0))
             .thenComparingInt(each -> all.getOrDefault(each.name, 0));
     Host host = open.stream().filter(each -> at(each.name) < most).min(fewest).orElseThrow();

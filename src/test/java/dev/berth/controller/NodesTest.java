@@ -123,6 +123,31 @@ class NodesTest {
     assertThat(message()).isEmpty();
   }
 
+  /** A disk that is full fails no version that another instance can start. */
+  @Test
+  void whereAStartFailedTheNextIsElsewhereForAWhile() {
+    it.join("n1", "n2", "n3");
+    it.declare("app", model(1));
+    it.fail(only(), "no space left");
+    it.advance(Duration.ofSeconds(10));
+    assertThat(starts(0)).containsExactly("n1", "n2");
+    it.fail(only(), "no space left");
+    it.advance(Duration.ofSeconds(10));
+    it.finish();
+    spread("n3 x1").is("HEALTHY");
+    it.send(new ControllerEvent.Scaled(MODEL, 2));
+    it.finish();
+    spread("n3 x2");
+    it.advance(Duration.ofSeconds(60));
+    it.send(new ControllerEvent.Scaled(MODEL, 4));
+    it.finish();
+    spread("n1 x1, n2 x1, n3 x2");
+  }
+
+  private String only() {
+    return it.details(MODEL).replicas().get(0).replicaId();
+  }
+
   @Test
   void whoHasNotToldWhatItHostsOrIsNotToGetAnyIsPassedOver() {
     it.join("n1", "n2", "n3");
