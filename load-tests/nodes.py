@@ -132,7 +132,7 @@ def starts(given):
     if given.before:
         jars = {"alone, before": given.before, "alone": given.jar, "alone, before again (A/A)": given.before}
     nodes = ("control node", "worker")
-    archives = {kind: pathlib.Path(given.work) / f"{kind}.jsa" for kind in (*jars, *nodes)} if given.archives else {}
+    archives = {kind: pathlib.Path(given.work) / f"{kind.replace('/', '')}.jsa" for kind in (*jars, *nodes)} if given.archives else {}
     making = {kind: [f"-XX:ArchiveClassesAtExit={path}"] for kind, path in archives.items()}
     taking = {kind: [f"-XX:SharedArchiveFile={path}"] for kind, path in archives.items()}
 
