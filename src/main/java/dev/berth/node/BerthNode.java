@@ -217,7 +217,9 @@ public final class BerthNode {
             conduct,
             this::announced);
     meters.add(threads::show);
-    meters.addCounter("berth_handshakes_ended", transport::handshakesEnded);
+    if (cluster != null) {
+      meters.addCounter("berth_handshakes_ended", transport::handshakesEnded);
+    }
     parts = made;
     drain = new InstanceDrain(loops.control(), made, drainLimit());
     // One that has started is closed, as whoever has it does.

@@ -81,11 +81,6 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   private @Nullable RequestRecorder recorder; // when it is explained; the loop's
   @Nullable Problem refusedAs; // when its replica did not take the dispatch; that loop's
 
-  /** Whether another instance has it. */
-  public boolean isElsewhere() {
-    return token != null;
-  }
-
   /** With the slot just held; counts it as reserved. */
   HeldSelection(
       Leg leg,
@@ -111,6 +106,11 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
       loop.heldAttempts().add(attempt);
     }
     loop.ring().schedule(this, untilNanos);
+  }
+
+  /** Whether another instance has it. */
+  public boolean isElsewhere() {
+    return token != null;
   }
 
   /** Whether its replica is not there any more. */

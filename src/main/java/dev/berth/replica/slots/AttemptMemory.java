@@ -56,23 +56,16 @@ final class AttemptMemory {
       }
       AttemptState before = known.note(attempt.counter(), becomes);
       if (before != null) {
-        return orLeased(attempt, before);
+        return before;
       }
       routers.remove(router, known); // as who forgets it is about to
     }
   }
 
-  /** What is known of an attempt. */
+  /** What is known of an attempt; a lease may outlast it. */
   AttemptState state(AttemptId attempt) {
     RouterAttempts known = routers.get(new Router(attempt.incarnation(), attempt.router()));
-    return known == null ? AttemptState.NEVER : orLeased(attempt, known.state(attempt.counter()));
-  }
-
-  /** A lease may outlast what is known of its attempt. */
-  private AttemptState orLeased(AttemptId attempt, AttemptState known) {
-    return known == AttemptState.FORGOTTEN && leases.containsKey(attempt)
-        ? AttemptState.LEASED
-        : known;
+    return known == null ? AttemptState.NEVER : known.state(attempt.counter());
   }
 
   /** One that was noted as granted was refused after all. */
