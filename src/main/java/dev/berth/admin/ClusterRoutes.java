@@ -37,11 +37,15 @@ public record ClusterRoutes(ClusterCommands commands) implements AdminRoutes {
     }
   }
 
-  @Override
-  public void mount(Router router) {
+  /** Mounts the route that answers while the controller answers no command. */
+  public void mountStatus(Router router) {
     router
         .get(CLUSTER)
         .handler(context -> Answers.json(context, commands.details(), ServeJson::of));
+  }
+
+  @Override
+  public void mount(Router router) {
     router.post(NODE + "/drain").handler(this::drain);
     router.post(NODE + "/uncordon").handler(this::uncordon);
   }

@@ -4,6 +4,7 @@ import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.ClusterRoutes;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlServer;
+import dev.berth.cluster.http.CommandGate;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.MemberAction.Gone;
@@ -273,8 +274,18 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
 
   @Override
   public List<AdminRoutes> operators(Supplier<Map<String, Integer>> replicas) {
-    return List.of(
-        new ClusterRoutes(new OperatedCluster(side, serve, server, replicas, controller::tell)));
+    ClusterRoutes cluster =
+        new ClusterRoutes(new OperatedCluster(side, serve, server, replicas, controller::tell));
+    return List.of(cluster::mountStatus, new CommandGate(this::authority, this::closed), cluster);
+  }
+
+  private String authority() {
+    return CommandGate.name(serve.nodes().cluster(), serve.nodes().generation());
+  }
+
+  /** An emptied control node must not answer that it knows no application. */
+  private @Nullable String closed() {
+    return standsBy || serve.applications().isEmpty() ? server.closed() : null;
   }
 
   @Override

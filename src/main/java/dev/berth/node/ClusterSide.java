@@ -12,6 +12,7 @@ import dev.berth.cluster.control.SocketConnector;
 import dev.berth.cluster.data.LinkBus;
 import dev.berth.cluster.data.LinkListener;
 import dev.berth.cluster.data.OwnRegistration;
+import dev.berth.cluster.http.CommandGate;
 import dev.berth.cluster.http.GatheredRoutes;
 import dev.berth.cluster.http.Peer;
 import dev.berth.cluster.http.PeerClient;
@@ -405,6 +406,13 @@ final class ClusterSide implements LinkListener {
 
   private static Peer peer(NodeInfo node) {
     return new Peer(node.name(), node.busName(), node.host(), node.ports().https());
+  }
+
+  /** The cluster and generation that this node follows, for {@link CommandGate}. */
+  String authority() {
+    return welcome == null
+        ? "none"
+        : CommandGate.name(welcome.authority().clusterId(), welcome.authority().generation());
   }
 
   /** How the node that the controller is on is asked by HTTPS; null while it is not known. */

@@ -67,7 +67,8 @@ final class FollowingControl implements Commander, ControlClient.Listener {
     this.host = host;
     this.side = side;
     this.control =
-        new ControlNode(on.vertx(), side.peers, side::controlNode, () -> side.hasController);
+        new ControlNode(
+            on.vertx(), side.peers, side::controlNode, () -> side.hasController, side::authority);
     this.jars =
         new FetchedJars(
             on.config().get(InstanceOptions.STATE_DIR).resolve("fetched"),

@@ -358,7 +358,12 @@ class ClusterIT {
     startAgain();
 
     TestNode.until(() -> cluster(nodes.get(0)).getBoolean("strangers"), () -> "nobody calls");
-    assertThat(applications(nodes.get(0))).isEmpty();
+    var closed = nodes.get(0).admin("GET", "/api/serve/applications/", "");
+    assertThat(closed.statusCode()).isEqualTo(503);
+    assertThat(closed.body()).contains("nodes of another cluster call: cluster id: ");
+    assertThat(nodes.get(0).admin("PUT", "/api/serve/applications/", file).statusCode())
+        .as("nothing is acknowledged")
+        .isEqualTo(503);
     assertThat(nodes.get(1).get("/a").statusCode()).as("others serve on").isEqualTo(200);
 
     nodes.remove(2).close();

@@ -95,6 +95,7 @@ public final class ControlServer {
   private final Map<Long, Peer> peers = new HashMap<>(); // by link
   private final Map<String, Peer> greeted = new HashMap<>(); // by name
   private @Nullable LinkSweep sweep;
+  private volatile @Nullable String closed;
   private boolean stopped;
   private long lastLink;
   private final SaidOnce refusals = new SaidOnce(); // by node, and of others by themselves
@@ -205,7 +206,13 @@ public final class ControlServer {
   // --- what the membership wants ---
 
   private void act(List<MemberAction> actions) {
+    closed = membership.closed();
     actions.forEach(this::act);
+  }
+
+  /** As {@link Membership#closed}. Thread-safe. */
+  public @Nullable String closed() {
+    return closed;
   }
 
   private void act(MemberAction action) {

@@ -20,9 +20,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param known null while it is not
  * @param heard whether its controller is
+ * @param authority that this node follows, as {@link CommandGate} compares it
  */
 public record ControlNode(
-    Vertx vertx, PeerClient client, Supplier<@Nullable Peer> known, BooleanSupplier heard) {
+    Vertx vertx,
+    PeerClient client,
+    Supplier<@Nullable Peer> known,
+    BooleanSupplier heard,
+    Supplier<String> authority) {
   /** How long nothing may come of an answer: a change may wait for those before it. */
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -40,6 +45,7 @@ public record ControlNode(
         .request(peer, method, path, PATIENCE)
         .onSuccess(
             asked -> {
+              asked.putHeader(CommandGate.AUTHORITY, authority.get());
               long looks = vertx.setPeriodic(LOOK_MS, look -> giveUp(asked));
               asked.response().onComplete(answered -> vertx.cancelTimer(looks));
             });

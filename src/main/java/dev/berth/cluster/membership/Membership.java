@@ -64,7 +64,8 @@ public final class Membership {
   private final List<MemberAction> actions = new ArrayList<>(); // of the step under way
   private Members told = Members.NONE;
   private @Nullable String standsBy; // why it commands nobody
-  private long strangerNanos = COME_NANOS; // since a node of another cluster id called
+  private String strangers = ""; // of another cluster id: why the last that called is refused
+  private long strangerNanos = COME_NANOS; // since it called
   private long sweptNanos;
   private boolean cutOff; // by the last sweep
 
@@ -110,6 +111,7 @@ public final class Membership {
     Authority own = authority.get();
     String behind = seen == null ? null : own.behind(seen);
     if (behind != null && !seen.clusterId().equals(own.clusterId())) {
+      strangers = behind;
       strangerNanos = 0;
       return behind;
     }
@@ -444,6 +446,22 @@ public final class Membership {
   /** Why the controller commands nobody; null when it does. */
   public @Nullable String standsBy() {
     return standsBy;
+  }
+
+  /**
+   * Returns why operators get no answer: the controller stands by, or nodes of another cluster call
+   * and it has none of its own. Null when they do.
+   */
+  public @Nullable String closed() {
+    if (standsBy != null) {
+      return "the controller stands by: " + standsBy;
+    }
+    boolean called = strangerNanos < COME_NANOS;
+    return called && nodes.values().stream().allMatch(each -> isSelf(each.who))
+        ? "nodes of another cluster call: "
+            + strangers
+            + "; start this one with its own state_dir, or with --adopt"
+        : null;
   }
 
   /** As it is now. */

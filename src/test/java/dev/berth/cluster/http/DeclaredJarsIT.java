@@ -66,7 +66,7 @@ class DeclaredJarsIT {
                                       context.response().end();
                                     })));
     ServeConfig file = ConfigReader.read("f", folder, "applications: []");
-    ControlNode node = new ControlNode(rig.vertx, rig.client, () -> control, () -> true);
+    ControlNode node = new ControlNode(rig.vertx, rig.client, () -> control, () -> true, () -> "x");
     port = rig.operators(new ForwardRoutes("w1", node, file));
   }
 

@@ -51,13 +51,14 @@ class OperatorsIT {
   }
 
   private static final ServeConfig FILE = ConfigReader.read("f", Path.of(""), "applications: []");
+  private static final String FOLLOWS = CommandGate.name("id-1", 2);
   private static final int BYTES = 20_000_000; // more than sockets hold
 
   private final List<Peer> members = new CopyOnWriteArrayList<>();
   private volatile @Nullable Peer control;
   private volatile boolean heard = true;
   private final ControlNode node =
-      new ControlNode(rig.vertx, rig.client, () -> control, () -> heard);
+      new ControlNode(rig.vertx, rig.client, () -> control, () -> heard, () -> FOLLOWS);
   private final ForwardRoutes forward = new ForwardRoutes("w1", node, FILE);
 
   private final int port =
@@ -143,6 +144,30 @@ class OperatorsIT {
         .doesNotContainKey("Authorization");
     assertThat(ask(to("/own")).body()).isEqualTo("own");
     assertThat(ask(to("/nowhere")).statusCode()).isEqualTo(404);
+  }
+
+  @Test
+  void controlNodeOfAnotherClusterRefusesForwardedCommand() throws Exception {
+    AdminRoutes all = router -> router.route("/api/*").handler(OperatorsIT::mirror);
+    control = rig.serve("c2", new CommandGate(() -> CommandGate.name("id-2", 1), () -> null), all);
+    HttpResponse<String> refused = ask(to("/api/v1/applications/a").DELETE());
+    assertThat(refused.statusCode()).isEqualTo(503);
+    assertThat(refused.headers().firstValue("Retry-After")).hasValue("1");
+    assertThat(refused.body())
+        .contains("another_cluster", "cluster id id-1, generation 2", "cluster id id-2, gen")
+        .contains("node w1");
+    control = rig.serve("c3", new CommandGate(() -> FOLLOWS, () -> null), all);
+    assertThat(ask(to("/api/v1/applications/a").DELETE()).statusCode()).isEqualTo(202);
+  }
+
+  @Test
+  void closedControllerAnswersOperatorsWithTheReason() throws Exception {
+    AdminRoutes all = router -> router.route("/api/*").handler(OperatorsIT::mirror);
+    control = rig.serve("c4", new CommandGate(() -> FOLLOWS, () -> "it stands by: why"), all);
+    HttpResponse<String> refused = ask(to("/api/v1/serve"));
+    assertThat(refused.statusCode()).isEqualTo(503);
+    assertThat(refused.body()).contains("no_controller", "it stands by: why");
+    assertThat(ask(to("/api/v1/drain").POST(BodyPublishers.noBody())).statusCode()).isEqualTo(202);
   }
 
   @Test

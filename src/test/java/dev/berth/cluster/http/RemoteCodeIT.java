@@ -101,7 +101,7 @@ class RemoteCodeIT {
   }
 
   private ControlNode node() {
-    return new ControlNode(rig.vertx, rig.client, () -> control, () -> true);
+    return new ControlNode(rig.vertx, rig.client, () -> control, () -> true, () -> "x");
   }
 
   private JarCache cache() {

@@ -554,6 +554,9 @@ class MembershipTest {
     assertThat(rig.refusal()).isEqualTo("cluster id: id-1 (expected: id-2)");
     assertThat(rig.all(StandBy.class)).isEmpty();
     assertThat(membership.status().strangers()).isTrue();
+    assertThat(membership.closed()).contains("cluster id: id-1 (expected: id-2)");
+    rig.join("n3", "b");
+    assertThat(membership.closed()).as("it has a node of its own").isNull();
     rig.pass(10_000);
     assertThat(membership.status().strangers()).isFalse();
   }
