@@ -98,10 +98,12 @@ public final class Controller {
     return settle(turn);
   }
 
+  /** Drops the start of an unknown replica while its node has yet to send its inventory. */
   private void observe(OfReplica event, Turn turn) {
-    boolean untold = recovery.isPending() && !deployments.knows(event.replicaId());
-    if (!untold || !(event instanceof ControllerEvent.ReplicaRunning)) {
-      deployments.on(event, turn); // else its instance has yet to tell of it
+    if (!(event instanceof ControllerEvent.ReplicaRunning running)
+        || deployments.knows(event.replicaId())
+        || !recovery.awaits(running.replica().address().node())) {
+      deployments.on(event, turn);
     }
   }
 

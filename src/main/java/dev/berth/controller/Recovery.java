@@ -55,6 +55,11 @@ final class Recovery {
     return !awaited.isEmpty();
   }
 
+  /** Returns whether this instance has yet to send its inventory. */
+  boolean awaits(String node) {
+    return awaited.contains(node);
+  }
+
   /**
    * Keeps what an instance hosts until somebody claims it, in place of what it told before.
    *

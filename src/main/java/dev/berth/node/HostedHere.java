@@ -1,9 +1,13 @@
 package dev.berth.node;
 
+import dev.berth.api.DeploymentId;
 import dev.berth.code.LoadedApplication;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.metrics.Registration;
+import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.replica.Replica;
@@ -48,18 +52,53 @@ final class HostedHere {
   }
 
   ReplicaInfo info() {
-    return new ReplicaInfo(
+    return info(
         replica.replicaId(),
         replica.deployment(),
         replica.address(),
         replica.slots().maxOngoing(),
         replica.wholeBodyBytes(),
+        InstanceReplicas.isSpread(target));
+  }
+
+  /** Returns what routers know of a replica here: it is reservable, and has no port of its own. */
+  static ReplicaInfo info(
+      String id,
+      DeploymentId deployment,
+      ReplicaAddress address,
+      int maxOngoing,
+      int wholeBodyBytes,
+      boolean spread) {
+    return new ReplicaInfo(
+        id,
+        deployment,
+        address,
+        maxOngoing,
+        wholeBodyBytes,
         true,
-        InstanceReplicas.isSpread(target),
+        spread,
         null,
         OptionalInt.empty(),
         null,
         Map.of());
+  }
+
+  /**
+   * Returns the inventory entry of a replica whose code is being fetched: it has no address yet.
+   */
+  static Found unbuilt(StartReplica command, long nowMs) {
+    DeploymentTarget target = command.target();
+    ReplicaAddress nowhere = new ReplicaAddress(command.node(), 0, -1, 0);
+    int slots = target.settings().get(DeploymentConfig.MAX_ONGOING_REQUESTS);
+    boolean spread = InstanceReplicas.isSpread(target);
+    return new Found(
+        info(command.replicaId(), target.id(), nowhere, slots, 0, spread),
+        target,
+        null,
+        ReplicaPhase.STARTING,
+        true,
+        false,
+        nowMs);
   }
 
   /** For a controller that starts anew. */

@@ -41,11 +41,9 @@ import io.vertx.core.Promise;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -74,7 +72,7 @@ public class InstanceReplicas implements ReplicaListener {
   private final LongSupplier epochs;
   private final Consumer<ControllerEvent> controller;
 
-  private final Set<String> obtaining = new HashSet<>(); // by replica, whose code is
+  private final Map<String, Found> obtaining = new LinkedHashMap<>(); // replicas without code yet
   private final Map<String, HostedHere> hosted = new LinkedHashMap<>();
   private final Map<DeploymentId, DeploymentTarget> complete = new LinkedHashMap<>();
   private final Map<String, String> startFailures = new HashMap<>(); // logged last, by deployment
@@ -157,10 +155,11 @@ public class InstanceReplicas implements ReplicaListener {
 
   /** Its code is not here yet. Told to stop meanwhile, it is not started. */
   private void obtain(StartReplica command) {
-    if (!obtaining.add(command.replicaId())) {
+    DeploymentTarget target = command.target();
+    Found unbuilt = HostedHere.unbuilt(command, plane.ports().wallClock().millis());
+    if (obtaining.putIfAbsent(command.replicaId(), unbuilt) != null) {
       return;
     }
-    DeploymentTarget target = command.target();
     builds
         .obtain(target.id().application(), target.build())
         .onComplete(
@@ -322,8 +321,10 @@ public class InstanceReplicas implements ReplicaListener {
     assert control.isHere();
     HostedHere here = hosted.get(replicaId);
     if (here == null) {
+      obtaining.remove(replicaId);
       ended.put(replicaId, true);
       controller.accept(new ReplicaStopped(replicaId));
+      lookWhetherEmpty();
     } else if (!here.running) {
       boolean first = !here.stopping;
       here.stopping = true;
@@ -344,7 +345,8 @@ public class InstanceReplicas implements ReplicaListener {
 
   /** Drains all, within their own graces, as nobody commands it any more. */
   void stopAll() {
-    List.copyOf(obtaining).forEach(each -> stop(each, Duration.ZERO)); // it is not to start later
+    List.copyOf(obtaining.keySet())
+        .forEach(each -> stop(each, Duration.ZERO)); // it is not to start later
     for (HostedHere each : List.copyOf(hosted.values())) {
       stop(each.id(), each.target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S));
     }
@@ -461,7 +463,7 @@ public class InstanceReplicas implements ReplicaListener {
 
   /** Everything that is hosted here and was not told to stop before it ran. */
   public List<Found> inventory() {
-    List<Found> found = new ArrayList<>();
+    List<Found> found = new ArrayList<>(obtaining.values());
     for (HostedHere here : hosted.values()) {
       if (here.running || !here.stopping) {
         found.add(here.found());

@@ -473,6 +473,22 @@ class NodesTest {
     spread("n1 x2, n3 x1").is("HEALTHY");
   }
 
+  /** Seeds 91100293 and 91202362 of the cluster simulation. */
+  @Test
+  void strangerOfANodeWithInventoryIsStoppedDuringRecovery() {
+    it.join("n1", "n2", "n3");
+    it.serve("app", model(3));
+    follow("n1", "n2", "n3");
+    it.hosted.put("x", new DrivenController.Hosted("x", "n2", model(3)));
+    it.run("x");
+    assertThat(it.stopping()).as("its inventory may name it").isEmpty();
+    DrivenController.Hosted late = it.hosted.remove("x");
+    it.send(it.inventory("n2"));
+    it.hosted.put("x", late);
+    it.run("x");
+    assertThat(it.stopping()).containsExactly("x");
+  }
+
   @Test
   void whoNeverCameToItIsWaitedForUntilItIsLost() {
     it.join("n1", "n2");

@@ -336,6 +336,22 @@ class InstanceReplicasTest {
     answers(new ReplicaStopped(ID));
   }
 
+  /** A controller that follows would else take it for a stranger once it runs. */
+  @Test
+  void inventoryNamesReplicasWhoseCodeIsFetched() {
+    elsewhere = Promise.promise();
+    DeploymentTarget built =
+        new DeploymentTarget(first.id(), "x", first.version(), first.settings());
+    replicas.start(new StartReplica(EPOCH, EPOCH.node(), built, ID));
+    assertFound(ReplicaPhase.STARTING, built, null, false);
+    assertThat(found().info().address().node()).isEqualTo("n1");
+    assertThat(found().info().maxOngoing()).isEqualTo(3);
+    assertThat(found().startedMs()).isEqualTo(plane.ports().wallClock().millis());
+    stop(GRACE);
+    answers(new ReplicaStopped(ID));
+    assertThat(replicas.inventory()).isEmpty();
+  }
+
   /** The period is shifted by up to a tenth. */
   @Test
   void itsHealthIsCheckedInThePeriodOfItsDeploymentAndInAnotherWhenThatChanges() {
