@@ -71,6 +71,7 @@ final class AutoscaledDeployments {
   private final Epoch epoch;
   private final HandleReports reports;
   private final Map<DeploymentId, Followed> followed = new HashMap<>();
+  private final Map<String, Long> unheard = new HashMap<>(); // by when; of those recovered alone
 
   AutoscaledDeployments(Epoch epoch, HandleReports reports) {
     this.epoch = epoch;
@@ -137,6 +138,16 @@ final class AutoscaledDeployments {
     followed.values().forEach(each -> each.scaling.lost(node, nowNanos));
   }
 
+  /**
+   * An instance of an earlier controller is gone before it reported to this one. Its load is
+   * unknown for one look-back window, for deployments that are followed from now on.
+   */
+  void lostUnheard(String node, long nowNanos) {
+    if (reports.forget(node)) {
+      unheard.put(node, nowNanos);
+    }
+  }
+
   /** An instance is gone, after it said its last. */
   void left(String node, long nowNanos) {
     reports.forget(node);
@@ -166,7 +177,12 @@ final class AutoscaledDeployments {
     }
     Followed known =
         followed.computeIfAbsent(
-            deployment.id, id -> new Followed(deployment, reports, turn.nowNanos));
+            deployment.id,
+            id -> {
+              Followed begun = new Followed(deployment, reports, turn.nowNanos);
+              unheard.forEach(begun.scaling::unheard);
+              return begun;
+            });
     known.scaling.rules(ScalingRules.of(deployment.target.settings()));
     consult(known, turn);
     ScalingDecision decision = known.scaling.decide(fleet(deployment), known.answer, turn.nowNanos);

@@ -56,6 +56,7 @@ final class NodeStates {
       applications.touchAll(turn);
     } else if (event instanceof NodeLost || event instanceof NodeLeft) {
       recovery.gone(event.node(), turn.nowNanos); // one that never came to this controller
+      autoscaled.lostUnheard(event.node(), turn.nowNanos);
       applications.touchAll(turn);
     } else if (event instanceof Inventory inventory && !hosts.areNamed()) {
       applications.inventory(inventory, turn);

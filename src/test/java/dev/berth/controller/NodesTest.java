@@ -575,6 +575,35 @@ class NodesTest {
     assertThat(it.wanted(MODEL)).isEqualTo(2);
   }
 
+  /** A control node that was killed, or a worker that died while there was no controller. */
+  @Test
+  void nodeLostBeforeItJoinedIsUnknownForOneLookBackWindow() {
+    String keys =
+        "min_replicas: 1, max_replicas: 8, target_ongoing_requests: 1, look_back_period_s: 20,"
+            + " upscale_delay_s: 0, downscale_delay_s: 0, initial_replicas: 4";
+    it.join("n1", "n2");
+    it.serve("app", DrivenController.autoscaled(MODEL, 1, keys));
+    it.restart(List.of("n1", "n2", "gone"));
+    it.join("n1", "n2");
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+    long sequence = 0;
+    for (int i = 0; i < 45; i++) {
+      it.advance(Duration.ofSeconds(1));
+      load("n1", 1, ++sequence);
+      load("n2", 0, sequence);
+    }
+    it.send(new ControllerEvent.NodeLost("gone"));
+    it.finish();
+    for (int i = 0; i < 60; i++) {
+      assertThat(it.wanted(MODEL)).as("%d s after the loss", i).isEqualTo(i < 20 ? 4 : 1);
+      it.advance(Duration.ofSeconds(1));
+      load("n1", 1, ++sequence);
+      load("n2", 0, sequence);
+      it.finish();
+    }
+    assertThat(it.controller.autoscaling(MODEL, it.now).inputs().unknown()).isZero();
+  }
+
   @Test
   void anInstanceThatJoinedIsUnknownUntilItHasSaidWhatItKnows() {
     String keys =

@@ -160,9 +160,9 @@ public final class HandleReports {
     return instances.get(name).sinceNanos == nowNanos;
   }
 
-  /** Forgets an instance that is gone. */
-  public void forget(String name) {
-    instances.remove(name);
+  /** Forgets an instance that is gone; returns whether it was known. */
+  public boolean forget(String name) {
+    return instances.remove(name) != null;
   }
 
   /** Forgets a deployment that is gone. */

@@ -89,6 +89,11 @@ public final class Scaling {
     }
   }
 
+  /** Records an instance that was lost then, before it reported: its load is unknown as long. */
+  public void unheard(String source, long lostNanos) {
+    lost.put(source, lostNanos);
+  }
+
   /** A final zero, or the end of an instance: it has no load from now on, which is known. */
   public void end(String source, long nowNanos) {
     Long before = loads.remove(source);
