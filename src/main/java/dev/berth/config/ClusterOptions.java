@@ -156,6 +156,13 @@ public final class ClusterOptions {
               "Bytes on their way to one node that it has not taken. What would go past it is tried"
                   + " elsewhere.");
 
+  public static final Key<Duration> UNAVAILABLE_TIMEOUT_S =
+      KEYS.key("unavailable_timeout_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(5))
+          .means(
+              "How long requests wait for a deployment without a replica that can be reached, while"
+                  + " there is no controller to replace it; then they get 503"
+                  + " deployment_unavailable. Those for a deployment scaled to zero wait on.");
+
   static final Section SECTION = KEYS.section().check(ClusterOptions::check);
 
   private static String nameOfHost() {

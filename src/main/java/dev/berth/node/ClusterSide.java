@@ -217,6 +217,7 @@ final class ClusterSide implements LinkListener {
   void welcomed(Welcome welcome) {
     this.welcome = welcome;
     hasController = true;
+    plane().routers().controlled(true);
     ownMark = mark(config.node(), welcome.registration());
     links.register(new OwnRegistration(welcome.authority().clusterId(), welcome.registration()));
   }
@@ -224,6 +225,7 @@ final class ClusterSide implements LinkListener {
   /** Nobody commands this node, until it is welcome again. */
   void noController() {
     hasController = false;
+    plane().routers().controlled(false);
   }
 
   /** Takes what the controller says of the nodes, if it is newer. */

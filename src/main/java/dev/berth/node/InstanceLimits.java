@@ -56,7 +56,10 @@ public record InstanceLimits(
             ? defaults.acceptNanos()
             : Math.min(defaults.acceptNanos(), cluster.get(ClusterOptions.TIMEOUT_MS).toNanos()),
         defaults.recallNanos(),
-        defaults.cancelledCalls());
+        defaults.cancelledCalls(),
+        cluster == null
+            ? defaults.unavailableNanos()
+            : cluster.get(ClusterOptions.UNAVAILABLE_TIMEOUT_S).toNanos());
   }
 
   /** What {@code berth.reservations} means to the table of tokens. */

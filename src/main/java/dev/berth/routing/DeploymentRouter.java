@@ -82,6 +82,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   private volatile RouterSettings settings;
   private final EndedRate endedRate = new EndedRate(); // for Retry-After
   private volatile Runnable wanted = () -> {}; // told when someone waits and there is no replica
+  final ReachWatch reach;
 
   DeploymentRouter(
       Routers routers,
@@ -92,6 +93,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     this.routers = routers;
     this.deployment = deployment;
     this.settings = settings;
+    this.reach = new ReachWatch(deployment);
     this.bounds = routers.bounds();
     this.blocked = routers.blocked;
     this.queue = new WaiterQueue(this::grantFor, blocked);
@@ -291,7 +293,8 @@ public final class DeploymentRouter implements HandleMetricSource {
       }
     }
     before.values().forEach(this::leave);
-    publish(snapshot.version(), snapshot.available(), next);
+    reach.saw(snapshot.available(), snapshot.replicas().isEmpty());
+    publish(snapshot.version(), next);
   }
 
   private void leave(RoutedReplica replica) {
@@ -299,11 +302,10 @@ public final class DeploymentRouter implements HandleMetricSource {
     routers.forget(replica);
   }
 
-  private void publish(
-      RoutingSnapshot.Version version, boolean available, List<RoutedReplica> next) {
+  private void publish(RoutingSnapshot.Version version, List<RoutedReplica> next) {
     ReplicaRanker ranks = ranker.now();
     next.forEach(replica -> replica.rankedBy(ranks));
-    ReplicaSet set = new ReplicaSet(version, available, next, blocked, routers.zone, ranks);
+    ReplicaSet set = new ReplicaSet(version, reach.serves(), next, blocked, routers.zone, ranks);
     next.forEach(replica -> replica.avoid(set.avoiding && replica.isOn(blocked)));
     replicas = set;
     routers.calls(this, set.anyRemote());
@@ -322,14 +324,15 @@ public final class DeploymentRouter implements HandleMetricSource {
     next.removeIf(gone);
     if (next.size() < current.all.length) {
       Stream.of(current.all).filter(gone).forEach(this::leave);
-      publish(current.version, current.available, next);
+      publish(current.version, next);
     }
   }
 
   /** Its deployment is gone for good: no snapshot is newer than this. */
   synchronized void retire() {
     List.of(replicas.all).forEach(this::leave);
-    publish(RoutingSnapshot.Version.LAST, false, List.of());
+    reach.saw(false, true);
+    publish(RoutingSnapshot.Version.LAST, List.of());
   }
 
   /**
@@ -343,7 +346,15 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   private synchronized void publishAgain() {
     ReplicaSet current = replicas;
-    publish(current.version, current.available, List.of(current.all));
+    publish(current.version, List.of(current.all));
+  }
+
+  /** Refuses requests from {@code unavailable_timeout_s} on. */
+  synchronized void lookWhetherReached(long now) {
+    boolean comes = routers.isControlled() || settings.autoscales() && reach.hasNone();
+    if (reach.record(comes || replicas.isReached(blocked), now, routers.unavailableNanos)) {
+      publishAgain();
+    }
   }
 
   /** What a typed refusal says of its replica, beyond being full. */
@@ -387,8 +398,6 @@ public final class DeploymentRouter implements HandleMetricSource {
     }
   }
 
-  // --- bounds and time ---
-
   public RouterSettings settings() {
     return settings;
   }
@@ -426,6 +435,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     if (replicas.isOutdated(blocked)) {
       placesChanged();
     }
+    lookWhetherReached(now);
     endedRate.measure(counters.ended.sum(), queue.isEmpty(), now);
   }
 

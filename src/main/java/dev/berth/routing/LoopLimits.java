@@ -14,13 +14,16 @@ import java.time.Duration;
  *     instance is recalled, and how far apart recalls and cancels are repeated; default 1 s
  * @param cancelledCalls cancelled calls to other instances whose cancel is repeated until it is
  *     answered; of more it is sent once; default 1 024
+ * @param unavailableNanos how long requests wait for a replica that can be reached while there is
+ *     no controller; default 5 s
  */
 public record LoopLimits(
     int pendingRequests,
     int streamWindowBytes,
     long acceptNanos,
     long recallNanos,
-    int cancelledCalls) {
+    int cancelledCalls,
+    long unavailableNanos) {
   /** The largest frame of a stream, in bytes; also the smallest window. */
   public static final int MAX_FRAME_BYTES = 64 << 10;
 
@@ -34,6 +37,7 @@ public record LoopLimits(
         streamWindowBytes,
         Duration.ofSeconds(3).toNanos(),
         Duration.ofSeconds(1).toNanos(),
-        1_024);
+        1_024,
+        Duration.ofSeconds(5).toNanos());
   }
 }

@@ -48,6 +48,8 @@ public final class Routers {
   final ExplainPorts explain;
   private final RouterLoop[] loops;
   final BlockedLoops blocked;
+  final long unavailableNanos;
+  private volatile boolean controlled = true;
   private final ReplicaRanker usual = new PowerOfTwoRanker();
   private final RandomGenerator random; // of loop 0's tick, and the seed of the pumps'
   private final ConcurrentHashMap<DeploymentId, DeploymentRouter> byDeployment =
@@ -80,6 +82,7 @@ public final class Routers {
     this.directory = directory;
     this.bounds = bounds;
     this.random = ports.random();
+    this.unavailableNanos = limits.unavailableNanos();
     this.loops = new RouterLoop[ports.loops().size()];
     this.blocked = new BlockedLoops(loops.length);
     for (int index = 0; index < loops.length; index++) {
@@ -201,6 +204,19 @@ public final class Routers {
     if (blocked.set(loop, isBlocked)) {
       byDeployment.values().forEach(DeploymentRouter::placesChanged);
     }
+  }
+
+  /**
+   * Records whether this instance hears a controller, as one without a cluster does. Any thread.
+   */
+  public void controlled(boolean isControlled) {
+    controlled = isControlled;
+    long now = loops[0].now();
+    byDeployment.values().forEach(router -> router.lookWhetherReached(now));
+  }
+
+  boolean isControlled() {
+    return controlled;
   }
 
   // --- replicas ---

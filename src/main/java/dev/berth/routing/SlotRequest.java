@@ -149,10 +149,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       return; // cancelled before it reached its loop
     }
     if (!router.available()) {
-      end(
-          new BerthException.DeploymentUnavailable(
-              "Deployment " + router.deployment() + " is unavailable because it failed to deploy."),
-          false);
+      end(router.reach.unavailable(" because it failed to deploy"), false);
       return;
     }
     if (loop.pending().isFull()) {
@@ -327,8 +324,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
 
   /** What waits for a slot is told that there will be none. */
   BerthException unavailable() {
-    return new BerthException.DeploymentUnavailable(
-        "Deployment " + router.deployment() + " is unavailable.");
+    return router.reach.unavailable("");
   }
 
   // --- sending ---

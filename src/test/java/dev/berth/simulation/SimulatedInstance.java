@@ -275,7 +275,8 @@ final class SimulatedInstance {
               65_536,
               millis(orderly ? 3_000 : 20 + random.nextInt(3_000)),
               millis(3 + random.nextInt(random.nextBoolean() ? 30 : 600)),
-              random.nextInt(4) == 0 ? 1 : 64);
+              random.nextInt(4) == 0 ? 1 : 64,
+              LoopLimits.DEFAULTS.unavailableNanos());
       InstanceBounds bounds = new InstanceBounds(40, 1 << 20, 65_536L * (2 + random.nextInt(8)));
       BodyBounds bodies = new BodyBounds(65_536, 65_536L * (2 + random.nextInt(8)), 1_000_000);
       return new Settings(

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -136,6 +137,14 @@ public final class ReplicaSet {
 
   private long countOn(BlockedLoops blocked) {
     return Arrays.stream(all).filter(each -> each.isOn(blocked)).count();
+  }
+
+  /** Returns whether a routable one is on an instance that is not suspected. */
+  public boolean isReached(BlockedLoops blocked) {
+    return Stream.of(all)
+        .anyMatch(
+            each ->
+                each.routable() && (each.here() || !blocked.suspects(each.info.address().node())));
   }
 
   /** Whether so many slots are free, as of now. */
