@@ -3,6 +3,7 @@ package dev.berth.node;
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
 import dev.berth.code.Policies;
+import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.ServeConfig;
@@ -26,6 +27,7 @@ import dev.berth.protocol.port.Loop;
 import dev.berth.protocol.port.LoopPorts;
 import dev.berth.replica.Replica;
 import dev.berth.replica.hooks.HookThreads;
+import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -33,19 +35,21 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The control side of one process, wired as the node wires it, but for its clock, its threads, its
  * disk and its controller, which are the simulation's. It hosts one instance, or several that share
- * its commands and its code, as those of a cluster will.
+ * its commands. The first one builds what is declared; each other one holds code of its own, which
+ * it obtains from the first, as nodes of a cluster do.
  */
 public final class SimulatedProcess {
   private static final int LOOPS = 2;
@@ -65,6 +69,7 @@ public final class SimulatedProcess {
    * @param hooks runs user code, which may wait
    * @param tell the controller is told something by an instance
    * @param toRouters the controller's messages to routers
+   * @param code reads on the first instance what another one asks for, after a while
    */
   public record Around(
       LongSupplier nanoClock,
@@ -74,7 +79,8 @@ public final class SimulatedProcess {
       HookThreads hooks,
       SplittableRandom random,
       BiConsumer<String, ControllerEvent> tell,
-      BiConsumer<String, BusMessage> toRouters) {
+      BiConsumer<String, BusMessage> toRouters,
+      Function<Supplier<Builds.@Nullable Source>, Future<Builds.Source>> code) {
 
     InstantSource wallClock() {
       return () -> Instant.ofEpochMilli(TimeUnit.NANOSECONDS.toMillis(nanoClock.getAsLong()));
@@ -83,7 +89,7 @@ public final class SimulatedProcess {
 
   private final Around around;
   private final ServeControl serve;
-  private final Builds builds;
+  private final ServeConfig file;
   private final RoutingLink routing;
   private final List<Instance> instances = new ArrayList<>();
 
@@ -98,7 +104,7 @@ public final class SimulatedProcess {
       Path folder,
       ServeControl.Controls controls) {
     this.around = around;
-    ServeConfig file = ConfigReader.read("file", folder, nodes.size() == 1 ? FILE : OF_A_CLUSTER);
+    file = ConfigReader.read("file", folder, nodes.size() == 1 ? FILE : OF_A_CLUSTER);
     serve =
         new ServeControl(
             file,
@@ -109,13 +115,6 @@ public final class SimulatedProcess {
             around.wallClock()::millis,
             controls);
     String first = nodes.get(0);
-    builds =
-        new Builds(
-            around.hooks,
-            around.control,
-            serve,
-            event -> around.tell.accept(first, event),
-            code -> instances.forEach(each -> each.deployments.forgetUnwanted(code)));
     routing =
         new RoutingLink(
             around.toRouters, () -> List.of(first), id -> instances.get(0).isWanted(id));
@@ -137,11 +136,6 @@ public final class SimulatedProcess {
     return joined;
   }
 
-  /** Code that is held, {@code application/build}. */
-  public List<String> builds() {
-    return builds.names();
-  }
-
   /** The entry that is to run of a revision, as it was submitted. */
   public String entry(String application, long revision) {
     Builds.Source source = serve.find(application, revision);
@@ -150,22 +144,15 @@ public final class SimulatedProcess {
         : new io.vertx.core.json.JsonObject(source.config().entry()).encode();
   }
 
-  /**
-   * A controller of a term begins.
-   *
-   * @param heard instances that will tell it what they host: of others no code is kept
-   */
-  public void begins(long term, Set<String> heard) {
+  /** A controller of a term begins. */
+  public void begins(long term) {
     routing.begin(term);
-    List<Found> found = new ArrayList<>();
-    List<DeploymentTarget> complete = new ArrayList<>();
-    for (Instance each : instances) {
-      if (heard.contains(each.node)) {
-        found.addAll(each.hosted());
-        complete.addAll(each.replicas.complete());
-      }
-    }
-    builds.keepOnly(new ControllerEvent.Inventory("", found, complete));
+  }
+
+  /** It was told what is declared: of other code the first instance keeps what it hosts alone. */
+  public void declared() {
+    Instance first = instances.get(0);
+    first.builds.keepOnly(first.found());
   }
 
   /** A message of routers for the controller. */
@@ -173,10 +160,28 @@ public final class SimulatedProcess {
     routing.publisher().on(message);
   }
 
+  /** What is built elsewhere. */
+  private final class Following implements Builds.Sources {
+    @Override
+    public Builds.@Nullable Source find(String application, long revision) {
+      return null;
+    }
+
+    @Override
+    public Future<Builds.Source> elsewhere(String application, String build) {
+      return around.code.apply(
+          () -> {
+            ApplicationConfig config = instances.get(0).builds.config(application, build);
+            return config == null ? null : new Builds.Source(config, file);
+          });
+    }
+  }
+
   /** One instance. */
   public final class Instance {
     private final String node;
     private final DataPlane plane;
+    private final Builds builds;
     private final InstanceRouters deployments;
     private final InstanceReplicas replicas;
     private final Routes routes;
@@ -225,6 +230,13 @@ public final class SimulatedProcess {
               PlaneBuilder.handlers(around.hooks),
               Explanations.NONE,
               PlaneBuilder.defaults());
+      builds =
+          new Builds(
+              around.hooks,
+              around.control,
+              instances.isEmpty() ? serve : new Following(),
+              event -> around.tell.accept(node, event),
+              code -> deployments().forgetUnwanted(code));
       deployments =
           new InstanceRouters(
               plane.routers(),
@@ -281,7 +293,16 @@ public final class SimulatedProcess {
     /** Another controller asks what is here: the one before it is heard no more. */
     public ControllerEvent.Inventory inventory(Epoch asking) {
       gate.admits(asking);
+      return found();
+    }
+
+    private ControllerEvent.Inventory found() {
       return new ControllerEvent.Inventory(node, replicas.inventory(), replicas.complete());
+    }
+
+    /** Code that is held, {@code application/build}. */
+    public List<String> builds() {
+      return builds.names();
     }
 
     /** What makes up for a version of a deployment that failed; null when nothing was complete. */

@@ -80,10 +80,8 @@ class ClusterSimulationTest extends SeededRuns<ClusterSimulation.Result> {
     Map<String, Long> counts = new TreeMap<>();
     long events = 0;
     for (ClusterSimulation.Result each :
-        LongStream.range(Seeds.BASE, Seeds.BASE + SEEDS)
-            .parallel()
-            .mapToObj(ClusterSimulation::run)
-            .toList()) {
+        SeedFailures.runAll(
+            LongStream.range(Seeds.BASE, Seeds.BASE + SEEDS).parallel(), ClusterSimulation::run)) {
       events += each.events();
       each.faults().forEach((fault, times) -> faults.merge(fault, times, Integer::sum));
       each.counts().forEach((what, times) -> counts.merge(what, times, Long::sum));

@@ -23,8 +23,7 @@ class CrowdSimulationTest extends SeededRuns<CrowdSimulation.Result> {
     Set<CrowdSimulation.Met> met = EnumSet.noneOf(CrowdSimulation.Met.class);
     long events = 0;
     long cut = 0;
-    for (long seed = Seeds.BASE; seed < Seeds.BASE + SEEDS; seed++) {
-      CrowdSimulation.Result result = CrowdSimulation.run(seed);
+    for (CrowdSimulation.Result result : allSeeds(SEEDS)) {
       met.addAll(result.met());
       events += result.events();
       cut += result.cut();

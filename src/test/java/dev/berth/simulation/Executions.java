@@ -19,6 +19,7 @@ final class Executions {
     long bytesWritten;
     long bytesRead;
     boolean readsStream;
+    long streamsSinceNanos = Long.MAX_VALUE; // since the start: when the head of its answer left
 
     final RequestContext context;
 
@@ -69,6 +70,7 @@ final class Executions {
   /** Its body is being written: user code again, on the same slot. */
   void produce(Execution execution) {
     execution.settled = false;
+    execution.streamsSinceNanos = world.elapsedNanos();
     running.merge(execution.replicaId, 1, Integer::sum);
   }
 

@@ -24,8 +24,7 @@ class LegsSimulationTest extends SeededRuns<LegsSimulation.Result> {
     long events = 0;
     long anew = 0;
     int gated = 0;
-    for (long seed = Seeds.BASE; seed < Seeds.BASE + SEEDS; seed++) {
-      LegsSimulation.Result result = LegsSimulation.run(seed);
+    for (LegsSimulation.Result result : allSeeds(SEEDS)) {
       result.outcomes().forEach((outcome, times) -> outcomes.merge(outcome, times, Integer::sum));
       events += result.events();
       anew += result.anew();

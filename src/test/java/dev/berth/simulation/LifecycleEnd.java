@@ -51,6 +51,7 @@ final class LifecycleEnd {
       for (Found here : instance.hosted()) {
         boolean steady = Part.codeOf(here.target()).matches("c\\d+");
         if (here.target().id().equals(id)
+            && !on.watch.goesWithItsApplication(here.info().replicaId())
             && here.phase() == ReplicaPhase.RUNNING
             && here.healthy()
             && steady
@@ -196,7 +197,8 @@ final class LifecycleEnd {
     if (allWell && on.busyThreads() > 0) {
       throw broken("threads that run hooks: " + on.busyThreads() + " (expected: none)");
     }
-    for (String build : on.builds()) {
+    List<Instance> all = on.instances();
+    for (String build : all.get(0).builds()) {
       if (!store.containsKey(build.substring(0, build.indexOf('/')))) {
         throw broken("code is held: " + build + " (expected: none of what is not declared)");
       }
@@ -206,12 +208,31 @@ final class LifecycleEnd {
             "code is held: " + build + " (expected: discarded, used: " + used(store) + ")");
       }
     }
+    for (Instance each : all.subList(1, all.size())) {
+      requireThatItHoldsWhatItRuns(each, allWell);
+    }
     for (Instance instance : on.instances()) {
       for (Replica replica : instance.running()) {
         if (replica.slots().ongoing() > 0 || on.hosted(replica.replicaId()) == null) {
           throw broken(instance.node() + ": " + replica + " is left");
         }
       }
+    }
+  }
+
+  /** What was built elsewhere goes with the last replica that runs it. */
+  private void requireThatItHoldsWhatItRuns(Instance follower, boolean allWell) {
+    Map<String, Integer> held = new LinkedHashMap<>();
+    for (String build : follower.builds()) {
+      held.merge(build.substring(0, build.indexOf('/')), 1, Integer::sum);
+    }
+    for (Found found : follower.hosted()) {
+      held.merge(found.target().id().application(), -1, Integer::sum);
+    }
+    if (allWell && held.values().stream().anyMatch(more -> more > 0)) {
+      throw broken(
+          "%s: code is held: %s (expected: of what runs: %s)"
+              .formatted(follower.node(), follower.builds(), follower.hosted()));
     }
   }
 

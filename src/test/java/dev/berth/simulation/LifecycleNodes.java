@@ -102,6 +102,11 @@ final class LifecycleNodes {
     if (name == null) {
       return false;
     }
+    loses(name, dies);
+    return true;
+  }
+
+  void loses(String name, boolean dies) {
     on.world.note("node", name + (dies ? " dies" : " is cut off"));
     members.get(name).away = true;
     Instance instance = on.instance(name);
@@ -118,7 +123,6 @@ final class LifecycleNodes {
           on.tell(new NodeLost(name));
           later(40_000, () -> comesBack(name, dies ? null : instance));
         });
-    return true;
   }
 
   /** What ran under a number that is lost goes. */
@@ -163,7 +167,7 @@ final class LifecycleNodes {
     return true;
   }
 
-  private void cordon(String name, boolean cordoned) {
+  void cordon(String name, boolean cordoned) {
     members.get(name).cordoned = cordoned;
     on.tell(new NodeCordoned(name, cordoned));
   }

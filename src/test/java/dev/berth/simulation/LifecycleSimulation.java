@@ -1,6 +1,7 @@
 package dev.berth.simulation;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.code.Builds;
 import dev.berth.code.StartFailedException;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
@@ -21,6 +22,8 @@ import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.replica.hooks.HookThreads;
 import dev.berth.routing.feed.RoutingFeed;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.HashSet;
@@ -33,6 +36,7 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -153,27 +157,43 @@ final class LifecycleSimulation {
    * @param folder an empty directory, in which nothing is written
    */
   static Result run(long seed, Path folder) {
+    return run(seed, folder, null);
+  }
+
+  /**
+   * @param script schedules what happens; null for what the seed draws
+   */
+  static Result run(long seed, Path folder, @Nullable Consumer<LifecycleSimulation> script) {
     LifecycleSimulation simulation = new LifecycleSimulation(seed, folder);
     LifecycleUserCode.RUNS.put(simulation.run, simulation.hooks);
     try {
       return simulation.world.told(
-          seed, "LifecycleSimulationTest", "simulation.lifecycle.seed", simulation::run);
+          seed,
+          "LifecycleSimulationTest",
+          "simulation.lifecycle.seed",
+          () -> simulation.run(script));
     } finally {
       LifecycleUserCode.RUNS.remove(simulation.run);
       simulation.halt();
     }
   }
 
-  private Result run() {
+  private Result run(@Nullable Consumer<LifecycleSimulation> script) {
     LifecycleFaults driver = new LifecycleFaults(this);
     processStarts();
-    driver.begin();
+    if (script == null) {
+      driver.begin();
+    } else {
+      script.accept(this);
+    }
     tick();
     runUntil(ROUGH_NANOS);
     rough = false;
     runUntilCommandsAreDone();
-    driver.end();
-    runUntilCommandsAreDone();
+    if (script == null) {
+      driver.end();
+      runUntilCommandsAreDone();
+    }
     LifecycleEnd end = new LifecycleEnd(this);
     runUntil(ROUGH_NANOS + CALM_NANOS / 10);
     commands.store().values().stream().filter(this::hasFailed).forEach(commands::declare);
@@ -297,7 +317,8 @@ final class LifecycleSimulation {
                   if (to != null) {
                     to.on(message, world.getAsLong());
                   }
-                }),
+                },
+                this::fetch),
             alone ? List.of("n1") : LifecycleNodes.FIRST,
             disk,
             folder,
@@ -425,12 +446,13 @@ final class LifecycleSimulation {
     controller = next;
     armedNanos = Long.MAX_VALUE;
     watch.begins(epoch);
-    own.begins(epoch.term(), links.keySet());
+    own.begins(epoch.term());
     if (!alone) {
       nodes.controllerBegins();
     }
     next.recover(alone ? List.of("n1") : nodes.names(), world.getAsLong());
     own.serve().applications().forEach(each -> tell(new ControllerEvent.Declared(each)));
+    own.declared();
     for (Instance instance : own.instances()) {
       if (alone) {
         tell(instance.inventory(epoch));
@@ -441,8 +463,8 @@ final class LifecycleSimulation {
   }
 
   /**
-   * An instance tells the controller what it hosts, as it is now, since its code is let go by that;
-   * what it tells later comes after it.
+   * An instance tells the controller what it hosts, as it is now; what it tells later comes after
+   * it.
    */
   void tellInventory(Instance instance) {
     Link link = links.get(instance.node());
@@ -597,13 +619,28 @@ final class LifecycleSimulation {
     return threads.busy() + hangingChecks.busy();
   }
 
-  /** Code that is held, {@code application/build}. */
-  List<String> builds() {
-    SimulatedProcess own = process;
-    return own == null ? List.of() : own.builds();
-  }
-
   // --- the network ---
+
+  /** An instance asks the first one for code, and mostly has its answer soon. */
+  private Future<Builds.Source> fetch(Supplier<Builds.@Nullable Source> asked) {
+    Promise<Builds.Source> fetched = Promise.promise();
+    SimulatedLoop asking = control;
+    count("code fetched", 1);
+    world.after(
+        millis(network.nextInt(rough && network.nextInt(10) == 0 ? 15_000 : 50)),
+        "code",
+        () ->
+            asking.execute(
+                () -> {
+                  Builds.Source source = asked.get();
+                  if (source == null) {
+                    fetched.fail(new StartFailedException("build: none (expected: one held)"));
+                  } else {
+                    fetched.complete(source);
+                  }
+                }));
+    return fetched.future();
+  }
 
   /** Sends what is for a replica; false for any other action. */
   private boolean command(SimulatedProcess own, ControllerAction action) {

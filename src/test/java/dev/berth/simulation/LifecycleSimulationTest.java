@@ -48,8 +48,7 @@ class LifecycleSimulationTest extends SeededRuns<LifecycleSimulation.Result> {
     EnumMap<DeploymentStatus, Long> statuses = new EnumMap<>(DeploymentStatus.class);
     Map<String, Long> counts = new TreeMap<>();
     long events = 0;
-    for (long seed = Seeds.BASE; seed < Seeds.BASE + SEEDS; seed++) {
-      LifecycleSimulation.Result result = LifecycleSimulation.run(seed, folder);
+    for (LifecycleSimulation.Result result : allSeeds(SEEDS)) {
       result.faults().forEach((fault, times) -> faults.merge(fault, times, Integer::sum));
       result.statuses().forEach((status, times) -> statuses.merge(status, times, Long::sum));
       events += result.events();

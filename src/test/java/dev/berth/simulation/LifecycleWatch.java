@@ -41,6 +41,7 @@ final class LifecycleWatch {
     Life life;
     boolean healthy = true;
     boolean refused;
+    boolean withdrawn; // told to stop with its application
 
     Rep(DeploymentId deployment, String node, DeploymentTarget target, Life life) {
       this.deployment = deployment;
@@ -330,6 +331,7 @@ final class LifecycleWatch {
           stop.replicaId(),
           rep -> {
             fleet(rep.deployment).leftNow += rep.serves() ? 1 : 0;
+            rep.withdrawn |= fleet(rep.deployment).deleting;
             rep.life = Life.LEAVING;
           });
     } else if (action instanceof ControllerAction.ReconfigureReplica reconfigure) {
@@ -567,6 +569,12 @@ final class LifecycleWatch {
     if (fleet.deleting && snapshot.available()) {
       throw broken(id + ": is deleted (expected: not available)");
     }
+  }
+
+  /** Returns whether a replica was told to stop since its application was deleted. */
+  boolean goesWithItsApplication(String replicaId) {
+    Rep rep = find(replicaId);
+    return rep != null && rep.withdrawn;
   }
 
   /** What the controller wants of it. */

@@ -3,7 +3,9 @@ package dev.berth.simulation;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
+import java.util.List;
 import java.util.function.LongFunction;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -32,6 +34,11 @@ abstract class SeededRuns<R extends SeededRuns.Result> {
   /** Else one seed alone is asked for. */
   final void assumeAllSeeds() {
     assumeThat(asked).isNull();
+  }
+
+  /** Runs as many seeds from the base on; fails with each one that failed, once all have run. */
+  final List<R> allSeeds(int seeds) {
+    return SeedFailures.runAll(LongStream.range(Seeds.BASE, Seeds.BASE + seeds), runs);
   }
 
   @Test

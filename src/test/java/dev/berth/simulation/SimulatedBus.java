@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,6 +59,7 @@ final class SimulatedBus {
   private FaultRates rates = FaultRates.NONE;
   private boolean spoils;
   private int nearInFlight; // within instances
+  private @Nullable ToLongFunction<BusMessage> script; // delays in nanoseconds; 0 as drawn
 
   SimulatedBus(World world, Coverage coverage) {
     this.world = world;
@@ -69,6 +71,11 @@ final class SimulatedBus {
   /** Some requests come too late from now on, or find no place. */
   void spoil() {
     spoils = true;
+  }
+
+  /** Delays messages between instances by as many nanoseconds; those of 0 as drawn. */
+  void script(ToLongFunction<BusMessage> delays) {
+    script = delays;
   }
 
   void rates(FaultRates newRates) {
@@ -145,7 +152,8 @@ final class SimulatedBus {
     }
     Line line = line(pair);
     long number = ++line.sent;
-    Way way = farWay(pair);
+    long scripted = script == null ? 0 : script.applyAsLong(message);
+    Way way = scripted > 0 ? new Way(scripted, Fault.DELAY) : farWay(pair);
     deliver(to, wire, way.delayNanos, false, null, () -> arrived(line, number, way, phase));
     if (happens(rates.duplicate())) {
       // A third of them long after, when what they name may be over.

@@ -223,7 +223,8 @@ final class SimulatedHandler implements AsyncHandler {
     if (random.nextInt(30) == 0) {
       return Future.failedFuture(failure(context, Phase.STREAM));
     }
-    String text = random.nextInt(4) == 0 ? "x".repeat(random.nextInt(40_000)) : "piece " + left;
+    boolean large = random.nextInt(4) == 0 || on.streamsAreLong;
+    String text = large ? "x".repeat(random.nextInt(40_000)) : "piece " + left;
     Future<Void> written = piece(execution, writer, text);
     boolean slow = random.nextInt(20) == 0;
     if (random.nextInt(4) == 0) {

@@ -260,6 +260,9 @@ final class SimulatedInstance {
 
   /** The bounds of a run: small, so that each of them is reached. */
   record Settings(RouterSettings router, InstanceLimits limits) {
+    /** Time that the stream of a drawn instance waits for credit. */
+    static final long STREAM_IDLE_NANOS = millis(1_000);
+
     static final DeploymentId DEPLOYMENT = new DeploymentId("app", "model");
 
     static Settings draw(SplittableRandom random, boolean orderly) {
@@ -280,7 +283,7 @@ final class SimulatedInstance {
       InstanceBounds bounds = new InstanceBounds(40, 1 << 20, 65_536L * (2 + random.nextInt(8)));
       BodyBounds bodies = new BodyBounds(65_536, 65_536L * (2 + random.nextInt(8)), 1_000_000);
       return new Settings(
-          router, limits(millis(1_000), millis(orderly ? 2_000 : 100), bodies, bounds, loop));
+          router, limits(STREAM_IDLE_NANOS, millis(orderly ? 2_000 : 100), bodies, bounds, loop));
     }
 
     /** Bounds that a run does not reach but by what it is about. */

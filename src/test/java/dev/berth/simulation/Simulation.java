@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
@@ -33,8 +34,9 @@ final class Simulation {
   final List<SimulatedInstance> instances;
   final SimulatedController controller;
   final Workload workload;
-  private final Invariants invariants;
+  final Invariants invariants;
   final boolean orderly;
+  boolean streamsAreLong; // most of them exceed one window
   private boolean rough = true;
 
   private Simulation(long seed) {
@@ -62,7 +64,15 @@ final class Simulation {
 
   /** Runs a seed; a failure tells how to see it again. */
   static Result run(long seed) {
+    return run(seed, simulation -> {});
+  }
+
+  /**
+   * @param script changes the run before its first event
+   */
+  static Result run(long seed, Consumer<Simulation> script) {
     Simulation simulation = new Simulation(seed);
+    script.accept(simulation);
     return simulation.world.told(seed, "SimulationTest", "simulation.seed", simulation::run);
   }
 

@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -69,24 +68,21 @@ class SimulationTest extends SeededRuns<Simulation.Result> {
 
   private static List<Simulation.Result> runAll() throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+    SeedFailures<Simulation.Result> all = new SeedFailures<>(SimulationTest::run);
     try {
       List<Future<Simulation.Result>> running = new ArrayList<>();
       for (long seed = Seeds.BASE; seed < Seeds.BASE + SEEDS; seed++) {
         long each = seed;
-        running.add(threads.submit(() -> run(each)));
+        running.add(threads.submit(() -> all.run(each)));
       }
       List<Simulation.Result> results = new ArrayList<>();
       for (Future<Simulation.Result> run : running) {
         results.add(run.get(HANGS_AFTER_SECONDS, TimeUnit.SECONDS));
       }
+      all.throwIfAny();
       return results;
     } catch (TimeoutException hanging) {
       throw new SimulationFailure("one of these runs does not end: " + UNDER_WAY, hanging);
-    } catch (ExecutionException failed) {
-      if (failed.getCause() instanceof SimulationFailure failure) {
-        throw failure;
-      }
-      throw failed;
     } finally {
       threads.shutdownNow();
     }

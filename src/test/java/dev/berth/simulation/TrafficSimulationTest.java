@@ -8,6 +8,7 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -42,8 +43,8 @@ class TrafficSimulationTest extends SeededRuns<TrafficSimulation.Result> {
     Map<Event, Long> copies = new EnumMap<>(Event.class);
     Shares shares = new Shares();
     long events = 0;
-    for (long seed = Seeds.BASE; seed < Seeds.BASE + SEEDS; seed++) {
-      TrafficSimulation.Result result = TrafficSimulation.run(seed);
+    LongStream seeds = LongStream.range(Seeds.BASE, Seeds.BASE + SEEDS);
+    for (TrafficSimulation.Result result : SeedFailures.runAll(seeds, TrafficSimulation::run)) {
       events += result.events();
       result.met().forEach((what, times) -> met.merge(what, times, Integer::sum));
       result.answers().forEach((what, times) -> answers.merge(what, times, Integer::sum));

@@ -93,6 +93,19 @@ final class World implements LongSupplier {
         });
   }
 
+  /** Runs a task within a millisecond after something has come to be. */
+  void when(BooleanSupplier reached, Runnable task) {
+    idle(
+        1_000_000,
+        () -> {
+          if (reached.getAsBoolean()) {
+            task.run();
+          } else {
+            when(reached, task);
+          }
+        });
+  }
+
   /** The event that runs now comes whether or not anything happens. */
   void discount() {
     ran--;
