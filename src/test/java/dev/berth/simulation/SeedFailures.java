@@ -3,6 +3,7 @@ package dev.berth.simulation;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.LongFunction;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
@@ -30,12 +31,7 @@ final class SeedFailures<R> {
    */
   static <R> List<R> runAll(LongStream seeds, LongFunction<R> runs) {
     SeedFailures<R> all = new SeedFailures<>(runs);
-    List<R> results =
-        seeds
-            .mapToObj(all::run)
-            .filter(result -> result != null)
-            .map(result -> (R) result)
-            .toList();
+    List<R> results = seeds.mapToObj(all::run).filter(Objects::nonNull).toList();
     all.throwIfAny();
     return results;
   }
