@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Installs Berth into a repository of its own, builds the project in src/it/coordinates/sample
-# against it by coordinates alone, runs that project's test with the test kit, starts what it made by
-# the launcher and the installed jar, and asks it one request. Nothing of it comes into ~/.m2.
+# Installs Berth into a repository of its own, with sources and Javadoc, builds the project in
+# src/it/coordinates/sample against it by coordinates alone, starts what it made by the launcher and
+# the installed jar, and sends it one request. Nothing of it comes into ~/.m2. The project's own test
+# with the test kit is part of each "mvn verify" (maven-invoker-plugin), and is not run again here.
 #
 #   src/it/coordinates.sh [--twice] [MAVEN OPTION…]      as: src/it/coordinates.sh -o
 #
 # --twice builds two clones of the last commit in folders of different names instead, compares the
-# digests of what they install, and goes on with the first; it takes some two minutes of CPU. Plugins and dependencies come from ~/.m2 (or $M2) where it has them.
+# digests of what they install, and goes on with the first; it takes some two minutes of CPU. Plugins and dependencies come from ~/.m2 (or $M2), as a build of Berth left them there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 twice=
@@ -33,6 +34,8 @@ digests() { # repository
 }
 
 options=("$@")
+had=${M2:-$HOME/.m2}/repository
+had=${had// /%20}
 if [ -n "$twice" ]; then
   for name in one "another one"; do
     git clone -q . "$work/$name"
@@ -46,32 +49,12 @@ if [ -n "$twice" ]; then
 else
   install . "$work/repository"
 fi
-url() { # folder
-  echo "file://${1// /%20}"
-}
-cat >"$work/settings.xml" <<XML
-<settings>
-  <localRepository>$work/local</localRepository>
-  <profiles>
-    <profile>
-      <id>berth</id>
-      <repositories>
-        <repository><id>berth</id><url>$(url "$work/repository")</url></repository>
-        <repository><id>had</id><url>$(url "${M2:-$HOME/.m2}/repository")</url>
-          <snapshots><enabled>false</enabled></snapshots></repository>
-      </repositories>
-      <pluginRepositories>
-        <pluginRepository><id>had</id><url>$(url "${M2:-$HOME/.m2}/repository")</url>
-          <snapshots><enabled>false</enabled></snapshots></pluginRepository>
-      </pluginRepositories>
-    </profile>
-  </profiles>
-  <activeProfiles><activeProfile>berth</activeProfile></activeProfiles>
-</settings>
-XML
+# Berth comes from what was just installed, all else from the repository that Maven has.
+sed "s|@localRepositoryUrl@|file://$had|" src/it/coordinates/settings.xml >"$work/settings.xml"
 cp -r src/it/coordinates/sample "$work/sample"
 rm -rf "$work/sample/target"
-(cd "$work/sample" && mvn -B -q -s "$work/settings.xml" -Daether.offline.protocols=file package ${options[@]+"${options[@]}"})
+(cd "$work/sample" && mvn -B -q -s "$work/settings.xml" -Dmaven.repo.local="$work/repository" \
+  -Daether.offline.protocols=file package -DskipTests ${options[@]+"${options[@]}"})
 
 mkdir -p "$work/server/bin" "$work/server/lib"
 cp bin/berth "$work/server/bin"

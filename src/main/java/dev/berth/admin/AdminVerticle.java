@@ -35,20 +35,24 @@ import org.slf4j.LoggerFactory;
 public final class AdminVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(AdminVerticle.class);
 
+  /** Operators, scrapers, or other nodes: more than this is a mistake, or an attack. */
+  private static final int MAX_CONNECTIONS = 256;
+
+  private static final int IDLE_TIMEOUT_S = 60;
+
   private final String key;
   private final String series;
   private final HttpServerOptions options;
   private final Meters meters;
   private final List<AdminRoutes> routes;
   private final Function<Vertx, Future<Handler<RoutingContext>>> gate;
-  private final AdminConnections connections;
+  private volatile int connections; // written by its event loop
   private @Nullable HttpServer server;
 
   /**
    * @param key of the configuration that says where it listens, for failures
    * @param series what the names of its numbers begin with
    * @param gate makes what each request meets first
-   * @param limits of its connections
    */
   private AdminVerticle(
       String key,
@@ -56,13 +60,10 @@ public final class AdminVerticle extends VerticleBase {
       HttpServerOptions options,
       Meters meters,
       List<AdminRoutes> routes,
-      Function<Vertx, Future<Handler<RoutingContext>>> gate,
-      AdminConnections.Limits limits) {
+      Function<Vertx, Future<Handler<RoutingContext>>> gate) {
     this.key = key;
     this.series = series;
-    this.options =
-        options.setIdleTimeout(limits.idleMs()).setIdleTimeoutUnit(TimeUnit.MILLISECONDS);
-    this.connections = new AdminConnections(limits);
+    this.options = options.setIdleTimeout(IDLE_TIMEOUT_S).setIdleTimeoutUnit(TimeUnit.SECONDS);
     this.meters = meters;
     this.routes = List.copyOf(routes);
     this.gate = gate;
@@ -75,12 +76,6 @@ public final class AdminVerticle extends VerticleBase {
    * @param routes what it answers, area by area
    */
   public AdminVerticle(Settings options, Meters meters, List<AdminRoutes> routes) {
-    this(options, meters, routes, AdminConnections.Limits.DEFAULT);
-  }
-
-  /** The same with other limits of its connections. */
-  AdminVerticle(
-      Settings options, Meters meters, List<AdminRoutes> routes, AdminConnections.Limits limits) {
     this(
         "berth.admin",
         "berth_admin",
@@ -90,8 +85,7 @@ public final class AdminVerticle extends VerticleBase {
             .setHttp2ClearTextEnabled(options.get(AdminOptions.HTTP2)),
         meters,
         routes,
-        vertx -> vertx.executeBlocking(() -> gate(options, meters)::check),
-        limits);
+        vertx -> vertx.executeBlocking(() -> gate(options, meters)::check));
   }
 
   /**
@@ -109,8 +103,7 @@ public final class AdminVerticle extends VerticleBase {
         options,
         meters,
         routes,
-        vertx -> Future.succeededFuture(AdminGate::ofNode),
-        AdminConnections.Limits.DEFAULT);
+        vertx -> Future.succeededFuture(AdminGate::ofNode));
   }
 
   private static AdminGate gate(Settings options, Meters meters) throws UnknownHostException {
@@ -122,7 +115,8 @@ public final class AdminVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    connections.show(meters, series);
+    meters.addGauge(series + "_connections", () -> connections);
+    meters.addGauge(series + "_connections_limit", () -> MAX_CONNECTIONS);
     return gate.apply(vertx).compose(this::listen);
   }
 
@@ -130,7 +124,14 @@ public final class AdminVerticle extends VerticleBase {
     HttpServer made =
         vertx
             .createHttpServer(options)
-            .connectionHandler(http -> connections.opened(vertx, http))
+            .connectionHandler(
+                connection -> {
+                  connections++;
+                  connection.closeHandler(closed -> connections--);
+                  if (connections > MAX_CONNECTIONS) {
+                    connection.close();
+                  }
+                })
             .invalidRequestHandler(AdminVerticle::refuseMalformed)
             .requestHandler(router(vertx, first, routes));
     server = made;
@@ -161,9 +162,10 @@ public final class AdminVerticle extends VerticleBase {
     return server == null ? Future.succeededFuture() : server.updateSSLOptions(tls);
   }
 
-  private Router router(Vertx vertx, Handler<RoutingContext> gate, List<AdminRoutes> routes) {
+  private static Router router(
+      Vertx vertx, Handler<RoutingContext> gate, List<AdminRoutes> routes) {
     Router router = Router.router(vertx);
-    router.route().handler(connections::began).handler(gate);
+    router.route().handler(gate);
     routes.forEach(area -> area.mount(router));
     AdminIndex.mount(router);
     router.errorHandler(404, AdminVerticle::notFound);

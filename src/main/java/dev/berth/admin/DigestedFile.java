@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * loop of the streams.
  */
 public final class DigestedFile {
-  static final int BLOCK_BYTES = 256 << 10;
+  private static final int BLOCK_BYTES = 256 << 10;
 
   /** The disk does not take more. */
   public static final class DiskFailure extends IOException {
@@ -41,7 +41,6 @@ public final class DigestedFile {
   private final Vertx vertx;
   private final MessageDigest digest;
   private final OutputStream out;
-  private @Nullable Appending appending; // the last stream
   private long bytes;
 
   private DigestedFile(Vertx vertx, Path path) throws IOException {
@@ -99,17 +98,9 @@ public final class DigestedFile {
    */
   public Future<Void> append(ReadStream<Buffer> from) {
     Appending one = new Appending(from);
-    appending = one;
     from.handler(one::piece).exceptionHandler(one::end).endHandler(ended -> one.end(null));
     from.resume();
     return one.all.future();
-  }
-
-  /** Takes no more of the stream that is appended, which fails with that. */
-  void giveUp(Throwable why) {
-    if (appending != null) {
-      appending.end(why);
-    }
   }
 
   /** The SHA-256 of all of it, in hexadecimal digits, if it was filled. */
