@@ -73,8 +73,14 @@ class RequestsAsSentIT {
     }
   }
 
-  /** What came back to a request alone, and to one before another. */
-  private record Answers(String alone, String both, boolean secondServed) {}
+  private static final String LAST = "GET / HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n";
+
+  /** Comes before a request, and leaves nothing to it. */
+  private static final String ABSOLUTE = "GET http://before/ HTTP/1.1\r\nHost: a\r\n\r\n";
+
+  /** What came back to a request alone, before another, twice, and behind one in absolute-form. */
+  private record Answers(
+      String alone, String both, boolean secondServed, String twice, String behind) {}
 
   private final ExecutorService clients = Executors.newFixedThreadPool(48); // most of them wait
   private final Set<String> served = ConcurrentHashMap.newKeySet(); // paths
@@ -134,7 +140,20 @@ class RequestsAsSentIT {
     try (RawClient raw = new RawClient(port)) {
       raw.send(bytes + "GET " + second + " HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n");
       String both = raw.readToEnd();
-      return new Answers(alone, both, served.contains(second) || both.contains(second));
+      return new Answers(
+          alone,
+          both,
+          served.contains(second) || both.contains(second),
+          all(port, row, bytes + bytes),
+          all(port, row, to.apply(ABSOLUTE) + bytes));
+    }
+  }
+
+  /** Answers to two requests of one connection. */
+  private static String all(int port, Row row, String bytes) throws IOException {
+    try (RawClient raw = new RawClient(port)) {
+      raw.send(row.last ? bytes : bytes + LAST);
+      return raw.readToEnd();
     }
   }
 
@@ -173,6 +192,17 @@ class RequestsAsSentIT {
           assertThat(answers.both.toLowerCase()).contains(row.says.toLowerCase());
           assertThat(answers.secondServed).as(answers.both).isEqualTo(!row.last);
           assertThat(statuses(answers.both)).as(answers.both).hasSize(row.last ? 1 : 2);
+          assertThat(statuses(answers.twice))
+              .as(answers.twice)
+              .isEqualTo(row.last ? List.of(row.status) : List.of(row.status, row.status, 200));
+          assertThat(answers.twice.toLowerCase().split(Pattern.quote(row.says.toLowerCase()), -1))
+              .as(answers.twice)
+              .hasSizeGreaterThanOrEqualTo(row.says.isEmpty() || row.last ? 1 : 3);
+          assertThat(statuses(answers.behind))
+              .as(answers.behind)
+              .isEqualTo(row.last ? List.of(200, row.status) : List.of(200, row.status, 200));
+          assertThat(answers.behind).contains("GET / host=before ");
+          assertThat(answers.behind.toLowerCase()).contains(row.says.toLowerCase());
           if (row.last && row.status >= 400) {
             assertThat(answers.alone)
                 .startsWith(row.bytes.contains(" HTTP/1.0") ? "HTTP/1.0" : "HTTP/1.1");
@@ -200,6 +230,8 @@ class RequestsAsSentIT {
             assertThat(first).as(answers.alone).isEqualTo(row.status);
             assertThat(statuses(answers.both)).as(answers.both).containsExactly(row.status);
             assertThat(answers.alone).contains(CODES.getOrDefault(row.status, ""));
+            assertThat(statuses(answers.twice)).as(answers.twice).containsExactly(row.status);
+            assertThat(statuses(answers.behind)).as(answers.behind).endsWith(row.status);
           } else { // 403 for another host, and 404
             assertThat(first).as(answers.alone).isNotIn(BY_DECODER);
           }

@@ -49,6 +49,8 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
   private final boolean upgrades;
   private int hosts; // fields of the head so far
   private int lengths; // likewise
+  private boolean keyed; // Sec-WebSocket-Key1 is among them
+  private boolean trailing; // the head is whole: fields are trailers
   private @Nullable String authority; // of a target in absolute-form
 
   private RequestDecoder(HttpServerOptions options, boolean upgrades) {
@@ -102,6 +104,8 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
   protected HttpMessage createMessage(String[] line) {
     hosts = 0;
     lengths = 0;
+    keyed = false;
+    trailing = false;
     authority = null;
     line[2] = servedAs(line[2]);
     RefusedRequest refused = RequestTarget.refusal(line[0], line[1]);
@@ -159,22 +163,47 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
       throw RefusedRequest.malformed("field name: empty (expected: a token)");
     }
     AsciiString name = super.splitHeaderName(line, start, length);
-    if (length == 4 && HttpHeaderNames.HOST.contentEqualsIgnoreCase(name)) {
+    // Vert.x 5.0.12 takes any letter for the L of Content-Length, and for the T of Content-Type.
+    if ((length == 14 || length == 12) && ((name.byteAt(8) ^ line[start + 8]) & ~0x20) != 0) {
+      name = new AsciiString(line, start, length, true);
+    }
+    if (trailing) {
+      checkTrailer(name);
+    } else if (length == 4 && HttpHeaderNames.HOST.contentEqualsIgnoreCase(name)) {
       hosts++;
     } else if (length == 14 && HttpHeaderNames.CONTENT_LENGTH.contentEqualsIgnoreCase(name)) {
       lengths++;
+    } else if (length == 18 && HttpHeaderNames.SEC_WEBSOCKET_KEY1.contentEqualsIgnoreCase(name)) {
+      keyed = true;
     }
     return name;
+  }
+
+  /** Netty drops these without a look at their values. */
+  private static void checkTrailer(AsciiString name) {
+    if (HttpHeaderNames.CONTENT_LENGTH.contentEqualsIgnoreCase(name)
+        || HttpHeaderNames.TRANSFER_ENCODING.contentEqualsIgnoreCase(name)
+        || HttpHeaderNames.TRAILER.contentEqualsIgnoreCase(name)) {
+      throw RefusedRequest.malformedBody();
+    }
   }
 
   /** Netty asks when the head is whole. The answer is no. */
   @Override
   protected boolean isContentAlwaysEmpty(HttpMessage message) {
+    trailing = true;
     HttpHeaders headers = message.headers();
     boolean old = message.protocolVersion() == HttpVersion.HTTP_1_0;
     String host = headers.get(HttpHeaderNames.HOST);
     if (hosts > 1 || (host == null ? !old : !RequestTarget.isHost(host))) {
       throw RefusedRequest.malformed("Host: none, several or malformed (expected: one)");
+    }
+    // Netty reads 8 bytes behind such a head, as a withdrawn draft of WebSocket had it.
+    if (keyed
+        && headers.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY2)
+        && ((HttpRequest) message).method().equals(HttpMethod.GET)) {
+      throw RefusedRequest.malformed(
+          "Sec-WebSocket-Key1 and -Key2: a body without a length (expected: not both)");
     }
     boolean coded = headers.contains(HttpHeaderNames.TRANSFER_ENCODING);
     if (lengths > (coded ? 0 : 1)) {
