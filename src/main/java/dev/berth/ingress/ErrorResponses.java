@@ -142,8 +142,16 @@ final class ErrorResponses {
       return uriTooLong();
     }
     return cause instanceof TooLongHttpHeaderException
-        ? refusal(431, "headers_too_large", "Request Header Fields Too Large")
-        : refusal(400, "bad_request", "Bad Request");
+        ? headersTooLarge()
+        : badRequest("Bad Request");
+  }
+
+  static HttpFailure headersTooLarge() {
+    return refusal(431, "headers_too_large", "Request Header Fields Too Large");
+  }
+
+  static HttpFailure badRequest(String message) {
+    return refusal(400, "bad_request", message);
   }
 
   /** Sent again it would be refused again. */

@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.config.LimitOptions;
+import dev.berth.protocol.port.HttpFailure;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.vertx.core.Future;
@@ -10,6 +11,7 @@ import io.vertx.core.http.HttpServerResponse;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An HTTP/2 connection: its streams are requests side by side, and each ends alone.
@@ -37,6 +39,7 @@ final class Http2Connection extends Connection {
   private final int maxStreams;
   private final Set<Exchange> streams = new LinkedHashSet<>();
   private final Http2ConnectionHandler handler;
+  private final StreamHeads heads;
   private final Http2Outflow outflow;
   private boolean saidGoAway;
 
@@ -46,8 +49,10 @@ final class Http2Connection extends Connection {
     this.handler = (Http2ConnectionHandler) context.handler();
     this.outflow = new Http2Outflow(() -> loop.ingress.cutFlood(channel.remoteAddress()));
     Http2ConnectionDecoder decoder = handler.decoder();
-    decoder.frameListener(
-        new ControlFrames(decoder.frameListener(), loop.ingress.settings, loop::coarseNow));
+    this.heads =
+        new StreamHeads(
+            decoder.frameListener(), loop.ingress.settings.get(LimitOptions.MAX_HEADER_BYTES));
+    decoder.frameListener(new ControlFrames(heads, loop.ingress.settings, loop::coarseNow));
     context.pipeline().addBefore(context.name(), "outflow", outflow);
   }
 
@@ -68,6 +73,11 @@ final class Http2Connection extends Connection {
     }
     request.response().reset(REFUSED_STREAM);
     return false;
+  }
+
+  /** Returns why the head of the request that has just come is refused; null when it is not. */
+  @Nullable HttpFailure refusal() {
+    return heads.refusal();
   }
 
   @Override

@@ -221,6 +221,11 @@ final class IngressLoop {
       if (!streams.admits(request)) {
         return;
       }
+      HttpFailure why = streams.refusal();
+      if (why != null) {
+        begin(request, connection, unrouted).answer(why);
+        return;
+      }
       String uri = request.uri();
       if (uri != null && uri.length() > maxUriBytes) { // CONNECT has none
         begin(request, connection, unrouted).answer(ErrorResponses.uriTooLong());

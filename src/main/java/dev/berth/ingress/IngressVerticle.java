@@ -140,7 +140,8 @@ public final class IngressVerticle extends VerticleBase {
     options.setInitialSettings(
         new Http2Settings()
             .setMaxConcurrentStreams(settings.get(LimitOptions.HTTP2_MAX_STREAMS))
-            .setMaxHeaderListSize(settings.get(LimitOptions.MAX_HEADER_BYTES)));
+            .setMaxHeaderListSize(
+                (long) StreamHeads.READ_LIMITS * settings.get(LimitOptions.MAX_HEADER_BYTES)));
     options.setHttp2ConnectionWindowSize(settings.get(LimitOptions.HTTP2_CONNECTION_WINDOW_BYTES));
     options.setHttp2RstFloodMaxRstFramePerWindow(settings.get(LimitOptions.HTTP2_MAX_RESETS));
     options.setHttp2RstFloodWindowDuration(

@@ -29,6 +29,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AutoClose;
@@ -40,6 +41,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** HTTP/2 without TLS: many requests on one connection, and none of them harms another. */
 class Http2IT {
   private static final int NO_ERROR = 0;
+  private static final int PROTOCOL_ERROR = 1;
   private static final int INTERNAL_ERROR = 2;
   private static final int REFUSED_STREAM = 7;
   private static final int CANCEL = 8;
@@ -424,6 +426,39 @@ class Http2IT {
     small.close();
   }
 
+  @Test
+  void streamWhoseClientReadAllIsNotCutForTheRoomOfOthers() throws Exception {
+    IngressRig small =
+        new IngressRig(
+                IngressRig.limits(100, LIMITS, Duration.ofSeconds(10))
+                    .with(LimitOptions.STREAM_BYTES_TOTAL, 256L << 10))
+            .route("/");
+    byte[] noWindow = {0, 4, 0, 0, 0, 0};
+    try (RawHttp2 silent = new RawHttp2(small.port());
+        RawHttp2 unread = new RawHttp2(small.port())) {
+      silent.get(1, "/");
+      Call call = small.upstream.nextCall();
+      call.startStream(Headers.empty());
+      call.frame(Buffer.buffer("first"), false);
+      assertThat(silent.next(RawHttp2.DATA, 1).text()).isEqualTo("first");
+      CompletableFuture<Void> silence = new CompletableFuture<>();
+      small.vertx.setTimer(1_300, id -> silence.complete(null)); // longer than Stall.AFTER_NANOS
+      silence.get(10, TimeUnit.SECONDS);
+      small.upstream.behave(other -> other.respond("x".repeat(60_000)));
+      unread.frame(RawHttp2.SETTINGS, 0, 0, noWindow);
+      for (int stream = 1; stream < 11; stream += 2) {
+        unread.get(stream, "/");
+      }
+      assertThat(unread.next(RawHttp2.RST_STREAM).errorCode()).isEqualTo(INTERNAL_ERROR);
+      call.frame(Buffer.buffer("second"), false);
+      assertThat(silent.next(RawHttp2.DATA, 1).text()).isEqualTo("second");
+      assertThat(small.metric("berth_http_answers_stood_still_total")).isEqualTo(1);
+      call.frame(Buffer.buffer("last"), true);
+      assertThat(silent.next(RawHttp2.DATA, 1).text()).isEqualTo("last");
+    }
+    small.close();
+  }
+
   // --- clients that leave ---
 
   @Test
@@ -586,11 +621,76 @@ class Http2IT {
     assertThat(raw.get(3, "/").next(RawHttp2.DATA, 3).text()).isEqualTo("ok");
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {8_200, 10_500, 16_500, 32_500, 40_000})
+  void largeHeadEndsItsStreamAlone(int bytes) throws Exception {
+    RawHttp2 raw = rig.http2().get(1, "/");
+    Call neighbour = upstream.nextCall();
+    raw.get(3, "/", "a", "x".repeat(bytes));
+    byte[] head = raw.next(RawHttp2.HEADERS, 3).payload();
+    assertThat(new String(head, StandardCharsets.ISO_8859_1)).contains("431");
+    neighbour.respond("neighbour");
+    assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("neighbour");
+    upstream.behave(call -> call.respond("ok"));
+    assertThat(raw.get(5, "/").next(RawHttp2.DATA, 5).text()).isEqualTo("ok");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "G T, http, 'method: no token (expected: GET, POST, ...)'",
+    "'', http,",
+    "G@T, http, 'method: no token (expected: GET, POST, ...)'",
+    "GET, ftp, 'scheme: another (expected: http or https)'",
+    "GET, '',",
+    "GET, HTTPS, ok"
+  })
+  void malformedHeadEndsItsStreamAlone(String method, String scheme, String says) throws Exception {
+    CompletableFuture<Call> neighbour = new CompletableFuture<>();
+    upstream.behave(
+        call -> {
+          if (call.request().path().equals("/neighbour")) {
+            neighbour.complete(call);
+          } else {
+            call.respond("ok");
+          }
+        });
+    RawHttp2 raw = rig.http2().get(1, "/neighbour");
+    String[] head = {":method", method, ":scheme", scheme, ":path", "/", ":authority", "test"};
+    for (int stream = 3; stream < 9; stream += 2) {
+      raw.headers(stream, true, head);
+      if (says == null) {
+        assertThat(raw.next(RawHttp2.RST_STREAM, stream).errorCode()).isEqualTo(PROTOCOL_ERROR);
+      } else {
+        assertThat(raw.next(RawHttp2.DATA, stream).text()).isEqualTo(says);
+      }
+    }
+    neighbour.get(10, TimeUnit.SECONDS).respond("neighbour");
+    assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("neighbour");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"abc", "abcdef", "", "trailers"})
+  void bodyOfAnotherLengthResetsItsStreamAlone(String body) throws Exception {
+    upstream.streamRequests();
+    RawHttp2 raw = rig.http2().get(1, "/");
+    Call neighbour = upstream.nextCall();
+    String[] head = {":method", "POST", ":scheme", "http", ":path", "/", "content-length", "5"};
+    raw.headers(3, body.isEmpty(), head);
+    if (body.equals("trailers")) {
+      raw.headers(3, true, "x", "y");
+    } else if (!body.isEmpty()) {
+      raw.frame(RawHttp2.DATA, RawHttp2.END_STREAM, 3, body.getBytes(StandardCharsets.UTF_8));
+    }
+    assertThat(raw.next(RawHttp2.RST_STREAM, 3).errorCode()).isEqualTo(PROTOCOL_ERROR);
+    neighbour.respond("neighbour");
+    assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("neighbour");
+    rig.eventually("the other is given up", () -> rig.ongoing() == 0);
+  }
+
   @Test
   void aHeadFarOverItsLimitsClosesTheConnection() throws Exception {
     RawHttp2 raw = rig.http2();
-    String piece = "x".repeat(4000);
-    raw.get(1, "/", "a", piece, "b", piece, "c", piece, "d", piece);
+    raw.get(1, "/", "a", "x".repeat(48_000));
     assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isNotEqualTo(NO_ERROR);
     raw.readToEnd();
   }

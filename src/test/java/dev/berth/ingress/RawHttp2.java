@@ -8,6 +8,7 @@ import java.io.OutputStream;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,9 @@ final class RawHttp2 implements Closeable {
   static final int PING = 6;
   static final int GOAWAY = 7;
   static final int WINDOW_UPDATE = 8;
+  static final int CONTINUATION = 9;
+
+  private static final int MAX_FRAME = 16 << 10;
 
   static final int END_STREAM = 1;
   static final int END_HEADERS = 4;
@@ -64,7 +68,16 @@ final class RawHttp2 implements Closeable {
 
   /** A request's head; nothing is compressed. */
   RawHttp2 headers(int stream, boolean end, String... pairs) throws IOException {
-    return frame(HEADERS, END_HEADERS | (end ? END_STREAM : 0), stream, block(pairs));
+    byte[] block = block(pairs);
+    int type = HEADERS;
+    int from = 0;
+    for (; block.length - from > MAX_FRAME; from += MAX_FRAME) {
+      byte[] part = Arrays.copyOfRange(block, from, from + MAX_FRAME);
+      frame(type, type == HEADERS && end ? END_STREAM : 0, stream, part);
+      type = CONTINUATION;
+    }
+    int flags = END_HEADERS | (type == HEADERS && end ? END_STREAM : 0);
+    return frame(type, flags, stream, Arrays.copyOfRange(block, from, block.length));
   }
 
   /** A GET without a body. */
@@ -129,10 +142,14 @@ final class RawHttp2 implements Closeable {
 
   /** The next frame of a type; what comes before is passed over. */
   Frame next(int type) throws IOException {
+    String last = "";
     while (true) {
       Frame frame = read();
       if (frame == null) {
-        throw new IOException("closed before a frame of type " + type);
+        throw new IOException("closed before a frame of type " + type + last);
+      }
+      if (frame.type() == GOAWAY) {
+        last = ", by GOAWAY " + frame.errorCode() + ": " + frame.text();
       }
       if (frame.type() == type) {
         return frame;
