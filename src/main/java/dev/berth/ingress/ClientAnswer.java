@@ -253,17 +253,37 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
       }
       written.onComplete(this);
     }
-    if (rest == null || rest.hasEnded()) {
-      return;
-    }
-    if (!lingering && !connection.multiplexed) {
-      if (rest.bytesLeft() <= MAX_DISCARDED_BYTES) {
+    long left = bytesLeft();
+    if (left > 0 && !lingering && !connection.multiplexed) {
+      if (left <= MAX_DISCARDED_BYTES) {
         connection.unread(http);
       } else {
         linger();
       }
     }
-    rest.drop();
+    if (rest != null) {
+      rest.drop();
+    }
+  }
+
+  /**
+   * Returns the bytes of its body that have not come: {@link Long#MAX_VALUE} when the client did
+   * not say how many, and 1 of such a body that has no reader, which the connection counts.
+   */
+  private long bytesLeft() {
+    if (reader != null) {
+      return reader.bytesLeft();
+    }
+    if (state != ExchangeState.READING // else it was read, or there was none
+        || connection.multiplexed
+        || http.isEnded()
+        || connection.isUnread(http)) {
+      return 0;
+    }
+    String declared = http.headers().get(HttpHeaders.CONTENT_LENGTH);
+    return declared == null
+        ? (http.headers().contains(HttpHeaders.TRANSFER_ENCODING) ? 1 : 0)
+        : BodyReader.lengthOf(declared);
   }
 
   private boolean isBodyless(int status) {
@@ -292,7 +312,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
 
   /** A head that goes out before a body that nobody will read to its end says what comes of it. */
   private void announceUnread(HttpServerResponse out) {
-    if (reader != null && reader.bytesLeft() > MAX_DISCARDED_BYTES) {
+    if (bytesLeft() > MAX_DISCARDED_BYTES) {
       connection.announceClose(out);
     }
   }

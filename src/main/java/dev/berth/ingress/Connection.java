@@ -200,6 +200,11 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   /** What is left of a request's body is not read: it is dropped as it comes. */
   void unread(HttpServerRequest request) {} // HTTP/2's frames are their stream's
 
+  /** Whether what is left of a request's body is dropped by {@link #unread}. */
+  boolean isUnread(HttpServerRequest request) {
+    return false;
+  }
+
   /** Closes it soon: time for the client to read an answer that came before it had sent all. */
   void linger(long untilNanos) {} // of HTTP/2's only the stream ends, once it is answered
 }

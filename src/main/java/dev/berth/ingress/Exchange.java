@@ -156,8 +156,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   private void declaredTooLarge(long length) {
     if (connection.multiplexed
         || (!expectsContinue() && length - loop.limits.maxBodyBytes() <= MAX_DISCARDED_BYTES)) {
-      answer(ErrorResponses.bodyTooLarge(loop.limits.maxBodyBytes()));
       connection.unread(http);
+      answer(ErrorResponses.bodyTooLarge(loop.limits.maxBodyBytes()));
     } else {
       http.endHandler(end -> connection.closeWhenTaken());
       bodyTooLarge();

@@ -158,6 +158,9 @@ final class Http1Connection extends Connection {
       unread = null;
       headBegun = false;
       notIdle(now);
+    } else if (request.bytesRead() > ClientAnswer.MAX_DISCARDED_BYTES
+        && !request.headers().contains(HttpHeaders.CONTENT_LENGTH)) {
+      close(); // its client did not say how much comes
     } else {
       endIdle(now);
     }
@@ -176,6 +179,11 @@ final class Http1Connection extends Connection {
   @Override
   void unread(HttpServerRequest request) {
     unread = request;
+  }
+
+  @Override
+  boolean isUnread(HttpServerRequest request) {
+    return unread == request;
   }
 
   @Override
