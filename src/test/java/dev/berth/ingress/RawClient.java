@@ -76,6 +76,11 @@ final class RawClient implements Closeable {
     return new String(socket.getInputStream().readNBytes(bytes), StandardCharsets.ISO_8859_1);
   }
 
+  /** Sends no more, and goes on reading. */
+  void shutDownOutput() throws IOException {
+    socket.shutdownOutput();
+  }
+
   /** Leaves with a reset instead of an end. */
   void reset() throws IOException {
     socket.setSoLinger(true, 0);
