@@ -41,9 +41,10 @@ public final class Copies {
       ShadowCall copy = new ShadowCall(of, each, loop, nowNanos);
       Event became = copy.begin(request);
       if (became == Event.COPIED) {
-        made.add(copy);
+        made.add(copy); // which counts itself when a replica has it
+      } else {
+        each.meters().count(became);
       }
-      each.meters().count(became);
       RequestRecorder recorder = of.explaining();
       if (recorder != null) {
         recorder.split("shadow " + each.shadow().to() + ": " + became);

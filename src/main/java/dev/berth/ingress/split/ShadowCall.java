@@ -33,6 +33,7 @@ final class ShadowCall implements CallOwner {
   private final RouterLoop loop;
   private final long startedNanos;
   private Event begun = Event.COPIED;
+  private boolean counted; // as copied
   private @Nullable RoutedCall call;
   private @Nullable Got own;
   private @Nullable Got users;
@@ -112,6 +113,18 @@ final class ShadowCall implements CallOwner {
   // --- told ---
 
   @Override
+  public void onRouted(String replicaId) {
+    copied();
+  }
+
+  private void copied() {
+    if (!counted) {
+      counted = true;
+      to.meters().count(Event.COPIED);
+    }
+  }
+
+  @Override
   public void onResponse(Response response, String replicaId) {
     if (response.body() instanceof Response.Body.Received received) {
       received.stream()
@@ -139,11 +152,16 @@ final class ShadowCall implements CallOwner {
 
   @Override
   public void onFailure(BerthException failure) {
-    if (call != null) {
-      to.meters().count(Event.FAILED);
-    } else { // others took what was spare
-      begun =
-          failure.kind() == BerthException.Kind.BACK_PRESSURE ? Event.SKIPPED_BUSY : Event.FAILED;
+    boolean sent = call != null && call.sent();
+    boolean refused = !sent && failure.kind() == BerthException.Kind.BACK_PRESSURE;
+    Event how = refused ? Event.SKIPPED_BUSY : Event.FAILED; // others took what was spare
+    if (sent) {
+      copied();
+    }
+    if (call == null) {
+      begun = how;
+    } else {
+      to.meters().count(how);
     }
   }
 
