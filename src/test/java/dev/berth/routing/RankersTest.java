@@ -54,6 +54,60 @@ class RankersTest {
     return of.stream().reduce((a, b) -> a.running.size() >= b.running.size() ? a : b).orElseThrow();
   }
 
+  // --- listeners ---
+
+  private final List<Long> heard = new ArrayList<>();
+
+  private RoutingWorld.Replica listenedTo() {
+    ReplicaRanker listening =
+        new ReplicaRanker() {
+          @Override
+          public void rank(
+              Candidates candidates, Asker asker, RandomGenerator random, Ranking ranking) {}
+
+          @Override
+          public Listener joined(String replicaId) {
+            return (took, now) -> heard.add(took);
+          }
+        };
+    world.router.ranker.set(listening);
+    return world.published(world.remote("far", 1));
+  }
+
+  @Test
+  void listenerIsToldOnceOfAStreamedAnswer() {
+    RoutingWorld.Replica far = listenedTo();
+    world.settled(world.handle().call(Request.get("/")));
+    world.pass(Duration.ofMillis(50));
+    var begun = far.beginStream();
+    world.run();
+    world.pass(Duration.ofMillis(50));
+    far.endStream(begun);
+    world.run();
+    assertThat(heard).containsExactly(Duration.ofMillis(50).toNanos());
+  }
+
+  @Test
+  void listenerIsToldOnceOfAStreamThatIsCutOrCancelled() {
+    RoutingWorld.Replica far = listenedTo();
+    world.settled(world.handle().call(Request.get("/")));
+    var begun = far.beginStream();
+    world.run();
+    far.ledger.complete();
+    far.running.clear();
+    far.answer(
+        begun.source(),
+        new dev.berth.protocol.BusMessage.StreamReset(
+            begun.callId(), dev.berth.api.BerthException.Kind.TIMEOUT, "", far.ledger.load()));
+    world.run();
+    assertThat(heard).hasSize(1);
+    var call = world.settled(world.handle().start(Request.get("/")));
+    far.beginStream();
+    world.run();
+    world.run(call::cancel);
+    assertThat(heard).hasSize(2);
+  }
+
   // --- consistent hash ---
 
   @Test

@@ -46,6 +46,24 @@ class SlotQueueTest {
     return replica.running.stream().map(call -> call.request().path()).toList();
   }
 
+  /** Whichever the ranker draws, and wherever the look at the rest begins. */
+  @Test
+  void onlyReplicaOfThreeWithASlotIsFound() {
+    List<RoutingWorld.Replica> three =
+        List.of(world.local("a", 1), world.local("b", 1), world.local("c", 1));
+    world.publish();
+    for (int round = 0; round < 60; round++) {
+      RoutingWorld.Replica free = three.get(round % 3);
+      three.stream().filter(each -> each != free).forEach(RoutingWorld.Replica::filled);
+      Future<Response> response = world.settled(call(round));
+      assertThat(free.running).as("round %s", round).hasSize(1);
+      free.finish();
+      assertThat(response.succeeded()).isTrue();
+      three.stream().filter(each -> each != free).forEach(each -> each.ledger.complete());
+    }
+    world.assertAllAtRest();
+  }
+
   @Test
   void withNoReplicaARequestWaitsForTheFirst() {
     world.publish();
