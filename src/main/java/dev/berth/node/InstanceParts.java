@@ -46,6 +46,7 @@ import dev.berth.node.traffic.TrafficTold;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
 import dev.berth.routing.feed.RoutingFeedVerticle;
@@ -249,7 +250,9 @@ final class InstanceParts {
             : mailboxes != null
                 ? mailboxes
                 : new EventBusSender(
-                    identity.node(), on.vertx().eventBus(), (to, address, message) -> false);
+                    identity.node(),
+                    on.vertx().eventBus(),
+                    (to, address, message) -> SendResult.GONE);
     return new InstancePorts(
         identity.node(),
         identity.incarnation(),

@@ -28,6 +28,9 @@ public sealed interface BusMessage {
   /** An acceptMicros: it may be taken up whenever it comes. */
   long NO_LIMIT = -1;
 
+  /** Bytes of a request's or response's head, at most, that user code made. */
+  int MAX_HEAD_BYTES = 1 << 20;
+
   // --- router loop to replica loop ---
 
   /**
@@ -117,9 +120,12 @@ public sealed interface BusMessage {
       implements BusMessage {}
 
   /**
-   * Give a held slot back; before its reserve arrived, refuse that one. Answered by ReplicaLoad.
+   * Give a held slot back; before its reserve arrived, refuse that one. Repeated until it is
+   * answered, by CallRefused, RELEASED.
+   *
+   * @param callId -1 where nothing waits for the answer
    */
-  record ReleaseSlot(RouterAddress source, AttemptId attempt, ReplicaAddress target)
+  record ReleaseSlot(long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target)
       implements BusMessage {}
 
   /** Make a lease last longer. Answered by SlotReserved or CallRefused. */
@@ -166,6 +172,15 @@ public sealed interface BusMessage {
   }
 
   // --- replica loop to router loop ---
+
+  /**
+   * Characters of a failure's message, at most: a longer one is cut, so that it has a wire form.
+   */
+  int MAX_TEXT = 8 * 1024;
+
+  private static String cut(String message) {
+    return message.length() <= MAX_TEXT ? message : message.substring(0, MAX_TEXT - 1) + "…";
+  }
 
   /** What a replica says to one who waits for it, under the name that he gave. */
   sealed interface Answer extends BusMessage {
@@ -237,6 +252,10 @@ public sealed interface BusMessage {
       long load,
       @Nullable HandlerTime time)
       implements Answer {
+    public CallFailed {
+      message = cut(message);
+    }
+
     /** What the replica reports of a failure. */
     public static CallFailed of(
         long callId, BerthException failure, long load, @Nullable HandlerTime time) {
@@ -275,15 +294,23 @@ public sealed interface BusMessage {
 
   /** A streamed response ended short. */
   record StreamReset(long callId, BerthException.Kind kind, String message, long load)
-      implements Answer {}
+      implements Answer {
+    public StreamReset {
+      message = cut(message);
+    }
+  }
 
-  /** The lease asked for. Whoever no longer waits for it releases it by its attempt. */
+  /**
+   * The lease asked for. Whoever no longer waits for it releases it by its attempt.
+   *
+   * @param ttlMicros how long it lasts from when this was sent; its way is taken off that
+   */
   record SlotReserved(
       long callId,
       AttemptId attempt,
       ReplicaAddress target,
       SlotToken token,
-      @Wire(SIGNED) long ttlMs,
+      @Wire(LEFT) long ttlMicros,
       long load)
       implements Answer {}
 
@@ -294,21 +321,22 @@ public sealed interface BusMessage {
       String nodeId,
       @Nullable String host,
       OptionalInt port,
-      @Wire(SIGNED) long ttlMs)
+      @Wire(LEFT) long ttlMicros)
       implements Answer {}
 
-  /** The slots of a replica, unasked or after a release. */
+  /** The slots of a replica, unasked. */
   record ReplicaLoad(ReplicaAddress target, long load) implements BusMessage {}
 
   /**
    * A freed slot, held for a router that was refused before, as a short lease under an attempt the
    * replica made. One that comes too late is released.
+   *
+   * @param acceptMicros how long its lease lasts
    */
   record SlotOffer(
       ReplicaAddress target,
       AttemptId attempt,
       SlotToken token,
-      @Wire(SIGNED) long ttlMs,
       @Wire(LEFT) long acceptMicros,
       long load)
       implements BusMessage {}

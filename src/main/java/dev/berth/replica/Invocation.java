@@ -13,7 +13,9 @@ import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.StreamReset;
 import dev.berth.protocol.HandlerTime;
+import dev.berth.protocol.port.HeadBytes;
 import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.SendResult;
 import io.vertx.core.Completable;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -26,6 +28,8 @@ import org.jspecify.annotations.Nullable;
  * InvocationPhase}.
  *
  * <p>Belongs to the replica's loop, but for what {@link RequestContext} and {@link #complete} say.
+ * It is over 500 lines: each way out frees the slot and sends one last word, and is to be seen
+ * beside the others.
  */
 sealed class Invocation extends InvocationContext implements Completable<Response>
     permits ExplainedInvocation {
@@ -164,6 +168,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
   private void respond(Response response) {
     Objects.requireNonNull(response.headers(), "headers: null (expected: headers)");
     Response.Body body = Objects.requireNonNull(response.body(), "body: null (expected: a body)");
+    HeadBytes.check(response.headers());
     if (body instanceof Response.Body.Whole whole) {
       int length = whole.length();
       boolean large = length > ResponseStream.MAX_FRAME_BYTES;
@@ -197,11 +202,11 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     settleSlot();
     if (sendWhole(response)) {
       end(response.status() < SERVER_ERROR);
-      return;
+    } else if (!isOver()) { // else it has no wire form
+      stream = new ResponseStream(this, response, streamWindow);
+      become(InvocationPhase.SENDING);
+      stream.sendWhole(body.bytes());
     }
-    stream = new ResponseStream(this, response, streamWindow);
-    become(InvocationPhase.SENDING);
-    stream.sendWhole(body.bytes());
   }
 
   private void produce(Response.Producer producer, ResponseStream stream) {
@@ -246,7 +251,8 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
       if (headSent) {
         BerthException told = failed(failure);
         end(false);
-        send(
+        loop.sendLast(
+            source,
             new StreamReset(
                 callId, told.kind(), Objects.requireNonNullElse(told.getMessage(), ""), load()));
       } else {
@@ -258,7 +264,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
   private void answerFailure(Throwable failure) {
     BerthException told = failed(failure);
     end(false);
-    send(CallFailed.of(callId, told, load(), time()));
+    loop.sendLast(source, CallFailed.of(callId, told, load(), time()));
   }
 
   BerthException failed(Throwable failure) {
@@ -297,8 +303,19 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     return send(new CallResponse(callId, whole, 0, load(), time()));
   }
 
+  /**
+   * Sends a part of the answer. A part without a wire form breaks the request off: another send
+   * would fail as well.
+   *
+   * @return whether its link has taken it
+   */
   boolean send(BusMessage message) {
-    return loop.send(source, message);
+    SendResult result = loop.send(source, message);
+    if (result.kind() == SendResult.Kind.UNFIT) {
+      breakOff(
+          BerthException.Kind.HANDLER_FAILED, "the answer could not be sent: " + result.reason());
+    }
+    return result.isSent();
   }
 
   long load() {
@@ -371,7 +388,8 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     }
     boolean headSent = stream != null && stream.headSent();
     cancel();
-    send(
+    loop.sendLast(
+        source,
         headSent
             ? new StreamReset(callId, kind, message, load())
             : new CallFailed(callId, kind, message, -1, -1, load(), time()));

@@ -185,10 +185,9 @@ final class RefusedRouters implements SlotObserver {
               noted.target,
               attempt,
               lease.token(),
-              TimeUnit.NANOSECONDS.toMillis(ttlNanos),
               TimeUnit.NANOSECONDS.toMicros(ttlNanos), // then its slot is another's
               slots.load());
-      if (sender.send(noted.router.node(), noted.router.busAddress(), offer)) {
+      if (sender.send(noted.router.node(), noted.router.busAddress(), offer).isSent()) {
         return true;
       }
       known.remove(noted.router, noted);

@@ -24,6 +24,7 @@ import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.AttemptState;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots;
 import java.util.ArrayList;
@@ -83,7 +84,7 @@ public final class ReplicaLoop {
   private @Nullable Invocation first; // of all that run
   private long earliest = NEVER; // no later than the first moment anything wants
   private final ArrayList<Invocation> due = new ArrayList<>();
-  private final ArrayList<BooleanSupplier> leaving = new ArrayList<>();
+  private final ArrayList<BooleanSupplier> leaving = new ArrayList<>(); // with last words to send
 
   private final AtomicInteger invocations = new AtomicInteger(); // running now; the loop writes
   private final LongAdder duplicates = new LongAdder();
@@ -248,6 +249,8 @@ public final class ReplicaLoop {
     if (invocation != null) {
       ports.loop().worksFor(invocation);
       invocation.credit(message.limit());
+    } else {
+      repeatLastWord(message.source(), message.callId()); // else its stream would wait for ever
     }
   }
 
@@ -266,6 +269,9 @@ public final class ReplicaLoop {
     Invocation invocation = running(message.source(), message.callId());
     if (invocation != null && invocation.attempt.equals(message.attempt())) {
       send(invocation.source, new CallAccepted(message.callId(), load));
+      return;
+    }
+    if (repeatLastWord(message.source(), message.callId())) {
       return;
     }
     AttemptState known =
@@ -335,7 +341,7 @@ public final class ReplicaLoop {
             message.attempt(),
             message.target(),
             lease.token(),
-            TimeUnit.NANOSECONDS.toMillis(ttlNanos),
+            TimeUnit.NANOSECONDS.toMicros(ttlNanos),
             slots.load()));
   }
 
@@ -343,8 +349,9 @@ public final class ReplicaLoop {
     HostedReplica host = find(message.target());
     if (host != null) {
       host.replica.slots().release(message.attempt());
-      send(message.source(), new ReplicaLoad(message.target(), host.replica.load()));
     }
+    long load = host == null ? Load.NONE : host.replica.load();
+    refuse(message.source(), message.callId(), Refusal.RELEASED, load);
   }
 
   private void onRenew(RenewLease message) {
@@ -372,7 +379,7 @@ public final class ReplicaLoop {
             message.attempt(),
             message.target(),
             message.token(),
-            TimeUnit.NANOSECONDS.toMillis(ttlNanos),
+            TimeUnit.NANOSECONDS.toMicros(ttlNanos),
             slots.load()));
   }
 
@@ -637,6 +644,24 @@ public final class ReplicaLoop {
     return node.equals(to.address.node()) && streams.tryCarry(bytes);
   }
 
+  /** Sends how a request ended without a whole answer, until its link has taken it. */
+  void sendLast(RouterPeer to, BusMessage.Answer word) {
+    to.ended(word);
+    if (send(to, word) == SendResult.NOT_NOW) {
+      leaving.add(() -> send(to, word) != SendResult.NOT_NOW);
+    }
+  }
+
+  /** Tells a router again how a call ended; false when that is not remembered. */
+  private boolean repeatLastWord(RouterAddress source, long callId) {
+    RouterPeer peer = knownPeer(source);
+    BusMessage word = peer == null ? null : peer.lastWord(callId);
+    if (word != null) {
+      send(source, word);
+    }
+    return word != null;
+  }
+
   void duplicateDropped() {
     duplicates.increment();
   }
@@ -658,7 +683,7 @@ public final class ReplicaLoop {
     ports.bus().send(to.node(), to.busAddress(), message);
   }
 
-  boolean send(RouterPeer to, BusMessage message) {
+  SendResult send(RouterPeer to, BusMessage message) {
     return ports.bus().send(to.address.node(), to.busAddress, message);
   }
 

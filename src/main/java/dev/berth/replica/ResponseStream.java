@@ -222,6 +222,9 @@ final class ResponseStream implements ResponseWriter {
   /** Sends what credit allows. State is consistent before each send. */
   private void emit() {
     retryAt = ReplicaLoop.NEVER;
+    if (state == State.ENDED) {
+      return; // cut short before this flush came
+    }
     if (!headSent && state == State.FINISHING && pieces.bytes() <= MAX_FRAME_BYTES) {
       sendTogether();
       return;

@@ -1,8 +1,11 @@
 package dev.berth.replica;
 
 import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.RouterAddress;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,11 +17,15 @@ final class RouterPeer {
   /** Places a router's pending table may have. */
   static final int MAX_CALLS = 65_536;
 
+  /** Calls of a router whose end is remembered; of more the oldest is forgotten. */
+  static final int MAX_LAST_WORDS = 256;
+
   final RouterAddress address;
   final String busAddress; // made once: an answer must not build a string
   final boolean elsewhere; // on another instance, whose link may take nothing now
   private @Nullable Invocation[] calls = new Invocation[64];
   private int size;
+  private final Map<Long, BusMessage.Answer> lastWords = new LinkedHashMap<>(); // by call id
   long incarnation; // of its start of its instance, if it ever asked for a lease; else 0
 
   RouterPeer(RouterAddress address, boolean elsewhere) {
@@ -82,6 +89,21 @@ final class RouterPeer {
       calls[index] = null;
       size--;
     }
+  }
+
+  /** Remembers how a call of another instance ended without a whole answer. */
+  void ended(BusMessage.Answer word) {
+    if (elsewhere) {
+      lastWords.put(word.callId(), word);
+      if (lastWords.size() > MAX_LAST_WORDS) {
+        lastWords.remove(lastWords.keySet().iterator().next());
+      }
+    }
+  }
+
+  /** How a call ended, if it is remembered. */
+  BusMessage.@Nullable Answer lastWord(long callId) {
+    return lastWords.get(callId);
   }
 
   boolean isEmpty() {

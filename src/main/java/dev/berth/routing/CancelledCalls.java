@@ -1,32 +1,30 @@
 package dev.berth.routing;
 
+import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CancelCall;
+import dev.berth.protocol.BusMessage.ReleaseSlot;
 import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.SendResult;
+import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Calls to other instances that were cancelled: as a cancel may be lost, and the slot there would
- * be kept busy for nobody, it is repeated until the replica's last word of the call, or until that
- * is lost. A call is over for its caller by then, and stands here in its place of the pending
- * table. Bounded; confined to its loop.
+ * Calls to other instances that were cancelled, and leases there that were released. As such a
+ * message may be lost, and the slot there would be kept busy for nobody, it is repeated until the
+ * replica's last word, or until that is lost. A call is over for its caller by then, and stands
+ * here in its place of the pending table; a release takes a place of its own. Bounded; confined to
+ * its loop.
  */
 final class CancelledCalls {
-  private final PendingTable<PendingEntry> pending;
-  private final DeadlineRing ring;
-  private final LoopPorts ports;
-  private final LoopLimits limits;
+  private final RouterLoop loop;
   private int size;
   private final LongAdder unrepeated = new LongAdder();
 
-  CancelledCalls(
-      PendingTable<PendingEntry> pending, DeadlineRing ring, LoopPorts ports, LoopLimits limits) {
-    this.pending = pending;
-    this.ring = ring;
-    this.ports = ports;
-    this.limits = limits;
+  CancelledCalls(RouterLoop loop) {
+    this.loop = loop;
   }
 
   /**
@@ -35,49 +33,83 @@ final class CancelledCalls {
    * @return false when there are too many, or nothing stands in that place
    */
   boolean repeat(CancelCall sent) {
-    if (size >= limits.cancelledCalls()) {
-      unrepeated.increment();
+    if (isFull()) {
       return false;
     }
-    Cancelled cancelled = new Cancelled(sent);
-    pending.replace(sent.callId(), cancelled);
-    size++;
-    cancelled.scheduleNext();
+    Repeated cancelled = new Repeated(sent.target());
+    loop.pending().replace(sent.callId(), cancelled);
+    cancelled.begin(sent.callId(), sent);
     return true;
   }
 
-  /** Cancels repeated now; exact on the loop, approximate elsewhere. */
+  /** Releases a lease, and repeats that; once alone when there are too many. */
+  void release(ReplicaAddress target, AttemptId attempt) {
+    Repeated release = new Repeated(target);
+    long id = isFull() ? PendingTable.FULL : loop.pending().add(release);
+    ReleaseSlot message = new ReleaseSlot(id, loop.address, attempt, target);
+    if (id != PendingTable.FULL) {
+      release.begin(id, message);
+    }
+    release.send(message);
+  }
+
+  private boolean isFull() {
+    boolean full = size >= loop.limits.cancelledCalls();
+    if (full) {
+      unrepeated.increment();
+    }
+    return full;
+  }
+
+  /** Messages repeated now; exact on the loop, approximate elsewhere. */
   int size() {
     return size;
   }
 
-  /** Cancels that were sent once, as there were too many. Any thread. */
+  /** Messages that were sent once, as there were too many. Any thread. */
   long unrepeated() {
     return unrepeated.sum();
   }
 
-  private final class Cancelled extends RingEntry implements PendingEntry {
-    private final CancelCall message;
+  private final class Repeated extends RingEntry implements PendingEntry {
+    private final ReplicaAddress target;
+    private long id = PendingTable.FULL;
+    private @Nullable BusMessage message; // while it is repeated
 
-    Cancelled(CancelCall message) {
-      this.message = message;
+    Repeated(ReplicaAddress target) {
+      this.target = target;
+    }
+
+    void begin(long place, BusMessage repeated) {
+      id = place;
+      message = repeated;
+      size++;
+      scheduleNext();
     }
 
     private void scheduleNext() {
-      ring.schedule(this, ports.nanoClock().getAsLong() + limits.recallNanos());
+      loop.ring().schedule(this, loop.now() + loop.limits.recallNanos());
+    }
+
+    void send(BusMessage sent) {
+      if (loop.ports.bus().send(target.node(), target.busAddress(), sent) == SendResult.GONE) {
+        end(); // with what it held
+      }
     }
 
     @Override
     protected void deadlinePassed(long now) {
-      ReplicaAddress to = message.target();
-      ports.bus().send(to.node(), to.busAddress(), message);
       scheduleNext();
+      send(Objects.requireNonNull(message));
     }
 
     @Override
     public boolean answered(BusMessage.Answer answer) {
       if (isLast(answer)) {
         end();
+      }
+      if (answer instanceof BusMessage.CallRefused released) {
+        loop.reported(target, released.load());
       }
       return true;
     }
@@ -95,15 +127,18 @@ final class CancelledCalls {
 
     @Override
     public void lost(Predicate<ReplicaAddress> gone, boolean forGood) {
-      if (forGood && gone.test(message.target())) {
+      if (forGood && gone.test(target)) {
         end();
       }
     }
 
     private void end() {
-      size--;
-      ring.cancel(this);
-      pending.remove(message.callId());
+      if (message != null) {
+        message = null;
+        size--;
+        loop.ring().cancel(this);
+        loop.pending().remove(id);
+      }
     }
   }
 }

@@ -266,17 +266,17 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     if (leaveToRun() != null) {
       return null;
     }
-    long leftMs = Math.max(0, untilNanos - loop.now()) / 1_000_000;
+    long left = Math.max(0, untilNanos - loop.now()) / 1_000;
     ReplicaAddress at = replica.info.address();
     if (lease != null) {
       lease.name(asker);
       SlotToken named = lease.token();
-      return new BusMessage.SlotReserved(callId, asker, at, named, leftMs, Load.NONE);
+      return new BusMessage.SlotReserved(callId, asker, at, named, left, Load.NONE);
     }
     giveBackCount();
     forget();
     SlotToken held = Objects.requireNonNull(token);
-    return new BusMessage.SlotReserved(callId, attempt(), at, held, leftMs, Load.NONE);
+    return new BusMessage.SlotReserved(callId, attempt(), at, held, left, Load.NONE);
   }
 
   /**
@@ -291,7 +291,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
       return null;
     }
     at.takeOver();
-    long ttl = slot.ttlMs() * 1_000_000;
+    long ttl = slot.ttlMicros() * 1_000;
     return new HeldSelection(leg, loop, at, null, slot.token(), slot.attempt(), ttl);
   }
 

@@ -76,7 +76,8 @@ public final class KeeperAsk extends RingEntry implements PendingEntry {
             .send(
                 keeper,
                 Addresses.router(keeper, 0),
-                new AskReservation(id, loop.address, attempt, deployment, token, wish, accept));
+                new AskReservation(id, loop.address, attempt, deployment, token, wish, accept))
+            .isSent();
     underWay += sent ? 1 : 0;
     if (underWay == 0) {
       end(Problem.KEEPER_UNREACHED);

@@ -12,11 +12,11 @@ import dev.berth.protocol.InboundStream;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.StreamWindow;
+import dev.berth.protocol.port.HeadBytes;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.slots.Grant;
-import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.RoutedReplica;
 import io.vertx.core.buffer.Buffer;
 import java.util.EnumSet;
@@ -114,7 +114,7 @@ public final class RoutedCall extends SlotRequest {
       router.pumpIfWaiting();
       return false;
     }
-    RemoteReplica.Offer offer = granted.offer();
+    offer = granted.offer();
     if (to.here()) {
       goOn(to, Admission.Held.HELD);
     } else {
@@ -202,6 +202,16 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   BusMessage message(RoutedReplica to, long id) {
+    if (owner instanceof HandleCall) { // else it came by HTTP, which has limits of its own
+      HeadBytes.check(
+          request.headers(),
+          request.method(),
+          request.path(),
+          request.query(),
+          requestId,
+          owner.methodName(),
+          sessionId());
+    }
     if (firstCredit == 0) { // else it was refused with it, and takes it along
       firstCredit = loop.firstCredit();
     }
@@ -412,9 +422,10 @@ public final class RoutedCall extends SlotRequest {
     }
     boolean left =
         loop.send(
-            replica,
-            new BusMessage.StreamCredit(
-                pendingId, loop.address, replica.addressFor(loop.index()), limit));
+                replica,
+                new BusMessage.StreamCredit(
+                    pendingId, loop.address, replica.addressFor(loop.index()), limit))
+            .isSent();
     if (!left) {
       lookAgainAfter(DeadlineRing.TICK_NANOS);
     }
@@ -505,9 +516,10 @@ public final class RoutedCall extends SlotRequest {
   boolean sendFrame(int sequence, Buffer data, boolean last) {
     RoutedReplica to = java.util.Objects.requireNonNull(replica);
     return loop.send(
-        to,
-        new BusMessage.RequestFrame(
-            pendingId, loop.address, to.addressFor(loop.index()), sequence, data, last));
+            to,
+            new BusMessage.RequestFrame(
+                pendingId, loop.address, to.addressFor(loop.index()), sequence, data, last))
+        .isSent();
   }
 
   /** The body cannot be completed, so that neither can the call. */

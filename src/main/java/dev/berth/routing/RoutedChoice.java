@@ -11,7 +11,6 @@ import dev.berth.protocol.port.SlotLease;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.slots.Grant;
-import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.RoutedReplica;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +29,6 @@ public final class RoutedChoice extends SlotRequest {
   private final long ttlNanos;
   private final boolean waits;
   private final SelectionObserver observer;
-  private RemoteReplica.@Nullable Offer offer; // being renewed to the full time to live
   private int asked = 1;
 
   /**
@@ -124,10 +122,14 @@ public final class RoutedChoice extends SlotRequest {
   @Override
   public boolean answered(BusMessage.Answer answer) {
     if (answer instanceof BusMessage.SlotReserved reserved) {
+      if (reserved.ttlMicros() == 0) {
+        peerLost(false); // its lease ran out on its way, or may have
+        return true;
+      }
       RoutedReplica from = java.util.Objects.requireNonNull(replica);
       leaveTable();
       from.reported(reserved.load()); // still counted as ours: the selection gives it back
-      select(from, null, reserved.token(), attempt, reserved.ttlMs() * 1_000_000);
+      select(from, null, reserved.token(), attempt, reserved.ttlMicros() * 1_000);
       return true;
     }
     return super.answered(answer);

@@ -47,12 +47,7 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
             Objects.requireNonNull(selection.token),
             selection.ttlNanos() / 1_000_000,
             loop.acceptMicros(to, SlotRequest.NO_DEADLINE));
-    boolean left;
-    try {
-      left = loop.send(to, message);
-    } catch (RuntimeException broken) { // the lease runs out, or its dispatch says why
-      return false;
-    }
+    boolean left = loop.send(to, message).isSent(); // else its dispatch says why
     if (!left) {
       selection.router.unsent(to);
     }
@@ -63,7 +58,7 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
   public boolean answered(BusMessage.Answer answer) {
     if (answer instanceof BusMessage.SlotReserved reserved) {
       selection.reported(reserved.load());
-      selection.extend(loop.now() + reserved.ttlMs() * 1_000_000);
+      selection.extend(loop.now() + reserved.ttlMicros() * 1_000);
       end(true);
     } else if (answer instanceof BusMessage.CallRefused refused) {
       selection.reported(refused.load());

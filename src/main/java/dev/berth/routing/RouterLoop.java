@@ -9,6 +9,7 @@ import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.routing.explain.ExplainLoop;
 import dev.berth.routing.slots.InstanceBounds;
 import dev.berth.routing.slots.RoutedReplica;
@@ -62,7 +63,7 @@ public final class RouterLoop {
     this.heldAttempt = new AttemptId(incarnation, index, 0);
     this.pending = new PendingTable<>(limits.pendingRequests(), incarnation);
     this.ring = new DeadlineRing(ports.nanoClock().getAsLong());
-    this.cancelled = new CancelledCalls(pending, ring, ports, limits);
+    this.cancelled = new CancelledCalls(this);
     this.streams = routers.bounds().streams();
     this.mostFirstCredits = streams.boundBytes() / routers.loops() / StreamLedger.FIRST_BYTES;
     this.requestIdPrefix = Long.toHexString(incarnation) + "-" + index + "-";
@@ -221,7 +222,7 @@ public final class RouterLoop {
     return requestIdPrefix + Long.toHexString(++requestIds);
   }
 
-  boolean send(RoutedReplica to, BusMessage message) {
+  SendResult send(RoutedReplica to, BusMessage message) {
     return ports.bus().send(to.info.address().node(), to.busAddressFor(index()), message);
   }
 
@@ -261,7 +262,7 @@ public final class RouterLoop {
         late(answer);
       }
     } else if (message instanceof BusMessage.ReplicaLoad load) {
-      routers.reported(load.target(), load.load());
+      reported(load.target(), load.load());
     } else if (message instanceof BusMessage.SlotOffer offer) {
       routers.offered(offer, now());
     } else if (message instanceof BusMessage.AskReservation ask) {
@@ -291,10 +292,14 @@ public final class RouterLoop {
     ports.bus().send(to.node(), to.busAddress(), given);
   }
 
-  /** Ends what a replica elsewhere holds under this name. Any thread. */
+  /** Ends what a replica elsewhere holds under this name, surely. Any thread. */
   void release(ReplicaAddress target, AttemptId attempt) {
-    BusMessage release = new BusMessage.ReleaseSlot(address, attempt, target);
-    ports.bus().send(target.node(), target.busAddress(), release);
+    run(() -> cancelled.release(target, attempt));
+  }
+
+  /** Takes note of what a replica elsewhere says of its slots. */
+  void reported(ReplicaAddress by, long load) {
+    routers.reported(by, load);
   }
 
   void duplicateDropped() {
@@ -324,13 +329,14 @@ public final class RouterLoop {
   }
 
   /**
-   * Cancels that are repeated until they are answered; exact on the loop, approximate elsewhere.
+   * Cancels and releases that are repeated until they are answered; exact on the loop, approximate
+   * elsewhere.
    */
   public int cancelsRepeated() {
     return cancelled.size();
   }
 
-  /** Cancels that were sent once, as too many were repeated. */
+  /** Cancels and releases that were sent once, as too many were repeated. */
   public long cancelsNotRepeated() {
     return cancelled.unrepeated();
   }

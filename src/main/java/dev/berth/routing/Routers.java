@@ -265,7 +265,8 @@ public final class Routers {
     remote.replica.reported(offer.load());
     remote.router.offered(
         remote.replica,
-        new RemoteReplica.Offer(offer.attempt(), offer.token(), now + offer.ttlMs() * 1_000_000));
+        new RemoteReplica.Offer(
+            offer.attempt(), offer.token(), now + offer.acceptMicros() * 1_000));
   }
 
   /**

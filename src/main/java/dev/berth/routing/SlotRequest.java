@@ -7,8 +7,10 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.slots.Grant;
+import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.routing.slots.Waiter;
 import dev.berth.routing.slots.Waiting;
@@ -50,6 +52,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   long pendingId = PendingTable.FULL;
   @Nullable RoutedReplica replica;
   @Nullable AttemptId attempt;
+  RemoteReplica.@Nullable Offer offer; // whose slot it was sent for
 
   SlotRequest(DeploymentRouter router, RouterLoop loop, long callDeadlineNanos) {
     this.router = router;
@@ -82,6 +85,10 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   /** Gives back the slot taken for a message that was not sent. */
   void unsend(RoutedReplica to) {
     to.untake();
+    if (offer != null) {
+      loop.release(to.info.address(), offer.attempt()); // else it stands idle until its end
+      offer = null;
+    }
   }
 
   /** Delivers the failure: the last thing that happens. */
@@ -346,14 +353,15 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     if (recorder != null) {
       recordSending(recorder, to);
     }
-    boolean left;
+    SendResult result;
     try {
-      left = loop.send(to, message(to, id));
-    } catch (RuntimeException broken) { // it has no wire form, say: no replica could take it
-      notSent(to, broken);
-      return;
+      result = loop.send(to, message(to, id));
+    } catch (RuntimeException broken) { // its head is too large, say
+      result = SendResult.unfit(broken);
     }
-    if (!left) {
+    if (result.kind() == SendResult.Kind.UNFIT) {
+      notSent(to, result.reason());
+    } else if (!result.isSent()) {
       leaveTable();
       unsend(to);
       router.unsent(to);
@@ -371,12 +379,11 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     loop.ring().schedule(this, earlier(callDeadlineNanos, loop.now() + nanos));
   }
 
-  /** Sending threw. The request ends with that error, whatever giving its slot back throws. */
-  private void notSent(RoutedReplica to, RuntimeException broken) {
+  /** No replica could take it. It ends with the reason, whatever giving its slot back throws. */
+  private void notSent(RoutedReplica to, String reason) {
     leaveTable();
     BerthException failure =
-        new BerthException.HandlerFailed(
-            "the request could not be sent: " + broken.getMessage(), broken);
+        new BerthException.HandlerFailed("the request could not be sent: " + reason, null);
     try {
       unsend(to);
       router.pumpIfWaiting();

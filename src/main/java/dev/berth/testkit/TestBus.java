@@ -2,6 +2,7 @@ package dev.berth.testkit;
 
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.SendResult;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -35,14 +36,14 @@ final class TestBus implements BusSender {
   }
 
   @Override
-  public boolean send(String to, String address, BusMessage message) {
+  public SendResult send(String to, String address, BusMessage message) {
     Consumption target = node.equals(to) ? consumers.get(address) : null;
     if (target == null) {
-      return false;
+      return SendResult.GONE;
     }
     follow(address, message);
     target.loop.execute(() -> target.consumer.accept(message));
-    return true;
+    return SendResult.SENT;
   }
 
   private void follow(String address, BusMessage message) {

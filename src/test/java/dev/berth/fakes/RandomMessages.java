@@ -96,7 +96,7 @@ public final class RandomMessages {
   private @Nullable Object value(RecordComponent part) {
     return switch (part.getName()) {
       case "load" -> load();
-      case "ttlMs", "deadlineMicros", "acceptMicros" -> duration();
+      case "ttlMs", "ttlMicros", "deadlineMicros", "acceptMicros" -> duration();
       case "statusCode" -> pick(List.of(-1, 429, 503));
       case "retryAfterSeconds" -> random.nextInt(100) - 1;
       case "follows" -> random.nextInt(-1, 1 << 20);

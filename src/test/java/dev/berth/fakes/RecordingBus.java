@@ -2,6 +2,7 @@ package dev.berth.fakes;
 
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.SendResult;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -14,24 +15,33 @@ public final class RecordingBus implements BusSender {
 
   private final List<Sent> sent = new ArrayList<>();
   private volatile Predicate<Sent> accepts = message -> true;
+  private volatile Predicate<BusMessage> unfit = message -> false;
   private volatile Consumer<Sent> onSend = message -> {};
 
   @Override
-  public boolean send(String node, String address, BusMessage message) {
+  public SendResult send(String node, String address, BusMessage message) {
     Sent one = new Sent(node, address, message);
     if (!accepts.test(one)) {
-      return false;
+      return SendResult.NOT_NOW;
+    }
+    if (unfit.test(message)) {
+      return SendResult.unfit(new IllegalStateException("no wire form"));
     }
     synchronized (this) {
       sent.add(one);
     }
     onSend.accept(one);
-    return true;
+    return SendResult.SENT;
   }
 
-  /** What is refused from now on is not recorded, and {@code send} returns false. */
+  /** What is refused from now on is not recorded, and {@code send} returns NOT_NOW. */
   public void acceptOnly(Predicate<Sent> accepted) {
     accepts = accepted;
+  }
+
+  /** These have no wire form from now on. */
+  public void unfit(Predicate<BusMessage> which) {
+    unfit = which;
   }
 
   /** Sees each message at the moment it is sent. */

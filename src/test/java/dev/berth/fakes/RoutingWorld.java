@@ -24,6 +24,7 @@ import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.AttemptState;
 import dev.berth.protocol.port.BareHandle;
 import dev.berth.protocol.port.ReplicaDirectory;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import dev.berth.replica.slots.Ledgers;
@@ -73,6 +74,9 @@ public final class RoutingWorld implements ReplicaDirectory {
 
   /** What becomes of a message to a router: whether it left. */
   public Predicate<BusMessage> betweenRouters = this::toRouter;
+
+  /** Releases and cancels that are still to be answered when all else is at rest, on loop 0. */
+  public int repeated;
 
   private @Nullable Thread turning;
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
@@ -278,8 +282,8 @@ public final class RoutingWorld implements ReplicaDirectory {
     routers.all().forEach(RoutingWorld::assertAtRest);
     for (int loop = 0; loop < loops; loop++) {
       assertThat(RoutingProbe.heldAttempts(routers.loop(loop))).as("held attempts").isZero();
-      assertThat(routers.loop(loop).pendingRequests()).as("pending").isZero();
-      assertThat(routers.loop(loop).deadlines()).as("deadlines").isZero();
+      assertThat(routers.loop(loop).pendingRequests()).as("pending").isEqualTo(repeated);
+      assertThat(routers.loop(loop).deadlines()).as("deadlines").isEqualTo(repeated);
     }
     assertThat(routers.bounds().queued()).as("queued in all").isZero();
     assertThat(routers.bounds().queuedBytes()).as("bytes queued").isZero();
@@ -323,21 +327,24 @@ public final class RoutingWorld implements ReplicaDirectory {
     return true;
   }
 
-  private boolean send(String node, String address, BusMessage message) {
+  private SendResult send(String node, String address, BusMessage message) {
     sent.add(message);
     if (address.startsWith("berth.router.")) {
-      return betweenRouters.test(message);
+      return Sending.result(betweenRouters.test(message));
     }
     Replica target = byOrdinal.get(targetOf(message).ordinal());
     if (target == null || target.unreachable) {
-      return false;
+      return target == null ? SendResult.GONE : SendResult.NOT_NOW;
     }
     target.whenSent.accept(message);
     if (target.failingSends) {
       throw new IllegalStateException("the bus is broken");
     }
+    if (target.unfit) {
+      return SendResult.unfit(new IllegalStateException("it has no wire form"));
+    }
     tasks.add(() -> target.receive(message));
-    return true;
+    return SendResult.SENT;
   }
 
   private static ReplicaAddress targetOf(BusMessage message) {
@@ -374,6 +381,9 @@ public final class RoutingWorld implements ReplicaDirectory {
 
     /** Sending to it throws. */
     public boolean failingSends;
+
+    /** Messages to it have no wire form. */
+    public boolean unfit;
 
     /** Runs when a message is sent to it, before that leaves. */
     public Consumer<BusMessage> whenSent = message -> {};
@@ -451,7 +461,7 @@ public final class RoutingWorld implements ReplicaDirectory {
         }
       } else if (message instanceof BusMessage.ReleaseSlot release) {
         ledger.release(release.attempt());
-        answer(release.source(), new BusMessage.ReplicaLoad(info.address(), ledger.load()));
+        refused(release.source(), release.callId(), Refusal.RELEASED);
       } else if (message instanceof BusMessage.RenewLease renew) {
         Refusal refusal = ledger.renew(renew.token(), renew.ttlMs() * 1_000_000);
         if (refusal == null) {
@@ -482,7 +492,7 @@ public final class RoutingWorld implements ReplicaDirectory {
       answer(
           to,
           new BusMessage.SlotReserved(
-              callId, attempt, info.address(), token, ttlMs, ledger.load()));
+              callId, attempt, info.address(), token, ttlMs * 1_000, ledger.load()));
     }
 
     private void refused(RouterAddress to, long callId, Refusal why) {
@@ -597,7 +607,6 @@ public final class RoutingWorld implements ReplicaDirectory {
           info.address(),
           attempt,
           ((Slots.Reservation.Granted) outcome).lease().token(),
-          ttl.toMillis(),
           ttl.toNanos() / 1_000,
           ledger.load());
     }

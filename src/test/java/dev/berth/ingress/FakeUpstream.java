@@ -7,6 +7,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.Replicas;
+import dev.berth.fakes.Sending;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
@@ -66,7 +67,7 @@ final class FakeUpstream implements ReplicaDirectory {
     ThreadLocal<Boolean> onLoop = ThreadLocal.withInitial(() -> false);
     context.runOnContext(start -> onLoop.set(true));
     this.routers =
-        new PlaneBuilder("here", System::nanoTime, this::send)
+        new PlaneBuilder("here", System::nanoTime, Sending.of(this::send))
             .loop(task -> context.runOnContext(run -> task.run()), onLoop::get)
             .wallClock(Instant::now)
             .explained(explained::add)
@@ -200,7 +201,12 @@ final class FakeUpstream implements ReplicaDirectory {
     } else if (message instanceof BusMessage.ReserveSlot reserve) {
       answer(
           new BusMessage.SlotReserved(
-              reserve.callId(), reserve.attempt(), reserve.target(), TOKEN, reserve.ttlMs(), 0));
+              reserve.callId(),
+              reserve.attempt(),
+              reserve.target(),
+              TOKEN,
+              reserve.ttlMs() * 1_000,
+              0));
     }
     return true;
   }

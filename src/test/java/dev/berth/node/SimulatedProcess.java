@@ -25,6 +25,7 @@ import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LogFeed;
 import dev.berth.protocol.port.Loop;
 import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.replica.Replica;
 import dev.berth.replica.hooks.HookThreads;
 import io.vertx.core.Future;
@@ -53,7 +54,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SimulatedProcess {
   private static final int LOOPS = 2;
-  private static final BusSender NOWHERE = (node, address, message) -> true; // no requests
+  private static final BusSender NOWHERE = (node, address, message) -> SendResult.SENT; // none
   private static final String FILE = "applications: []";
   private static final String OF_A_CLUSTER =
       FILE

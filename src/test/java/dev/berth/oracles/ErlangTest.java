@@ -8,6 +8,7 @@ import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.Replicas;
 import dev.berth.fakes.RoutingWorld;
+import dev.berth.fakes.Sending;
 import dev.berth.node.InstanceLimits;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
@@ -173,12 +174,12 @@ class ErlangTest {
       BodyBounds bodies = PlaneBuilder.bodyBounds();
       InstanceBounds bounds = new InstanceBounds(1_000_000, Long.MAX_VALUE, Long.MAX_VALUE);
       routers =
-          new PlaneBuilder("n", () -> now, this::send)
+          new PlaneBuilder("n", () -> now, Sending.of(this::send))
               .loop(
                   new LoopPorts(
                       PlaneBuilder.loopOf(tasks::add, () -> true),
                       PlaneBuilder.NO_TIMER,
-                      this::send,
+                      Sending.of(this::send),
                       () -> now,
                       random.split()))
               .limits(

@@ -119,7 +119,7 @@ class RefusedRoutersTest {
 
     SlotOffer offer = offerTo(AWAY);
     assertThat(offer.target()).isEqualTo(replica.address());
-    assertThat(offer.ttlMs()).isEqualTo(250);
+    assertThat(offer.acceptMicros()).isEqualTo(250_000);
     assertThat(Load.ongoing(offer.load())).isEqualTo(1);
     assertThat(slots.reserved()).isEqualTo(1);
     rig.send(rig.away(replica).by(offer.token()));
@@ -177,7 +177,7 @@ class RefusedRoutersTest {
     List<BusMessage> sent = rig.bus.take();
     assertThat(sent).hasSize(2);
     assertThat(sent.get(0)).isInstanceOf(SlotOffer.class);
-    assertThat(Load.ongoing(((BusMessage.ReplicaLoad) sent.get(1)).load())).isEqualTo(1);
+    assertThat(Load.ongoing(((BusMessage.CallRefused) sent.get(1)).load())).isEqualTo(1);
     assertThat(replica.refused.waiting()).isZero();
   }
 

@@ -18,7 +18,6 @@ import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.CancelCall;
 import dev.berth.protocol.BusMessage.RenewLease;
-import dev.berth.protocol.BusMessage.ReplicaLoad;
 import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.SlotReserved;
 import dev.berth.protocol.Load;
@@ -351,12 +350,12 @@ class ReplicaAdmissionTest {
     SlotReserved reserved = rig.answer(SlotReserved.class);
     assertThat(reserved.callId()).isEqualTo(callId(9, 1));
     assertThat(reserved.attempt()).isEqualTo(attempt);
-    assertThat(reserved.ttlMs()).isEqualTo(10_000);
+    assertThat(reserved.ttlMicros()).isEqualTo(10_000_000);
     assertThat(Load.ongoing(reserved.load())).isEqualTo(1);
     rig.askFor(replica, rig.attempt(), Long.MAX_VALUE);
-    assertThat(rig.answer(SlotReserved.class).ttlMs())
+    assertThat(rig.answer(SlotReserved.class).ttlMicros())
         .as("cut to the ledger's longest")
-        .isEqualTo(Duration.ofNanos(LedgerLimits.DEFAULTS.maxTtlNanos()).toMillis());
+        .isEqualTo(Duration.ofNanos(LedgerLimits.DEFAULTS.maxTtlNanos()).toNanos() / 1_000);
   }
 
   @Test
@@ -364,7 +363,7 @@ class ReplicaAdmissionTest {
     AttemptId attempt = rig.attempt();
     rig.reserve(replica, attempt, 10_000);
     rig.release(replica, attempt);
-    assertThat(Load.ongoing(rig.answer(ReplicaLoad.class).load())).isZero();
+    assertThat(Load.ongoing(rig.answer(CallRefused.class).load())).isZero();
     assertAtRest(replica.slots());
   }
 
@@ -385,7 +384,7 @@ class ReplicaAdmissionTest {
 
     rig.renew(replica, token, 1_000);
 
-    assertThat(rig.answer(SlotReserved.class).ttlMs()).isEqualTo(1_000);
+    assertThat(rig.answer(SlotReserved.class).ttlMicros()).isEqualTo(1_000_000);
     rig.clock.advance(Duration.ofMillis(900));
     rig.send(rig.away(replica).by(token));
     assertThat(handler.calls).isEqualTo(1);

@@ -292,7 +292,7 @@ class ReplicaLifecycleTest {
     rig.settled(replica.shutDown(GRACE));
     rig.clock.advance(Duration.ofSeconds(9));
     rig.renew(replica, token, 60_000);
-    assertThat(rig.answer(SlotReserved.class).ttlMs()).isEqualTo(11_000);
+    assertThat(rig.answer(SlotReserved.class).ttlMicros()).isEqualTo(11_000_000);
     rig.clock.advance(GRACE.minusSeconds(9));
     rig.renew(replica, token, 60_000);
     assertThat(rig.refusal()).isEqualTo(Refusal.DRAINING);

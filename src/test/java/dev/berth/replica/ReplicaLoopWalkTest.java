@@ -233,7 +233,7 @@ class ReplicaLoopWalkTest {
       if (!attempts.isEmpty()) {
         AttemptId attempt = attempts.remove(random.nextInt(attempts.size()));
         rig.loop()
-            .onMessage(new ReleaseSlot(new RouterAddress("n2", 0), attempt, replica.address()));
+            .onMessage(new ReleaseSlot(-1, new RouterAddress("n2", 0), attempt, replica.address()));
       }
     }
 

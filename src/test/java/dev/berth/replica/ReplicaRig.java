@@ -503,7 +503,7 @@ final class ReplicaRig {
   }
 
   void release(Replica replica, AttemptId attempt) {
-    loop().onMessage(new ReleaseSlot(AWAY, attempt, replica.address()));
+    loop().onMessage(new ReleaseSlot(callId(7, 1), AWAY, attempt, replica.address()));
   }
 
   void renew(Replica replica, SlotToken token, long ttlMs) {

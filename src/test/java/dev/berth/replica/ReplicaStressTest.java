@@ -22,6 +22,7 @@ import dev.berth.protocol.BusMessage.SlotOffer;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.SendResult;
 import io.vertx.core.Promise;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -87,7 +88,7 @@ class ReplicaStressTest {
                   loop.execute(() -> loop.onMessage(reply));
                 });
           }
-          return true;
+          return SendResult.SENT;
         };
     PlaneBuilder building =
         new PlaneBuilder("n1", System::nanoTime, bus)
@@ -168,7 +169,7 @@ class ReplicaStressTest {
   }
 
   private static BusMessage givingBack(SlotOffer offer) {
-    return new ReleaseSlot(AWAY, offer.attempt(), offer.target());
+    return new ReleaseSlot(-1, AWAY, offer.attempt(), offer.target());
   }
 
   private CallRequest request(

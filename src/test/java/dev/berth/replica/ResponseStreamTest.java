@@ -184,6 +184,17 @@ class ResponseStreamTest {
   }
 
   @Test
+  void lateSmallerCreditTakesNothingBack() {
+    Replica replica = open(0);
+    rig.credit(replica, ID, 8);
+    rig.loop()
+        .onMessage(
+            new BusMessage.StreamCredit(ID, ReplicaRig.OWN, replica.address(), 3)); // overtaken
+    handler.writer.write(Buffer.buffer("01234567"));
+    assertThat(frames()).extracting(f -> f.data().toString()).containsExactly("01234567");
+  }
+
+  @Test
   void noMoreBytesLeaveThanTheReceiverGaveCreditFor() {
     Replica replica = open(10);
     Future<Void> write = handler.writer.write(Buffer.buffer("0123456789ABCDE"));

@@ -105,8 +105,7 @@ class AcceptTimeTest {
     BusMessage.SlotOffer offer = far.offered(7, Duration.ofMillis(250));
     far.answer(
         last(BusMessage.CallRequest.class).source(),
-        new BusMessage.SlotOffer(
-            offer.target(), offer.attempt(), offer.token(), offer.ttlMs(), 0, offer.load()));
+        new BusMessage.SlotOffer(offer.target(), offer.attempt(), offer.token(), 0, offer.load()));
     world.run();
     assertThat(last(BusMessage.ReleaseSlot.class).attempt()).isEqualTo(offer.attempt());
     assertThat(world.sent(BusMessage.CallRequest.class))

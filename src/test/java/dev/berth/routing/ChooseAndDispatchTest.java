@@ -453,7 +453,10 @@ class ChooseAndDispatchTest {
       replica.unreachable = true;
       Future<Response> response = dispatch(selection);
       assertThat(response.cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
+      world.repeated = 1;
       world.assertAtRest();
+      world.repeated = 0;
+      replica.unreachable = false;
       world.pass(TTL.plusMillis(50)); // there it runs out by itself
     }
 
@@ -464,6 +467,7 @@ class ChooseAndDispatchTest {
       Future<Void> closed = world.settled(selection.close());
       assertThat(closed.failed()).isTrue();
       assertThat(world.router.counters.reserved()).isZero();
+      replica.failingSends = false;
       world.pass(TTL.plusMillis(50));
     }
 
@@ -476,6 +480,8 @@ class ChooseAndDispatchTest {
       assertThat(used.cause()).isSameAs(mine);
       assertThat(mine.getSuppressed()).hasSize(1);
       assertThat(world.router.counters.reserved()).isZero();
+      replica.whenSent = message -> {};
+      replica.failingSends = false;
       world.pass(TTL.plusMillis(50));
     }
 

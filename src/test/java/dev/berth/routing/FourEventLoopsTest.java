@@ -16,6 +16,7 @@ import dev.berth.fakes.LoopThreads;
 import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.Replicas;
+import dev.berth.fakes.Sending;
 import dev.berth.node.DataPlane;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaInfo;
@@ -76,7 +77,7 @@ class FourEventLoopsTest {
   }
 
   private void start() throws Exception {
-    PlaneBuilder building = new PlaneBuilder(NODE, clock, this::send);
+    PlaneBuilder building = new PlaneBuilder(NODE, clock, Sending.of(this::send));
     for (int i = 0; i < LOOPS; i++) {
       building.loop(threads.loop(i), threads.loop(i)::isHere);
     }

@@ -10,6 +10,7 @@ import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.Replicas;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.handle.RoutedHandle;
@@ -40,7 +41,8 @@ class LoopAffinityTest {
             (node, address, message) -> {
               assertThat(message).isInstanceOf(BusMessage.CallRequest.class);
               assertThat(((BusMessage.CallRequest) message).source().loop()).isEqualTo(current);
-              return sendersLoops.add(current);
+              sendersLoops.add(current);
+              return SendResult.SENT;
             });
     for (int index = 0; index < LOOPS; index++) {
       int loop = index;

@@ -76,7 +76,6 @@ class OffersTest {
             replica.info.address(),
             attempt,
             new SlotToken(replica.info.address().epoch(), 1, 1),
-            TTL.toMillis(),
             -1,
             replica.ledger.load()));
     world.run();

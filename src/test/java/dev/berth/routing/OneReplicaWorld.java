@@ -7,6 +7,7 @@ import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.Replicas;
 import dev.berth.fakes.RoutingWorld;
+import dev.berth.fakes.Sending;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.LedgerView;
@@ -46,7 +47,7 @@ final class OneReplicaWorld {
 
   OneReplicaWorld(int loops, IntPredicate inLoop) {
     ledger = Ledgers.ledger(1, clock);
-    PlaneBuilder plane = new PlaneBuilder("here", this::time, this::send);
+    PlaneBuilder plane = new PlaneBuilder("here", this::time, Sending.of(this::send));
     for (int loop = 0; loop < loops; loop++) {
       int index = loop;
       plane.loop(tasks::add, () -> turning == Thread.currentThread() || inLoop.test(index));

@@ -79,11 +79,11 @@ class SelectionEdgesTest {
   void aRenewalThatCannotBeSentDoesNotHold() {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     ReplicaSelection selection = choose();
-    replica.failingSends = true;
+    replica.unfit = true;
     Future<Boolean> renewed = world.settled(selection.renew());
     assertThat(renewed.result()).isFalse();
     assertThat(world.routers.loop(0).pendingRequests()).isZero();
-    replica.failingSends = false;
+    replica.unfit = false;
     replica.unreachable = true;
     assertThat(selection.renew().result()).isFalse();
     assertThat(world.routers.loop(0).pendingRequests()).isZero();
@@ -102,7 +102,9 @@ class SelectionEdgesTest {
         .isInstanceOf(BerthException.class)
         .hasMessageContaining("the bus is broken");
     assertThat(response.cause().getSuppressed()).as("the failed release").hasSize(1);
+    world.repeated = 1;
     world.assertAtRest();
+    replica.failingSends = false;
     assertThat(RoutingProbe.over(world.router)).isOne();
     assertThat(RoutingProbe.notOver(world.router)).isZero();
     world.pass(Duration.ofSeconds(11));
@@ -295,6 +297,7 @@ class SelectionEdgesTest {
             release ->
                 assertThat(release.attempt())
                     .isEqualTo(world.sent(BusMessage.ReserveSlot.class).get(0).attempt()));
+    world.repeated = 1;
     world.assertAtRest(replica); // long before its time to live is over
   }
 

@@ -12,6 +12,8 @@ enum Fault {
   DELAY(Phase.MESSAGES),
   /** The sender is told that it will not arrive. */
   UNSENT(Phase.MESSAGES),
+  /** The sender is told that it has no wire form. */
+  UNFIT(EnumSet.of(Phase.DISPATCH, Phase.CONSUME, Phase.RESPOND, Phase.STREAM)),
 
   // --- to a request, by its caller ---
   /** The caller forgets about it: it never reads, dispatches or closes. */

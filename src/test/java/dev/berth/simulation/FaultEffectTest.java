@@ -30,7 +30,7 @@ class FaultEffectTest {
               "n2",
               "r",
               new BusMessage.ReleaseSlot(
-                  new RouterAddress("n1", 0), new AttemptId(1, 0, i), REPLICA));
+                  -1, new RouterAddress("n1", 0), new AttemptId(1, 0, i), REPLICA));
     }
   }
 

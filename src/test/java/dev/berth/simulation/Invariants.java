@@ -224,6 +224,7 @@ final class Invariants implements Executions.Listener {
         && !op.over()
         && !op.vanished
         && !op.cancelAsked
+        && !on.bus.isUnfitNow() // its answer's: it is told so
         && op.phase() == Phase.RESPOND
         // A lost piece of its body is a reason, and so is lost credit for one.
         && (on.orderly || op.source == null && !op.longBody)

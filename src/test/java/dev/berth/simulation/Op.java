@@ -35,6 +35,7 @@ final class Op implements CallOwner {
   private final Reading reading;
 
   @Nullable SimulatedSource source; // of a body that streams
+  boolean largeHead; // of its request: no replica may run it, wherever it is
   boolean longBody; // or may be: then it leaves in pieces, as one that streams
   @Nullable RoutedCall call;
   @Nullable RoutedChoice choice;
@@ -457,6 +458,12 @@ final class Op implements CallOwner {
   /** When all is over: a request that was said not to have run has not, late messages included. */
   void checkAtEnd() {
     checkChoice();
+    if (largeHead && on.executions.of(requestId) != null) {
+      throw fail("ran with a head over the limit");
+    }
+    if (response != null && response.headers().get("x-large") != null) {
+      throw fail("answered with a head over the limit");
+    }
     if (parent != null && over && !lost && parent.children() > 0) {
       throw fail("over, but its parent would still cancel it");
     }
@@ -483,7 +490,9 @@ final class Op implements CallOwner {
               + told.getMessage()
               + "), which says it did not run, but it ran");
     }
-    boolean ownFault = source != null && source.failed(); // its body, and not its handler
+    boolean ownFault =
+        source != null && source.failed() // its body, and not its handler
+            || String.valueOf(told.getMessage()).startsWith("the request could not be sent: ");
     if (told.kind() == BerthException.Kind.HANDLER_FAILED
         && on.executions.of(requestId) == null
         && !ownFault) {

@@ -3,6 +3,7 @@ package dev.berth.simulation;
 import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.buffer.Buffer;
 import java.util.Arrays;
@@ -46,6 +47,9 @@ final class SimulatedBus {
   /** How long a message takes, and by which fault. */
   private record Way(long delayNanos, @Nullable Fault fault) {}
 
+  /** By then whoever is to know that a message has no wire form knows it. */
+  private static final long TOLD_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
   /** In the id of a call: it stands where a replica has no place for calls. */
   private static final long BEYOND = 1L << 30;
 
@@ -56,6 +60,9 @@ final class SimulatedBus {
   private final Set<String> dead = new HashSet<>(); // instances that crashed, and no one noticed
   private final Map<Pair, Line> lines = new HashMap<>();
   private final RecallsSeen recalls;
+  private final Map<String, Long> fullUntil = new HashMap<>(); // by instance
+  private final Set<String> unfit = new HashSet<>(); // calls whose message had no wire form
+  private long unfitNanos = -TOLD_NANOS; // when the last of them was refused
   private FaultRates rates = FaultRates.NONE;
   private boolean spoils;
   private int nearInFlight; // within instances
@@ -107,17 +114,17 @@ final class SimulatedBus {
     return nearInFlight;
   }
 
-  private boolean send(SimulatedLoop from, String node, String address, BusMessage said) {
+  private SendResult send(SimulatedLoop from, String node, String address, BusMessage said) {
     BusMessage message =
         said instanceof BusMessage.CallRefused no
             ? new BusMessage.CallRefused(no.callId() & ~BEYOND, no.reason(), no.load())
             : said;
     if (dead.contains(node)) {
-      return true; // written to a socket whose peer is no more
+      return SendResult.SENT; // written to a socket whose peer is no more
     }
     Consumption to = consumers.get(address);
     if (to == null) {
-      return false;
+      return SendResult.GONE;
     }
     Buffer wire = Buffer.buffer();
     Buffer large = null;
@@ -134,13 +141,22 @@ final class SimulatedBus {
       nearInFlight++;
       deliver(to, wire, inOrder(pair, random.nextLong(NEAR_NANOS)), true, large, () -> {});
       coverage.sent(message, false);
-      return true;
+      return SendResult.SENT;
     }
     Phase phase = Phase.of(message);
-    if (happens(rates.unsent())) {
+    if (isFull(from.node) || happens(rates.unsent())) {
       coverage.fault(Fault.UNSENT, phase);
       note("unsent", message, from, address, wire);
-      return false;
+      return SendResult.NOT_NOW;
+    }
+    String call = callOf(message, address);
+    world.failIf(unfit.contains(call), () -> message + ": sent again without a wire form");
+    if (!call.isEmpty() && happens(rates.unfit())) {
+      unfit.add(call);
+      unfitNanos = world.elapsedNanos();
+      coverage.fault(Fault.UNFIT, phase);
+      note("unfit", message, from, address, wire);
+      return SendResult.unfit(new IllegalStateException("as drawn"));
     }
     coverage.sent(message, true);
     recalls.sent(address, message);
@@ -148,7 +164,7 @@ final class SimulatedBus {
     if (happens(rates.drop())) {
       coverage.fault(Fault.DROP, phase);
       world.note("dropped", "");
-      return true; // the sender cannot know
+      return SendResult.SENT; // the sender cannot know
     }
     Line line = line(pair);
     long number = ++line.sent;
@@ -170,7 +186,30 @@ final class SimulatedBus {
             arrived(line, number, second, phase);
           });
     }
-    return true;
+    return SendResult.SENT;
+  }
+
+  /** Messages with values of user code, each by its call; empty for all others. */
+  private static String callOf(BusMessage message, String address) {
+    return message instanceof BusMessage.CallRequest request
+        ? request.requestId()
+        : message instanceof BusMessage.CallResponse response
+            ? address + " " + response.callId()
+            : "";
+  }
+
+  /** What an instance sends to others is not taken for so long. */
+  void fill(String node, long nanos) {
+    fullUntil.put(node, world.elapsedNanos() + nanos);
+  }
+
+  /** Whether a message was just refused for want of a wire form. */
+  boolean isUnfitNow() {
+    return world.elapsedNanos() - unfitNanos < TOLD_NANOS;
+  }
+
+  private boolean isFull(String node) {
+    return world.elapsedNanos() < fullUntil.getOrDefault(node, 0L);
   }
 
   private Line line(Pair pair) {

@@ -136,7 +136,9 @@ final class SimulatedHandler implements AsyncHandler {
   private Future<Response> respond(Execution execution, RequestContext context) {
     int temper = random.nextInt(100);
     if (temper < 12) {
-      return Future.succeededFuture(whole(execution, 0));
+      Response answer = whole(execution, 0);
+      boolean large = random.nextInt(8) == 0;
+      return Future.succeededFuture(large ? answer.withHeader("x-large", Workload.LARGE) : answer);
     }
     if (temper < 55) {
       return context.after(micros(4_000)).map(none -> whole(execution, 0));

@@ -12,7 +12,9 @@ import java.util.function.Predicate;
  * One run: a stretch of at least so many events under faults, then calm until all is over. Every
  * fourth seed is orderly: callers cancel and run out of time, replicas drain and change, messages
  * take their time, but none is lost and nobody vanishes. Then no lease may run out: whoever holds
- * one gives it back, and the time to live is only for the dead.
+ * one gives it back, and the time to live is only for the dead. Another fourth has messages as
+ * links carry them: they are refused to their sender at once, and for up to 2 s on end, but what
+ * was taken arrives. Then whoever waits without a deadline is answered, however patient.
  */
 final class Simulation {
   static final int LEAST_EVENTS = 10_000;
@@ -37,12 +39,14 @@ final class Simulation {
   final Invariants invariants;
   final boolean orderly;
   boolean streamsAreLong; // most of them exceed one window
+  final boolean lossless;
   private boolean rough = true;
 
   private Simulation(long seed) {
     this.seed = seed;
     world = new World(seed);
     orderly = seed % 4 == 0;
+    lossless = seed % 4 == 1;
     random = world.randomness();
     bus = new SimulatedBus(world, coverage);
     bus.spoil();
@@ -81,7 +85,10 @@ final class Simulation {
     controller.start();
     instances.forEach(this::startTicking);
     workload.start();
-    bus.rates(orderly ? FaultRates.NONE : FaultRates.draw(random));
+    bus.rates(
+        orderly
+            ? FaultRates.NONE
+            : lossless ? FaultRates.drawOfLinks(random) : FaultRates.draw(random));
     nextFault();
     world.runUntil(() -> world.ran() >= LEAST_EVENTS, invariants::check);
     long events = world.ran();
@@ -149,6 +156,10 @@ final class Simulation {
   private void fault() {
     if (random.nextInt(5) == 0) {
       changeRanker();
+    }
+    if (!orderly && random.nextInt(20) == 0) {
+      String node = instances.get(random.nextInt(instances.size())).node;
+      bus.fill(node, random.nextLong(TimeUnit.SECONDS.toNanos(random.nextInt(4) == 0 ? 2 : 1) / 4));
     }
     SimulatedController.Seat seat = controller.seats.get(random.nextInt(controller.seats.size()));
     int drawn = random.nextInt(orderly ? 50 : 100);

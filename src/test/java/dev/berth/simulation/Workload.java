@@ -10,6 +10,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.port.BareHandle;
+import dev.berth.protocol.port.HeadBytes;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.SelectionObserver;
 import dev.berth.routing.handle.RoutedHandle;
@@ -25,6 +26,9 @@ import java.util.SplittableRandom;
 
 /** The callers: what they ask, and how they give up. */
 final class Workload {
+  /** A head of this is over what a message carries. */
+  static final String LARGE = "x".repeat(HeadBytes.MAX);
+
   private final Simulation on;
   private final SplittableRandom random;
   final List<Op> ops = new ArrayList<>();
@@ -90,7 +94,7 @@ final class Workload {
     ops.add(op);
     byRequest.put(op.requestId, op);
     active.add(op);
-    if (patient && !on.orderly) {
+    if (patient && !on.orderly && !on.lossless) {
       givesUp(op); // what is lost on the way would never be answered
     }
     op.loop.execute(
@@ -130,7 +134,17 @@ final class Workload {
             : drawn < 19 || on.orderly ? Op.Reading.CANCEL_HALFWAY : Op.Reading.NEVER;
   }
 
+  /** What user code asks, whose heads are held to a limit. */
   private Request request(Op op) {
+    if (random.nextInt(80) == 0) {
+      op.largeHead = true;
+      Headers large = Headers.of("x-large", LARGE);
+      return Request.of("GET", "/" + op.requestId, null, large, Buffer.buffer());
+    }
+    return received(op);
+  }
+
+  private Request received(Op op) {
     String path = "/" + op.requestId;
     int drawn = random.nextInt(20);
     if (drawn < 14) {
@@ -156,7 +170,7 @@ final class Workload {
   private void call(Op op) {
     boolean othersWait = op.at.takers(op.loopIndex) > 0;
     op.call =
-        op.at.router.call(op.at.routers.loop(op.loopIndex), request(op), op, on.world.getAsLong());
+        op.at.router.call(op.at.routers.loop(op.loopIndex), received(op), op, on.world.getAsLong());
     checkDoor(op, op.call, othersWait);
   }
 

@@ -7,6 +7,7 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.port.SendResult;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -115,7 +116,7 @@ class WorldTest {
           .send(
               "n2",
               REPLICA.busAddress(),
-              new BusMessage.ReleaseSlot(new RouterAddress(from, 0), attempt, REPLICA));
+              new BusMessage.ReleaseSlot(-1, new RouterAddress(from, 0), attempt, REPLICA));
     }
     world.runAll();
     return arrived;
@@ -132,6 +133,6 @@ class WorldTest {
     assertThat(
             bus.from(sender)
                 .send("n9", "berth.replica.n9.0", new BusMessage.ReplicaLoad(REPLICA, Load.NONE)))
-        .isFalse();
+        .isEqualTo(SendResult.GONE);
   }
 }

@@ -10,10 +10,12 @@ import dev.berth.config.ClusterConfig.Role;
 import dev.berth.metrics.Series;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.SendResult;
 import io.vertx.core.Future;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetSocket;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -45,6 +47,7 @@ public final class LinkBus implements BusSender {
   final Map<String, Known> peers = new ConcurrentHashMap<>(); // by bus node
   volatile @Nullable OwnRegistration registration;
   volatile boolean leaving;
+  volatile Duration idle = Outgoing.IDLE;
   private final List<LoopLinks> loops;
   private final LinkServer server;
 
@@ -148,7 +151,7 @@ public final class LinkBus implements BusSender {
   // --- send ---
 
   @Override
-  public boolean send(String node, String address, BusMessage message) {
+  public SendResult send(String node, String address, BusMessage message) {
     if (busNode.equals(node)) {
       return own.send(node, address, message);
     }
@@ -159,10 +162,10 @@ public final class LinkBus implements BusSender {
     Known known = peers.get(node);
     if (known == null || known.inFlight().full()) {
       counters.refusedSends.increment();
-      return false;
+      return known == null ? SendResult.GONE : SendResult.NOT_NOW;
     }
     loops.get(0).run(first -> first.send(node, address, message));
-    return true;
+    return SendResult.SENT;
   }
 
   @Override

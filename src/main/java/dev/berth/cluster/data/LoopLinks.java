@@ -6,6 +6,7 @@ import dev.berth.cluster.link.SaidOnce;
 import dev.berth.cluster.link.Silence;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Refusal;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.wire.WireCodec;
 import dev.berth.protocol.wire.WireFormatException;
 import io.vertx.core.Future;
@@ -79,19 +80,24 @@ final class LoopLinks {
 
   // --- send ---
 
-  boolean send(String to, String address, BusMessage message) {
+  SendResult send(String to, String address, BusMessage message) {
     Outgoing link = outgoing.get(to);
     if (link == null) {
       link = dialled(to);
     }
-    int bytes = link == null ? Link.NOT_SENT : link.send(address, message);
+    int bytes;
+    try {
+      bytes = link == null ? Link.NOT_SENT : link.send(address, message);
+    } catch (RuntimeException | StackOverflowError unfit) { // of a codec of the user's, too
+      return SendResult.unfit(unfit);
+    }
     if (bytes == Link.NOT_SENT) {
       bus.counters.refusedSends.increment();
-      return false;
+      return stopped || !bus.peers.containsKey(to) ? SendResult.GONE : SendResult.NOT_NOW;
     }
     bus.counters.framesSent.increment();
     bus.counters.bytesSent.add(bytes);
-    return true;
+    return SendResult.SENT;
   }
 
   private @Nullable Outgoing dialled(String to) {

@@ -11,8 +11,6 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetSocket;
 import java.time.Duration;
 import java.util.List;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The link that one loop made to send to one process. What is sent before the other side has said
@@ -24,8 +22,6 @@ final class Outgoing implements Link.Owner {
    * answers come by the other side's links, what follows dials anew, and nothing is lost by it.
    */
   static final Duration IDLE = Duration.ofMinutes(5);
-
-  private static final Logger LOG = LoggerFactory.getLogger(Outgoing.class);
 
   private final LoopLinks home;
   private final Member peer;
@@ -74,16 +70,11 @@ final class Outgoing implements Link.Owner {
 
   /** Bytes of a message that is sent, or waits to be; or {@link Link#NOT_SENT}. */
   int send(String address, BusMessage message) {
-    try {
-      byte role = address.startsWith(Addresses.REPLICA) ? DataFrame.REPLICA : DataFrame.ROUTER;
-      int loop = Addresses.loop(address);
-      return isMarked()
-          ? link.writeWithBody(out -> DataFrame.write(out, role, loop, message))
-          : Link.NOT_SENT;
-    } catch (RuntimeException unfit) { // of a codec of the user's, too
-      LOG.warn("data link to {}: a message has no form: {}", busNode, unfit.toString());
-      return Link.NOT_SENT;
-    }
+    byte role = address.startsWith(Addresses.REPLICA) ? DataFrame.REPLICA : DataFrame.ROUTER;
+    int loop = Addresses.loop(address);
+    return isMarked()
+        ? link.writeWithBody(out -> DataFrame.write(out, role, loop, message))
+        : Link.NOT_SENT;
   }
 
   /** What is sent has its time before it: once a tick, and each for itself while it waits. */
@@ -144,7 +135,7 @@ final class Outgoing implements Link.Owner {
   }
 
   private boolean isIdle(long now) {
-    return link.isOpen() && now - usedNanos > IDLE.toNanos() && link.unwritten() == 0;
+    return link.isOpen() && now - usedNanos > home.bus.idle.toNanos() && link.unwritten() == 0;
   }
 
   @Override

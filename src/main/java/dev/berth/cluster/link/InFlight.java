@@ -21,12 +21,13 @@ public final class InFlight {
   }
 
   /**
-   * Counts a frame, unless it is too much.
+   * Counts a frame, unless it is too much. One alone may be larger than the cap.
    *
    * @param room beyond the cap, in bytes
    */
   boolean tryAdd(int more, int room) {
-    if (bytes.addAndGet(more) <= cap + room) {
+    long now = bytes.addAndGet(more);
+    if (now <= cap + room || now - more <= OWN_ROOM) { // else a large one would wait for ever
       return true;
     }
     bytes.addAndGet(-more);

@@ -2,6 +2,7 @@ package dev.berth.node.loops;
 
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.EventBus;
@@ -20,12 +21,12 @@ public record EventBusSender(String node, EventBus bus, BusSender others) implem
       new DeliveryOptions().setLocalOnly(true).setCodecName(BusMessageCodec.NAME);
 
   @Override
-  public boolean send(String to, String address, BusMessage message) {
+  public SendResult send(String to, String address, BusMessage message) {
     if (!node.equals(to)) {
       return others.send(to, address, message);
     }
     bus.send(address, message, LOCAL);
-    return true;
+    return SendResult.SENT;
   }
 
   @Override

@@ -2,6 +2,7 @@ package dev.berth.node.loops;
 
 import dev.berth.cluster.data.Mailboxes;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.SendResult;
 import io.vertx.core.internal.ContextInternal;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -25,15 +26,15 @@ public final class InstanceBus implements Mailboxes {
   }
 
   @Override
-  public boolean send(String to, String address, BusMessage message) {
+  public SendResult send(String to, String address, BusMessage message) {
     if (!node.equals(to)) {
-      return false;
+      return SendResult.GONE;
     }
     LoopMailbox mailbox = mailboxes.get(address);
     if (mailbox != null) { // else lost, as a message may be
       mailbox.put(message);
     }
-    return true;
+    return SendResult.SENT;
   }
 
   @Override

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
-  public static final int VERSION = 15;
+  public static final int VERSION = 16;
 
   /** The largest inline body or stream frame. */
   public static final int MAX_BODY_BYTES = 64 * 1024;
@@ -40,8 +40,11 @@ public final class WireCodec {
   /** From this on a body is not copied; below it, it would keep much more than itself alive. */
   static final int LARGE_BODY_BYTES = 16 * 1024;
 
-  /** The largest message, header included: a body and its headers, or a batch of metrics. */
-  public static final int MAX_MESSAGE_BYTES = 1024 * 1024;
+  /**
+   * The largest message, header included: a head of user code or a request's of HTTP, with a line
+   * and headers of 1 MiB each at most, a body, and as much for the rest; or a batch of metrics.
+   */
+  public static final int MAX_MESSAGE_BYTES = 2 * BusMessage.MAX_HEAD_BYTES + 2 * MAX_BODY_BYTES;
 
   private static final int HEADER_BYTES = 6;
   private static final int LENGTH_OFFSET = 2;

@@ -44,7 +44,7 @@ record KeeperAnswers(ReservationTable table, RouterLoop loop) {
   /** Hands its slot over to that request, and says to a repeat what that was told. */
   private SlotReserved give(AskReservation ask) {
     TokenEntry entry = table.entry(ask.token());
-    SlotReserved before = entry == null ? null : entry.givenTo(ask.attempt());
+    SlotReserved before = entry == null ? null : entry.givenTo(ask.attempt(), loop.now());
     if (before != null) {
       return before;
     }
@@ -54,7 +54,7 @@ record KeeperAnswers(ReservationTable table, RouterLoop loop) {
       throw table.refuse(table.lostTo(Objects.requireNonNull(selection.ended()), entry));
     }
     table.counters.ended(Problem.ALREADY_USED);
-    entry.givenTo(ask.attempt(), slot);
+    entry.givenTo(ask.attempt(), slot, loop.now());
     return slot;
   }
 
@@ -65,7 +65,7 @@ record KeeperAnswers(ReservationTable table, RouterLoop loop) {
         now.nodeId(),
         now.host(),
         now.port(),
-        now.ttlNanos() / 1_000_000);
+        now.ttlNanos() / 1_000);
   }
 
   private static BusMessage.Answer refused(AskReservation ask, Refusal why) {

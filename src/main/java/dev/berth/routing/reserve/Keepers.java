@@ -17,6 +17,7 @@ import dev.berth.routing.Routers;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -29,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   SECRET                      of an instance by itself: 192 bits
- *   SECRET.DEPLOYMENT.KEEPER    of a node: a hash of the deployment, and the node's mark
+ *   SECRET.DEPLOYMENT.KEEPER    of a node: the deployment in Base64, and the node's mark
  * </pre>
  *
  * @param ownMark what names this instance and its registration; empty while it has none
@@ -39,6 +40,7 @@ public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> 
   /** Of an instance by itself. */
   public static final Keepers NONE = new Keepers(() -> "", mark -> null);
 
+  private static final Base64.Encoder TEXT = Base64.getUrlEncoder().withoutPadding();
   private static final int TOKEN_BYTES = 24;
 
   /** How long a renewal or a release is answered in. */
@@ -51,23 +53,28 @@ public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> 
     while (bytes.hasRemaining()) {
       bytes.putLong(secrets.getAsLong());
     }
-    String secret = Base64.getUrlEncoder().withoutPadding().encodeToString(bytes.array());
+    String secret = TEXT.encodeToString(bytes.array());
     String mark = ownMark.get();
-    return mark.isEmpty() ? secret : secret + "." + hash(deployment) + "." + mark;
+    return mark.isEmpty() ? secret : secret + "." + named(deployment) + "." + mark;
   }
 
-  private static String hash(DeploymentId deployment) {
-    return Integer.toHexString(deployment.toString().hashCode());
+  /** Differs for any two: the length says where the application's name ends. */
+  private static String named(DeploymentId deployment) {
+    String text = deployment.application().length() + ":" + deployment;
+    return TEXT.encodeToString(text.getBytes(StandardCharsets.UTF_8));
   }
 
   /** Whose slot a token that names its keeper holds; null when it does not, or none is known. */
   static @Nullable DeploymentId deploymentOf(String token, Routers routers) {
-    if (token.indexOf('.') < 0) {
+    int from = token.indexOf('.') + 1;
+    int to = token.indexOf('.', from);
+    if (from == 0 || to < 0) {
       return null;
     }
+    String name = token.substring(from, to);
     return routers.all().stream()
         .map(DeploymentRouter::deployment)
-        .filter(each -> token.contains("." + hash(each) + "."))
+        .filter(each -> named(each).equals(name))
         .findFirst()
         .orElse(null);
   }
@@ -116,7 +123,7 @@ public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> 
         .map(
             answer -> {
               ReservationRenewed now = (ReservationRenewed) answer;
-              long ttl = TimeUnit.MILLISECONDS.toNanos(now.ttlMs());
+              long ttl = TimeUnit.MICROSECONDS.toNanos(now.ttlMicros());
               return new Reservation(
                   token, of, now.replicaId(), now.nodeId(), now.host(), now.port(), ttl, ttl);
             });

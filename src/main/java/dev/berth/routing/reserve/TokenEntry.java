@@ -18,7 +18,8 @@ final class TokenEntry {
   private volatile @Nullable Problem ended;
   private volatile long forgetNanos;
   private @Nullable AttemptId givenTo; // whose request at another instance has its slot
-  private @Nullable SlotReserved given; // and what that was told; both of the loop that is asked
+  private @Nullable SlotReserved given; // and what that was told
+  private long givenNanos; // and when; all of the loop that is asked
 
   TokenEntry(String token, String caller, HeldSelection selection) {
     this.token = token;
@@ -56,14 +57,21 @@ final class TokenEntry {
   }
 
   /** Its slot was handed over to another instance's request. */
-  void givenTo(AttemptId asker, SlotReserved slot) {
+  void givenTo(AttemptId asker, SlotReserved slot, long now) {
     givenTo = asker;
     given = slot;
+    givenNanos = now;
   }
 
-  /** What this one was handed over; null when it was not. */
-  @Nullable SlotReserved givenTo(AttemptId asker) {
-    return asker.equals(givenTo) ? given : null;
+  /** What this one was handed over, with what is left of it; null when it was not. */
+  @Nullable SlotReserved givenTo(AttemptId asker, long now) {
+    SlotReserved slot = given;
+    if (slot == null || !asker.equals(givenTo)) {
+      return null;
+    }
+    long left = Math.max(0, slot.ttlMicros() - (now - givenNanos) / 1_000);
+    return new SlotReserved(
+        slot.callId(), slot.attempt(), slot.target(), slot.token(), left, slot.load());
   }
 
   boolean forgettable(long now) {

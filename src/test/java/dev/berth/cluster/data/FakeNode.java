@@ -12,6 +12,7 @@ import dev.berth.config.ClusterConfig;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallAccepted;
+import dev.berth.protocol.port.SendResult;
 import io.vertx.core.internal.ContextInternal;
 import java.time.Duration;
 import java.util.List;
@@ -104,6 +105,10 @@ public final class FakeNode implements Mailboxes, LinkListener {
 
   /** From a loop of its own to a router loop. */
   boolean send(int from, FakeNode to, int loop, BusMessage message) throws Exception {
+    return result(from, to, loop, message).isSent();
+  }
+
+  SendResult result(int from, FakeNode to, int loop, BusMessage message) throws Exception {
     return on(
         loops.get(from), () -> bus.send(to.busNode, Addresses.router(to.busNode, loop), message));
   }
@@ -147,9 +152,9 @@ public final class FakeNode implements Mailboxes, LinkListener {
   }
 
   @Override
-  public boolean send(String node, String address, BusMessage message) {
+  public SendResult send(String node, String address, BusMessage message) {
     deliver(address, receiver -> receiver.accept(message));
-    return true;
+    return SendResult.SENT;
   }
 
   @Override

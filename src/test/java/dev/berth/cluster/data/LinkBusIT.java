@@ -20,6 +20,7 @@ import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.port.SendResult;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetClient;
@@ -144,10 +145,11 @@ class LinkBusIT {
     world.eventually(() -> one.inFlight(two) == 0);
     assertThat(one.told).isEmpty();
     assertThat(one.bus.counters.refusedSends.sum()).isZero();
-    assertThat(one.bus.send("n3~1", "berth.router.n3~1.0", new CallAccepted(1, 0))).isFalse();
+    assertThat(one.bus.send("n3~1", "berth.router.n3~1.0", new CallAccepted(1, 0)))
+        .isEqualTo(SendResult.GONE);
     assertThat(one.bus.send(two.busNode, "berth.router.n2~1.0", new CallAccepted(9, 0)))
         .as("from another thread")
-        .isTrue();
+        .isEqualTo(SendResult.SENT);
     world.eventually(() -> ids(two.routers(0)).contains(9L));
   }
 
@@ -283,6 +285,96 @@ class LinkBusIT {
     assertThat(two.told).isEmpty();
   }
 
+  private int fill(FakeNode one, FakeNode two, int loop) throws Exception {
+    int sent = 0;
+    while (one.send(loop, two, 0, large(sent))) {
+      sent++;
+    }
+    return sent;
+  }
+
+  @Test
+  void capIsOfAllLinksToAPeerTogether() throws Exception {
+    FakeNode one = node("n1", LONG);
+    FakeNode two = node("n2", LONG);
+    FakeNode.acquaint(one, two);
+    for (int loop : new int[] {0, 1}) {
+      int from = loop;
+      world.eventually(() -> one.send(from, two, 1, new CallAccepted(from, 0)));
+    }
+    world.eventually(() -> two.routers(1).size() == 2);
+    stop(two);
+    while (fill(one, two, 0) > 0) {
+      await(world.after(200, () -> {})); // what the kernels take
+    }
+    assertThat(one.result(1, two, 0, large(1))).isEqualTo(SendResult.NOT_NOW);
+  }
+
+  @Test
+  void linkWithBytesToWriteIsNotIdle() throws Exception {
+    FakeNode one = node("n1", LONG);
+    FakeNode two = node("n2", LONG);
+    FakeNode.acquaint(one, two);
+    acceptMicros(one, two);
+    CountDownLatch until = stop(two);
+    int sent = fill(one, two, 0);
+    assertThat(one.inFlight(two)).as("not with the kernel").isPositive();
+    one.bus.idle = Duration.ofMillis(50);
+    await(world.after(400, () -> {}));
+    until.countDown();
+    world.eventually(() -> two.routers(0).size() == sent + 1);
+    assertThat(one.told).isEmpty();
+    assertThat(two.told).isEmpty();
+  }
+
+  @Test
+  void endOfAnEarlierLinkLeavesTheNewerAlone() throws Exception {
+    FakeNode one = node("n1", LONG);
+    FakeNode two = node("n2", LONG);
+    FakeNode.acquaint(one, two);
+    acceptMicros(one, two);
+    CountDownLatch until = stop(two);
+    one.bus.idle = Duration.ofMillis(50);
+    await(world.after(400, () -> {})); // it has said BYE, and two has not read it
+    one.bus.idle = Outgoing.IDLE;
+    assertThat(one.send(two, 8)).isTrue();
+    until.countDown();
+    world.eventually(() -> ids(two.routers(0)).contains(8L));
+    world.eventually(() -> one.bus.counters.links.sum() == 1);
+    assertThat(one.bus.counters.opened.sum()).isEqualTo(2);
+    assertThat(one.bus.counters.failed.sum()).isZero();
+    assertThat(one.told).isEmpty();
+    assertThat(two.told).isEmpty();
+  }
+
+  /** After a state that was restored a registration may be lower than before. */
+  @Test
+  void lowerRegistrationReplacesTheOneBefore() throws Exception {
+    FakeNode one = node("n1", LONG);
+    FakeNode two = node("n2", LONG);
+    FakeNode.acquaint(one, two);
+    acceptMicros(one, two);
+    two.bus.register(new OwnRegistration("cluster-1", 1));
+    one.bus.add(FakeNode.member(two.busNode, two.port(), 1));
+    world.eventually(() -> one.send(two, 4) && ids(two.routers(0)).contains(4L));
+  }
+
+  @Test
+  void messageWithoutAWireFormIsSaidToHaveNoneAndDisturbsNoOther() throws Exception {
+    FakeNode one = node("n1", LONG);
+    FakeNode two = node("n2", LONG);
+    FakeNode.acquaint(one, two);
+    BusMessage unfit = new StreamFrame(1, 0, Buffer.buffer(new byte[64 * 1024 + 1]), false, 0);
+    SendResult result = one.result(0, two, 0, unfit);
+    assertThat(result.kind()).isEqualTo(SendResult.Kind.UNFIT);
+    assertThat(result.reason()).isEqualTo("body: 65537 bytes (expected: at most 65536)");
+    assertThat(one.send(two, 5)).isTrue();
+    world.eventually(() -> ids(two.routers(0)).contains(5L));
+    assertThat(one.bus.counters.refusedSends.sum()).isZero();
+    one.bus.remove(two.busNode);
+    world.eventually(() -> one.result(0, two, 0, reserve(1)) == SendResult.GONE);
+  }
+
   @Test
   void whoEndsTellsThoseThatSendToItAndThoseThatCome() throws Exception {
     FakeNode one = node("n1", LONG);
@@ -349,11 +441,13 @@ class LinkBusIT {
               on(
                   from.loops.get(0),
                   () ->
-                      from.bus.send(to, Addresses.router(to, 0), new CallAccepted(1, 0))
-                          && from.bus.send(
-                              to,
-                              Addresses.replica(to, 0),
-                              reserve(new RouterAddress(from.busNode, 0), 1))))
+                      from.bus.send(to, Addresses.router(to, 0), new CallAccepted(1, 0)).isSent()
+                          && from.bus
+                              .send(
+                                  to,
+                                  Addresses.replica(to, 0),
+                                  reserve(new RouterAddress(from.busNode, 0), 1))
+                              .isSent()))
           .isTrue();
       world.eventually(() -> wasHandedBack(from));
       world.eventually(

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallAccepted;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.SendResult;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.internal.ContextInternal;
@@ -62,7 +63,7 @@ abstract class BusSenderContract {
     receive(ADDRESS, receiver);
   }
 
-  final boolean send(long id) {
+  final SendResult send(long id) {
     return sender().send("n1", ADDRESS, message(id));
   }
 
@@ -161,9 +162,9 @@ abstract class BusSenderContract {
     BusMessage sent = message(3);
     CompletableFuture<BusMessage> taken = new CompletableFuture<>();
     receive(taken::complete);
-    assertThat(sender().send("n2", ADDRESS, message(1))).isFalse();
-    assertThat(sender().send("n1", "berth.router.n1.7", message(2))).isTrue();
-    assertThat(sender().send("n1", ADDRESS, sent)).isTrue();
+    assertThat(sender().send("n2", ADDRESS, message(1))).isEqualTo(SendResult.GONE);
+    assertThat(sender().send("n1", "berth.router.n1.7", message(2))).isEqualTo(SendResult.SENT);
+    assertThat(sender().send("n1", ADDRESS, sent)).isEqualTo(SendResult.SENT);
     BusMessage arrived = taken.get(10, TimeUnit.SECONDS);
     assertThat(arrived).isEqualTo(sent);
     assertThat(arrived == sent).as("shared").isEqualTo(sender().sharesValues());

@@ -4,6 +4,7 @@ import dev.berth.cluster.bus.BusCluster;
 import dev.berth.cluster.bus.BusPeers;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
@@ -28,14 +29,17 @@ final class ClusteredBusSenderIT extends ReplicaContract {
         new EventBusSender(
             "n0",
             away.eventBus(),
-            (to, address, message) -> peers.send(away.eventBus(), to, address, message));
+            (to, address, message) ->
+                peers.send(away.eventBus(), to, address, message)
+                    ? SendResult.SENT
+                    : SendResult.GONE);
     sender =
         new BusSender() {
           /** Again while too much is under way: the contract counts what arrives. */
           @Override
-          public boolean send(String node, String address, BusMessage message) {
-            boolean sent = bus.send(node, address, message);
-            while (!sent && node.equals("n1")) {
+          public SendResult send(String node, String address, BusMessage message) {
+            SendResult sent = bus.send(node, address, message);
+            while (!sent.isSent() && node.equals("n1")) {
               Thread.onSpinWait();
               sent = bus.send(node, address, message);
             }

@@ -2,6 +2,7 @@ package dev.berth.node.loops;
 
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
@@ -12,7 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 
 final class EventBusSenderTest extends ReplicaContract {
   private final EventBusSender sender =
-      new EventBusSender("n1", vertx.eventBus(), (to, address, message) -> false);
+      new EventBusSender("n1", vertx.eventBus(), (to, address, message) -> SendResult.GONE);
 
   @BeforeEach
   void registerTheCodec() {

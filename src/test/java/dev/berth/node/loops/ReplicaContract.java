@@ -21,12 +21,12 @@ import dev.berth.protocol.BusMessage.CancelCall;
 import dev.berth.protocol.BusMessage.RecallCall;
 import dev.berth.protocol.BusMessage.ReleaseSlot;
 import dev.berth.protocol.BusMessage.RenewLease;
-import dev.berth.protocol.BusMessage.ReplicaLoad;
 import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.SlotReserved;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.replica.Replica;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -98,7 +98,8 @@ abstract class ReplicaContract extends BusSenderContract {
   }
 
   private <T extends BusMessage> T ask(BusMessage message, Class<T> expected) throws Exception {
-    assertThat(sender().send("n1", replica.address().busAddress(), message)).isTrue();
+    assertThat(sender().send("n1", replica.address().busAddress(), message))
+        .isEqualTo(SendResult.SENT);
     BusMessage answer = answers.poll(10, TimeUnit.SECONDS);
     assertThat(answer).isInstanceOf(expected);
     return expected.cast(answer);
@@ -109,7 +110,7 @@ abstract class ReplicaContract extends BusSenderContract {
   }
 
   private ReleaseSlot release(AttemptId attempt) {
-    return new ReleaseSlot(ROUTER, attempt, replica.address());
+    return new ReleaseSlot(1, ROUTER, attempt, replica.address());
   }
 
   private CallRequest call(AttemptId attempt, Admission by, long acceptMicros) {
@@ -148,9 +149,9 @@ abstract class ReplicaContract extends BusSenderContract {
                 ++ids, ROUTER, attempt, replica.address(), first.token(), TTL_MS, IN_TIME),
             SlotReserved.class);
     assertThat(renewed.token()).isEqualTo(first.token());
-    ask(release(attempt), ReplicaLoad.class);
+    ask(release(attempt), CallRefused.class);
     AttemptId overtaken = attempt();
-    ask(release(overtaken), ReplicaLoad.class);
+    ask(release(overtaken), CallRefused.class);
     assertRefused(reserve(overtaken), Refusal.REVOKED);
   }
 
@@ -162,8 +163,8 @@ abstract class ReplicaContract extends BusSenderContract {
     ask(reserve(one), SlotReserved.class);
     ask(reserve(two), SlotReserved.class);
     assertThat(replica.slots().tryAcquire(attempt())).isEqualTo(Refusal.FULL);
-    ask(release(one), ReplicaLoad.class);
-    ask(release(two), ReplicaLoad.class);
+    ask(release(one), CallRefused.class);
+    ask(release(two), CallRefused.class);
   }
 
   @Test

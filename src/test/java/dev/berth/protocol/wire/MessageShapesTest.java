@@ -16,6 +16,7 @@ class MessageShapesTest {
 
   static {
     SHAPES.put(15, "d75275ff2f365104");
+    SHAPES.put(16, "f3adbb1eec840f08");
   }
 
   @Test

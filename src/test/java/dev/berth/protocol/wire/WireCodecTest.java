@@ -129,7 +129,7 @@ class WireCodecTest {
 
   @ParameterizedTest
   @CsvSource({
-    "0, 99, version: 99 (expected: 15)",
+    "0, 99, version: 99 (expected: 16)",
     "1, 99, type: 99 (expected: 1 to ",
     "7, 14, reason: 14 (expected: 0 to 13)"
   })

@@ -461,6 +461,8 @@ class RoutedLegsTest {
       assertThat(a.ledger.reserved()).isOne();
       world.pass(Duration.ofMillis(5_050));
       assertFailed(chosen, BerthException.BackPressure.class);
+      b.silent = false;
+      world.pass(Duration.ofSeconds(1)); // its release is repeated
     }
 
     @Test
@@ -471,6 +473,8 @@ class RoutedLegsTest {
       Future<Selections> chosen = now(B);
       world.pass(Duration.ofMillis(5_050));
       assertFailed(chosen, BerthException.BackPressure.class);
+      b.silent = false;
+      world.pass(Duration.ofSeconds(1));
     }
 
     @Test
@@ -482,6 +486,8 @@ class RoutedLegsTest {
               Duration.ZERO, List.of(world.handle(B, 0).withTimeout(Duration.ofSeconds(1))));
       world.pass(Duration.ofMillis(1_050));
       assertFailed(chosen, BerthException.Timeout.class);
+      b.silent = false;
+      world.pass(Duration.ofSeconds(1));
     }
   }
 
@@ -741,6 +747,7 @@ class RoutedLegsTest {
       b.failingSends = true;
       cancel(choice);
       assertThat(choice.future().cause().getSuppressed()).hasSize(1);
+      b.failingSends = false;
       busy.close();
       world.pass(Duration.ofMillis(10_050)); // that lease runs out by itself
     }

@@ -238,10 +238,62 @@ class KeepersTest {
     assertThat(problem(unheard)).isEqualTo(Problem.KEEPER_UNREACHED);
   }
 
+  /** Their names have one hash. */
+  @Test
+  void tokenNamesItsDeploymentExactly() {
+    for (String name : new String[] {"Aa", "BB"}) {
+      DeploymentId each = new DeploymentId("app", name);
+      world.published(world.local(each, name, 1));
+      String token =
+          world
+              .settled(
+                  keeper
+                      .reserve(new Wish(each, 10 * SECOND, 0, ""), new Caller("c", null))
+                      .answer())
+              .result()
+              .token();
+      assertThat(other.deploymentOf(token)).isEqualTo(each);
+      assertThat(other.deploymentOf(token.replaceFirst("\\..*\\.7", ".Y.7"))).isNull();
+    }
+    keeper.releaseAll();
+  }
+
+  @Test
+  void answerToARepeatSaysWhatIsLeftByThen() {
+    elsewhere();
+    String token = reserved();
+    world.betweenRouters = message -> message instanceof SlotReserved || world.toRouter(message);
+    Future<HeldSelection> fetched = fetch(token, caller(0));
+    world.pass(Duration.ofMillis(1_050));
+    long[] left =
+        world.sent(SlotReserved.class).stream().mapToLong(SlotReserved::ttlMicros).toArray();
+    assertThat(left).hasSize(2);
+    assertThat(left[0] - left[1]).isBetween(950_000L, 1_100_000L);
+    world.betweenRouters = world::toRouter;
+    world.pass(Duration.ofSeconds(1));
+    fetched.result().close();
+    world.run();
+  }
+
+  @Test
+  void questionOutlivesOneOfItsRepeatsThatNeverLeft() {
+    String token = reserved();
+    world.betweenRouters = message -> true; // taken, and on its way
+    Future<HeldSelection> fetched = fetch(token, caller(0));
+    world.pass(Duration.ofMillis(1_050)); // and a second time
+    AskReservation ask = world.sent(AskReservation.class).get(1);
+    world.toRouter(new CallRefused(ask.callId(), Refusal.TOO_LATE, Load.NONE));
+    world.run();
+    assertThat(fetched.isComplete()).as("the first may have come there").isFalse();
+    world.betweenRouters = world::toRouter;
+    world.pass(Duration.ofSeconds(1));
+    runsOn(fetched);
+  }
+
   @Test
   void aTokenSaysWhoseItIs() {
     String token = reserved();
-    assertThat(token).matches("[A-Za-z0-9_-]{32}\\.[0-9a-f]{1,8}\\.7\\.k");
+    assertThat(token).matches("[A-Za-z0-9_-]{32}\\.[A-Za-z0-9_-]+\\.7\\.k");
     assertThat(other.deploymentOf(token)).isEqualTo(MODEL);
     assertThat(other.deploymentOf("unknown")).isNull();
     keeper.releaseAll();
