@@ -1,6 +1,7 @@
 import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.Deployment;
+import dev.berth.api.Headers;
 import dev.berth.api.ReplicaContext;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
@@ -57,6 +58,15 @@ public final class RecordsApp {
       if (until > 0 && number(request, "pid") == ProcessHandle.current().pid()) {
         block(until);
       }
+      int child = (int) number(request, "child");
+      if (child > 0) { // calls itself with a head of that size
+        Headers large =
+            Headers.of("X-Id", request.headers().get("X-Id") + "c", "X-Large", "x".repeat(child));
+        return context
+            .handle("records")
+            .call(Request.get("/records").withHeaders(large))
+            .onComplete(done -> running.decrementAndGet());
+      }
       Duration wait = Duration.ofMillis(number(request, "ms"));
       long events = number(request, "events");
       if (events == 0) {
@@ -82,6 +92,10 @@ public final class RecordsApp {
 
   private static Response answer(Request request) {
     Buffer body = request.bytes();
+    int head = (int) number(request, "head");
+    if (head > 0) {
+      return Response.text("done\n").withHeader("X-Large", "x".repeat(head));
+    }
     return body.length() == 0
         ? Response.text("done\n")
         : Response.of(200, "application/octet-stream", body);
@@ -94,9 +108,7 @@ public final class RecordsApp {
         .compose(written -> events == 1 ? Future.succeededFuture() : context.after(wait))
         .compose(
             passed ->
-                events == 1
-                    ? Future.succeededFuture()
-                    : stream(context, writer, wait, events - 1));
+                events == 1 ? Future.succeededFuture() : stream(context, writer, wait, events - 1));
   }
 
   private static void block(long untilEpochMillis) {

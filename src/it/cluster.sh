@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Three nodes on this machine under an open loop of requests, bodies of 64 KiB and 1 MiB, streams and
-# reservations. One is killed, stopped for 10 s, not read from, talked to by peers that never shake
-# hands, restarted in its turn, starts with an empty disk or with another certificate, and does not get
-# what others send, or late. Whatever happens: no request runs twice, each is answered by its deadline,
+# reservations. One is killed, stopped for 10 s, not read from, asked for heads that no message carries,
+# releases slots unheard, is talked to by peers that never shake hands, restarted in its turn, starts
+# with an empty disk or with another certificate, and does not get what others send, or late. Whatever happens: no request runs twice, each is answered by its deadline,
 # no slot is taken beyond the bound, only what went through the faulty node fails, no other node is
 # suspected, and at the end every slot is free. One line for each fault, a table, and "all held".
 #

@@ -1,5 +1,8 @@
 """What is done to a node of a trial, and what must be so while it is done."""
 
+import collections
+import http.client
+import json
 import re
 import shutil
 import signal
@@ -8,6 +11,7 @@ import ssl
 import threading
 import time
 
+from cluster_load import MINE, RESERVE, TIMEOUT_S
 from cluster_nodes import REPLICAS, until
 
 STOPPED_S = 10
@@ -15,6 +19,9 @@ BLOCKED_S = 6
 CUT_S = 8
 SETTLE_S = 0.5  # a loop finds its broken links when it runs again, and dials 200 ms later
 MIB = 1 << 20
+LARGE = 1_300_000  # bytes of a head: over what a message carries
+http.client._MAXLINE = 2 * LARGE  # of a header, where that is let through
+LONG_TTL_S = 250  # of a reservation that is released: far beyond the trial
 
 wrong = []
 
@@ -279,6 +286,69 @@ def expired(trial, fault):
     trial.load.planned = False
 
 
+def ask(node, method, path, body=None, headers=None):
+    """Status, answer and seconds of one request that is not of the load."""
+    begin = time.monotonic()
+    connection = http.client.HTTPConnection(node.client_host, node.http, timeout=2 * TIMEOUT_S)
+    try:
+        connection.request(method, path, body, {"X-Id": f"asked-{time.monotonic_ns()}", **(headers or {})})
+        answer = connection.getresponse()
+        return answer.status, answer.read(), time.monotonic() - begin
+    finally:
+        connection.close()
+
+
+def unfit(trial, fault):
+    """Calls within calls and responses with heads of 1.3 MB: they fail at once and alike on every node,
+    and nothing beside them does. Before, each was tried for as long as it might take, at the head of
+    its queue, and silenced its replica."""
+    fault.fails, fault.pairs = False, set()
+    came, threads = [], []
+    for kind in ("child", "head"):
+        for node in trial.cluster.nodes * 4 + [fault.node] * 16:  # more than it has slots for
+            def go(node=node, kind=kind):
+                try:
+                    status, _, took = ask(node, "GET", f"/records?{kind}={LARGE}")
+                except OSError as failed:
+                    status, took = type(failed).__name__, 2 * TIMEOUT_S
+                came.append((kind, status, took))
+            threads.append(threading.Thread(target=go, daemon=True))
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(3 * TIMEOUT_S)
+    told = collections.Counter(f"{kind}: {status}" for kind, status, _ in came)
+    slowest = max((took for _, _, took in came), default=0)
+    hold(f"{fault.name}: each fails at once", len(came) == len(threads) and slowest < TIMEOUT_S / 2
+         and {status for _, status, _ in came} == {500}, f"{dict(told)}, the slowest in {slowest:.2f} s")
+    fault.heals()
+
+
+def released(trial, fault):
+    """It releases slots of the other worker while that does not hear it: they are free soon after, not
+    when their 250 s are over. That is judged when all is at rest."""
+    other = next(each for each in trial.cluster.nodes if each.name in fault.others and each.name != "n1")
+    fault.cuts([other.name])
+    asked = json.dumps({"ttl_s": LONG_TTL_S, "wait_timeout_s": 5}).encode()
+    tokens = []
+    for _ in range(24):
+        status, got, _ = ask(fault.node, "POST", RESERVE, asked, MINE)
+        if status == 201:
+            made = json.loads(got)
+            tokens.append((made["token"], made["node_id"].split("~")[0]))
+        if sum(where == other.name for _, where in tokens) >= 3:
+            break
+    there = sum(where == other.name for _, where in tokens)
+    hold(f"{fault.name}: slots of {other.name} are held", there >= 3, str(there))
+    trial.cluster.net.drop(other.name, [fault.node.name])
+    told = collections.Counter(ask(fault.node, "DELETE", f"{RESERVE}/{token}", headers=MINE)[0]
+                               for token, _ in tokens)
+    fault.last(CUT_S)
+    trial.cluster.net.heal()
+    fault.heals()
+    hold(f"{fault.name}: each release is accepted", set(told) <= {200, 204}, str(dict(told)))
+
+
 def is_ended(peer):
     """Whether the other side has closed it."""
     peer.setblocking(False)
@@ -304,6 +374,8 @@ KINDS = {
     "led": ("hears the controller not", ["n2 n3"], led),
     "deaf": ("hears nobody", ["n2 n3"], deaf),
     "silenced": ("is not heard", ["n2 n3"], silenced),
+    "unfit": ("heads of 1.3 MB", ["n2", "n1", "n3"], unfit),
+    "released": ("slots released unheard", ["n2 n3"], released),
     "roll": ("restart", ["n1", "n2", "n3"], roll),
     "emptied": ("starts emptied", ["n1"], emptied),
     "reloaded": ("a new certificate", ["n2", "n1", "n3"], reloaded),
