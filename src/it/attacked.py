@@ -95,15 +95,16 @@ public final class Prey {
 class Instance:
     """A process; `with` ends it."""
 
-    def __init__(self, jar, *jvm, settings=(), loops=2):
+    def __init__(self, jar, *jvm, settings=(), loops=2, java=("java",)):
         self.folder = tempfile.mkdtemp(prefix="berth-attack-")
+        os.chmod(self.folder, 0o755)  # some run as another user
         prey = prey_jar(jar, self.folder)
         with open(os.path.join(self.folder, "prey.yaml"), "w") as config:
             config.write(
                 "applications:\n- name: prey\n  route_prefix: /\n  import_path: Prey:build\n"
                 f"  runtime_env: {{jars: [{prey}]}}\n"
             )
-        command = ["java", *jvm, "-jar", jar, "run", "prey.yaml", "--ephemeral"]
+        command = [*java, *jvm, "-jar", jar, "run", "prey.yaml", "--ephemeral"]
         command += ["--host", "127.0.0.1", "--port", "0", "--admin-port", "0"]
         for setting in (f"berth.event_loops={loops}", *settings):
             command += ["--set", setting]
@@ -327,6 +328,22 @@ class Http2Crowd:
         for sock in self.sockets:
             sock.close()
         self.selector.close()
+
+
+def homes(*versions):
+    """Homes of installed JDKs by feature version, as src/it/jdks.sh finds them; those that exist."""
+    found = {}
+    named = os.environ.get("JDKS", "").split(":") + [os.environ.get("JAVA_HOME", "")]
+    folders = ["/usr/lib/jvm", os.path.expanduser("~/.sdkman/candidates/java")]
+    named += [os.path.join(f, name) for f in folders if os.path.isdir(f) for name in os.listdir(f)]
+    for home in named:
+        if home and os.access(os.path.join(home, "bin", "javac"), os.X_OK):
+            said = subprocess.run([os.path.join(home, "bin", "javac"), "-version"],
+                                  capture_output=True, text=True).stdout
+            version = re.match(r"javac (\d+)", said)
+            if version and int(version.group(1)) in versions:
+                found.setdefault(int(version.group(1)), home)
+    return found
 
 
 def main(parts):

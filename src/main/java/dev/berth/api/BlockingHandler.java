@@ -1,8 +1,9 @@
 package dev.berth.api;
 
 /**
- * A handler that may block. Runs on a virtual thread when the JVM has them, else on a pool of
- * {@code max_ongoing_requests} threads of its replica. Calls are concurrent up to that number.
+ * A handler that may block. Runs on one of at most {@code max_ongoing_requests} threads of its
+ * replica, or with {@code berth.threads: virtual} on a virtual thread. Calls are concurrent up to
+ * that number.
  */
 @FunctionalInterface
 public non-sealed interface BlockingHandler extends ReplicaHandler {

@@ -11,6 +11,7 @@ import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -116,6 +117,17 @@ public final class DeploymentConfig {
               "Where a replica's handlers run: single is one handler object on one event loop,"
                   + " event_loops one on each behind one set of slots, so that a request is served on"
                   + " the loop it came in on.");
+
+  public static final Key<String> THREADS =
+      OWN.key("threads", Types.choice(List.of("platform", "virtual")), "platform")
+          .reaches(Reach.REPLICA_ANEW)
+          .means(
+              "Threads of blocking handlers: platform is at most max_ongoing_requests threads of the"
+                  + " operating system for each replica, made when needed, which end after 30 s"
+                  + " idle; virtual is a virtual thread for each request (JDK 21 or later, before it"
+                  + " platform threads and a line in the log). All virtual threads of an instance"
+                  + " share as many carriers as there are cores: handlers that compute stop each"
+                  + " other there, those of other applications too.");
 
   // the life of a request: its wait, its slot, its end
   public static final Key<Duration> QUEUE_TIMEOUT_S =

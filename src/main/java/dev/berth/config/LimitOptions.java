@@ -107,6 +107,16 @@ public final class LimitOptions {
           .means(
               "Requests sent to replicas and not yet answered, per event loop. The next one gets 503.");
 
+  public static final Key<Integer> MAX_HANDLER_THREADS =
+      KEYS.key("max_handler_threads", Types.integer(1, 1_000_000, "threads"))
+          .fallback(
+              settings -> (int) (heapShare(4, 512L << 20) >> 17),
+              "one for each 524288 bytes of the heap, at most 4096")
+          .means(
+              "Platform threads of blocking handlers, over all replicas of the instance. At the limit"
+                  + " an idle thread of another replica ends for one that is needed; when there is"
+                  + " none, a request that needs one is sent to another replica, or gets 503.");
+
   // slots held without a request
   public static final Key<Duration> MAX_RESERVATION_TTL_S =
       KEYS.key("max_reservation_ttl_s", Types.SECONDS, Duration.ofSeconds(300))

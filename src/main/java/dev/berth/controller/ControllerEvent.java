@@ -99,7 +99,7 @@ public sealed interface ControllerEvent {
   record ReplicaFailed(String replicaId, String reason) implements OfReplica {}
 
   /**
-   * The start of a replica waits for a thread, or has one by now.
+   * The start of a replica waits for a thread, or its handlers for a carrier, or no longer.
    *
    * @param reason one line, for people; empty when it waits no more
    */

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -200,22 +201,27 @@ final class DeploymentState {
         List.copyOf(dead));
   }
 
+  private static final String CARRIERS =
+      "handlers share the carriers of virtual threads with all others (threads: virtual)";
+
   private static final String PAUSED = "autoscaling is paused until berth scale --auto";
 
   /**
-   * Why it stands as it does, what it lacks, and what the first of the replicas that wait for a
-   * thread says.
+   * Why it stands as it does, what it lacks, and the reason of the first of the replicas that wait
+   * for a thread or a carrier.
    */
   private String message() {
-    String stands = progress.standing().message();
-    String message = stands + (stands.isEmpty() || lacks.isEmpty() ? "" : "; ") + lacks;
-    return replicas.values().stream()
-        .filter(replica -> replica.phase == ReplicaPhase.STARTING && !replica.reason.isEmpty())
-        .findFirst()
-        .map(
-            replica ->
-                (message.isEmpty() ? "" : message + "; ") + replica.id + ' ' + replica.reason)
-        .orElse(message);
+    boolean virtual = target.settings().get(DeploymentConfig.THREADS).equals("virtual");
+    String waits =
+        replicas.values().stream()
+            .filter(replica -> virtual || replica.phase == ReplicaPhase.STARTING)
+            .filter(replica -> !replica.reason.isEmpty())
+            .findFirst()
+            .map(replica -> replica.id + ' ' + replica.reason)
+            .orElse("");
+    return Stream.of(progress.standing().message(), lacks, virtual ? CARRIERS : "", waits)
+        .filter(part -> !part.isEmpty())
+        .collect(Collectors.joining("; "));
   }
 
   private ReplicaDetails details(

@@ -304,7 +304,10 @@ final class DeploymentStates {
     } else if (event instanceof ControllerEvent.ReplicaRunning running) {
       running(replica, running.replica(), turn);
     } else if (event instanceof ControllerEvent.ReplicaWaits waits) {
-      replica.reason = replica.phase == ReplicaPhase.STARTING ? waits.reason() : replica.reason;
+      replica.reason =
+          replica.phase == ReplicaPhase.STARTING || replica.phase == ReplicaPhase.RUNNING
+              ? waits.reason()
+              : replica.reason;
     } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
       failed(replica, failed.reason(), turn);
     } else if (event instanceof ControllerEvent.ReplicaReconfigured reconfigured) {

@@ -33,6 +33,11 @@ public final class LoopLag {
     return new LoopLag("control", "control");
   }
 
+  /** Of the carriers that the instance's virtual threads share. */
+  public static LoopLag ofCarriers() {
+    return new LoopLag("carriers", "carriers");
+  }
+
   /** A task ran so many nanoseconds after it was handed over. On the loop. */
   public void add(long nanos) {
     lags.add(nanos);

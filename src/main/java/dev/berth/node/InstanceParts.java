@@ -36,6 +36,7 @@ import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusher.Rhythm;
 import dev.berth.metrics.MetricsPusherVerticle;
+import dev.berth.node.loops.CarrierWatch;
 import dev.berth.node.loops.EventBusSender;
 import dev.berth.node.loops.EventLoops;
 import dev.berth.node.loops.Identity;
@@ -48,7 +49,7 @@ import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.replica.HandlerPorts;
-import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.threads.InstanceHandlerThreads;
 import dev.berth.routing.feed.RoutingFeedVerticle;
 import dev.berth.routing.reserve.ReservationTable;
 import io.vertx.core.Deployable;
@@ -94,6 +95,8 @@ final class InstanceParts {
   private final Meters meters;
   final Ingress ingress;
   private final Runnable endLog;
+  private final InstanceHandlerThreads handlers;
+  private final CarrierWatch carriers;
   final DataPlane plane;
   final ReservationTable reservations;
   private final AccessLogWriter accessLog;
@@ -133,10 +136,13 @@ final class InstanceParts {
         on.cluster() == null || mailboxes == null
             ? null
             : new ClusterSide(on.cluster(), identity, loops, mailboxes);
+    handlers =
+        new InstanceHandlerThreads(
+            config.get(LimitOptions.MAX_HANDLER_THREADS), InstanceHandlerThreads.IDLE_MILLIS);
     plane =
         new DataPlane(
             ports(),
-            new HandlerPorts(on.threads(), HandlerThreads::create),
+            new HandlerPorts(on.threads(), handlers),
             explained.and(FlightRecords.create()),
             InstanceLimits.of(config.settings()));
     reservations =
@@ -168,6 +174,7 @@ final class InstanceParts {
             ingress,
             plane,
             this::accessEncoding);
+    carriers = new CarrierWatch(handlers, identity.nanoClock(), host.replicas::carriersBlocked);
     commander = conduct.commander(on, host, side, announced);
     BearerTokens known = new BearerTokens(secrets, false, api);
     List<AdminRoutes> routes = new ArrayList<>();
@@ -282,12 +289,15 @@ final class InstanceParts {
             () -> {
               reservations.sweep();
               on.threads().look();
+              carriers.look();
             });
     meters.addCounter("berth_audits_failed", upkeep::mismatches);
     meters.add(pusher::show);
     meters.add(into -> InstanceSeries.show(plane.routers().bounds(), config.settings(), into));
     meters.add(into -> InstanceSeries.show(plane.limits().bodies(), into));
     meters.add(into -> InstanceSeries.show(reservations, into));
+    meters.add(handlers::show);
+    meters.add(carriers::show);
     List<Future<?>> started = new ArrayList<>();
     started.add(start(loops.control(), feed));
     started.add(start(loops.control(), upkeep));

@@ -57,6 +57,9 @@ import org.slf4j.LoggerFactory;
  * Starts, reconfigures and stops replicas on this instance as the controller commands, and tells it
  * what came of it. A command that comes twice is done once, and answered again. Belongs to the
  * control loop, unless a method says otherwise.
+ *
+ * <p>Over 500 lines: each command and each thing that happens to a replica changes the one table of
+ * what is hosted.
  */
 public class InstanceReplicas implements ReplicaListener {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceReplicas.class);
@@ -206,6 +209,7 @@ public class InstanceReplicas implements ReplicaListener {
         replica -> UnderLoader.call(code.classLoader(), () -> factory.create(replica)),
         limits(settings),
         healthChecks(settings),
+        isVirtual(target),
         startTimeout == null ? null : (Long) startTimeout.toNanos());
   }
 
@@ -442,6 +446,18 @@ public class InstanceReplicas implements ReplicaListener {
       here.replica.abandonStart();
     }
     return true;
+  }
+
+  /** Handlers on virtual threads wait for a carrier, or, with an empty text, no longer. */
+  void carriersBlocked(String text) {
+    assert control.isHere();
+    hosted.values().stream()
+        .filter(here -> here.running && isVirtual(here.target))
+        .forEach(here -> controller.accept(new ReplicaWaits(here.id(), text)));
+  }
+
+  private static boolean isVirtual(DeploymentTarget target) {
+    return target.settings().get(DeploymentConfig.THREADS).equals("virtual");
   }
 
   // --- what is there ---

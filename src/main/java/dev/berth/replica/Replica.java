@@ -9,6 +9,7 @@ import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.hooks.HookThreads.Kind;
 import dev.berth.replica.slots.SlotLedger;
+import dev.berth.replica.threads.HandlerThreads;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param factory makes the handler, once per seat
  * @param limits its own bounds, or null for those of its instance
  * @param healthChecks how its health is watched
+ * @param virtualThreads whether its blocking handlers ask for virtual threads
  * @param startTimeoutNanos how long its start may take once it has begun ({@code
  *     replica_start_timeout_s}); null for as long as it likes
  */
@@ -30,6 +31,7 @@ public record ReplicaSpec(
     HandlerFactory factory,
     @Nullable ReplicaLimits limits,
     HealthCheckSettings healthChecks,
+    boolean virtualThreads,
     @Nullable Long startTimeoutNanos) {
   public ReplicaSpec {
     userConfig = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig)); // nulls are values

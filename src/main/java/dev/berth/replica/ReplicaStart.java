@@ -9,6 +9,7 @@ import dev.berth.api.ReplicaMeters;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.replica.hooks.HookThreads.Kind;
 import dev.berth.replica.hooks.UserCall;
+import dev.berth.replica.threads.HandlerThreads;
 import io.vertx.core.Promise;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -176,7 +177,7 @@ final class ReplicaStart {
 
   private HandlerInvoker invoker(ReplicaHandler handler) {
     if (handler instanceof BlockingHandler && workers == null) {
-      workers = ports.threads().create(spec.replicaId(), spec.maxOngoing());
+      workers = ports.threads().create(spec.replicaId(), spec.maxOngoing(), spec.virtualThreads());
     }
     Executor executor = workers == null ? Runnable::run : workers; // unused by async handlers
     return new HandlerInvoker(handler, executor);

@@ -9,6 +9,7 @@ public final class StackText {
   /** What calls user code: frames from here on say nothing about it. */
   private static final List<String> CALLERS_OF_USER_CODE =
       List.of(
+          "dev.berth.replica.BlockingCall",
           "dev.berth.replica.HandlerInvoker",
           "dev.berth.replica.ReplicaHooks",
           "dev.berth.replica.ReplicaStart");

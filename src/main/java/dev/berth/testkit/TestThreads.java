@@ -1,8 +1,9 @@
 package dev.berth.testkit;
 
-import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.hooks.DaemonThread;
 import dev.berth.replica.hooks.HookThreads;
+import dev.berth.replica.threads.HandlerThreads;
+import dev.berth.replica.threads.InstanceHandlerThreads;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.LinkedHashSet;
@@ -17,10 +18,13 @@ import org.jspecify.annotations.Nullable;
  * for one another and for the loops, and hooks. Knows what has not ended, and says so. Any thread.
  */
 final class TestThreads implements HookThreads {
+  private static final int MAX_THREADS = 4_096;
   private static final List<String> NOT_USER_CODE =
       List.of("java.", "javax.", "jdk.", "sun.", "io.vertx.", "io.netty.");
 
   private final TestLoops loops; // woken whenever something here has ended
+  private final InstanceHandlerThreads handlerThreads =
+      new InstanceHandlerThreads(MAX_THREADS, InstanceHandlerThreads.IDLE_MILLIS);
 
   // Guarded by this.
   private final Set<Work> handlers = new LinkedHashSet<>();
@@ -95,8 +99,8 @@ final class TestThreads implements HookThreads {
   // --- blocking handlers ---
 
   /** The threads of one replica's blocking handler: as in the server, and watched. */
-  HandlerThreads handlerThreads(String replicaId, int maxOngoing) {
-    HandlerThreads threads = HandlerThreads.create(replicaId, maxOngoing);
+  HandlerThreads handlerThreads(String replicaId, int maxOngoing, boolean virtual) {
+    HandlerThreads threads = handlerThreads.create(replicaId, maxOngoing, virtual);
     return new HandlerThreads() {
       @Override
       public void execute(Runnable task) {
@@ -106,7 +110,7 @@ final class TestThreads implements HookThreads {
         }
         try {
           threads.execute(work);
-        } catch (RuntimeException refused) {
+        } catch (RuntimeException | OutOfMemoryError refused) {
           over(work);
           throw refused;
         }

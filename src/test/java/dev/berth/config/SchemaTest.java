@@ -40,7 +40,7 @@ class SchemaTest {
               [null, true, false, -2, -1, 0, 1, 2, 10, 50, 99, 100, 101, 256, 503, 504, 1024, 65535,
                65536, 70000, 1048576, 31536000, 31536001, 2147483647, 2147483648, 9007199254740992,
                9007199254740994, -0.5, 1.0e-10, 0.5, 1.5, 100.5, "", " ", x, x y, "a#b", "a\\nb", "5",
-               "true", INFO, info, WARNING, TEXT, JSON, json, single, event_loops, auto, mean, PACK,
+               "true", INFO, info, WARNING, TEXT, JSON, json, single, virtual, event_loops, auto, mean, PACK,
                changed, direct, pack, EveryNode, Disabled, /, /a, /a/, //, /a/b, "/{x}", "/a?b",
                "/a#b", a.B, worker, ["localhost:1"], "a.B:m", "a.B:", a..B, 1a, a-b, 127.0.0.1,
                "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",

@@ -11,10 +11,10 @@ import dev.berth.protocol.port.LoopTimer;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
-import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.hooks.HookThreads;
 import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.replica.threads.InstanceHandlerThreads;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.Routers;
 import dev.berth.routing.slots.InstanceBounds;
@@ -83,7 +83,8 @@ public final class PlaneBuilder {
 
   /** Handlers with threads as in the server. */
   public static HandlerPorts handlers(HookThreads hooks) {
-    return new HandlerPorts(hooks, HandlerThreads::create);
+    return new HandlerPorts(
+        hooks, new InstanceHandlerThreads(1_000, InstanceHandlerThreads.IDLE_MILLIS));
   }
 
   /** One more event loop, whose chance its index seeds. */

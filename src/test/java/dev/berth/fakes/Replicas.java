@@ -27,7 +27,16 @@ public final class Replicas {
   public static ReplicaSpec spec(
       String id, DeploymentId deployment, long epoch, int slots, HandlerFactory factory) {
     return new ReplicaSpec(
-        id, deployment, epoch, slots, Map.of(), factory, null, HealthCheckSettings.DEFAULTS, null);
+        id,
+        deployment,
+        epoch,
+        slots,
+        Map.of(),
+        factory,
+        null,
+        HealthCheckSettings.DEFAULTS,
+        false,
+        null);
   }
 
   /** A seat on a loop, for handlers that call no other deployment. */

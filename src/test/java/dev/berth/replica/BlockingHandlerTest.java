@@ -9,6 +9,8 @@ import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.Load;
+import dev.berth.replica.threads.HandlerThreads;
+import dev.berth.replica.threads.InstanceHandlerThreads;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,6 +40,12 @@ class BlockingHandlerTest {
         calls.incrementAndGet();
         return Response.text("ok");
       };
+
+  private final InstanceHandlerThreads factory = new InstanceHandlerThreads(10, 30_000);
+
+  private HandlerThreads pool(String replicaId, int maxOngoing) {
+    return factory.create(replicaId, maxOngoing, false);
+  }
 
   @AfterEach
   void nothingIsLeft() {
@@ -129,7 +137,7 @@ class BlockingHandlerTest {
 
   @Test
   void aThreadThatCannotBeHadIsAFailedCall() {
-    HandlerThreads pool = new HandlerThreads.Pool("r", 1);
+    HandlerThreads pool = pool("r", 1);
     pool.stop();
     rig.sendHeld(pooled(counting, pool), ID);
     rig.answer(CallFailed.class);
@@ -180,7 +188,7 @@ class BlockingHandlerTest {
 
   @Test
   void aPooledThreadNeverCarriesAnInterruptIntoTheNextRequest() throws Exception {
-    HandlerThreads.Pool pool = new HandlerThreads.Pool("pooled", 1);
+    HandlerThreads pool = pool("pooled", 1);
     List<String> wrong = Collections.synchronizedList(new ArrayList<>());
     Replica replica =
         pooled(
@@ -208,7 +216,7 @@ class BlockingHandlerTest {
 
   @Test
   void thePoolsThreadsAreDaemonsNamedAfterTheReplica() throws Exception {
-    HandlerThreads.Pool pool = new HandlerThreads.Pool("app#echo#1", 2);
+    HandlerThreads pool = pool("app#echo#1", 2);
     CompletableFuture<Thread> thread = new CompletableFuture<>();
     pool.execute(() -> thread.complete(Thread.currentThread()));
 
@@ -220,7 +228,7 @@ class BlockingHandlerTest {
 
   @Test
   void aResizedPoolRunsAsManyAtOnceAsItsReplicaHasSlots() throws Exception {
-    HandlerThreads.Pool pool = new HandlerThreads.Pool("r", 1);
+    HandlerThreads pool = pool("r", 1);
     pool.resize(3);
     CountDownLatch together = new CountDownLatch(3);
     for (int i = 0; i < 3; i++) {
@@ -240,17 +248,5 @@ class BlockingHandlerTest {
     pool.execute(() -> after.complete("ran"));
     assertThat(after.get(10, TimeUnit.SECONDS)).isEqualTo("ran");
     pool.stop();
-  }
-
-  @Test
-  void aThreadPerCallIsVirtualExactlyWhereTheJvmHasThem() throws Exception {
-    boolean has = Runtime.version().feature() >= 21;
-    HandlerThreads threads = HandlerThreads.create("r", 1);
-
-    assertThat(threads instanceof HandlerThreads.Virtual).isEqualTo(has);
-    CompletableFuture<String> ran = new CompletableFuture<>();
-    threads.execute(() -> ran.complete("ran"));
-    assertThat(ran.get(10, TimeUnit.SECONDS)).isEqualTo("ran");
-    threads.stop();
   }
 }

@@ -36,6 +36,7 @@ import dev.berth.protocol.StreamLedger;
 import dev.berth.replica.hooks.HookThreads;
 import dev.berth.replica.log.FailureLog;
 import dev.berth.replica.slots.Ledgers;
+import dev.berth.replica.threads.HandlerThreads;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -125,7 +126,7 @@ final class ReplicaRig {
             .wallClock(() -> WALL_START.plusNanos(clock.getAsLong() - beganNanos))
             .handlers(
                 new HandlerPorts(
-                    hookThreads(), (replicaId, maxOngoing) -> threads(), new Listener()))
+                    hookThreads(), (replicaId, maxOngoing, virtual) -> threads(), new Listener()))
             .limits(bounds);
     Thread test = Thread.currentThread();
     for (int i = 0; i < loopCount; i++) {
@@ -259,6 +260,7 @@ final class ReplicaRig {
         factory,
         limits,
         HealthCheckSettings.DEFAULTS,
+        false,
         startTimeoutNanos);
   }
 

@@ -67,7 +67,7 @@ public final class LoopWatch {
     return blocked;
   }
 
-  private boolean isAnswered() {
+  boolean isAnswered() {
     return answered == beats;
   }
 

@@ -1,0 +1,89 @@
+package dev.berth.node.loops;
+
+import dev.berth.metrics.LoopLag;
+import dev.berth.metrics.Series;
+import dev.berth.replica.StackText;
+import dev.berth.replica.threads.InstanceHandlerThreads;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Measures how long a virtual thread waits for a carrier, by one that does nothing, while a replica
+ * runs its handlers on virtual threads. Confined to the control loop, except where noted.
+ */
+public final class CarrierWatch {
+  private static final Logger LOG = LoggerFactory.getLogger(CarrierWatch.class);
+
+  /** Period of {@link #look}. */
+  public static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  /** Wait for a carrier from which on the carriers count as blocked. */
+  static final long BLOCKED_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  /** Time between two lines of the log. */
+  static final long LINE_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+  private final InstanceHandlerThreads handlers;
+  private final LongSupplier nanoClock;
+  private final Consumer<String> listener;
+  private final LoopWatch watch;
+  private final LoopLag lag = LoopLag.ofCarriers();
+  private long nextLineNanos;
+
+  /**
+   * @param listener notified of the handler that keeps others from carriers, for people; empty when
+   *     none does any longer
+   */
+  public CarrierWatch(
+      InstanceHandlerThreads handlers, LongSupplier nanoClock, Consumer<String> listener) {
+    this.listener = listener;
+    this.handlers = handlers;
+    this.nanoClock = nanoClock;
+    this.nextLineNanos = nanoClock.getAsLong();
+    this.watch = new LoopWatch(BLOCKED_NANOS, INTERVAL_NANOS, nextLineNanos);
+  }
+
+  /** Sends a probe unless one is on its way; every 100 ms. */
+  public void look() {
+    long now = nanoClock.getAsLong();
+    switch (watch.observe(now)) {
+      case BLOCKED -> blocked(now);
+      case RUNS_AGAIN -> {
+        lag.blocked(false);
+        listener.accept("");
+      }
+      case NONE -> {}
+    }
+    if (handlers.anyVirtual() && watch.beat(now)) {
+      try {
+        handlers.probe(this::answer);
+      } catch (RuntimeException | OutOfMemoryError noThread) {
+        answer(); // nothing is known
+      }
+    }
+  }
+
+  private void answer() {
+    lag.add(watch.answered(nanoClock.getAsLong()));
+  }
+
+  private void blocked(long now) {
+    lag.blocked(true);
+    String text = "carriers of virtual threads blocked: " + handlers.onCarrier(StackText::brief);
+    listener.accept(text);
+    if (now - nextLineNanos >= 0) {
+      nextLineNanos = now + LINE_NANOS;
+      LOG.warn("{} (threads: platform keeps handlers apart)", text);
+    }
+  }
+
+  /** Shows it while it measures. */
+  public void show(Series into) {
+    if (handlers.anyVirtual()) {
+      lag.collect(into);
+    }
+  }
+}
