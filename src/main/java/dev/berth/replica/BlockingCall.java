@@ -94,13 +94,18 @@ final class BlockingCall implements Runnable {
     return writing != null;
   }
 
+  /** Keeps the handler from running; false when it has begun. */
+  boolean withdraw() {
+    return phase.compareAndSet(Phase.QUEUED, Phase.DONE);
+  }
+
   /**
    * Interrupts the handler, or keeps it from running.
    *
    * @return true when it will never run, so that the caller settles it
    */
   boolean cancel() {
-    if (phase.compareAndSet(Phase.QUEUED, Phase.DONE)) {
+    if (withdraw()) {
       return true;
     }
     if (phase.compareAndSet(Phase.RUNNING, Phase.INTERRUPTING)) {

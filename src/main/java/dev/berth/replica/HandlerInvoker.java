@@ -7,6 +7,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 
 /**
  * Calls user code, and makes whatever it does end in one settled invocation.
@@ -34,8 +35,10 @@ record HandlerInvoker(ReplicaHandler handler, Executor threads, boolean streamsR
     invocation.call = call;
     try {
       threads.execute(call);
-    } catch (RuntimeException refused) { // stopped, or no thread to be had
-      invocation.settled(null, refused);
+    } catch (RejectedExecutionException | OutOfMemoryError noThread) {
+      if (call.withdraw()) {
+        invocation.notCalled(noThread);
+      }
     }
   }
 

@@ -8,11 +8,13 @@ import dev.berth.api.Response;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallFailed;
+import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.StreamReset;
 import dev.berth.protocol.HandlerTime;
+import dev.berth.protocol.Refusal;
 import dev.berth.protocol.port.HeadBytes;
 import dev.berth.protocol.port.LoopPorts;
 import dev.berth.protocol.port.SendResult;
@@ -36,6 +38,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
   /** Statuses from here on are neither a good answer of the handler nor its failure. */
   private static final int SERVER_ERROR = 500;
 
+  private static final String NO_THREAD = "no thread for a blocking handler";
   private static final Response.Body.Whole NOTHING = new Response.Body.Whole(Buffer.buffer(0));
 
   final HostedReplica host;
@@ -461,6 +464,21 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     return cancelled() || hasEnded();
   }
 
+  /**
+   * There is no thread for its handler, which never runs: the router may try it elsewhere, unless
+   * it has read a body for it.
+   */
+  void notCalled(Throwable noThread) {
+    host.replica.failures.add(NO_THREAD, noThread, this);
+    become(InvocationPhase.ENDED);
+    leave();
+    send(
+        body == null
+            ? new CallRefused(callId, Refusal.OVERLOADED, load())
+            : new CallFailed(
+                callId, BerthException.Kind.BACK_PRESSURE, NO_THREAD, -1, -1, load(), time()));
+  }
+
   /** Over: leaves the tables and frees the slot. The answer, if any, is sent after this. */
   void end() {
     end(true);
@@ -478,13 +496,17 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
       host.endsUnanswered();
     }
     runEndActions();
-    source.remove(this);
-    loop.remove(this);
     if (zombie) {
       host.replica.zombieSettled();
     }
     long now = loop.now();
     host.meters.ended(now - startedAt, now);
+    leave();
+  }
+
+  private void leave() {
+    source.remove(this);
+    loop.remove(this);
     if (body != null) {
       body.close("request: answered (expected: read before the answer)");
     }

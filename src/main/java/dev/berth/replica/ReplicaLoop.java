@@ -234,13 +234,19 @@ public final class ReplicaLoop {
     if (forgotten != null) {
       forgotten.cancel(); // its router gave its place to another: its cancel was lost on the way
     }
-    if (message.admission() == Admission.IfFree.IF_FREE) {
+    boolean streams = message.bodyFollows() || host.streamsRequests(message.methodName());
+    boolean accept = message.admission() == Admission.IfFree.IF_FREE;
+    boolean later = accept && !streams && host.runsOnThread(message.methodName());
+    if (accept && !later) {
       send(peer, new CallAccepted(message.callId(), host.replica.load()));
     }
-    if (message.bodyFollows() || host.streamsRequests(message.methodName())) {
+    if (streams) {
       invocation.receive(message);
     } else {
       invocation.invoke(message.request());
+    }
+    if (later && !invocation.hasEnded()) { // there is a thread for it
+      send(peer, new CallAccepted(message.callId(), host.replica.load()));
     }
   }
 

@@ -593,7 +593,7 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   public boolean accepts(RoutedReplica candidate) {
-    return candidate.routable() && (only == null || only == candidate);
+    return candidate.routable() && candidate != overloaded && (only == null || only == candidate);
   }
 
   @Override

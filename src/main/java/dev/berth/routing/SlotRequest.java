@@ -34,6 +34,9 @@ import org.jspecify.annotations.Nullable;
 public abstract class SlotRequest extends RingEntry implements Waiting, PendingEntry, Runnable {
   public static final long NO_DEADLINE = Long.MAX_VALUE;
 
+  /** Retries of a request that replicas refuse for want of a thread. */
+  private static final int MAX_OVERLOADS = 3;
+
   final DeploymentRouter router;
   final RouterLoop loop;
   final long callDeadlineNanos; // or NO_DEADLINE
@@ -46,6 +49,8 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   @Nullable RequestRecorder recorder; // when it is explained
   boolean done;
   boolean keyed; // the ranker asked for its key
+  @Nullable RoutedReplica overloaded; // refused it last, for want of a thread
+  private int overloads; // how often it was refused so
   private @Nullable Runnable leaveParent; // withdraws our cancel from the request we are within
 
   // While SENT.
@@ -262,6 +267,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   }
 
   private void await() {
+    overloaded = null; // else it would hold up those behind it
     loop.ring().schedule(this, queueDeadlineNanos);
     waiter = router.queue.join(this, sequence);
     router.queue.arrange();
@@ -439,7 +445,16 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     if (refuser != null) {
       router.refusedBy(refuser, reason);
     }
-    enqueueAgain();
+    if (reason != Refusal.OVERLOADED) {
+      enqueueAgain();
+      return;
+    }
+    router.counters.retries.increment();
+    replica = null;
+    overloaded = refuser;
+    if (overloads++ == MAX_OVERLOADS || !takeAtOnce()) {
+      end(router.backPressure("no thread for its handler"), false);
+    }
   }
 
   @Override

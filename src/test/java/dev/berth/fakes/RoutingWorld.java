@@ -388,6 +388,9 @@ public final class RoutingWorld implements ReplicaDirectory {
     /** Runs when a message is sent to it, before that leaves. */
     public Consumer<BusMessage> whenSent = message -> {};
 
+    /** It has slots, but no thread for a request. */
+    public boolean threadless;
+
     /** Messages to it arrive and are never answered. */
     public boolean silent;
 
@@ -505,9 +508,13 @@ public final class RoutingWorld implements ReplicaDirectory {
         refusal = ledger.consume(token.token(), call.attempt());
       } else if (call.admission() == Admission.IfFree.IF_FREE) {
         refusal = ledger.tryAcquire(call.attempt());
-        if (refusal == null) {
+        if (refusal == null && !threadless) {
           answer(call.source(), new BusMessage.CallAccepted(call.callId(), ledger.load()));
         }
+      }
+      if (refusal == null && threadless) {
+        ledger.complete();
+        refusal = Refusal.OVERLOADED;
       }
       if (refusal != null) {
         refused(call.source(), call.callId(), refusal);

@@ -9,8 +9,10 @@ import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
 import dev.berth.replica.threads.HandlerThreads;
 import dev.berth.replica.threads.InstanceHandlerThreads;
+import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -136,11 +138,82 @@ class BlockingHandlerTest {
   }
 
   @Test
-  void aThreadThatCannotBeHadIsAFailedCall() {
+  void aCallWithoutAThreadIsRefusedAsNotRun() {
     HandlerThreads pool = pool("r", 1);
     pool.stop();
     rig.sendHeld(pooled(counting, pool), ID);
-    rig.answer(CallFailed.class);
+    assertThat(rig.refusal()).isEqualTo(Refusal.OVERLOADED);
+  }
+
+  /** The handler has not run: other routers may try another replica. */
+  @Test
+  void callsOfAnyRouterAreRefusedWhenTheSystemGivesNoThread() {
+    Replica replica = pooled(counting, threadless());
+    rig.sendHeld(replica, ID);
+    assertThat(rig.refusal()).isEqualTo(Refusal.OVERLOADED);
+    rig.send(rig.away(replica).id(ID + 1)); // is not told first that it was accepted
+    assertThat(rig.refusal()).isEqualTo(Refusal.OVERLOADED);
+    rig.runAll();
+    assertThat(calls).hasValue(0);
+    assertThat(replica.processedRequests()).isZero();
+  }
+
+  @Test
+  void aCallWhoseBodyWasGatheredFailsWhenThereIsNoThread() {
+    Replica replica = pooled(counting, threadless());
+    rig.sendHeld(ReplicaRig.call(replica).id(ID).following(Buffer.buffer("a")));
+    rig.bus.take();
+    rig.frame(replica, ID, 0, Buffer.buffer("b"), true);
+    CallFailed failed = rig.answer(CallFailed.class);
+    assertThat(failed.kind()).isEqualTo(BerthException.Kind.BACK_PRESSURE);
+    assertThat(Load.ongoing(failed.load())).isZero();
+  }
+
+  private static HandlerThreads threadless() {
+    return new HandlerThreads() {
+      @Override
+      public void execute(Runnable task) {
+        throw new OutOfMemoryError("unable to create native thread");
+      }
+
+      @Override
+      public void resize(int maxOngoing) {
+        // none
+      }
+
+      @Override
+      public void stop() {
+        // none
+      }
+    };
+  }
+
+  /** As a virtual thread may that was queued before the carrier for it could not be made. */
+  @Test
+  void aCallThatAThreadTookAllTheSameIsNotRefused() {
+    Replica replica =
+        pooled(
+            counting,
+            new HandlerThreads() {
+              @Override
+              public void execute(Runnable task) {
+                task.run();
+                throw new OutOfMemoryError("unable to create native thread");
+              }
+
+              @Override
+              public void resize(int maxOngoing) {
+                // none
+              }
+
+              @Override
+              public void stop() {
+                // none
+              }
+            });
+    rig.sendHeld(replica, ID);
+    assertThat(rig.settled(rig).answer(CallResponse.class).response().status()).isEqualTo(200);
+    assertThat(calls).hasValue(1);
   }
 
   @Test
