@@ -8,6 +8,7 @@ import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.WorkerExecutor;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
 import java.io.IOException;
@@ -29,6 +30,9 @@ import org.jspecify.annotations.Nullable;
 public final class DigestedFile {
   private static final int BLOCK_BYTES = 256 << 10;
 
+  /** Of all jars that are written: a disk that hangs holds up nothing else. */
+  private static final int DISK_THREADS = 4;
+
   /** The disk does not take more. */
   public static final class DiskFailure extends IOException {
     private static final long serialVersionUID = 1;
@@ -38,13 +42,13 @@ public final class DigestedFile {
     }
   }
 
-  private final Vertx vertx;
+  private final WorkerExecutor disk;
   private final MessageDigest digest;
   private final OutputStream out;
   private long bytes;
 
-  private DigestedFile(Vertx vertx, Path path) throws IOException {
-    this.vertx = vertx;
+  private DigestedFile(WorkerExecutor disk, Path path) throws IOException {
+    this.disk = disk;
     this.digest = sha256();
     this.out = new DigestOutputStream(Files.newOutputStream(path), digest);
   }
@@ -57,19 +61,22 @@ public final class DigestedFile {
    */
   public static Future<Void> keep(
       Vertx vertx, JarShelf jars, JarFile jar, Function<DigestedFile, Future<Void>> fill) {
+    WorkerExecutor disk = vertx.createSharedWorkerExecutor("berth-jars", DISK_THREADS);
     return jars.begin(jar.bytes())
         .compose(
             path ->
-                vertx
-                    .executeBlocking(() -> new DigestedFile(vertx, path), false)
+                disk.executeBlocking(() -> new DigestedFile(disk, path), false)
                     .compose(file -> fill.apply(file).transform(filled -> file.close(filled)))
                     .compose(
                         digest ->
                             digest.equals(jar.sha256())
                                 ? jars.take(path, jar.name(), digest)
                                 : Future.failedFuture(another(digest, jar.sha256())))
-                    .onFailure(
-                        failed -> vertx.executeBlocking(() -> Files.deleteIfExists(path), false)));
+                    .recover(
+                        failed ->
+                            disk.executeBlocking(() -> Files.deleteIfExists(path), false)
+                                .transform(deleted -> Future.failedFuture(failed))))
+        .onComplete(done -> disk.close());
   }
 
   private static CommandRefused another(String digest, String expected) {
@@ -105,8 +112,7 @@ public final class DigestedFile {
 
   /** The SHA-256 of all of it, in hexadecimal digits, if it was filled. */
   private Future<String> close(AsyncResult<Void> filled) {
-    return vertx
-        .executeBlocking(
+    return disk.executeBlocking(
             () -> {
               out.close();
               return HexFormat.of().formatHex(digest.digest());
@@ -120,8 +126,7 @@ public final class DigestedFile {
   }
 
   private Future<Void> write(Buffer block) {
-    return vertx
-        .<Void>executeBlocking(
+    return disk.<Void>executeBlocking(
             () -> {
               try {
                 out.write(block.getBytes());

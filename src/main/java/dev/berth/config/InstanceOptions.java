@@ -62,6 +62,11 @@ public final class InstanceOptions {
           .means(
               "How long an event loop may leave a task before it counts as blocked by a handler. New"
                   + " requests then avoid the replicas on it while there are others.");
+  public static final Key<Integer> APPLICATION_WORKER_THREADS =
+      KEYS.key("application_worker_threads", Types.integer(1, 1024, "threads"), 20)
+          .means(
+              "Threads on which an application's requests run executeBlocking of Vert.x, at most, for"
+                  + " each application. They are made on demand and end after 10 s without work.");
   public static final Key<Duration> SHUTDOWN_TIMEOUT_S =
       KEYS.key("shutdown_timeout_s", Types.SECONDS, Duration.ofSeconds(30))
           .means(

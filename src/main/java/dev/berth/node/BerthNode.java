@@ -17,6 +17,7 @@ import dev.berth.desired.JournalLog;
 import dev.berth.desired.StateLog;
 import dev.berth.ingress.IngressTransport;
 import dev.berth.metrics.Meters;
+import dev.berth.node.loops.ApplicationWorkers;
 import dev.berth.node.loops.EventLoops;
 import dev.berth.node.loops.HeapWatch;
 import dev.berth.node.loops.Identity;
@@ -71,6 +72,7 @@ public final class BerthNode {
   private final Identity identity;
   private final long beganNanos;
   private final InstanceThreads threads;
+  private final ApplicationWorkers workers;
   private final IngressTransport transport;
   private final Meters meters;
   private final Vertx vertx;
@@ -101,6 +103,7 @@ public final class BerthNode {
     StateLog declared = stateLog();
     this.beganNanos = identity.now();
     this.threads = new InstanceThreads(identity.nanoClock());
+    this.workers = new ApplicationWorkers(config.get(InstanceOptions.APPLICATION_WORKER_THREADS));
     this.transport = IngressTransport.preferred();
     this.meters =
         new Meters(
@@ -175,7 +178,7 @@ public final class BerthNode {
         new VertxOptions()
             .setEventLoopPoolSize(
                 config.get(InstanceOptions.EVENT_LOOPS) + (cluster == null ? 1 : 2))
-            .setWorkerPoolSize(4) // reads of the admin server
+            .setWorkerPoolSize(4) // of user code that works for no request; nothing of ours
             .setInternalBlockingPoolSize(4)
             // LoopWatchVerticle says so sooner, once, and with the handler's name: here
             // once a minute for a loop that stays blocked, without its stack.
@@ -204,7 +207,7 @@ public final class BerthNode {
     Future<@Nullable ClusterTerms> terms =
         cluster == null ? Future.succeededFuture() : ClusterTerms.read(vertx, cluster);
     LoopVerticle links = cluster == null ? null : new LoopVerticle("links loop");
-    EventLoops.of(vertx, config.get(InstanceOptions.EVENT_LOOPS), control, links)
+    EventLoops.of(vertx, config.get(InstanceOptions.EVENT_LOOPS), control, links, workers)
         .compose(loops -> terms.onSuccess(read -> control.execute(() -> startParts(loops, read))))
         .onFailure(failed -> end().onComplete(ended -> started.fail(failed)));
   }
@@ -217,6 +220,7 @@ public final class BerthNode {
             conduct,
             this::announced);
     meters.add(threads::show);
+    meters.add(workers::show);
     if (cluster != null) {
       meters.addCounter("berth_handshakes_ended", transport::handshakesEnded);
     }
@@ -403,6 +407,7 @@ public final class BerthNode {
   /** Gives back what is left: threads, jars, event loops. */
   private Future<Void> end() {
     threads.stop();
+    workers.stop();
     InstanceParts all = parts;
     if (all != null) {
       all.host.builds.closeAll();

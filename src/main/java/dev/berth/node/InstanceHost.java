@@ -121,6 +121,9 @@ final class InstanceHost {
             commands.controller(),
             code -> {
               deployments().forgetUnwanted(code);
+              if (builds().names().stream().noneMatch(each -> each.startsWith(code.name() + "/"))) {
+                on.loops.forget(code.name());
+              }
               commands.gone().accept(code);
             });
     deployments =
@@ -187,6 +190,10 @@ final class InstanceHost {
         deployments.router(ingress),
         settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
         accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
+  }
+
+  private Builds builds() {
+    return builds; // likewise
   }
 
   private InstanceRouters deployments() {

@@ -194,6 +194,50 @@ public final class TestApplications {
   }
 
   /**
+   * Answers with the threads on which it blocked, at each of its points; a request to {@code /held}
+   * blocks at the gate {@code args.held}, in turn with others and beside them.
+   */
+  public static Application works(Map<String, Object> args) {
+    Gate held = gate((String) args.get("held"));
+    Deployment back = Deployment.async("back", THREAD);
+    AsyncHandler front =
+        (request, context) -> {
+          if (request.path().endsWith("/held")) {
+            return Future.join(worker(true, held::pass), worker(false, held::pass))
+                .map(done -> Response.text("held"));
+          }
+          return Future.join(worker(true, () -> {}), worker(false, () -> {}))
+              .compose(
+                  called ->
+                      Future.join(
+                          Future.succeededFuture(called),
+                          context.after(Duration.ofMillis(1)).compose(none -> worker(true)),
+                          context.handle("back").call(request).compose(none -> worker(true))))
+              .map(threads -> Response.text(threads.list().toString()));
+        };
+    return Application.of(Deployment.async("front", front).withMaxOngoingRequests(50), back);
+  }
+
+  /** What blocks. */
+  private interface Blocking {
+    void run() throws Exception;
+  }
+
+  private static Future<String> worker(boolean ordered) {
+    return worker(ordered, () -> {});
+  }
+
+  private static Future<String> worker(boolean ordered, Blocking work) {
+    return Vertx.currentContext()
+        .executeBlocking(
+            () -> {
+              work.run();
+              return Thread.currentThread().getName();
+            },
+            ordered);
+  }
+
+  /**
    * One deployment whose requests to {@code /held} wait at the gate {@code args.held}; that is
    * built, and whose replicas start, past the gates {@code args.build} and {@code args.start} if
    * there are such.

@@ -9,6 +9,7 @@ import dev.berth.protocol.tls.TlsMaterial;
 import dev.berth.protocol.tls.TlsWatch;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.WorkerExecutor;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.ServerSSLOptions;
@@ -16,6 +17,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -62,9 +64,14 @@ public final class Tls {
     options.setSslEngineOptions(TlsMaterial.engine());
     options.setSslHandshakeTimeout(settings.get(LimitOptions.HEADER_READ_TIMEOUT_S).toMillis());
     options.setSslHandshakeTimeoutUnit(TimeUnit.MILLISECONDS);
-    return vertx
-        .executeBlocking(() -> with(watch.current(), options.getSslOptions()))
+    return read(vertx, () -> with(watch.current(), options.getSslOptions()))
         .map(applied -> options);
+  }
+
+  /** On a thread of its own: user code that blocks every other one keeps no certificate old. */
+  private static <T> Future<T> read(Vertx vertx, Callable<T> reader) {
+    WorkerExecutor own = vertx.createSharedWorkerExecutor("berth-tls", 1);
+    return own.executeBlocking(reader, false).onComplete(read -> own.close());
   }
 
   private static ServerSSLOptions with(TlsMaterial material, ServerSSLOptions options) {
@@ -78,8 +85,7 @@ public final class Tls {
       return;
     }
     looking = true;
-    vertx
-        .executeBlocking(watch::changed, false)
+    read(vertx, watch::changed)
         .compose(
             next ->
                 next == null

@@ -2,6 +2,7 @@ package dev.berth.node.loops;
 
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.EventExecutor;
+import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.internal.VertxInternal;
@@ -27,6 +28,10 @@ public record EventLoops(
   /** What the thread of the control loop is called. */
   public static final String CONTROL_THREAD = "berth-control";
 
+  /** The worker pool of what the instance itself does; user code never runs on it. */
+  private static final DeploymentOptions OWN_WORKERS =
+      new DeploymentOptions().setWorkerPoolName("berth-instance").setWorkerPoolSize(4);
+
   public EventLoops {
     serving = List.copyOf(serving);
   }
@@ -36,18 +41,23 @@ public record EventLoops(
    *
    * @param control not deployed yet
    * @param links likewise; null without a cluster
+   * @param workers of the applications that the serving ones run
    * @return fails when they are not all distinct
    */
   public static Future<EventLoops> of(
-      Vertx vertx, int serving, LoopVerticle control, @Nullable LoopVerticle links) {
+      Vertx vertx,
+      int serving,
+      LoopVerticle control,
+      @Nullable LoopVerticle links,
+      ApplicationWorkers workers) {
     EventLoops made =
         new EventLoops(
             IntStream.range(0, serving)
-                .mapToObj(index -> new LoopVerticle("loop " + index))
+                .mapToObj(index -> new LoopVerticle("loop " + index, workers))
                 .toList(),
             control,
             links);
-    return Future.all(made.all().stream().map(vertx::deployVerticle).toList())
+    return Future.all(made.all().stream().map(loop -> deploy(vertx, loop, made)).toList())
         .map(
             all -> {
               made.requireDistinct(((VertxInternal) vertx).nettyEventLoopGroup());
@@ -55,6 +65,17 @@ public record EventLoops(
               control.execute(() -> Thread.currentThread().setName(CONTROL_THREAD));
               return made;
             });
+  }
+
+  private static Future<String> deploy(Vertx vertx, LoopVerticle loop, EventLoops all) {
+    return all.serving.contains(loop)
+        ? vertx.deployVerticle(loop)
+        : vertx.deployVerticle(loop, OWN_WORKERS);
+  }
+
+  /** Nothing of an application is left: its worker threads end. */
+  public void forget(String application) {
+    serving.forEach(loop -> loop.forget(application));
   }
 
   private void requireDistinct(Iterable<EventExecutor> group) {

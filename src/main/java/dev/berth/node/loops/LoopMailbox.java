@@ -24,6 +24,7 @@ public final class LoopMailbox {
   public static final int MAX_BATCH = 256;
 
   private final ContextInternal home;
+  private final ContextInternal calls; // while a call's own is not known
   private final Consumer<BusMessage> receiver;
   private final Runnable drainOwn = this::drainOwn;
   private final Runnable drainOthers = this::drainOthers;
@@ -41,6 +42,7 @@ public final class LoopMailbox {
    */
   public LoopMailbox(ContextInternal home, Consumer<BusMessage> receiver) {
     this.home = home;
+    this.calls = home.duplicate();
     this.receiver = receiver;
   }
 
@@ -88,7 +90,7 @@ public final class LoopMailbox {
   }
 
   private void deliver(BusMessage message) {
-    ContextInternal context = home.duplicate();
+    ContextInternal context = message instanceof BusMessage.CallRequest ? calls : home.duplicate();
     ContextInternal before = context.beginDispatch();
     try {
       receiver.accept(message);

@@ -11,8 +11,10 @@ import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.Vertx;
 import io.vertx.core.internal.ContextInternal;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LoopVerticle extends VerticleBase implements Loop {
   private final String name;
+  private final @Nullable ApplicationWorkers workers; // null: no user code runs here
+  private final Map<String, ContextInternal> contexts = new ConcurrentHashMap<>(); // by application
   private boolean namesRequests; // written before home
   private volatile @Nullable ContextInternal home;
   private volatile @Nullable Thread thread;
@@ -31,7 +35,15 @@ public final class LoopVerticle extends VerticleBase implements Loop {
    * @param name for messages
    */
   public LoopVerticle(String name) {
+    this(name, null);
+  }
+
+  /**
+   * @param workers give requests of an application that run here its own worker pool
+   */
+  LoopVerticle(String name, @Nullable ApplicationWorkers workers) {
     this.name = name;
+    this.workers = workers;
   }
 
   @Override
@@ -69,18 +81,43 @@ public final class LoopVerticle extends VerticleBase implements Loop {
 
   @Override
   public void executeFor(RequestContext request, Runnable task) {
-    ContextInternal own = home().duplicate();
-    if (namesRequests) {
-      RequestLocal.put(own, request);
-    }
-    own.runOnContext(none -> task.run());
+    context(request).runOnContext(none -> task.run());
   }
 
   @Override
   public void worksFor(RequestContext request) {
     ContextInternal current = ContextInternal.current();
-    if (namesRequests && current != null && current.isDuplicate()) { // else it would be everybody's
-      RequestLocal.put(current, request);
+    if (current != null && current.isDuplicate()) { // else it would be everybody's
+      context(request).beginDispatch(); // ends with that of the current one
+    }
+  }
+
+  /** A context for a request alone, beside those of its application's other requests. */
+  private ContextInternal context(RequestContext request) {
+    ContextInternal made = of(request.deployment().application()).duplicate();
+    if (namesRequests) {
+      RequestLocal.put(made, request);
+    }
+    return made;
+  }
+
+  private ContextInternal of(String application) {
+    ApplicationWorkers pools = workers;
+    if (pools == null) {
+      return home();
+    }
+    ContextInternal known = contexts.get(application);
+    return known != null
+        ? known
+        : contexts.computeIfAbsent(
+            application, name -> home().toBuilder().withWorkerPool(pools.pool(name)).build());
+  }
+
+  /** Nothing of an application is left. */
+  void forget(String application) {
+    contexts.remove(application);
+    if (workers != null) {
+      workers.forget(application);
     }
   }
 

@@ -37,7 +37,9 @@ class EventLoopsTest {
   @Test
   void eachServingLoopAndTheControlLoopHasAThreadOfItsOwn() throws Exception {
     EventLoops loops =
-        TestNode.await(EventLoops.of(vertx(4), 3, new LoopVerticle("control loop"), null));
+        TestNode.await(
+            EventLoops.of(
+                vertx(4), 3, new LoopVerticle("control loop"), null, new ApplicationWorkers(2)));
 
     Set<Thread> threads = new HashSet<>();
     for (LoopVerticle loop : loops.serving()) {
@@ -49,7 +51,9 @@ class EventLoopsTest {
   @Test
   void whatIsDeployedOnALoopRunsThereWhateverTheOrder() throws Exception {
     EventLoops loops =
-        TestNode.await(EventLoops.of(vertx(3), 2, new LoopVerticle("control loop"), null));
+        TestNode.await(
+            EventLoops.of(
+                vertx(3), 2, new LoopVerticle("control loop"), null, new ApplicationWorkers(2)));
     LoopVerticle second = loops.serving().get(1);
     Part late = new Part();
     Part later = new Part();
@@ -67,7 +71,12 @@ class EventLoopsTest {
     assertThatThrownBy(
             () ->
                 TestNode.await(
-                    EventLoops.of(vertx(threads), 2, new LoopVerticle("control loop"), null)))
+                    EventLoops.of(
+                        vertx(threads),
+                        2,
+                        new LoopVerticle("control loop"),
+                        null,
+                        new ApplicationWorkers(2))))
         .hasRootCauseInstanceOf(IllegalStateException.class)
         .hasMessageContaining(said);
   }
@@ -75,7 +84,9 @@ class EventLoopsTest {
   @Test
   void aPartThatThrowsFailsItsDeploymentOnly() throws Exception {
     EventLoops loops =
-        TestNode.await(EventLoops.of(vertx(2), 1, new LoopVerticle("control loop"), null));
+        TestNode.await(
+            EventLoops.of(
+                vertx(2), 1, new LoopVerticle("control loop"), null, new ApplicationWorkers(2)));
     LoopVerticle loop = loops.serving().get(0);
 
     Future<Void> failed =
