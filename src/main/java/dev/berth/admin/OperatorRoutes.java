@@ -2,6 +2,7 @@ package dev.berth.admin;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.DeployOutcome;
+import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.port.ControllerCommands.Submitted;
@@ -9,8 +10,10 @@ import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
+import java.util.List;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,9 +35,13 @@ import org.jspecify.annotations.Nullable;
  * A refusal is 400, 404, 412 or 503 with {@code {"code", "message", "problems"}}.
  *
  * @param kill ends a replica of this instance; false when there is none of that id
+ * @param blocked the event loops of this instance that take no tasks
  */
 record OperatorRoutes(
-    ControllerCommands commands, BiPredicate<DeploymentId, String> kill, Bodies bodies)
+    ControllerCommands commands,
+    BiPredicate<DeploymentId, String> kill,
+    Bodies bodies,
+    Supplier<List<BlockedLoop>> blocked)
     implements AdminRoutes {
   private static final String DRY_RUN = "dry_run";
   private static final String APPLICATION = "/api/v1/applications/:application";
@@ -56,7 +63,17 @@ record OperatorRoutes(
   }
 
   private void details(RoutingContext context) {
-    Answers.details(context, commands, serve -> ServeJson.of(serve).encodePrettily() + "\n");
+    Answers.details(
+        context,
+        commands,
+        serve ->
+            ServeJson.of(serve)
+                    .put(
+                        "blocked_loops",
+                        Answers.array(
+                            blocked.get(), loop -> ServeJson.of(loop).put("text", loop.text())))
+                    .encodePrettily()
+                + "\n");
   }
 
   private void deploy(RoutingContext context, @Nullable String only) {

@@ -2,6 +2,7 @@ package dev.berth.admin;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.metrics.Meters;
+import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.port.ControllerCommands.Submitted;
@@ -13,8 +14,10 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
+import java.util.List;
 import java.util.Locale;
 import java.util.function.BiPredicate;
+import java.util.function.Supplier;
 
 /**
  * Ray Serve's REST API, as its own commands use it.
@@ -59,6 +62,7 @@ public final class ServeRoutes implements AdminRoutes {
    * @param kill ends a replica of this instance, on the control loop, as if it had died; false when
    *     there is none of that id
    * @param http where requests come in
+   * @param blocked event loops of this instance
    * @param view how routes are split
    * @param version of Berth
    * @param session another for each start of the instance
@@ -68,11 +72,12 @@ public final class ServeRoutes implements AdminRoutes {
       BiPredicate<DeploymentId, String> kill,
       TrafficView view,
       HttpView http,
+      Supplier<List<BlockedLoop>> blocked,
       Meters meters,
       String version,
       String session) {
     this.commands = commands;
-    this.ours = new OperatorRoutes(commands, kill, bodies);
+    this.ours = new OperatorRoutes(commands, kill, bodies, blocked);
     this.traffic = new TrafficRoutes(view, commands, bodies);
     this.shape = new RayDetails(http);
     this.version = version;

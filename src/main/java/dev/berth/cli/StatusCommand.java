@@ -65,6 +65,7 @@ final class StatusCommand extends AdminCommand {
   private List<String> table(ServeStatus serve) {
     List<String> lines = new ArrayList<>();
     lines.add(StatusTable.headline(serve));
+    lines.addAll(StatusTable.blocked(serve));
     List<ServeStatus.Application> shown = serve.shown(only);
     if (shown.isEmpty()) {
       lines.add(only == null ? "No application is deployed." : only + ": not deployed.");

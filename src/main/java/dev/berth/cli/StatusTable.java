@@ -22,6 +22,13 @@ record StatusTable(boolean colours) {
     return AdminServer.printable(serve.node() + ", controller term " + serve.term() + part + kept);
   }
 
+  /** The event loops of the instance that take no tasks. */
+  static List<String> blocked(ServeStatus serve) {
+    return ServeStatus.list(serve.json(), "blocked_loops").stream()
+        .map(loop -> AdminServer.printable(ServeStatus.text(loop, "text")))
+        .toList();
+  }
+
   private static String percent(double capacity) {
     return capacity == Math.rint(capacity)
         ? Long.toString((long) capacity)

@@ -46,6 +46,8 @@ public final class InstanceOptions {
   public static final Key<Settings> LOG_RING =
       KEYS.mapping("log_ring", LogRingOptions.SECTION)
           .means("How much of the log is kept in memory, for berth logs.");
+  public static final Key<Settings> HEALTH =
+      KEYS.mapping("health", HealthOptions.SECTION).means("When the instance is not ready.");
   public static final Key<Settings> RESERVATIONS =
       KEYS.mapping("reservations", ReservationOptions.SECTION)
           .means("Slots held for clients by tokens, over HTTP.");

@@ -30,6 +30,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -69,6 +70,7 @@ public final class Ingress {
   private volatile boolean populated;
   private final Queue<Runnable> ports = new ConcurrentLinkedQueue<>(); // closes one
   private volatile boolean draining;
+  private BooleanSupplier blocked = () -> false; // before the loops start
   private @Nullable ReservationTable reservations; // before the loops start
   @Nullable Endpoint endpoint; // likewise
   Bound bodies = new Bound(0); // likewise
@@ -118,6 +120,11 @@ public final class Ingress {
             meters.addCounter("berth_http_heads_timed_out", lateHeads::sum),
             meters.addCounter("berth_http_floods_cut", floods::sum),
             meters.addCounter("berth_http_connections_over_rate", fastConnections::sum));
+  }
+
+  /** The instance is not ready while this is true, from any thread; before the loops start. */
+  public void unreadyWhile(BooleanSupplier loopBlocked) {
+    blocked = loopBlocked;
   }
 
   /**
@@ -247,6 +254,9 @@ public final class Ingress {
     String reason = unhealthyReason();
     if (reason != null) {
       return reason;
+    }
+    if (blocked.getAsBoolean()) {
+      return "An event loop is blocked by a handler.";
     }
     return routes.routes().values().stream()
             .map(IngressRoute::router)

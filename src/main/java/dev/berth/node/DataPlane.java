@@ -1,7 +1,9 @@
 package dev.berth.node;
 
+import dev.berth.node.loops.LoopWatchVerticle;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.Explanations;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.ReplicaDirectory;
@@ -15,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What requests pass through in an instance once they are read: its routers, its replicas, and the
@@ -22,7 +25,7 @@ import java.util.function.Consumer;
  * ports, and say when a loop gets a message and when time has passed. Any thread, unless a method
  * says otherwise.
  */
-public final class DataPlane {
+public final class DataPlane implements LoopWatchVerticle.Listener {
   private final InstancePorts ports;
   private final InstanceLimits limits;
   private final ReplicaHost host;
@@ -98,6 +101,16 @@ public final class DataPlane {
   public void receive(int loop, BiConsumer<String, Consumer<BusMessage>> bus) {
     bus.accept(Addresses.router(ports.node(), loop), routers.loop(loop)::onMessage);
     bus.accept(Addresses.replica(ports.node(), loop), replicaLoops.get(loop)::onMessage);
+  }
+
+  @Override
+  public void changed(int loop, boolean blocked) {
+    loopBlocked(loop, blocked);
+  }
+
+  @Override
+  public void looked(int loop, @Nullable BlockedLoop blocked) {
+    host.loopBlocked(loop, blocked);
   }
 
   /** A loop takes no tasks, or does so again: routers here and elsewhere avoid its replicas. */

@@ -17,6 +17,7 @@ import dev.berth.admin.ReservationEndpoint;
 import dev.berth.admin.ServeRoutes;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ExplainOptions;
+import dev.berth.config.HealthOptions;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
@@ -44,6 +45,7 @@ import dev.berth.node.loops.InstanceBus;
 import dev.berth.node.loops.LoopVerticle;
 import dev.berth.node.loops.LoopWatchVerticle;
 import dev.berth.node.traffic.TrafficTold;
+import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.port.InstancePorts;
@@ -155,6 +157,7 @@ final class InstanceParts {
       side.carries(plane);
       reservations.among(side.keepers());
     }
+    ingress.unreadyWhile(() -> plane.host().blockedLoops().stream().anyMatch(BlockedLoop::lasting));
     ingress.gatherWithin(plane.limits().bodies().gathered());
     ReservationEndpoint api = reservationEndpoint();
     Map<String, String> secrets = BearerToken.secrets(config.get(ReservationOptions.BEARER_TOKENS));
@@ -224,6 +227,7 @@ final class InstanceParts {
         (deployment, replica) -> host.replicas.kill(deployment, replica),
         new TrafficTold(() -> host.routes.leadsTo(), meters, identity.seeded()),
         new HttpView(config.settings(), ingress::port, ingress::status),
+        plane.host()::blockedLoops,
         meters,
         version == null ? "unknown" : version,
         identity.node());
@@ -335,8 +339,10 @@ final class InstanceParts {
         loops.serving(),
         meters,
         config.get(InstanceOptions.BLOCKED_LOOP_AFTER_MS),
+        config.get(HealthOptions.BLOCKED_LOOP_UNREADY_S),
         identity.nanoClock(),
-        plane::loopBlocked);
+        identity.wallClock(),
+        plane);
   }
 
   private void showLoops() {

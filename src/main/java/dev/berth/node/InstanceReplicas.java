@@ -182,9 +182,9 @@ public class InstanceReplicas implements ReplicaListener {
     controller.accept(new ReplicaFailed(replicaId, reason));
   }
 
-  /** All loops for a replica that is spread, else one, in turn over all deployments. */
+  /** All loops for a replica that is spread, else one, in turn over those that are not blocked. */
   private List<ReplicaSeat> seats(DeploymentTarget target, LoadedApplication code) {
-    int first = nextLoop; // gives the replica its address
+    int first = plane.host().loopFrom(nextLoop); // gives the replica its address
     nextLoop = (first + 1) % plane.loops();
     return IntStream.range(0, isSpread(target) ? plane.loops() : 1)
         .mapToObj(offset -> plane.replicas((first + offset) % plane.loops()))

@@ -17,7 +17,7 @@ final class HostedReplica {
   private @Nullable HandlerInvoker invoker;
   private Map<String, HandlerInvoker> methods;
   private final KnownHandles handles;
-  boolean stopped; // takes nothing more
+  volatile boolean stopped; // takes nothing more; written off the loop while that is stuck
 
   // What its requests say of the replica. Written on the loop, read by who looks at its health.
   private volatile long failed;

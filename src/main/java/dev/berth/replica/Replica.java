@@ -5,6 +5,7 @@ import dev.berth.metrics.LatencyBuckets;
 import dev.berth.metrics.Utilization;
 import dev.berth.protocol.BusMessage.ReplicaLoad;
 import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.hooks.HookThreads.Kind;
@@ -15,13 +16,15 @@ import io.vertx.core.Promise;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,6 +53,9 @@ public final class Replica extends ServedReplica {
 
   private final AtomicReference<ReplicaState> state = new AtomicReference<>(ReplicaState.STARTING);
   private volatile List<HostedReplica> parts = List.of();
+  private volatile @Nullable LoopRound round; // the last task of each loop
+  private volatile Runnable startStuck = () -> {}; // its loop does not take what would let it run
+  private volatile String loopBlocked = ""; // why its only loop keeps it from serving
   private volatile boolean takesWholeBodies; // its handler, once it runs
   final ReplicaHooks hooks;
   final ReplicaHealth health;
@@ -157,13 +163,50 @@ public final class Replica extends ServedReplica {
     threads = workers;
     parts = List.copyOf(started);
     takesWholeBodies = !parts.get(0).streamsRequests("");
-    onEachLoop(
-        part -> part.loop.host(part),
+    startStuck =
         () -> {
-          move(ReplicaState.RUNNING, ReplicaState.STARTING);
-          lookSoon();
-          begun.complete(this);
+          if (state.compareAndSet(ReplicaState.STARTING, ReplicaState.STOPPED)) {
+            startFailed();
+            stopHandlers();
+            begun.tryFail(
+                new IllegalStateException(
+                    "event loop %d: blocked (expected: one that takes the replica)"
+                        .formatted(homeLoop().index())));
+          }
+        };
+    onEachLoop(
+        part -> {
+          if (state.get() != ReplicaState.STOPPED) {
+            part.loop.host(part);
+          }
+        },
+        () -> {
+          if (move(ReplicaState.RUNNING, ReplicaState.STARTING)) {
+            lookSoon();
+            begun.complete(this);
+          }
         });
+  }
+
+  /** Its loops that are stuck are waited for no longer. Control loop. */
+  void passOver(IntPredicate stuck) {
+    LoopRound now = round;
+    boolean home = !parts.isEmpty() && stuck.test(homeLoop().index());
+    if (now != null && now.waitsFor(stuck)) {
+      if (home && state.get() == ReplicaState.STARTING) {
+        startStuck.run();
+      } else {
+        boolean stopped = state.get() == ReplicaState.STOPPED;
+        now.left.forEach(part -> part.stopped |= stopped); // what comes before the task is refused
+        now.end();
+      }
+    }
+    if (home && leaving.get()) {
+      if (slots.draining() && slots.ongoing() == 0) {
+        drained();
+      }
+      lookAfter();
+    }
   }
 
   /**
@@ -192,12 +235,13 @@ public final class Replica extends ServedReplica {
 
   private void checkDrained() {
     if (slots.draining() && slots.ongoing() == 0) {
-      onHomeLoop(
-          () -> {
-            if (drained.tryComplete()) {
-              drainedNanos = nanoClock.getAsLong();
-            }
-          });
+      onHomeLoop(this::drained);
+    }
+  }
+
+  private void drained() {
+    if (drained.tryComplete()) {
+      drainedNanos = nanoClock.getAsLong();
     }
   }
 
@@ -242,13 +286,14 @@ public final class Replica extends ServedReplica {
   }
 
   /**
-   * On the home loop's tick: kills what outlasts its grace, and forgets what stopped. A stopped
-   * replica is remembered as long as its attempts are: a late duplicate of a request that ran must
-   * not be told that there is no such replica, which would have it run elsewhere too.
+   * On the home loop's tick, or the control loop's while that is stuck: kills what outlasts its
+   * grace, and forgets what stopped. A stopped replica is remembered as long as its attempts are: a
+   * late duplicate of a request that ran must not be told that there is no such replica, which
+   * would have it run elsewhere too.
    *
    * @return true when there is nothing more to look after
    */
-  boolean lookAfter() {
+  synchronized boolean lookAfter() {
     long now = nanoClock.getAsLong();
     Long ends = graceEndsNanos;
     if (ends != null && state.get() != ReplicaState.STOPPED && ends - now <= 0) {
@@ -340,7 +385,7 @@ public final class Replica extends ServedReplica {
     if (thrown != null) { // the replica is stopped all the same
       failures.add("stop failed", thrown);
     }
-    onHomeLoop(stopped::tryComplete);
+    stopped.tryComplete();
   }
 
   /** Changes the number of slots, and of threads, live. */
@@ -384,13 +429,14 @@ public final class Replica extends ServedReplica {
 
   private void onEachLoop(Consumer<HostedReplica> task, Runnable afterAll) {
     List<HostedReplica> all = parts;
-    AtomicInteger left = new AtomicInteger(all.size());
+    LoopRound begun = new LoopRound(all, afterAll);
+    round = begun;
     for (HostedReplica part : all) {
       part.loop.execute(
           () -> {
             task.accept(part);
-            if (left.decrementAndGet() == 0) {
-              onHomeLoop(afterAll);
+            if (begun.ran(part)) {
+              onHomeLoop(begun::end);
             }
           });
     }
@@ -403,6 +449,23 @@ public final class Replica extends ServedReplica {
     if (isLingering() || state.get() == ReplicaState.UNHEALTHY) {
       judge();
     }
+  }
+
+  /** A loop is blocked, or runs again. Control loop. */
+  void loopBlocked(int loop, @Nullable BlockedLoop blocked, boolean othersRun) {
+    if (blocked == null ? blocksLoop : blocked.replicaId().equals(replicaId())) {
+      blocksLoop = blocked != null && blocked.nanos() >= limits().cancelGraceNanos();
+    }
+    if (parts.size() == 1 && address().loop() == loop) {
+      loopBlocked = blocked != null && blocked.lasting() && othersRun ? blocked.text() : "";
+    }
+    if (isSick() || state.get() == ReplicaState.UNHEALTHY) {
+      judge();
+    }
+  }
+
+  private boolean isSick() {
+    return isLingering() || health.watch.failing() || !loopBlocked.isEmpty();
   }
 
   @Override
@@ -485,16 +548,10 @@ public final class Replica extends ServedReplica {
   /** Unhealthy while too many checks in a row failed, or too many cancelled requests linger. */
   private void judge() {
     synchronized (judging) { // so that the listener hears of the states in their order
-      boolean lingering = isLingering();
-      if (!lingering && !health.watch.failing()) {
+      if (!isSick()) {
         move(ReplicaState.RUNNING, ReplicaState.UNHEALTHY);
       } else if (move(ReplicaState.UNHEALTHY, ReplicaState.RUNNING)) {
-        LOG.warn(
-            "replica {}: unhealthy: zombies: {} (expected: at most {}), health checks: {}",
-            replicaId(),
-            zombies(),
-            limits().maxZombieRequests(),
-            health.watch.failing() ? "failing" : "well");
+        LOG.warn("replica {}: unhealthy: {}", replicaId(), unhealthyReason());
       }
     }
   }
@@ -505,7 +562,7 @@ public final class Replica extends ServedReplica {
       return "zombies: %s (expected: at most %s)"
           .formatted(zombies(), limits().maxZombieRequests());
     }
-    return health.watch.failing() ? "health checks: failing" : "";
+    return health.watch.failing() ? "health checks: failing" : loopBlocked;
   }
 
   /**
@@ -573,6 +630,37 @@ public final class Replica extends ServedReplica {
   /** Its slots now, and what their last audit said. */
   public LedgerView view() {
     return slots.view(replicaId(), zombies());
+  }
+
+  /**
+   * A task on each event loop of a replica, and the action that follows once. A loop that is stuck
+   * is waited for no longer; it runs the task when it runs again. Thread-safe.
+   */
+  private static final class LoopRound {
+    final Set<HostedReplica> left = ConcurrentHashMap.newKeySet(); // whose loops have not run it
+    private final Runnable then;
+    private final AtomicBoolean ended = new AtomicBoolean();
+
+    LoopRound(List<HostedReplica> all, Runnable then) {
+      left.addAll(all);
+      this.then = then;
+    }
+
+    /** Returns whether this was the last one. */
+    boolean ran(HostedReplica part) {
+      return left.remove(part) && left.isEmpty();
+    }
+
+    /** Returns whether it waits for nothing but stuck loops. */
+    boolean waitsFor(IntPredicate stuck) {
+      return !ended.get() && left.stream().allMatch(part -> stuck.test(part.loop.index()));
+    }
+
+    void end() {
+      if (ended.compareAndSet(false, true)) {
+        then.run();
+      }
+    }
   }
 
   @Override

@@ -1,6 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.ReplicaDirectory;
@@ -11,8 +12,11 @@ import dev.berth.replica.slots.SlotLedger;
 import io.vertx.core.Future;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -30,7 +34,11 @@ public final class ReplicaHost implements ReplicaDirectory {
 
   private final LookWheel wheel = new LookWheel();
 
+  /** Age of a task from which on nothing waits for the loop that does not take it. */
+  static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(5);
+
   private final Set<Integer> blockedLoops = ConcurrentHashMap.newKeySet();
+  private final Map<Integer, BlockedLoop> looked = new ConcurrentSkipListMap<>(); // at blocked ones
 
   /** By ordinal; replaced whole with each start and stop. */
   private volatile @Nullable Replica[] replicas = new Replica[0];
@@ -211,6 +219,46 @@ public final class ReplicaHost implements ReplicaDirectory {
         }
       }
     }
+  }
+
+  /** Returns the next loop, from one on, that takes tasks; that one when none does. */
+  public int loopFrom(int first) {
+    int loops = instance.loops().size();
+    return IntStream.range(first, first + loops)
+        .map(loop -> loop % loops)
+        .filter(loop -> !blockedLoops.contains(loop))
+        .findFirst()
+        .orElse(first);
+  }
+
+  /**
+   * Notes what blocks a loop; null when it runs again. Replicas wait for a stuck one no longer, and
+   * are unhealthy when the block of their only one is lasting, while other loops run. The control
+   * loop's, once a second.
+   */
+  public void loopBlocked(int loop, @Nullable BlockedLoop blocked) {
+    if (blocked == null) {
+      looked.remove(loop);
+    } else {
+      looked.put(loop, blocked);
+    }
+    boolean othersRun = looked.size() < instance.loops().size();
+    for (Replica replica : replicas) {
+      if (replica != null) {
+        replica.loopBlocked(loop, blocked, othersRun);
+        replica.passOver(this::isStuck);
+      }
+    }
+  }
+
+  private boolean isStuck(int loop) {
+    BlockedLoop blocked = looked.get(loop);
+    return blocked != null && blocked.nanos() >= STUCK_NANOS;
+  }
+
+  /** The loops that take no tasks now, in their order. */
+  public List<BlockedLoop> blockedLoops() {
+    return List.copyOf(looked.values());
   }
 
   /** What goes elsewhere goes by the links of a loop: of one that runs, if there is one. */

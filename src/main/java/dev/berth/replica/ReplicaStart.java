@@ -49,7 +49,7 @@ final class ReplicaStart {
   private final HandlerPorts ports;
   private final LongSupplier nanoClock;
 
-  /** Fails with what user code threw; on the loop of the first seat. */
+  /** Completes on the loop of the first seat; fails with what user code threw, on any thread. */
   final Promise<Replica> running = Promise.promise();
 
   /** Completes when no user code runs for it any more; it does not fail. */
@@ -114,7 +114,7 @@ final class ReplicaStart {
 
   private void fail(Throwable why) {
     replica.startFailed();
-    seats.get(0).loop().execute(() -> running.tryFail(why));
+    running.tryFail(why);
   }
 
   /** Runs user code until the replica can take requests, or nobody waits for it any more. */
@@ -246,7 +246,7 @@ final class ReplicaStart {
             new TimeoutException(
                 "start: not done in %s s (expected: an end within replica_start_timeout_s), its handler: %s, %s"
                     .formatted(timeout / 1e9, doing, StackText.of(thread.getStackTrace())));
-        seats.get(0).loop().execute(() -> running.tryFail(late)); // before what the interrupt makes
+        running.tryFail(late); // before what the interrupt makes
         call.end();
       }
     }

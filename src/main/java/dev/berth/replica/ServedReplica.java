@@ -47,6 +47,7 @@ abstract class ServedReplica {
   private final FailureCounts errors = new FailureCounts(FailureLog.MAX_CLASSES);
   private final LongAdder timeouts = new LongAdder();
   private final AtomicInteger zombies = new AtomicInteger();
+  volatile boolean blocksLoop; // longer than cancel_grace_s, by a request that is no zombie yet
 
   ServedReplica(
       ReplicaSpec spec,
@@ -143,7 +144,7 @@ abstract class ServedReplica {
 
   /** Whether more requests linger than may. */
   boolean isLingering() {
-    return zombies.get() > limits.maxZombieRequests();
+    return zombies() > limits.maxZombieRequests();
   }
 
   /**
@@ -199,8 +200,11 @@ abstract class ServedReplica {
     return timeouts.sum();
   }
 
-  /** Cancelled requests that have not settled within their grace, now. */
+  /**
+   * Cancelled requests that have not settled within their grace, now, and one whose handler blocks
+   * its loop for as long, which no cancel can reach.
+   */
   public int zombies() {
-    return zombies.get();
+    return zombies.get() + (blocksLoop ? 1 : 0);
   }
 }

@@ -1,5 +1,6 @@
 package dev.berth.replica;
 
+import java.util.Arrays;
 import java.util.List;
 
 /** A thread's stack in one line of a log, short enough to be read. */
@@ -14,7 +15,17 @@ public final class StackText {
           "dev.berth.replica.ReplicaHooks",
           "dev.berth.replica.ReplicaStart");
 
+  /** A stack of nothing else waits for events, or for the processor. */
+  private static final List<String> NO_HANDLERS =
+      List.of("io.netty.", "io.vertx.", "java.", "jdk.", "sun.");
+
   private StackText() {}
+
+  /** Returns whether an event loop's thread runs no handler, neither of users nor of Berth. */
+  public static boolean isIdle(StackTraceElement[] frames) {
+    return Arrays.stream(frames)
+        .allMatch(frame -> NO_HANDLERS.stream().anyMatch(frame.getClassName()::startsWith));
+  }
 
   /**
    * The innermost frames, down to the handler that the instance called. Of a deeper stack the

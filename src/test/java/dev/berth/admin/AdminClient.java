@@ -71,7 +71,8 @@ public final class AdminClient implements AutoCloseable {
   static ServeRoutes serving(
       ControllerCommands commands, BiPredicate<DeploymentId, String> kill, Meters meters) {
     HttpView http = new HttpView(ServeConfig.DEFAULTS, () -> 8000, () -> 2);
-    return new ServeRoutes(commands, kill, new FakeTraffic(), http, meters, "1.2.3", "node-1");
+    return new ServeRoutes(
+        commands, kill, new FakeTraffic(), http, List::of, meters, "1.2.3", "node-1");
   }
 
   HttpResponse<String> get(String path, String... headers) {

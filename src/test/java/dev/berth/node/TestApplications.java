@@ -218,6 +218,23 @@ public final class TestApplications {
     return Application.of(Deployment.async("front", front).withMaxOngoingRequests(50), back);
   }
 
+  /** Blocks its event loop at the gate {@code args.held} when it is asked for {@code /held}. */
+  public static Application blocks(Map<String, Object> args) {
+    Gate held = gate((String) args.get("held"));
+    AsyncHandler handler =
+        (request, context) -> {
+          try {
+            if (request.path().endsWith("/held")) {
+              held.pass();
+            }
+          } catch (Exception stopped) {
+            return Future.failedFuture(stopped);
+          }
+          return THREAD.handle(request, context);
+        };
+    return Application.of(Deployment.async("front", handler));
+  }
+
   /** What blocks. */
   private interface Blocking {
     void run() throws Exception;

@@ -77,6 +77,8 @@ final class ReplicaRig {
   private final long beganNanos = clock.getAsLong();
   final BodyBounds bodyBounds;
   final QueueExecutor tasks = new QueueExecutor(); // of every loop
+  final QueueExecutor untaken = new QueueExecutor(); // of the loop that is stuck
+  int stuck = -1; // a loop that takes no tasks
   final QueueExecutor offLoop = new QueueExecutor();
   final QueueExecutor health = new QueueExecutor(); // of health checks
   final QueueExecutor workers = new QueueExecutor(); // of blocking handlers
@@ -130,7 +132,9 @@ final class ReplicaRig {
             .limits(bounds);
     Thread test = Thread.currentThread();
     for (int i = 0; i < loopCount; i++) {
-      building.loop(tasks, () -> Thread.currentThread() == test, this::startTimer);
+      int index = i;
+      Executor loop = task -> (index == stuck ? untaken : tasks).execute(task);
+      building.loop(loop, () -> Thread.currentThread() == test, this::startTimer);
     }
     DataPlane plane = building.plane();
     for (int i = 0; i < loopCount; i++) {
@@ -295,7 +299,7 @@ final class ReplicaRig {
       long step = Math.min(left, ReplicaLoop.TICK_NANOS);
       clock.advanceNanos(step);
       left -= step;
-      loops.forEach(ReplicaLoop::tick);
+      loops.stream().filter(loop -> loop.index() != stuck).forEach(ReplicaLoop::tick);
       tasks.runAll();
     }
   }

@@ -65,4 +65,21 @@ class StackTextTest {
     assertThat(StackText.of(new StackTraceElement[] {frame}))
         .isEqualTo("at java.lang.Thread.sleep");
   }
+
+  @Test
+  void stackWithoutUserCodeAndWithoutOursRunsNoHandler() {
+    StackTraceElement wait = frame("io.netty.channel.epoll.Native", "epollWait");
+    StackTraceElement select = frame("sun.nio.ch.EPoll", "wait");
+    StackTraceElement run = frame("java.lang.Thread", "run");
+    assertThat(StackText.isIdle(new StackTraceElement[] {wait, run})).isTrue();
+    assertThat(StackText.isIdle(new StackTraceElement[] {select, run})).isTrue();
+    StackTraceElement user = frame("demo.Spin", "handle");
+    assertThat(StackText.isIdle(new StackTraceElement[] {wait, user, run})).isFalse();
+    StackTraceElement ours = frame("dev.berth.replica.ReplicaLoop", "tick");
+    assertThat(StackText.isIdle(new StackTraceElement[] {ours, run})).isFalse();
+  }
+
+  private static StackTraceElement frame(String type, String method) {
+    return new StackTraceElement(type, method, "A.java", 1);
+  }
 }

@@ -5,12 +5,15 @@ import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.Loop;
 import dev.berth.protocol.port.LoopPorts;
 import io.netty.channel.EventLoop;
+import io.vertx.core.Context;
 import io.vertx.core.Deployable;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.Vertx;
+import io.vertx.core.impl.VertxThread;
 import io.vertx.core.internal.ContextInternal;
+import java.lang.reflect.Field;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -67,6 +70,19 @@ public final class LoopVerticle extends VerticleBase implements Loop {
   public StackTraceElement[] stackTrace() {
     Thread own = thread;
     return own == null ? new StackTraceElement[0] : own.getStackTrace();
+  }
+
+  /** Returns the request that its thread works for now; null for none, or unknown. Thread-safe. */
+  @Nullable RequestContext request() {
+    try {
+      Field context =
+          VertxThread.class.getDeclaredField("context"); // Vert.x shows it to its thread
+      context.setAccessible(true);
+      Context at = (Context) context.get(thread);
+      return at == null || !namesRequests ? null : RequestLocal.get(at);
+    } catch (ReflectiveOperationException | RuntimeException another) { // Vert.x
+      return null;
+    }
   }
 
   @Override

@@ -1,15 +1,19 @@
 package dev.berth.node.loops;
 
+import dev.berth.api.RequestContext;
 import dev.berth.metrics.LoopLag;
 import dev.berth.metrics.Meters;
+import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.replica.StackText;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,19 +26,25 @@ public final class LoopWatchVerticle extends VerticleBase {
   private static final int BEATS_PER_BLOCK = 4;
   private static final long LONGEST_INTERVAL_MS = 50;
   private static final long SHORTEST_INTERVAL_MS = 5;
+  private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1); // at a blocked loop
 
   /** Told of changes; on the control loop. */
   @FunctionalInterface
   public interface Listener {
     void changed(int loop, boolean blocked);
+
+    /** Receives the state of a blocked loop once a second, and null when it runs again. */
+    default void looked(int loop, @Nullable BlockedLoop blocked) {}
   }
 
   private final List<Watched> watched = new ArrayList<>();
   private final List<LoopVerticle> loops;
   private final Meters meters;
   private final Duration blockedAfter;
+  private final Duration lastingAfter;
   private final LoopLag controlLag = LoopLag.ofControl();
   private final LongSupplier nanoClock;
+  private final InstantSource wallClock;
   private final Listener listener;
   private long timer;
   private long tickDueNanos;
@@ -43,17 +53,22 @@ public final class LoopWatchVerticle extends VerticleBase {
    * @param loops the serving ones, in the order of their index
    * @param meters show their lags, and that of the loop this runs on
    * @param blockedAfter how long a loop may leave a task before it counts as blocked
+   * @param lastingAfter how long a handler may block it before that is lasting; 0 for ever
    */
   public LoopWatchVerticle(
       List<LoopVerticle> loops,
       Meters meters,
       Duration blockedAfter,
+      Duration lastingAfter,
       LongSupplier nanoClock,
+      InstantSource wallClock,
       Listener listener) {
     this.loops = loops;
     this.meters = meters;
     this.blockedAfter = blockedAfter;
+    this.lastingAfter = lastingAfter;
     this.nanoClock = nanoClock;
+    this.wallClock = wallClock;
     this.listener = listener;
   }
 
@@ -96,6 +111,8 @@ public final class LoopWatchVerticle extends VerticleBase {
     private final LoopVerticle loop;
     private final LoopLag lag;
     private final LoopWatch watch;
+    private long lookedNanos;
+    private long idleNanos; // when it was last seen to run no handler, or to run
 
     Watched(int index, long intervalNanos) {
       this.index = index;
@@ -115,9 +132,13 @@ public final class LoopWatchVerticle extends VerticleBase {
     private void observe() {
       long now = nanoClock.getAsLong();
       switch (watch.observe(now)) {
-        case BLOCKED -> blocked(millisSinceBeat(now));
+        case BLOCKED -> blocked(now);
         case RUNS_AGAIN -> runsAgain(millisSinceBeat(now));
-        case NONE -> {}
+        case NONE -> {
+          if (watch.isBlocked() && now - lookedNanos >= LOOK_NANOS) {
+            look(now, loop.stackTrace());
+          }
+        }
       }
     }
 
@@ -125,22 +146,44 @@ public final class LoopWatchVerticle extends VerticleBase {
       return TimeUnit.NANOSECONDS.toMillis(watch.unansweredNanos(now));
     }
 
-    private void blocked(long millis) {
+    private void blocked(long now) {
       lag.blocked(true);
       listener.changed(index, true);
       StackTraceElement[] stack = loop.stackTrace();
+      idleNanos = now - watch.unansweredNanos(now);
+      look(now, stack);
       LOG.atWarn()
           .addKeyValue("stack", StackText.of(stack))
           .log(
-              "{}: blocked for {} ms, new requests avoid it: {}",
+              "{}: {} for {} ms, new requests avoid it: {}",
               loop,
-              millis,
+              StackText.isIdle(stack) ? "no processor time" : "blocked",
+              millisSinceBeat(now),
               StackText.brief(stack));
+    }
+
+    private void look(long now, StackTraceElement[] stack) {
+      lookedNanos = now;
+      boolean idle = StackText.isIdle(stack);
+      idleNanos = idle ? now : idleNanos;
+      RequestContext of = idle ? null : loop.request();
+      listener.looked(
+          index,
+          new BlockedLoop(
+              index,
+              wallClock.millis() - millisSinceBeat(now),
+              watch.unansweredNanos(now),
+              of == null ? "" : of.deployment().toString(),
+              of == null ? "" : of.replicaId(),
+              of == null ? "" : of.requestId(),
+              idle ? "" : StackText.brief(stack),
+              !lastingAfter.isZero() && now - idleNanos >= lastingAfter.toNanos()));
     }
 
     private void runsAgain(long millis) {
       lag.blocked(false);
       listener.changed(index, false);
+      listener.looked(index, null);
       LOG.info("{}: runs again after {} ms", loop, millis);
     }
 

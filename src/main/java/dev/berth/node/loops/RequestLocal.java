@@ -32,6 +32,10 @@ public final class RequestLocal {
     REQUEST.put(context, request);
   }
 
+  static @Nullable RequestContext get(Context context) {
+    return REQUEST.get(context);
+  }
+
   /** Whether its Vert.x has room for it; that of a user's own may have been made before. */
   public static boolean hasRoom(Context context) {
     try {
@@ -45,8 +49,7 @@ public final class RequestLocal {
   /** How the log names the request that the caller's event loop works for; empty if for none. */
   public static Map<String, String> fields() {
     Context context = Vertx.currentContext();
-    @Nullable RequestContext request =
-        context != null && hasRoom(context) ? REQUEST.get(context) : null;
+    @Nullable RequestContext request = context != null && hasRoom(context) ? get(context) : null;
     if (request == null) {
       return Map.of();
     }

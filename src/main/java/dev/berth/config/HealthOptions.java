@@ -1,0 +1,23 @@
+package dev.berth.config;
+
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Types;
+import java.time.Duration;
+
+/** {@code berth.health}: conditions under which the instance is not ready. */
+public final class HealthOptions {
+
+  private static final Keys KEYS = new Keys();
+
+  public static final Key<Duration> BLOCKED_LOOP_UNREADY_S =
+      KEYS.key("blocked_loop_unready_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(30))
+          .means(
+              "How long a handler may block an event loop before /-/readyz fails, and replicas whose"
+                  + " requests run on that loop alone are replaced on others. 0 for never.");
+
+  static final Section SECTION = KEYS.section();
+
+  private HealthOptions() {}
+}
