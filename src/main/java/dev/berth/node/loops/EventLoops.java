@@ -1,5 +1,6 @@
 package dev.berth.node.loops;
 
+import dev.berth.replica.hooks.ApplicationWorkers;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.EventExecutor;
 import io.vertx.core.DeploymentOptions;

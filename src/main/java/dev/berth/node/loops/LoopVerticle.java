@@ -4,6 +4,7 @@ import dev.berth.api.RequestContext;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.Loop;
 import dev.berth.protocol.port.LoopPorts;
+import dev.berth.replica.hooks.ApplicationWorkers;
 import io.netty.channel.EventLoop;
 import io.vertx.core.Context;
 import io.vertx.core.Deployable;

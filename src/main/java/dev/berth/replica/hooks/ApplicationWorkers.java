@@ -1,4 +1,4 @@
-package dev.berth.node.loops;
+package dev.berth.replica.hooks;
 
 import dev.berth.metrics.Series;
 import io.vertx.core.internal.WorkerPool;
@@ -60,12 +60,13 @@ public final class ApplicationWorkers {
     }
   }
 
-  WorkerPool pool(String application) {
+  /** Returns the pool of an application, made on demand. */
+  public WorkerPool pool(String application) {
     return pools.computeIfAbsent(application, name -> new Workers(name, threads)).pool;
   }
 
   /** Interrupts what an application still runs. Another task of it gets another pool. */
-  void forget(String application) {
+  public void forget(String application) {
     Workers known = pools.remove(application);
     if (known != null) {
       known.shutdownNow();
