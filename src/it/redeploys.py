@@ -61,7 +61,12 @@ import java.util.ServiceLoader;
 public final class %(name)s {
   /** Seen at once when a class loader stays. */
   private static final byte[] BALLAST = new byte[256 * 1024];
-  private static final ThreadLocal<byte[]> LOCAL = ThreadLocal.withInitial(() -> BALLAST);
+  /** Its value is of the application: on a thread that never ends it would keep the class loader. */
+  private static final ThreadLocal<Held> LOCAL = ThreadLocal.withInitial(Held::new);
+
+  static final class Held {
+    final byte[] ballast = BALLAST;
+  }
 
   public static Application build(Map<String, Object> args) {
     return Application.of(

@@ -1,11 +1,17 @@
 package dev.berth.code;
 
 import java.io.IOException;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Enumeration;
 import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +47,7 @@ final class ApplicationClassLoader extends URLClassLoader {
 
   private final String application;
   private final ClassLoader berth;
+  private final Queue<Class<?>> made = new ConcurrentLinkedQueue<>();
 
   ApplicationClassLoader(String application, List<URL> jars, ClassLoader berth) {
     super(NAMED + application, jars.toArray(URL[]::new), berth);
@@ -75,6 +82,39 @@ final class ApplicationClassLoader extends URLClassLoader {
       }
       return found;
     }
+  }
+
+  @Override
+  protected Class<?> findClass(String name) throws ClassNotFoundException {
+    Class<?> found = super.findClass(name);
+    made.add(found);
+    return found;
+  }
+
+  /**
+   * Returns the static thread locals of its classes. Runs user code where a class was not
+   * initialized.
+   *
+   * @param names takes the names of the fields
+   */
+  List<ThreadLocal<?>> threadLocals(List<String> names) {
+    List<ThreadLocal<?>> locals = new ArrayList<>();
+    for (Class<?> each : made) {
+      try {
+        for (Field field : each.getDeclaredFields()) {
+          if (Modifier.isStatic(field.getModifiers())
+              && ThreadLocal.class.isAssignableFrom(field.getType())) {
+            field.setAccessible(true);
+            locals.add((ThreadLocal<?>) field.get(null));
+            names.add(each.getName() + "." + field.getName());
+          }
+        }
+      } catch (ReflectiveOperationException | RuntimeException | LinkageError broken) {
+        // Of this class none can be had; of the others they can.
+      }
+    }
+    locals.removeIf(Objects::isNull);
+    return locals;
   }
 
   private @Nullable Class<?> findOwn(String name) {

@@ -3,6 +3,7 @@ package dev.berth.node;
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
+import dev.berth.code.RetainedLoaders;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
@@ -32,6 +33,7 @@ import dev.berth.routing.traffic.TrafficPolicy;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -78,10 +80,14 @@ final class InstanceHost {
       Consumer<ControllerEvent> controller,
       Consumer<LoadedApplication> gone) {}
 
+  /** For so long, or longer, a replica that stopped is remembered with its code. */
+  private static final long MIN_REMEMBERED_NANOS = TimeUnit.MINUTES.toNanos(1);
+
   private final Instance on;
   private final MetricsPusher pusher;
   private final Function<Settings, @Nullable LogEncoding> accessEncoding;
   final Builds builds;
+  final RetainedLoaders retained;
   final InstanceRouters deployments;
   final InstanceReplicas replicas;
   final Routes routes;
@@ -121,11 +127,19 @@ final class InstanceHost {
             commands.controller(),
             code -> {
               deployments().forgetUnwanted(code);
+              retained().closed(code.name(), code.classLoader());
               if (builds().names().stream().noneMatch(each -> each.startsWith(code.name() + "/"))) {
                 on.loops.forget(code.name());
               }
               commands.gone().accept(code);
             });
+    retained =
+        new RetainedLoaders(
+            on.threads,
+            on.loops.serving(),
+            on.identity.nanoClock(),
+            Math.max(
+                MIN_REMEMBERED_NANOS, on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos()));
     deployments =
         new InstanceRouters(
             requests.routers(),
@@ -142,6 +156,7 @@ final class InstanceHost {
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
             commands.controller());
     actions = new InstanceActions(new EpochGate(), builds, replicas, deployments, routes, on.log);
+    on.meters.add(into -> into.gauge("berth_class_loaders_retained", retained.retained()));
     on.meters.add(into -> into.counter("berth_stale_commands", actions.gate().refused()));
   }
 
@@ -190,6 +205,10 @@ final class InstanceHost {
         deployments.router(ingress),
         settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
         accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
+  }
+
+  private RetainedLoaders retained() {
+    return retained; // likewise
   }
 
   private Builds builds() {

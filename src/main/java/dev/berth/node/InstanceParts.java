@@ -293,6 +293,7 @@ final class InstanceParts {
             () -> {
               reservations.sweep();
               on.threads().look();
+              host.retained.look();
               carriers.look();
             });
     meters.addCounter("berth_audits_failed", upkeep::mismatches);

@@ -1,0 +1,146 @@
+package dev.berth.code;
+
+import dev.berth.replica.hooks.HookThreads;
+import dev.berth.replica.hooks.HookThreads.Kind;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.invoke.MethodHandles;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Class loaders of builds that nothing uses any more. Static thread locals of their classes are
+ * removed from the event loops, whose threads never end. A loader that outlives a collection which
+ * unloads classes is retained by user code: it is counted, and reported once with its known
+ * holders. Confined to the control loop, except {@link #retained}.
+ */
+public final class RetainedLoaders {
+  private static final Logger LOG = LoggerFactory.getLogger(RetainedLoaders.class);
+
+  /** A class without instances that goes with the next collection that unloads classes. */
+  private static final class Canary {}
+
+  private static final class Closed {
+    final String application;
+    final WeakReference<ApplicationClassLoader> loader;
+    final long nanos;
+    volatile String holders = "";
+    boolean retained;
+
+    Closed(String application, ApplicationClassLoader loader, long nanos) {
+      this.application = application;
+      this.loader = new WeakReference<>(loader);
+      this.nanos = nanos;
+    }
+  }
+
+  private final HookThreads threads;
+  private final List<? extends Executor> loops;
+  private final LongSupplier nanoClock;
+  private final long graceNanos;
+  private final List<Closed> closed = new ArrayList<>();
+  private @Nullable WeakReference<Class<?>> canary; // while a loader is closed and there
+  private long canaryNanos;
+  private volatile int retained;
+
+  /**
+   * @param loops where user code runs
+   * @param graceNanos what a build may still be remembered for after it was closed
+   */
+  public RetainedLoaders(
+      HookThreads threads,
+      List<? extends Executor> loops,
+      LongSupplier nanoClock,
+      long graceNanos) {
+    this.threads = threads;
+    this.loops = loops;
+    this.nanoClock = nanoClock;
+    this.graceNanos = graceNanos;
+  }
+
+  /** Nothing uses a build any more, whose classes are of this loader; null when it has no jars. */
+  public void closed(String application, @Nullable ClassLoader of) {
+    if (of instanceof ApplicationClassLoader loader) {
+      Closed one = new Closed(application, loader, nanoClock.getAsLong());
+      closed.add(one);
+      try {
+        threads.run(application, Kind.STOP, () -> removeLocals(one)); // it may run user code
+      } catch (RejectedExecutionException noThread) {
+        one.holders = "its thread locals were not looked at";
+      }
+    }
+  }
+
+  private void removeLocals(Closed one) {
+    ApplicationClassLoader loader = one.loader.get();
+    if (loader != null) {
+      List<String> names = new ArrayList<>();
+      List<ThreadLocal<?>> locals = loader.threadLocals(names);
+      one.holders = names.isEmpty() ? "" : "its static thread locals " + names;
+      loops.forEach(loop -> loop.execute(() -> locals.forEach(ThreadLocal::remove)));
+    }
+  }
+
+  /** Looks whether a collection has unloaded classes since; cheap, several times a second. */
+  public void look() {
+    if (closed.isEmpty() || (canary != null && canary.get() != null)) {
+      return;
+    }
+    if (canary != null) {
+      closed.removeIf(each -> each.loader.get() == null);
+      closed.stream().filter(each -> canaryNanos - each.nanos >= graceNanos).forEach(this::report);
+      retained = (int) closed.stream().filter(each -> each.retained).count();
+    }
+    canaryNanos = nanoClock.getAsLong();
+    canary = new WeakReference<>(canary());
+  }
+
+  private void report(Closed one) {
+    ApplicationClassLoader loader = one.loader.get();
+    if (loader == null || one.retained) {
+      return;
+    }
+    one.retained = true;
+    String threads = threadsOf(loader);
+    LOG.warn(
+        "application {}: class loader of an earlier build stays in memory: {}",
+        one.application,
+        threads.isEmpty() && one.holders.isEmpty()
+            ? "holder unknown (expected: no thread, listener or cache of others that holds it)"
+            : threads + one.holders);
+  }
+
+  private static String threadsOf(ClassLoader loader) {
+    StringBuilder found = new StringBuilder();
+    for (Thread each : Thread.getAllStackTraces().keySet()) {
+      if (each.getContextClassLoader() == loader || each.getClass().getClassLoader() == loader) {
+        String type = each.getClass().getName();
+        found.append("thread ").append(each.getName()).append(" of ").append(type).append("; ");
+      }
+    }
+    return found.toString();
+  }
+
+  private static Class<?> canary() {
+    try (InputStream code =
+        RetainedLoaders.class.getResourceAsStream("RetainedLoaders$Canary.class")) {
+      byte[] bytes = Objects.requireNonNull(code).readAllBytes();
+      return MethodHandles.lookup().defineHiddenClass(bytes, false).lookupClass();
+    } catch (IOException | IllegalAccessException impossible) { // it is ours
+      throw new IllegalStateException(impossible);
+    }
+  }
+
+  /** Loaders that outlive their build, as the last collection found. Thread-safe. */
+  public int retained() {
+    return retained;
+  }
+}
