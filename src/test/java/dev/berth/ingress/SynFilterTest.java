@@ -21,12 +21,15 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A port with the filter answers no SYN, and takes every other segment. */
 class SynFilterTest {
+  private static final int CONNECT_MS = 500;
   private static final int DEFER_S = 10; // an accepted connection waits for its first bytes
 
   private EventLoopGroup loop;
@@ -62,10 +65,16 @@ class SynFilterTest {
     }
   }
 
-  private Socket connect(int timeoutMs) throws IOException {
+  /**
+   * @param receiveBytes size of its receive buffer; 0 for the system's
+   */
+  private Socket connect(int receiveBytes) throws IOException {
     Socket client = new Socket();
-    client.setSoTimeout(10_000);
-    client.connect((InetSocketAddress) port.localAddress(), timeoutMs);
+    client.setSoTimeout(2_000);
+    if (receiveBytes > 0) {
+      client.setReceiveBufferSize(receiveBytes);
+    }
+    client.connect((InetSocketAddress) port.localAddress(), CONNECT_MS);
     return client;
   }
 
@@ -77,17 +86,26 @@ class SynFilterTest {
   @Test
   void portWithTheFilterAnswersNoNewClient() throws Exception {
     assertThat(SynFilter.set(port)).isTrue();
-    assertThatThrownBy(() -> connect(300).close()).isInstanceOf(SocketTimeoutException.class);
+    assertThatThrownBy(() -> connect(0).close()).isInstanceOf(SocketTimeoutException.class);
   }
 
   @Test
   void portWithTheFilterTakesClientsOnTheirWay() throws Exception {
-    try (Socket accepted = connect(10_000);
-        Socket onItsWay = connect(10_000)) {
+    List<Socket> onTheirWay = new ArrayList<>();
+    try (Socket accepted = connect(0)) {
       assertThat(echoed(accepted, 'a')).isEqualTo('a');
+      for (int client = 0; client < 32; client++) {
+        onTheirWay.add(connect(2_048 + client * 733)); // windows of many sizes, beside the flags
+      }
       assertThat(SynFilter.set(port)).isTrue();
-      assertThat(echoed(onItsWay, 'b')).isEqualTo('b');
+      for (Socket each : onTheirWay) {
+        assertThat(echoed(each, 'b')).isEqualTo('b');
+      }
       assertThat(echoed(accepted, 'c')).isEqualTo('c');
+    } finally {
+      for (Socket each : onTheirWay) {
+        each.close();
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
@@ -73,14 +74,15 @@ class UnreadBodyIT {
     RawClient raw = rig.raw().post("/-/nothing", "Transfer-Encoding: chunked");
     raw.readHead();
     String chunk = "10000\r\n" + "x".repeat(1 << 16) + "\r\n";
-    long sent = 0;
-    try {
-      for (; sent < 64L << 20; sent += 1 << 16) {
-        raw.send(chunk);
-      }
-    } catch (IOException closed) {
-      assertThat(sent).isGreaterThan(1 << 20);
-    }
+    long[] sent = {0};
+    assertThatThrownBy(
+            () -> {
+              for (; sent[0] < 4L << 30; sent[0] += 1 << 16) {
+                raw.send(chunk);
+              }
+            })
+        .isInstanceOf(IOException.class);
+    assertThat(sent[0]).isGreaterThan(1 << 20);
     rig.eventually("the connection is closed", () -> rig.connections() == 0);
   }
 }

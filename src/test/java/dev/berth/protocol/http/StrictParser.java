@@ -40,7 +40,7 @@ final class StrictParser {
           "(?:[ \t]*;[ \t]*T(?:[ \t]*=[ \t]*(?:T|\"(?:[\t !#-\\[\\]-~]|\\\\[\t -~])*\"))?)*"
               .replace("T", TOKEN));
 
-  /** Fields that are refused in several lines. */
+  /** Fields that may be refused in several lines, though one line would say the same. */
   private static final Set<String> UNFOLDED = Set.of("host", "content-length", "transfer-encoding");
 
   /** Fields that are no trailers. */
@@ -77,7 +77,8 @@ final class StrictParser {
         parser.request();
       }
     } catch (End end) {
-      return new RequestEnds(parser.ended, end.rest);
+      boolean undecided = parser.doubtful && end.rest == Rest.OPEN; // its body is not whole
+      return new RequestEnds(parser.ended, undecided ? Rest.UNDECIDED : end.rest);
     }
   }
 
@@ -146,12 +147,13 @@ final class StrictParser {
     for (String line = line(); !line.isEmpty(); line = line()) {
       if (line.charAt(0) == ' ' || line.charAt(0) == '\t') {
         require(!fields.isEmpty());
-        require(!UNFOLDED.contains(fields.get(fields.size() - 1).name));
-        doubtful |= trailing;
         Field folded = fields.remove(fields.size() - 1);
+        boolean strict = UNFOLDED.contains(folded.name);
+        doubtful |= trailing || strict;
         String more = line.trim(); // RFC 9110, 5.5: a control character may count as a blank
         require(VALUE.matcher(more).matches());
-        fields.add(new Field(folded.name, folded.value + " " + more));
+        String value = folded.value + " " + more;
+        fields.add(new Field(folded.name, strict ? value.strip() : value));
         continue;
       }
       Matcher field = FIELD.matcher(line);
