@@ -308,6 +308,9 @@ public final class ClusterOptions {
       berth.problem(
           InstanceOptions.EPHEMERAL, "true, on a control node", "false, or cluster.role: worker");
     }
+    if (cluster != null && berth.find(InstanceOptions.MESSAGES) == MessageCarrier.EVENT_BUS) {
+      berth.problem(InstanceOptions.MESSAGES, "event_bus, beside cluster", "direct");
+    }
   }
 
   private ClusterOptions() {}

@@ -79,7 +79,7 @@ public final class InstanceOptions {
           .means(
               "What carries messages between the event loops of the instance: queues of its own, or the"
                   + " event bus of Vert.x, which costs more and shows them to its interceptors and"
-                  + " metrics.");
+                  + " metrics. Not with cluster.");
 
   public static final Key<Boolean> HALT_ON_FULL_HEAP =
       KEYS.key("halt_on_full_heap", Types.BOOL, true)

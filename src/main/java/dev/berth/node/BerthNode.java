@@ -208,8 +208,21 @@ public final class BerthNode {
         cluster == null ? Future.succeededFuture() : ClusterTerms.read(vertx, cluster);
     LoopVerticle links = cluster == null ? null : new LoopVerticle("links loop");
     EventLoops.of(vertx, config.get(InstanceOptions.EVENT_LOOPS), control, links, workers)
-        .compose(loops -> terms.onSuccess(read -> control.execute(() -> startParts(loops, read))))
-        .onFailure(failed -> end().onComplete(ended -> started.fail(failed)));
+        .onFailure(failed -> end().onComplete(ended -> started.fail(failed)))
+        .onSuccess(
+            loops -> terms.onComplete(read -> step(() -> startParts(loops, read)), this::fail));
+  }
+
+  /** Runs a step of the start on the control loop; a step that throws fails the start. */
+  private void step(Runnable step) {
+    control.execute(
+        () -> {
+          try {
+            step.run();
+          } catch (Throwable thrown) { // errors of linking, too
+            fail(thrown);
+          }
+        });
   }
 
   private void startParts(EventLoops loops, @Nullable ClusterTerms terms) {
@@ -232,7 +245,7 @@ public final class BerthNode {
     // Nothing listens before every application's code is found fit for what the file says.
     made.startCore()
         .compose(core -> conduct.read())
-        .onComplete(read -> control.execute(() -> serve(made)), this::fail);
+        .onComplete(read -> step(() -> serve(made)), this::fail);
   }
 
   private void serve(InstanceParts made) {
@@ -246,7 +259,7 @@ public final class BerthNode {
       made.commander
           .start()
           .compose(controls -> made.startEdge(drainLimit()))
-          .onComplete(edge -> control.execute(this::listening), this::fail);
+          .onComplete(edge -> step(this::listening), this::fail);
     }
   }
 
@@ -304,14 +317,24 @@ public final class BerthNode {
 
   /** The start failed: takes everything down again, then says why. */
   private void fail(Throwable cause) {
-    close()
-        .onComplete(
-            (ended, second) -> {
-              if (second != null && second != cause) {
-                cause.addSuppressed(second);
-              }
-              started.tryFail(cause);
-            });
+    control.execute(
+        () ->
+            (drain == null ? endUnwired() : close())
+                .onComplete(
+                    (ended, second) -> {
+                      if (second != null && second != cause) {
+                        cause.addSuppressed(second);
+                      }
+                      started.tryFail(cause);
+                    }));
+  }
+
+  /** Ends a start whose parts were not made: it takes no requests, and keeps its state at most. */
+  private Future<Void> endUnwired() {
+    return Future.join(conduct.read(), conduct.drain())
+        .eventually(this::closeConduct)
+        .eventually(this::end)
+        .mapEmpty();
   }
 
   private long millisSinceStart() {
@@ -406,6 +429,7 @@ public final class BerthNode {
 
   /** Gives back what is left: threads, jars, event loops. */
   private Future<Void> end() {
+    closeAsked.set(true); // the heap watch takes a loop that ends without it for one without memory
     threads.stop();
     workers.stop();
     InstanceParts all = parts;

@@ -220,6 +220,15 @@ class ClusterOptionsTest {
   }
 
   @Test
+  void eventBusCarriesNoMessagesBetweenNodes() {
+    String bus = "berth: {messages: event_bus, cluster: {";
+    for (String node : List.of(CONTROL, WORKER + ", join: ['a:1']")) {
+      onlyProblem(Yaml.optionProblems(bus + node + "}}"))
+          .endsWith("berth.messages: event_bus, beside cluster (expected: direct)");
+    }
+  }
+
+  @Test
   void everythingThatIsWrongIsToldAtOnce() {
     assertThat(
             problems(

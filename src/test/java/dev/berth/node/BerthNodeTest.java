@@ -7,6 +7,8 @@ import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Problem;
+import dev.berth.protocol.port.LogFeed;
+import io.vertx.core.Future;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
@@ -20,6 +22,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -196,6 +199,20 @@ class BerthNodeTest {
 
       assertThatThrownBy(() -> new TestNode(config)).cause().isInstanceOf(IOException.class);
     }
+  }
+
+  /** A start that threw was logged alone: its process hung, and ignored the first SIGTERM. */
+  @Test
+  void startThatThrowsFailsWithItsCauseAndLeavesNothing() throws Exception {
+    IllegalStateException planted = new IllegalStateException("no log");
+    LogFeed throwing =
+        lines -> {
+          throw planted;
+        };
+    Future<BerthNode> start =
+        BerthNode.start(config(0, HIDDEN), throwing, new CompletableFuture<>());
+    assertThatThrownBy(() -> TestNode.await(start)).cause().isSameAs(planted);
+    TestNode.until(() -> left().isEmpty(), () -> "threads left: " + left());
   }
 
   private static String anew(HttpClient client, TestNode node, String path) throws Exception {
