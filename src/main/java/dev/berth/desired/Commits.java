@@ -10,9 +10,12 @@ import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,8 +23,10 @@ import org.slf4j.LoggerFactory;
 /**
  * How a command is computed on what is declared, committed, and read again. Off the loop, one after
  * the other.
+ *
+ * @param fails whether the last change could not be kept, which is logged
  */
-record Commits(StateLog log, KeptJars jars, EntryReader reader) {
+record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fails) {
   private static final Logger LOG = LoggerFactory.getLogger(Commits.class);
 
   /** How often a command is computed anew, since another change was committed meanwhile. */
@@ -39,8 +44,14 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader) {
 
   /** A change is to be kept; whoever keeps jars for it asks before that. */
   void prepare() throws IOException {
-    log.prepare();
+    prepareLog();
     jars.prepare();
+  }
+
+  private void prepareLog() throws IOException {
+    synchronized (log) {
+      log.prepare();
+    }
   }
 
   /**
@@ -50,6 +61,18 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader) {
    */
   Committed carryOut(Command command, @Nullable Set<Path> running, Map<String, Reading> read) {
     jars.begin(running);
+    Committed done = commit(command);
+    return committed(done.decision, done.on, done.state, read);
+  }
+
+  /**
+   * Commits who is a node, possibly while a command is carried out, which is computed again then.
+   */
+  NodeRegistry nodes(UnaryOperator<NodeRegistry> change) {
+    return commit(on -> new Decision(on.nodes(change.apply(on.nodes())), List.of())).state.nodes();
+  }
+
+  private Committed commit(Command command) {
     try {
       for (int tries = 0; tries < MOST_TRIES; tries++) {
         DesiredState on = log.state();
@@ -57,7 +80,10 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader) {
         DesiredChange change = decision.change();
         DesiredState next = change == null ? on : propose(change);
         if (next != null) {
-          return committed(decision, on, next, read);
+          if (change != null) {
+            fails.set(false);
+          }
+          return new Committed(decision, on, next, Map.of());
         }
       }
     } catch (ConfigException refused) {
@@ -70,7 +96,9 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader) {
           "may be kept yet: %s (expected: that it is asked again with the same Idempotency-Key)"
               .formatted(late.getMessage()));
     } catch (IOException failed) {
-      LOG.error("state: a command is refused, since it cannot be kept: {}", failed.toString());
+      if (!fails.getAndSet(true)) { // each sweep tries again to commit a loss
+        LOG.error("state: nothing can be kept, and commands are refused: {}", failed.toString());
+      }
       String why = "cannot be kept: " + StartFailedException.describe(failed);
       throw new CommandRefused(
           Kind.UNAVAILABLE,
@@ -83,17 +111,24 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader) {
 
   /** Null when it is to be computed anew: what ran earlier gave way meanwhile. */
   private @Nullable DesiredState propose(DesiredChange change) throws IOException {
-    prepare();
+    boolean isOfNodes = change.nodes() != null;
+    if (isOfNodes) {
+      prepareLog();
+    } else {
+      prepare();
+    }
     try {
-      return log.propose(change);
+      synchronized (log) { // one caller at a time
+        return log.propose(change);
+      }
     } catch (Undecided late) {
       throw late;
     } catch (IOException failed) {
-      DesiredState kept = change.nodes() == null ? null : log.note("who is a node", change);
+      DesiredState kept = isOfNodes ? noted(change) : null;
       if (kept != null) {
         return kept; // it takes the room of what is noted: else nobody lost would be made up for
       }
-      if (!log.isFull() || !jars.makeRoom()) {
+      if (isOfNodes || !log.isFull() || !jars.makeRoom()) {
         throw failed;
       }
       while (log.isFull() && jars.makeRoom()) {}
@@ -107,15 +142,23 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader) {
         decision, on, next, reader.readAnew(next.applications(), decision.read(), read));
   }
 
+  private @Nullable DesiredState noted(DesiredChange nodes) {
+    synchronized (log) {
+      return log.note("who is a node", nodes);
+    }
+  }
+
   /** Of one that may be lost; it is known by its decision, which is then {@code NOTHING}. */
   Committed note(
       String what, Function<DesiredState, Decision> decision, Map<String, Reading> read) {
-    DesiredState on = log.state();
-    Decision decided = decision.apply(on);
-    DesiredChange change = decided.change();
-    DesiredState next = change == null ? on : log.note(what, change);
-    return next == null
-        ? committed(ServeControl.NOTHING, log.state(), log.state(), read)
-        : committed(decided, on, next, read);
+    synchronized (log) { // nothing else is committed between
+      DesiredState on = log.state();
+      Decision decided = decision.apply(on);
+      DesiredChange change = decided.change();
+      DesiredState next = change == null ? on : log.note(what, change);
+      return next == null
+          ? committed(ServeControl.NOTHING, log.state(), log.state(), read)
+          : committed(decided, on, next, read);
+    }
   }
 }

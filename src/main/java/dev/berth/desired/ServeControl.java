@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -118,6 +119,7 @@ public final class ServeControl implements Builds.Sources {
   private final Commits commits;
   private final FirstState first;
   private final CommandQueue queue;
+  private final CommandQueue nodesQueue; // a command may copy jars meanwhile
   private final RevisionMarks marks;
   private final Controls controls;
   private final OperatorCommands commands;
@@ -131,7 +133,7 @@ public final class ServeControl implements Builds.Sources {
    * @param file what the instance was started with
    * @param folder that relative paths of what is submitted start from
    * @param log not opened yet
-   * @param offLoop may block; one thread is enough
+   * @param offLoop may block; two threads are enough
    * @param control the control loop
    * @param nowMs milliseconds since 1970
    */
@@ -147,9 +149,10 @@ public final class ServeControl implements Builds.Sources {
     this.log = log;
     this.jars = new KeptJars(log, nowMs, JarStore.MOST_BYTES);
     this.reader = new EntryReader(jars, file);
-    this.commits = new Commits(log, jars, reader);
+    this.commits = new Commits(log, jars, reader, new AtomicBoolean());
     this.first = new FirstState(file, log, jars, reader, nowMs);
     this.queue = new CommandQueue(offLoop, control);
+    this.nodesQueue = new CommandQueue(offLoop, control);
     this.marks = new RevisionMarks(queue, decision -> note("what ran or failed", decision));
     this.found =
         new LatestNotes<>(
@@ -236,7 +239,7 @@ public final class ServeControl implements Builds.Sources {
   }
 
   /**
-   * Others belong to the cluster, after the commands that wait.
+   * Others belong to the cluster; commands that wait, or copy jars, do not delay it.
    *
    * @param change of who does when its turn comes, as {@link NodeRegistry} computes it; off the
    *     loop
@@ -245,8 +248,7 @@ public final class ServeControl implements Builds.Sources {
    */
   public Future<NodeRegistry> nodes(UnaryOperator<NodeRegistry> change) {
     assert control.isHere();
-    Command command = on -> new Decision(on.nodes(change.apply(on.nodes())), List.of());
-    return queue.addAnyway(0, () -> begin(command)).map(done -> state.nodes());
+    return nodesQueue.addAnyway(0, () -> nodesQueue.offLoop(() -> commits.nodes(change)));
   }
 
   /** Who belongs to the cluster, as far as is applied. Any thread. */
@@ -290,12 +292,18 @@ public final class ServeControl implements Builds.Sources {
 
   /** Gives the directory back when the command under way has ended; later ones are refused. */
   public Future<Void> close() {
-    return queue.close(
-        () -> {
-          log.close();
-          jars.close();
-          return null;
-        });
+    Future<Void> nodesOver = nodesQueue.close(() -> null);
+    return queue
+        .close(() -> null)
+        .eventually(() -> nodesOver)
+        .eventually(
+            () ->
+                queue.offLoop(
+                    () -> {
+                      log.close();
+                      jars.close();
+                      return null;
+                    }));
   }
 
   // --- what commands ask ---

@@ -7,6 +7,7 @@ import dev.berth.desired.NodeRegistry.Registered;
 import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.Future;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -75,6 +76,39 @@ class NodeRegistryTest extends ServeControlRig {
 
     start(ConfigReader.read("file", folder, "{applications: []}"), new JournalLog(kept()));
     assertThat(control.nodes()).isEqualTo(second.result());
+  }
+
+  /** A command copies jars for seconds, and a lost node would not be replaced meanwhile. */
+  @Test
+  void nodesAreCommittedWhileACommandRuns() throws IOException {
+    start(ConfigReader.read("file", folder, "{applications: []}"), new JournalLog(kept()));
+    ok(control.nodes(none -> born));
+    List<DesiredState> computedOn = new ArrayList<>();
+    Future<?> command =
+        control.carryOut(
+            0,
+            () ->
+                on -> {
+                  computedOn.add(on);
+                  if (computedOn.size() == 1) {
+                    Future<NodeRegistry> node = control.nodes(was -> was.with("a", "f0"));
+                    assertThat(ok(node).find("a")).isNotNull();
+                  }
+                  return new ServeControl.Decision(on.nextTerm(on.head().keeps()), List.of());
+                });
+    ok(command);
+    assertThat(computedOn).hasSize(2);
+    assertThat(control.nodes().find("a")).isNotNull();
+    assertThat(control.term()).isEqualTo(computedOn.get(0).head().term() + 1);
+  }
+
+  @Test
+  void closeWaitsForTheCommitOfANode() {
+    start(ConfigReader.read("file", folder, "{applications: []}"), new JournalLog(kept()));
+    Future<NodeRegistry> node = control.nodes(none -> born);
+    stop();
+    assertThat(node.result()).isEqualTo(born);
+    refused(CommandRefused.Kind.UNAVAILABLE, control.nodes(on -> on.with("a", "f0")));
   }
 
   @Test

@@ -47,8 +47,8 @@ public final class InstanceThreads implements HookThreads {
   // Its queue is bounded by those who ask.
   private final ThreadPoolExecutor commands =
       new ThreadPoolExecutor(
-          1,
-          1,
+          2,
+          2,
           IDLE_SECONDS,
           TimeUnit.SECONDS,
           new LinkedBlockingQueue<>(),
@@ -205,7 +205,7 @@ public final class InstanceThreads implements HookThreads {
   // --- others ---
 
   /**
-   * One thread, which carries out the commands of operators: hooks that hang are no bar to them.
+   * Two threads, for the commands of operators and for who is a node: hooks that hang are no bar.
    */
   public Executor commands() {
     return commands;
