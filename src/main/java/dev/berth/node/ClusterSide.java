@@ -88,7 +88,7 @@ final class ClusterSide implements LinkListener {
     this.tls = terms.tls();
     this.dialer = tls.dialer(control.home().owner());
     this.controlLinks = new LinkServer(tls, "control links");
-    this.peers = new PeerClient(control.home().owner(), tls.httpClient());
+    this.peers = new PeerClient(control.home().owner(), tls, config.name());
     tls.renewClient(peers::update);
     this.links =
         new LinkBus(
@@ -407,7 +407,7 @@ final class ClusterSide implements LinkListener {
   }
 
   private static Peer peer(NodeInfo node) {
-    return new Peer(node.name(), node.busName(), node.host(), node.ports().https());
+    return new Peer(node.name(), node.busName(), node.host(), node.ports().https(), node.role());
   }
 
   /** The cluster and generation that this node follows, for {@link CommandGate}. */

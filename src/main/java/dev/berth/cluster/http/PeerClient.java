@@ -1,14 +1,15 @@
 package dev.berth.cluster.http;
 
+import dev.berth.cluster.link.LinkTls;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClientAgent;
-import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpClientRequest;
 import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.PoolOptions;
 import io.vertx.core.http.RequestOptions;
@@ -37,17 +38,22 @@ public final class PeerClient {
   private static final int MOST_WAITING = 256;
 
   private final HttpClientAgent client;
+  private final LinkTls tls;
+  private final String cluster;
 
   /** An answer that is there whole. */
   public record Answer(int status, MultiMap headers, Buffer body) {}
 
   /**
-   * @param options TLS with this node's certificate, or none
+   * @param tls with this node's certificate
+   * @param cluster whose nodes are asked
    */
-  public PeerClient(Vertx vertx, HttpClientOptions options) {
+  public PeerClient(Vertx vertx, LinkTls tls, String cluster) {
     PoolOptions pool =
         new PoolOptions().setHttp1MaxSize(MOST_CONNECTIONS).setMaxWaitQueueSize(MOST_WAITING);
-    this.client = vertx.createHttpClient(options, pool);
+    this.tls = tls;
+    this.cluster = cluster;
+    this.client = vertx.createHttpClient(tls.httpClient(), pool);
   }
 
   /** New connections are made with these certificates. */
@@ -64,7 +70,8 @@ public final class PeerClient {
    *
    * @param path with what follows the question mark
    * @param patience how long nothing may come of the answer
-   * @return fails with an {@link IOException} that names the node, when there is no connection
+   * @return fails with an {@link IOException} that names the node, when there is no connection, or
+   *     it is another's
    */
   Future<HttpClientRequest> request(Peer peer, HttpMethod method, String path, Duration patience) {
     RequestOptions options =
@@ -78,7 +85,20 @@ public final class PeerClient {
     return client
         .request(options)
         .onSuccess(request -> request.exceptionHandler(told -> LOG.debug("{}", peer, told)))
+        .compose(request -> admitted(peer, request))
         .recover(failed -> failed(peer, failed));
+  }
+
+  /** Any node has a certificate of the authority: it is to be of this one's name and role. */
+  private Future<HttpClientRequest> admitted(Peer peer, HttpClientRequest request) {
+    HttpConnection connection = request.connection();
+    String stranger = tls.refusal(connection.sslSession(), cluster, peer.name(), peer.role());
+    if (stranger == null) {
+      return Future.succeededFuture(request);
+    }
+    request.reset();
+    connection.close();
+    return Future.failedFuture(stranger);
   }
 
   /**

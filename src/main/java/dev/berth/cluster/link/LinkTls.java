@@ -25,6 +25,7 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -186,8 +187,14 @@ public final class LinkTls {
    * @return what it is not; null when it may
    */
   public @Nullable String refusal(NetSocket peer, String cluster, String node, Role role) {
-    return watch == null
+    return refusal(peer.sslSession(), cluster, node, role);
+  }
+
+  /** As {@link #refusal(NetSocket, String, String, Role)}, by the other side's session. */
+  public @Nullable String refusal(
+      @Nullable SSLSession peer, String cluster, String node, Role role) {
+    return watch == null || peer == null
         ? null
-        : CertificateNames.refusal(CertificateNames.of(peer.sslSession()), cluster, node, role);
+        : CertificateNames.refusal(CertificateNames.of(peer), cluster, node, role);
   }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.AdminGate;
 import dev.berth.admin.AdminRoutes;
+import dev.berth.config.ClusterConfig.Role;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.node.TestNode;
@@ -86,7 +87,7 @@ class OperatorsIT {
 
   private static Peer closed(String name) {
     try (ServerSocket socket = new ServerSocket(0)) {
-      return new Peer(name, name + "-1", "127.0.0.1", socket.getLocalPort());
+      return new Peer(name, name + "-1", "127.0.0.1", socket.getLocalPort(), Role.WORKER);
     } catch (IOException failed) {
       throw new AssertionError(failed);
     }

@@ -7,6 +7,7 @@ import dev.berth.admin.AdminVerticle;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
 import dev.berth.config.AdminOptions;
+import dev.berth.config.ClusterConfig.Role;
 import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Context;
@@ -39,7 +40,7 @@ final class PeerRig implements AutoCloseable {
     vertx = world.vertx;
     loop = world.loop();
     LinkTls tls = world.tls("asking");
-    client = new PeerClient(vertx, tls.httpClient());
+    client = new PeerClient(vertx, tls, "prod");
     tls.renewClient(client::update);
     Peer first = serve("first", router -> router.get("/").handler(context -> context.end()));
     for (int tries = 0; tries < 10; tries++) { // TLS of a cold JVM may take its time
@@ -71,7 +72,7 @@ final class PeerRig implements AutoCloseable {
               List.of(routes));
       tls.renewServer(server::update);
       await(vertx.deployVerticle(server));
-      return new Peer(name, name + "~1", "127.0.0.1", server.port());
+      return new Peer(name, name + "~1", "127.0.0.1", server.port(), Role.WORKER);
     } catch (Exception failed) {
       throw new AssertionError(failed);
     }

@@ -7,6 +7,7 @@ import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.JarRoutes;
 import dev.berth.cluster.link.LinkWorld;
 import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ClusterConfig.Role;
 import dev.berth.config.ConfigReader;
 import dev.berth.node.TestNode;
 import dev.berth.protocol.BuildSource;
@@ -112,6 +113,18 @@ class RemoteCodeIT {
     return new RemoteCode(node(), cache(), ConfigReader.read("none", folder, "applications: []"));
   }
 
+  /** Each node has a certificate of the authority: any was taken for the control node's. */
+  @Test
+  void certificateOfAnotherNodeIsNotTheControlNodes() {
+    serve();
+    Peer there = control;
+    control = new Peer("c2", "c2~1", there.host(), there.httpsPort(), Role.CONTROL);
+    assertThatThrownBy(() -> rig.onLoop(() -> node().get(200, "/api/v1/jars")))
+        .hasStackTraceContaining("a certificate of [c1] (expected: of c2)");
+    assertThatThrownBy(() -> rig.onLoop(() -> node().ask(control, HttpMethod.GET, "/")))
+        .hasStackTraceContaining("a certificate of [c1] (expected: of c2)");
+  }
+
   @Test
   void aBuildComesWithItsEntryAndItsJars() throws Exception {
     JarFile jar = jar("echo.jar", 1);
@@ -169,7 +182,7 @@ class RemoteCodeIT {
     builds.put("echo/b1", new BuildSource(ENTRY, List.of(jar("echo.jar", 1))));
     serve();
     Peer known = control;
-    control = new Peer("c1", "c1-0", "127.0.0.1", closedPort());
+    control = new Peer("c1", "c1-0", "127.0.0.1", closedPort(), Role.CONTROL);
     RemoteCode code = code();
     Future<ApplicationConfig> asked =
         rig.onLoop(() -> Future.succeededFuture(code.source("echo", "b1")));
