@@ -203,6 +203,11 @@ public final class ControlServer {
         });
   }
 
+  /** A link that takes no more ends at once, and with it its place among the greeted. */
+  private void everyone(Record message) {
+    List.copyOf(greeted.values()).forEach(each -> each.line.say(message));
+  }
+
   // --- what the membership wants ---
 
   private void act(List<MemberAction> actions) {
@@ -237,7 +242,7 @@ public final class ControlServer {
 
   private void spread(News news) {
     if (news instanceof Tell it) {
-      greeted.values().forEach(each -> each.line.say(it.members()));
+      everyone(it.members());
     } else if (news instanceof Suspect it) {
       LOG.warn("node {}: {}", it.member().node().name(), it.suspected() ? "silent" : "is back");
     } else if (news instanceof Lost it) {
@@ -299,7 +304,7 @@ public final class ControlServer {
 
   private void sweep() {
     act(membership.sweep(loops.now()));
-    greeted.values().forEach(each -> each.line.say(new Beat(authority.get())));
+    everyone(new Beat(authority.get()));
   }
 
   /** Whoever is on a link. */

@@ -15,27 +15,32 @@ import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
 import dev.berth.cluster.membership.Authority;
+import dev.berth.cluster.membership.Handshake;
 import dev.berth.cluster.membership.Handshake.Hello;
 import dev.berth.cluster.membership.Handshake.Refused;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.MembershipStatus;
+import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.fakes.LogLines;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.net.NetSocketInternal;
 import io.vertx.core.net.NetSocket;
 import io.vertx.core.net.SocketAddress;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -166,6 +171,149 @@ class ControlIT {
     }
     assertThat(controller.told).noneMatch(each -> each.startsWith("suspected n3"));
     assertThat(n3.told).doesNotContain("no controller true");
+  }
+
+  /** Of 1 024 questions at a time; answered ones stayed counted. */
+  @Test
+  void answeredQuestionsAreNotCounted() throws Exception {
+    Node n2 = node("n2", "a").started();
+    eventually(n2.told, "command after it");
+    for (int round = 0; round < 3; round++) {
+      List<Future<Buffer>> asked = new ArrayList<>();
+      for (int i = 0; i < 500; i++) {
+        asked.add(n2.client.ask(Buffer.buffer("x")));
+      }
+      await(Future.all(asked));
+    }
+  }
+
+  @Test
+  void openQuestionsFailWithTheirLink() throws Exception {
+    world.answers = false;
+    Node n2 = node("n2", "a").started();
+    eventually(n2.told, "command after it");
+    List<Future<Buffer>> asked = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      asked.add(n2.client.ask(Buffer.buffer("x")));
+    }
+    world.links.eventually(() -> controller.told.contains("bus x"));
+    controller.sockets.get(0).close();
+    await(Future.join(asked).otherwiseEmpty());
+    assertThat(asked)
+        .extracting(each -> each.cause().getMessage())
+        .containsOnly("the link to the controller ended");
+    eventually(n2.told, "welcomed 101 false");
+  }
+
+  @Test
+  void lossThatCannotBeCommittedIsNotAnnounced() throws Exception {
+    Node n2 = node("n2", "a").started();
+    eventually(n2.told, "command after it");
+    world.commits = false;
+    await(n2.data.close());
+    await(n2.client.stop());
+    eventually(controller.told, "suspected n2 true");
+    assertThat(controller.told).noneMatch(each -> each.startsWith("lost"));
+    assertThat(world.registry).containsKey("n2");
+    world.commits = true;
+    world.links.eventually(
+        () -> controller.told.stream().anyMatch(each -> each.startsWith("lost")));
+  }
+
+  /** Its link ended while all were told, and the controller was not told then. */
+  @Test
+  void nodeThatReadsNothingKeepsNoNewsFromTheOthers() throws Exception {
+    Node there = node("n2", "a"); // for its loop and its certificate
+    FakeLine n2 = new FakeLine(there.around, "n2", "a", Map.of(), false);
+    n2.until("Welcome");
+    n2.onLoop(() -> n2.socket.channelHandlerContext().channel().config().setAutoRead(false));
+    Map<String, String> labels = Map.of("k", "x".repeat(3_500));
+    try (LogLines ends = new LogLines(ControlServer.class, Level.INFO)) {
+      for (int i = 0; i < 150; i++) { // 40 MB of news, of which 16 MiB may wait
+        n2.onLoop(() -> n2.line.say(new ControlForm.NodeBeat(List.of(), 0)));
+        String name = "m" + i;
+        new FakeLine(name, "b", labels, false);
+        world.links.eventually(
+            () -> controller.members.list().stream().anyMatch(m -> m.node().name().equals(name)));
+      }
+      assertThat(ends.all())
+          .anyMatch(each -> each.getFormattedMessage().contains("bytes wait for it to read"));
+    }
+  }
+
+  /** A name that left may be another process's before its link has ended. */
+  @Test
+  void lateEndOfALinkLeavesTheNextOneOfItsName() throws Exception {
+    FakeLine first = new FakeLine("n2", "a", Map.of(), true);
+    first.until("Welcome");
+    first.until("NodeLeft");
+    FakeLine second = new FakeLine("n2", "b", Map.of(), false);
+    second.until("Welcome");
+    first.onLoop(() -> first.line.end("late"));
+    controller.server.bus("n2", Buffer.buffer("routes"));
+    second.until("Bus");
+  }
+
+  /** A node on the controller's own loop, which says what a test has it say. */
+  private final class FakeLine implements Line.User {
+    final List<String> heard = new CopyOnWriteArrayList<>();
+    private final ControlLoops at;
+    private final boolean leaves;
+    Line line;
+    NetSocketInternal socket; // none on the controller's own loop
+
+    FakeLine(String name, String process, Map<String, String> labels, boolean leaves) {
+      this(controller.around, name, process, labels, leaves);
+    }
+
+    FakeLine(
+        ControlLoops at, String name, String process, Map<String, String> labels, boolean leaves) {
+      this.at = at;
+      this.leaves = leaves;
+      NodeInfo.Ports ports = new NodeInfo.Ports(1, 1, 1);
+      NodeInfo node = new NodeInfo(name, process, false, null, labels, "h", ports);
+      Hello hello = new Hello(Handshake.VERSION, WireCodec.VERSION, "prod", node, 0, false, null);
+      Function<Line, Line.User> user =
+          made -> {
+            line = made;
+            return this;
+          };
+      if (at == controller.around) {
+        onLoop(() -> controller.server.local().connect(null, user));
+        onLoop(() -> line.say(hello));
+      } else {
+        onLoop(
+            () ->
+                at.dialer()
+                    .connect(controller.port, "127.0.0.1")
+                    .onSuccess(
+                        made -> {
+                          socket = (NetSocketInternal) made;
+                          new SocketLine(at.links(), at.tls(), "n1", user).attach(made);
+                          line.say(hello);
+                        }));
+      }
+    }
+
+    void onLoop(Runnable task) {
+      at.run(task);
+    }
+
+    void until(String message) throws Exception {
+      world.links.eventually(() -> heard.contains(message));
+    }
+
+    @Override
+    public void said(Record message) {
+      heard.add(message.getClass().getSimpleName());
+      if (message instanceof Welcome && leaves) {
+        line.say(new ControlForm.Leaving());
+        at.later(() -> controller.server.left("n2"));
+      }
+    }
+
+    @Override
+    public void ended(String reason) {}
   }
 
   @Test

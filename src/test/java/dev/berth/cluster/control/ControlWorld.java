@@ -46,6 +46,8 @@ final class ControlWorld {
   static final String UNFIT = "unfit";
 
   final LinkWorld links;
+  volatile boolean commits = true; // that a node is gone
+  volatile boolean answers = true; // what nodes ask
   final Map<String, Registered> registry = new ConcurrentHashMap<>(new TreeMap<>());
   private final List<Node> nodes = new CopyOnWriteArrayList<>();
   private long lastNumber = 100;
@@ -95,6 +97,9 @@ final class ControlWorld {
 
     @Override
     public Future<Void> gone(String name, long number) {
+      if (!commits) {
+        return Future.failedFuture("no room");
+      }
       registry.computeIfPresent(name, (n, who) -> who.number() == number ? null : who);
       return Future.succeededFuture();
     }
@@ -175,7 +180,7 @@ final class ControlWorld {
     @Override
     public void bus(Member member, Buffer payload, @Nullable Consumer<Buffer> answer) {
       told.add("bus " + read(payload));
-      if (answer != null) {
+      if (answer != null && answers) {
         answer.accept(Buffer.buffer("answer to ").appendBuffer(payload));
       }
     }

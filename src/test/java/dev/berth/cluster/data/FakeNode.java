@@ -72,7 +72,11 @@ public final class FakeNode implements Mailboxes, LinkListener {
   }
 
   FakeNode start(long registration) throws Exception {
-    member = member(busNode, await(bus.start("127.0.0.1", 0)), registration);
+    return start(registration, 0);
+  }
+
+  FakeNode start(long registration, int port) throws Exception {
+    member = member(busNode, await(bus.start("127.0.0.1", port)), registration);
     bus.register(new OwnRegistration("cluster-1", registration));
     return this;
   }

@@ -477,6 +477,20 @@ class LinkBusIT {
     world.eventually(() -> ids(two.routers(0)).contains(3L) && ids(worker.routers(0)).contains(4L));
   }
 
+  @Test
+  void nodeThatWasDownForAWhileIsDialledAgain() throws Exception {
+    FakeNode one = node("n1", LONG);
+    FakeNode two = node("n2", LONG);
+    FakeNode.acquaint(one, two);
+    arrives(one, two, reserve(1));
+    await(two.bus.stop());
+    world.eventually(() -> !one.send(two, 1) && one.told.contains("suspected n2~1"));
+    FakeNode again = new FakeNode(world, world.tls("n2"), "n2", LONG).start(2, two.port());
+    nodes.add(again);
+    FakeNode.acquaint(one, again);
+    arrives(one, again, reserve(1));
+  }
+
   // --- who goes ---
 
   @Test

@@ -63,6 +63,59 @@ class MembershipTest {
   }
 
   @Test
+  void processOfARestoredStateIsFreshWhicheverNumberItHad() {
+    rig.join(again("n2", "a", 500), null);
+    assertThat(rig.last(Greet.class).welcome().registration()).isEqualTo(101);
+    assertThat(rig.last(Greet.class).welcome().fresh()).as("500 is of another log").isTrue();
+    rig.join(again("n2", "a", 101), null);
+    assertThat(rig.last(Greet.class).welcome().fresh()).isFalse();
+    rig.join(again("n2", "a", 100), null);
+    assertThat(rig.last(Greet.class).welcome().fresh()).isTrue();
+  }
+
+  @Test
+  void boundOfNodesCountsThoseThatJoin() {
+    rig.commits = false;
+    for (int i = 0; i < Membership.MOST_NODES; i++) {
+      rig.join("m" + i, "a");
+    }
+    assertThat(rig.all(Refuse.class)).isEmpty();
+    rig.join("one-more", "a");
+    assertThat(rig.refusal()).isEqualTo("nodes: 1000 (expected: fewer)");
+    rig.join("m7", "a");
+    assertThat(rig.all(Refuse.class)).as("it joins already").hasSize(1);
+    rig.commit(rig.all(Register.class).get(7));
+    rig.join("one-more", "a");
+    assertThat(rig.all(Refuse.class)).as("as many as before").hasSize(2);
+  }
+
+  @Test
+  void numberOfAnotherProcessIsNotTheJoiningOnes() {
+    rig.commits = false;
+    long link = rig.join("n2", "b");
+
+    rig.on(membership.registered("n2", List.of(OLD_N2)));
+
+    assertThat(rig.all(Greet.class)).isEmpty();
+    assertThat(rig.last(Refuse.class).link()).isEqualTo(link);
+  }
+
+  @Test
+  void lossThatIsNotCommittedIsNotAnnounced() {
+    rig.join("n2", "a");
+    rig.commits = false;
+    rig.pass(4_000);
+    Registered who = rig.last(Commit.class).gone().who();
+    rig.on(membership.ended(who, false));
+    assertThat(rig.all(Lost.class)).isEmpty();
+    assertThat(membership.members().list()).hasSize(1);
+    rig.pass(500);
+    assertThat(rig.all(Commit.class)).as("it is committed again").hasSize(2);
+    rig.on(membership.ended(who, true));
+    assertThat(rig.all(Lost.class)).hasSize(1);
+  }
+
+  @Test
   void aNumberOfWhichNobodyWasToldHasTimeToCome() {
     rig.commits = false;
     membership.closed(rig.join("n2", "a"));
