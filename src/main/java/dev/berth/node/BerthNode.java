@@ -14,6 +14,7 @@ import dev.berth.config.VertxMetrics;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.desired.ConsensusEngine;
 import dev.berth.desired.JournalLog;
+import dev.berth.desired.LogDirectory;
 import dev.berth.desired.StateLog;
 import dev.berth.ingress.IngressTransport;
 import dev.berth.metrics.Meters;
@@ -33,6 +34,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
+import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashSet;
@@ -69,6 +71,7 @@ public final class BerthNode {
   private final LogFeed log;
   private final CompletionStage<String> stop; // of the start
   private final @Nullable ClusterConfig cluster;
+  private final @Nullable LogDirectory held; // by a worker: others would remove its fetched jars
   private final Identity identity;
   private final long beganNanos;
   private final InstanceThreads threads;
@@ -99,6 +102,8 @@ public final class BerthNode {
     if (refused != null) {
       throw new StartFailedException(refused);
     }
+    this.held =
+        cluster != null && cluster.role() == ClusterConfig.Role.WORKER ? held(config) : null;
     this.identity = Identity.create(cluster);
     StateLog declared = stateLog();
     this.beganNanos = identity.now();
@@ -148,6 +153,15 @@ public final class BerthNode {
     }
     node.begin();
     return node.started.future();
+  }
+
+  private static LogDirectory held(ServeConfig config) {
+    try {
+      return LogDirectory.hold(config.get(InstanceOptions.STATE_DIR));
+    } catch (IOException failed) {
+      throw new StartFailedException(
+          "berth.state_dir: %s (expected: a directory that can be written)".formatted(failed));
+    }
   }
 
   /** What is declared is kept by this instance alone, or by a cluster's control nodes. */
@@ -437,7 +451,15 @@ public final class BerthNode {
       all.host.builds.closeAll();
     }
     conduct.discard();
-    return vertx.close();
+    return vertx.close().onComplete(closed -> release());
+  }
+
+  private void release() {
+    try (LogDirectory given = held) {
+      LOG.debug("state directory: released: {}", given);
+    } catch (IOException failed) {
+      LOG.warn("state directory: not released", failed);
+    }
   }
 
   private Duration drainLimit() {

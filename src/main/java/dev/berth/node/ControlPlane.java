@@ -10,6 +10,7 @@ import io.vertx.core.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +36,7 @@ final class ControlPlane {
   private static final long WELL_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   private final LoopVerticle control;
-  private final String node;
+  private final LongFunction<Epoch> epochs; // by term
   private final LongSupplier nanoClock;
   private final Function<Epoch, Controller> make;
   private final Consumer<Consumer<ControllerEvent>> known;
@@ -52,6 +53,7 @@ final class ControlPlane {
   private volatile long restarts;
 
   /**
+   * @param epochs of a term, with the generation of the cluster as it is then
    * @param make a controller of an epoch
    * @param known tells a controller that begins what is declared, and what runs here
    * @param follow finds a later term, and has a controller of it follow one that failed
@@ -60,7 +62,7 @@ final class ControlPlane {
    */
   ControlPlane(
       LoopVerticle control,
-      String node,
+      LongFunction<Epoch> epochs,
       LongSupplier nanoClock,
       Function<Epoch, Controller> make,
       Consumer<Consumer<ControllerEvent>> known,
@@ -68,7 +70,7 @@ final class ControlPlane {
       Consumer<ControllerAction> apply,
       RoutingLink routing) {
     this.control = control;
-    this.node = node;
+    this.epochs = epochs;
     this.nanoClock = nanoClock;
     this.make = make;
     this.known = known;
@@ -114,7 +116,7 @@ final class ControlPlane {
     assert control.isHere();
     long term = Math.max(wanted, lastTerm + 1); // whatever was kept of it: later than the last
     lastTerm = term;
-    Epoch epoch = new Epoch(0, term, node);
+    Epoch epoch = epochs.apply(term);
     Controller made = make.apply(epoch);
     ControllerVerticle verticle =
         new ControllerVerticle(

@@ -7,6 +7,7 @@ import dev.berth.cluster.http.ControlNode;
 import dev.berth.cluster.http.ForwardRoutes;
 import dev.berth.cluster.http.JarCache;
 import dev.berth.cluster.http.RemoteCode;
+import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Members;
 import dev.berth.cluster.membership.NodeInfo;
@@ -16,6 +17,7 @@ import dev.berth.config.InstanceOptions;
 import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerAction.CommandTo;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.Epoch;
 import dev.berth.controller.wire.JsonForm;
 import dev.berth.desired.FetchedJars;
 import dev.berth.node.InstanceHost.Instance;
@@ -153,7 +155,8 @@ final class FollowingControl implements Commander, ControlClient.Listener {
     if (welcome.fresh()) {
       host.replicas.stopAll();
     }
-    toRouters(new RepullRouting(welcome.authority().term()));
+    Authority by = welcome.authority();
+    toRouters(new RepullRouting(new Epoch(by.generation(), by.term(), "").number()));
   }
 
   @Override

@@ -105,7 +105,7 @@ final class InstanceControl implements Commander {
     plane =
         new ControlPlane(
             control,
-            on.identity().node(),
+            term -> new Epoch(serve.nodes().generation(), term, on.identity().node()),
             on.identity().nanoClock(),
             epoch -> controller(epoch, random),
             this::tellKnown,

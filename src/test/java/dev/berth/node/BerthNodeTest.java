@@ -7,6 +7,7 @@ import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Problem;
+import dev.berth.desired.LogDirectory;
 import dev.berth.protocol.port.LogFeed;
 import io.vertx.core.Future;
 import java.io.IOException;
@@ -19,6 +20,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -27,6 +29,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -213,6 +216,26 @@ class BerthNodeTest {
         BerthNode.start(config(0, HIDDEN), throwing, new CompletableFuture<>());
     assertThatThrownBy(() -> TestNode.await(start)).cause().isSameAs(planted);
     TestNode.until(() -> left().isEmpty(), () -> "threads left: " + left());
+  }
+
+  /** Each removed the jars that the other had fetched. */
+  @Test
+  void workerDoesNotStartWithTheStateDirectoryOfAnother(@TempDir Path folder) throws Exception {
+    ServeConfig worker =
+        TestNode.read(
+            """
+            berth:
+              state_dir: %s
+              cluster: {name: c, node: n2, role: worker, join: ['127.0.0.1:1'],
+                        bind: 127.0.0.1, insecure: true}
+            """
+                .formatted(folder));
+    try (LogDirectory first = LogDirectory.hold(folder)) {
+      assertThatThrownBy(() -> new TestNode(worker))
+          .cause()
+          .hasMessageEndingWith("is held by another instance (expected: one for each instance)");
+      assertThat(first.log()).doesNotExist();
+    }
   }
 
   private static String anew(HttpClient client, TestNode node, String path) throws Exception {

@@ -73,7 +73,7 @@ class ControlPlaneTest {
     ControlPlane made =
         new ControlPlane(
             loop,
-            "n",
+            term -> new Epoch(3, term, "n"),
             System::nanoTime,
             this::controller,
             told -> {
@@ -107,14 +107,14 @@ class ControlPlaneTest {
   void oneThatFailsIsFollowedByOneOfALaterTermThatKnowsWhatIsWanted() throws Exception {
     ControlPlane made = plane();
     onLoop(() -> made.start(1)).await();
-    assertThat(nextBuild().epoch()).isEqualTo(new Epoch(0, 1, "n"));
+    assertThat(nextBuild().epoch()).isEqualTo(new Epoch(3, 1, "n"));
     DeploymentId id = new DeploymentId("a", "d");
     DeploymentTarget target =
         new DeploymentTarget(id, "b", new DeploymentVersion("c", "l"), DeploymentConfig.of("d"));
 
     made.tell(new ControllerEvent.Built("a", 1, new BuiltApplication("b", "d", List.of(target))));
 
-    assertThat(nextBuild()).isEqualTo(new Build(new Epoch(0, 2, "n"), "a", 1));
+    assertThat(nextBuild()).isEqualTo(new Build(new Epoch(3, 2, "n"), "a", 1));
     assertThat(made.restarts()).isEqualTo(1);
   }
 
@@ -126,7 +126,7 @@ class ControlPlaneTest {
 
     onLoop(() -> made.restart(3)).await(); // whoever keeps the terms has lost one
 
-    assertThat(nextBuild().epoch()).isEqualTo(new Epoch(0, 8, "n"));
+    assertThat(nextBuild().epoch()).isEqualTo(new Epoch(3, 8, "n"));
   }
 
   @Test
