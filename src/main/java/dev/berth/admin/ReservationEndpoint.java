@@ -17,6 +17,7 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.regex.Matcher;
@@ -40,12 +41,14 @@ import org.slf4j.LoggerFactory;
  * @param bodies reads what is asked for
  * @param ownHost where this instance takes requests; null when that is every address of it
  * @param ownPort the same
+ * @param isStarting whether routes and nodes are not known yet
  */
 public record ReservationEndpoint(
     Reservations reservations,
     ReservationBody bodies,
     @Nullable String ownHost,
-    IntSupplier ownPort)
+    IntSupplier ownPort,
+    BooleanSupplier isStarting)
     implements Endpoint {
   private static final Logger LOG = LoggerFactory.getLogger(ReservationEndpoint.class);
   private static final String PREFIX = "/api/v1/applications/";
@@ -77,6 +80,9 @@ public record ReservationEndpoint(
     Target target = target(request.path());
     if (target == null && !request.path().equals(TOGETHER)) {
       return answered(ReservationProblems.error(404, "not_found", "Not found.", ""));
+    }
+    if (isStarting.getAsBoolean()) {
+      return answered(ReservationProblems.STARTING);
     }
     try {
       String token = target == null ? null : target.token();

@@ -2,12 +2,19 @@ package dev.berth.admin;
 
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpFailure;
+import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** The API's refusals to reserve, renew and release, as JSON. */
 final class ReservationProblems {
+  /** The answer of a node that does not know routes and nodes yet. */
+  static final Endpoint.Answer STARTING =
+      error(
+          HttpFailure.of(Problem.UNAVAILABLE).saying("This node is starting.").comeBackAfter(1),
+          Map.of());
+
   private ReservationProblems() {}
 
   static Endpoint.Answer answer(ReservationException refused) {

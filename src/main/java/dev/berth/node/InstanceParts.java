@@ -242,7 +242,8 @@ final class InstanceParts {
             config.get(ReservationOptions.MAX_WAIT_S),
             config.get(LimitOptions.MAX_RESERVATION_LEGS)),
         host.equals("0.0.0.0") || host.equals("::") ? null : host,
-        ingress::port);
+        ingress::port,
+        () -> !commander().complete().isComplete());
   }
 
   /** How requests are logged; null when they are not. Starts the writer if it is needed. */

@@ -67,7 +67,7 @@ class AdminHttpIT {
                   throw new AssertionError(method.getName());
                 });
     ReservationBody bodies = new ReservationBody(Duration.ZERO, Duration.ZERO, 1);
-    return new ReservationEndpoint(none, bodies, null, () -> 8000);
+    return new ReservationEndpoint(none, bodies, null, () -> 8000, () -> false);
   }
 
   /** Asks by HTTP/2, by prior knowledge, under any name. */

@@ -26,13 +26,15 @@ class ReservationEndpointTest {
   private static final String LEGS = "/api/v1/reservations";
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
+  private boolean starting;
   private final Held held = new Held();
   private final ReservationEndpoint endpoint =
       new ReservationEndpoint(
           held,
           new ReservationBody(Duration.ofSeconds(300), Duration.ofSeconds(60), 16),
           "127.0.0.1",
-          () -> 8000);
+          () -> 8000,
+          () -> starting);
 
   /** Holds whatever it is asked for. */
   private static final class Held implements Reservations {
@@ -119,6 +121,21 @@ class ReservationEndpointTest {
 
   private static String message(Endpoint.Answer answer) {
     return new JsonObject(answer.body()).getString("message");
+  }
+
+  /** It answered 404: unknown_deployment, or reservation_unknown. */
+  @Test
+  void startingNodeAsksToComeBack() {
+    starting = true;
+    for (Endpoint.Answer answer :
+        List.of(ask("POST", PATH), ask("DELETE", PATH + "/t"), ask("PATCH", PATH + "/t"))) {
+      assertThat(answer.status()).isEqualTo(503);
+      assertThat(answer.headers()).containsEntry("Retry-After", "1");
+      assertThat(message(answer)).isEqualTo("This node is starting.");
+    }
+    assertThat(held.asked).isEmpty();
+    starting = false;
+    assertThat(ask("DELETE", PATH + "/t").status()).isEqualTo(204);
   }
 
   // --- one ---

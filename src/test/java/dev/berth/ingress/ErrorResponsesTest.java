@@ -132,7 +132,7 @@ class ErrorResponsesTest {
   private static Endpoint.Answer refused(Problem problem, int retryAfter, int status) {
     ReservationException why = new ReservationException(problem, "why", retryAfter, status);
     ReservationBody bodies = new ReservationBody(Duration.ZERO, Duration.ZERO, 1);
-    return new ReservationEndpoint(new Refusing(why), bodies, null, () -> 0)
+    return new ReservationEndpoint(new Refusing(why), bodies, null, () -> 0, () -> false)
         .handle(
             new Endpoint.Asked(
                 "DELETE",
