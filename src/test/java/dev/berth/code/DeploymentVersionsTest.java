@@ -63,6 +63,13 @@ class DeploymentVersionsTest {
     assertThat(needs(version("", ""), version("", change))).isEqualTo(needs);
   }
 
+  @Test
+  void anotherVersionRestartsReplicasAndTheSameDoesNot() {
+    DeploymentVersion first = version("", "berth: {version: v1}");
+    assertThat(needs(first, version("", "berth: {version: v2}"))).isEqualTo("restart");
+    assertThat(version("", "berth: {version: v1}")).isEqualTo(first);
+  }
+
   private static String needs(DeploymentVersion before, DeploymentVersion after) {
     if (after.needsRestartFrom(before)) {
       return "restart";

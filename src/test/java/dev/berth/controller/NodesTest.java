@@ -144,6 +144,19 @@ class NodesTest {
     spread("n1 x1, n2 x1, n3 x2");
   }
 
+  @Test
+  void fullNodeIsPassedOverForOneThatFailedLately() {
+    it.join("n1", "n2");
+    it.declare("app", atMost(1, 1));
+    it.fail(only(), "no space left"); // on n1
+    it.advance(Duration.ofSeconds(10));
+    it.finish();
+    spread("n2 x1");
+    it.send(new ControllerEvent.Scaled(MODEL, 2));
+    it.finish();
+    spread("n1 x1, n2 x1");
+  }
+
   private String only() {
     return it.details(MODEL).replicas().get(0).replicaId();
   }

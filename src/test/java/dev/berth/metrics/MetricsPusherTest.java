@@ -159,6 +159,19 @@ class MetricsPusherTest {
   }
 
   @Test
+  void handleThatLeavesDuringAPushSendsItsFinalZeroNext() {
+    FakeHandle handle = new FakeHandle("d").with(3, 0, 0);
+    Registration registration = pusher.register(handle);
+    HandleMetricBatch last = nextBatch();
+    registration.close();
+    acknowledged(last);
+    assertThat(pusher.handles()).as("its final zero is due").isEqualTo(1);
+    assertThat(only(acknowledged(nextBatch())))
+        .isEqualTo(HandleMetricReport.finalZero(handle.deployment()));
+    assertThat(pusher.handles()).isZero();
+  }
+
+  @Test
   void aFailedPushLosesNothingButTime() {
     FakeHandle handle = new FakeHandle("d").with(4, 0, 0);
     pusher.register(handle);
