@@ -13,7 +13,15 @@
 #   bash src/it/cluster.sh --no-namespaces   all on the loopback, with relays between the nodes, which is
 #                                            also what happens where network namespaces are not permitted
 #   bash src/it/cluster.sh --keep            leaves the logs
+#   bash src/it/cluster.sh --attacks [NAME…] single attacks instead, src/it/cluster/NAME.py, against
+#                                            an earlier commit (BEFORE) and against this one
 set -euo pipefail
+if [[ ${1-} == --attacks ]]; then
+  BEFORE=${BEFORE-1b7467ba}
+  source "$(dirname "$0")/attacks.sh"
+  run_all src/it/cluster "${@:2}"
+  exit
+fi
 cd "$(dirname "$0")/../.."
 source load-tests/prepare.sh
 

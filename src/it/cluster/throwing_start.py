@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""A worker and a control node with `berth.messages: event_bus`, which no cluster has: each start ends
+by itself with the reason. A second worker with the state directory of the first does, too.
+
+    throwing_start.py --jar JAR        half a minute
+"""
+
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from cluster_pair import Node, Pair, main  # noqa: E402
+
+
+def ended(node, why, limit_s=15):
+    """Prints how its start ends; whether it says why."""
+    try:
+        node.process.wait(limit_s)
+        how = f"exit {node.process.returncode}"
+    except subprocess.TimeoutExpired:
+        node.process.send_signal(signal.SIGTERM)
+        try:
+            node.process.wait(5)
+            how = "still runs, ends at SIGTERM"
+        except subprocess.TimeoutExpired:
+            how = "still runs, also after SIGTERM"
+    says = why in node.said()
+    print(f"{node.name}: {how}, {'with' if says else 'without'} the reason")
+    return how.startswith("exit") and says and node.process.returncode != 0
+
+
+def run(jar):
+    wrong = []
+    with Pair(jar) as pair:
+        for node in (pair.control, pair.worker):
+            node.start("berth.messages=event_bus")
+            if not ended(node, "berth.messages"):
+                wrong.append(f"event_bus on {node.name}")
+            node.end()
+            open(node.log, "w").close()
+        pair.control.start().serves()
+        pair.worker.start().serves()
+        third = Node(pair, "n3")
+        try:
+            third.start(f"berth.state_dir={pair.folder}/n2-state")
+            if not ended(third, "is held by another instance"):
+                wrong.append("a state_dir that another worker holds")
+        finally:
+            third.end()
+    return wrong
+
+
+main(run)
