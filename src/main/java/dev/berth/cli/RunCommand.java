@@ -119,6 +119,19 @@ final class RunCommand extends CliCommand {
     options.add(Setting.text("--declare", "berth.declare", declare));
   }
 
+  @Option(
+      names = "--adopt",
+      arity = "0..1",
+      fallbackValue = "?",
+      paramLabel = "STATE",
+      description = {
+        "Has the nodes of a cluster follow this control node, whose state was lost or is older than"
+            + " they know. Without STATE, shows which replicas would stop, and the STATE to give."
+      })
+  private void adopt(String state) {
+    options.add(Setting.text("--adopt", "berth.cluster.adopt", state));
+  }
+
   /**
    * @param start starts a node, unless the signal comes first
    */

@@ -117,6 +117,11 @@ public final class ClusterOptions {
           .means("Where it is: nodes of one zone may fail together. Empty is nowhere.");
   public static final Key<Map<String, @Nullable Object>> LABELS =
       KEYS.key("labels", Types.TEXT_MAP, Map.of()).means("More that is said of it, for status.");
+  public static final Key<String> ADOPT =
+      KEYS.optional("adopt", Types.TEXT)
+          .means(
+              "For one start of a control node that lost its state, or has an older one: the state that"
+                  + " its nodes follow instead, as berth run --adopt names it after it said what stops.");
   public static final Key<Role> ROLE =
       KEYS.required("role", Types.words(Role.class))
           .means(

@@ -29,6 +29,8 @@ import org.jspecify.annotations.Nullable;
  * @param autoscaled what is wanted of deployments that follow their load, in place of what is known
  *     of those of an application, by application and deployment
  * @param nodes who belongs to the cluster from then on; null when that is as it was
+ * @param chain digest of the command of an operator that makes it, with all before it, by its
+ *     index; empty for other changes; of a change that makes a whole state, all that are kept
  * @param head the numbers of the state from then on
  */
 public record DesiredChange(
@@ -40,6 +42,7 @@ public record DesiredChange(
     Map<String, List<Before>> history,
     AutoscaledNumbers autoscaled,
     @Nullable NodeRegistry nodes,
+    Map<Long, String> chain,
     Head head) {
 
   /**
@@ -104,18 +107,34 @@ public record DesiredChange(
     said = Collections.unmodifiableMap(new LinkedHashMap<>(said));
     answers = List.copyOf(answers);
     history = Map.copyOf(history);
+    chain = Map.copyOf(chain);
   }
 
   /** The same, made by a command with an id. */
   DesiredChange answering(Answer answer) {
     return new DesiredChange(
-        index, applications, removed, said, List.of(answer), history, autoscaled, nodes, head);
+        index,
+        applications,
+        removed,
+        said,
+        List.of(answer),
+        history,
+        autoscaled,
+        nodes,
+        chain,
+        head);
   }
 
   /** The same, with others who belong to the cluster. */
   DesiredChange of(NodeRegistry others) {
     return new DesiredChange(
-        index, applications, removed, said, answers, history, autoscaled, others, head);
+        index, applications, removed, said, answers, history, autoscaled, others, chain, head);
+  }
+
+  /** The same, as a command that is remembered by this digest. */
+  DesiredChange chained(Map<Long, String> digest) {
+    return new DesiredChange(
+        index, applications, removed, said, answers, history, autoscaled, nodes, digest, head);
   }
 
   /** Null when nothing is different for the one who asks for it. */
@@ -138,6 +157,7 @@ public record DesiredChange(
         .put("capacity_rises", head.rises())
         .put("said", object(said, Said::toJson))
         .put("answers", array(answers, Answer::toJson))
+        .put("chain", object(chain, each -> each))
         .put("history", object(history, each -> array(each, Before::toJson)))
         .put("autoscaled", autoscaled.toJson())
         .put("splits", object(head.splits(), each -> new JsonObject(Map.copyOf(each))))
@@ -149,9 +169,9 @@ public record DesiredChange(
     return new JsonArray(list.stream().map(toJson).toList());
   }
 
-  static <T> JsonObject object(Map<String, T> map, Function<T, Object> toJson) {
+  static <T> JsonObject object(Map<?, T> map, Function<T, Object> toJson) {
     JsonObject json = new JsonObject();
-    map.forEach((name, each) -> json.put(name, toJson.apply(each)));
+    map.forEach((name, each) -> json.put(name.toString(), toJson.apply(each)));
     return json;
   }
 
@@ -172,6 +192,10 @@ public record DesiredChange(
             each -> list((JsonArray) each, Before::of)),
         AutoscaledNumbers.of(json.getJsonObject("autoscaled", new JsonObject())),
         json.containsKey("nodes") ? NodeRegistry.of(json.getJsonObject("nodes")) : null,
+        json.getJsonObject("chain", new JsonObject()).stream()
+            .collect(
+                Collectors.toMap(
+                    each -> Long.valueOf(each.getKey()), each -> (String) each.getValue())),
         new Head(
             json.getLong("revision"),
             json.getLong("term"),

@@ -1,6 +1,9 @@
 package dev.berth.desired;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.berth.api.DeploymentId;
+import dev.berth.code.Fingerprint;
 import dev.berth.controller.Autoscaled;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredApplication.Before;
@@ -10,12 +13,15 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -48,6 +54,9 @@ public final class DesiredState {
   /** Answers to commands with an id that are known; the oldest go. */
   public static final int MOST_ANSWERS = 10_000;
 
+  /** Commands whose digests are kept. */
+  static final int MOST_COMMANDS = 256;
+
   /** How long an answer is given again. */
   static final long ANSWERS_KEPT_MS = TimeUnit.MINUTES.toMillis(10);
 
@@ -61,6 +70,7 @@ public final class DesiredState {
   private final History history;
   private final AutoscaledNumbers autoscaled;
   private final NodeRegistry nodes;
+  private final NavigableMap<Long, String> chain; // digests of commands, by number
   private final Head head;
   private final long index;
 
@@ -72,6 +82,7 @@ public final class DesiredState {
     history = new History();
     autoscaled = AutoscaledNumbers.NONE;
     nodes = NodeRegistry.NONE;
+    chain = new TreeMap<>();
     head = Head.FIRST;
     index = 0;
   }
@@ -83,6 +94,7 @@ public final class DesiredState {
     said = new LinkedHashMap<>(before.said);
     answers = new LinkedHashMap<>(before.answers);
     history = new History(before.history);
+    chain = new TreeMap<>(before.chain);
     AutoscaledNumbers numbers = before.autoscaled;
     NodeRegistry registry = before.nodes;
     for (DesiredChange change : changes) {
@@ -298,7 +310,7 @@ public final class DesiredState {
       AutoscaledNumbers numbers,
       Head next) {
     return new DesiredChange(
-        index + 1, changed, removed, news, List.of(), Map.of(), numbers, null, next);
+        index + 1, changed, removed, news, List.of(), Map.of(), numbers, null, Map.of(), next);
   }
 
   /** The replicas of a deployment of an application, which must be there, are set from outside. */
@@ -390,9 +402,42 @@ public final class DesiredState {
     return change(marked, List.of(), head).unlessEmpty(head);
   }
 
-  /** Others belong to the cluster. */
+  /** Others belong to the cluster, or an operator has cordoned nodes or adopted them. */
   public @Nullable DesiredChange nodes(NodeRegistry next) {
-    return next.equals(nodes) ? null : change(List.of(), List.of(), head).of(next);
+    DesiredChange change = change(List.of(), List.of(), head).of(next);
+    boolean noted =
+        next.cordoned().equals(nodes.cordoned()) && next.generation() == nodes.generation();
+    return next.equals(nodes) ? null : noted ? change : chained(change);
+  }
+
+  /**
+   * Returns a change as a command of an operator, which nodes remember. Other changes, as those of
+   * a start, are none: a state that lacks them is not an older one.
+   */
+  DesiredChange chained(DesiredChange change) {
+    if (nodes.equals(NodeRegistry.NONE)) {
+      return change;
+    }
+    byte[] text = (command().getValue() + change.toJson().encode()).getBytes(UTF_8);
+    byte[] digest = Fingerprint.sha256().digest(text);
+    return change.chained(Map.of(change.index(), HexFormat.of().formatHex(digest, 0, 16)));
+  }
+
+  /** The number of the last command of an operator, and the digest of the chain up to it. */
+  public Map.Entry<Long, String> command() {
+    return chain.isEmpty()
+        ? Map.entry(0L, "")
+        : Map.entry(chain.lastKey(), chain.lastEntry().getValue());
+  }
+
+  /**
+   * Whether a command made this state. Those before the {@value #MOST_COMMANDS} last are assumed
+   * to.
+   */
+  public boolean includes(long index, String digest) {
+    return digest.isEmpty()
+        || digest.equals(chain.get(index))
+        || chain.size() == MOST_COMMANDS && index < chain.firstKey();
   }
 
   /** What ran earlier is let go of, up to a revision. */
@@ -405,8 +450,9 @@ public final class DesiredState {
    *
    * @param keeps revisions that ran earlier, of each application
    */
-  DesiredChange nextTerm(int keeps) {
-    return change(List.of(), List.of(), head.withTerm(head.term() + 1, keeps));
+  DesiredChange nextTerm(int keeps, long atLeast) {
+    long next = Math.max(head.term() + 1, atLeast);
+    return change(List.of(), List.of(), head.withTerm(next, keeps));
   }
 
   /**
@@ -444,6 +490,10 @@ public final class DesiredState {
     change.said().forEach(this::say);
     change.answers().forEach(this::answer);
     forgetOldest(said.size() - applications.size() - MOST_GONE);
+    chain.putAll(change.chain());
+    if (chain.size() > MOST_COMMANDS) {
+      chain.pollFirstEntry();
+    }
   }
 
   private void say(String application, Said now) {
@@ -488,6 +538,7 @@ public final class DesiredState {
         history.all(),
         autoscaled,
         nodes.equals(NodeRegistry.NONE) ? null : nodes,
+        chain,
         head);
   }
 }

@@ -3,11 +3,13 @@ package dev.berth.desired;
 import dev.berth.code.Jar;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ClusterOptions;
 import dev.berth.config.ConfigException;
 import dev.berth.config.Declare;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.Origin;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.EntryReader.Reading;
 import io.vertx.core.json.JsonObject;
@@ -23,6 +25,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.zip.CRC32;
@@ -69,21 +72,24 @@ final class FirstState {
   }
 
   /**
-   * @param callers ids of the clusters that nodes which call belong to
+   * @param callers nodes that call and were commanded before
    * @throws StartFailedException when what is kept cannot be used
    */
-  void begin(Supplier<Set<String>> callers) {
+  void begin(Supplier<List<FirstCaller>> callers) {
     log.open();
     jars.begin(Set.of()); // nothing runs yet, so that history may give way to the file's jars
+    long term = 0;
     try {
+      term = adopt(callers);
       decide(callers);
     } catch (IOException failed) {
       throw new StartFailedException("state: " + StartFailedException.describe(failed));
     }
     jars.begin(Set.of());
     jars.removeUnused();
-    DesiredChange term = log.state().nextTerm(file.get(InstanceOptions.REVISION_HISTORY_LIMIT));
-    if (log.note("the term of the controller", term) == null) {
+    DesiredChange next =
+        log.state().nextTerm(file.get(InstanceOptions.REVISION_HISTORY_LIMIT), term);
+    if (log.note("the term of the controller", next) == null) {
       throw new StartFailedException(
           "state: the term of the controller cannot be kept (expected: a state_dir that can be written)");
     }
@@ -99,8 +105,55 @@ final class FirstState {
     return fromFile;
   }
 
+  /**
+   * Takes nodes over that know another state, if the operator has named it.
+   *
+   * @return the least term of the controller: above that of an earlier one whose state was lost
+   * @throws StartFailedException with what would stop, when another one or none was named
+   */
+  private long adopt(Supplier<List<FirstCaller>> callers) throws IOException {
+    Settings cluster = file.find(InstanceOptions.CLUSTER);
+    String named = cluster == null ? null : cluster.find(ClusterOptions.ADOPT);
+    NodeRegistry own = log.state().nodes();
+    long now = cluster == null ? 0 : TimeUnit.MILLISECONDS.toSeconds(nowMs.getAsLong());
+    if (named == null || named.equals(own.cluster() + ":" + (own.generation() - 1))) {
+      return now; // it was adopted before
+    }
+    List<FirstCaller> all = callers.get();
+    Set<String> ids = new TreeSet<>(all.stream().map(FirstCaller::cluster).toList());
+    String id = ids.size() == 1 ? ids.iterator().next() : own.cluster();
+    NodeRegistry next = own.adopting(id, all);
+    String name = id + ":" + (next.generation() - 1);
+    if (ids.size() > 1 || !named.equals(name)) {
+      throw new StartFailedException(
+          "--adopt: nodes of cluster ids %s call: nothing was changed. This state has %s.%s (expected: --adopt=%s, by which they follow this state)"
+              .formatted(ids, names(), stops(all), name));
+    }
+    LOG.warn("state: adopted as {}, generation {}: {}", id, next.generation(), stops(all));
+    Objects.requireNonNull(log.propose(Objects.requireNonNull(log.state().nodes(next))));
+    return all.stream().mapToLong(each -> each.term() + 1).reduce(now, Math::max);
+  }
+
+  private Set<String> names() {
+    Set<String> names = new TreeSet<>();
+    log.state()
+        .applications()
+        .forEach(each -> names.add(ServeControl.name(each.name(), each.revision())));
+    return names;
+  }
+
+  private String stops(List<FirstCaller> callers) {
+    StringBuilder text = new StringBuilder();
+    for (FirstCaller each : callers) {
+      Set<String> gone = new TreeSet<>(each.runs());
+      gone.removeAll(each.cluster().equals(log.state().nodes().cluster()) ? names() : Set.of());
+      text.append(" On ").append(each.node()).append(" stop or are replaced: ").append(gone);
+    }
+    return text.toString();
+  }
+
   /** What is kept runs, but for what the {@link StartRules} make of the file. */
-  private void decide(Supplier<Set<String>> callers) throws IOException {
+  private void decide(Supplier<List<FirstCaller>> callers) throws IOException {
     Origin origin = file.origin();
     DesiredState state = log.state();
     boolean nothingKept = state.applications().isEmpty();
@@ -130,15 +183,18 @@ final class FirstState {
   }
 
   /** Why a control node declares nothing of its file; null when it may, as without a cluster. */
-  private @Nullable String whyNever(DesiredState state, Supplier<Set<String>> callers) {
+  private @Nullable String whyNever(DesiredState state, Supplier<List<FirstCaller>> callers) {
     boolean isOfCluster = file.find(InstanceOptions.CLUSTER) != null;
     if (isOfCluster && !state.applications().isEmpty()) {
       return "the cluster has applications";
     }
+    if (state.nodes().standsBy() != null) {
+      return "the controller stands by";
+    }
     if (!isOfCluster || file.applications().isEmpty()) {
       return null;
     }
-    Set<String> others = new TreeSet<>(callers.get());
+    Set<String> others = new TreeSet<>(callers.get().stream().map(FirstCaller::cluster).toList());
     others.remove(state.nodes().cluster());
     return others.isEmpty()
         ? null
@@ -154,7 +210,8 @@ final class FirstState {
         take(each, strict, files -> keepWhole(files, strict), rules);
       }
     }
-    if (keepOrGoOn(rules.change(log.state(), nowMs.getAsLong()), strict)) {
+    DesiredChange change = rules.change(log.state(), nowMs.getAsLong());
+    if (keepOrGoOn(change == null ? null : log.state().chained(change), strict)) {
       declared.addAll(rules.declared.keySet());
       (kept ? rules.lines : List.<StartRules.Line>of())
           .forEach(line -> LOG.atLevel(line.level()).log("state: {}", line.text()));

@@ -6,6 +6,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param last the registration that was given last; none is given twice
  * @param nodes that are neither lost nor have left, by name
  * @param cordoned names of those that are to get no replicas, whatever becomes of their processes
+ * @param standsBy why the controller commands nobody, until nodes are adopted; null when it does
  */
 public record NodeRegistry(
     String cluster,
@@ -29,12 +31,13 @@ public record NodeRegistry(
     String origin,
     long last,
     Map<String, Registered> nodes,
-    Set<String> cordoned) {
+    Set<String> cordoned,
+    @Nullable String standsBy) {
   /** Names that may be cordoned at a time. */
   public static final int MOST_CORDONED = 1_000;
 
   /** Without a cluster. */
-  public static final NodeRegistry NONE = new NodeRegistry("", 0, "", 0, Map.of(), Set.of());
+  public static final NodeRegistry NONE = new NodeRegistry("", 0, "", 0, Map.of(), Set.of(), null);
 
   /**
    * A node of which neither its loss nor its goodbye was committed since it came.
@@ -51,7 +54,7 @@ public record NodeRegistry(
 
   /** A cluster without nodes. */
   public static NodeRegistry born(String cluster, String origin) {
-    return new NodeRegistry(cluster, 1, origin, 0, Map.of(), Set.of());
+    return new NodeRegistry(cluster, 1, origin, 0, Map.of(), Set.of(), null);
   }
 
   /** Null when no process has that name. */
@@ -78,20 +81,39 @@ public record NodeRegistry(
   private NodeRegistry having(String node, @Nullable Registered now, long last) {
     Map<String, Registered> all = new HashMap<>(nodes);
     all.compute(node, (name, before) -> now);
-    return new NodeRegistry(cluster, generation, origin, last, all, cordoned);
+    return new NodeRegistry(cluster, generation, origin, last, all, cordoned, standsBy);
   }
 
   /** Replicas are kept from a name, or are not any more. */
   public NodeRegistry cordon(String node, boolean on) {
     Set<String> names = new HashSet<>(cordoned);
     boolean differs = on ? names.add(node) : names.remove(node);
-    return differs ? new NodeRegistry(cluster, generation, origin, last, nodes, names) : this;
+    return differs
+        ? new NodeRegistry(cluster, generation, origin, last, nodes, names, standsBy)
+        : this;
   }
 
-  /** Commands of this generation, and of any up to {@code others}, are older from now on. */
-  public NodeRegistry raised(long others) {
-    long next = Math.max(generation, others) + 1;
-    return new NodeRegistry(cluster, next, origin, last, nodes, cordoned);
+  /** The controller commands nobody, over restarts. */
+  public NodeRegistry standingBy(String reason) {
+    return new NodeRegistry(cluster, generation, origin, last, nodes, cordoned, reason);
+  }
+
+  /**
+   * Nodes belong to this cluster as they are, whoever commanded them; commands of this generation,
+   * and of any up to theirs, are older from now on.
+   *
+   * @param id of the cluster that they know, which they keep for life
+   */
+  NodeRegistry adopting(String id, List<FirstCaller> callers) {
+    long next = generation;
+    long highest = last;
+    Map<String, Registered> all = new HashMap<>(nodes);
+    for (FirstCaller each : callers) {
+      next = Math.max(next, each.generation());
+      highest = Math.max(highest, each.registration());
+      all.put(each.node(), new Registered(each.process(), each.registration()));
+    }
+    return new NodeRegistry(id, next + 1, origin, highest, all, cordoned, null);
   }
 
   // --- as it is kept ---

@@ -169,10 +169,10 @@ public final class ServeControl implements Builds.Sources {
    * Reads what is kept, and decides between that and the file. Blocks; once, on any thread, before
    * everything else.
    *
-   * @param callers ids of the clusters that nodes which call belong to; asked where nothing is kept
+   * @param callers nodes that call and were commanded before; asked where nothing is kept
    * @throws StartFailedException when what is kept cannot be used
    */
-  public void open(Supplier<Set<String>> callers) {
+  public void open(Supplier<List<FirstCaller>> callers) {
     first.begin(callers);
     state = log.state();
     read.putAll(first.read);
@@ -256,9 +256,19 @@ public final class ServeControl implements Builds.Sources {
     return log.state().nodes();
   }
 
-  /** Of what is declared: rises with all that is kept. Any thread. */
-  public long revision() {
-    return log.state().index();
+  /** As {@link DesiredState#command}. Any thread. */
+  public Map.Entry<Long, String> command() {
+    return log.state().command();
+  }
+
+  /** As {@link DesiredState#includes}. Any thread. */
+  public boolean includes(long index, String digest) {
+    return log.state().includes(index, digest);
+  }
+
+  /** Names an application's revision for people. */
+  public static String name(String application, long revision) {
+    return application + " (revision " + revision + ")";
   }
 
   /** The jars of what is declared, for others. */
@@ -348,7 +358,17 @@ public final class ServeControl implements Builds.Sources {
    * @param command made on the loop when its turn comes
    */
   Future<@Nullable Long> carryOut(int length, Supplier<Command> command) {
-    return queue.add(length, () -> begin(command.get()));
+    return queue.add(length, () -> begin(chained(command.get())));
+  }
+
+  private static Command chained(Command command) {
+    return on -> {
+      Decision made = command.on(on);
+      DesiredChange change = made.change();
+      return change == null
+          ? made
+          : new Decision(on.chained(change), made.events(), made.read(), made.answer());
+    };
   }
 
   private Future<@Nullable Long> begin(Command command) {
@@ -413,7 +433,7 @@ public final class ServeControl implements Builds.Sources {
   /** A controller is to follow; completes with its term, and fails when that is not kept. */
   Future<Long> nextTerm() {
     Function<DesiredState, Decision> next =
-        on -> new Decision(on.nextTerm(on.head().keeps()), List.of());
+        on -> new Decision(on.nextTerm(on.head().keeps(), 0), List.of());
     return queue
         .add(0, () -> note("the term", next))
         .map(

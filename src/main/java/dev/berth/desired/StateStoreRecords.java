@@ -23,7 +23,10 @@ import java.util.zip.CRC32C;
  */
 public final class StateStoreRecords {
   private static final byte[] MAGIC = "BERTHST".getBytes(StandardCharsets.US_ASCII);
-  static final byte VERSION = 1;
+  static final byte VERSION = 2;
+
+  /** Read as well: without the chain of commands. */
+  private static final byte OLDEST = 1;
 
   /** Bytes before the first record. */
   static final int FILE_HEAD = MAGIC.length + 1 + 4;
@@ -105,7 +108,7 @@ public final class StateStoreRecords {
     if (!Arrays.equals(file, 0, FILE_HEAD, fileHead(version), 0, FILE_HEAD)) {
       return new Contents(records, 0, 0, End.CORRUPT, "not a file of desired state");
     }
-    if (version != VERSION) {
+    if (version < OLDEST || version > VERSION) {
       return new Contents(records, 0, 0, End.OTHER_FORM, "format " + version);
     }
     int at = FILE_HEAD;

@@ -127,7 +127,7 @@ public final class BerthNode {
                 control,
                 identity,
                 this::drainAsked,
-                () -> cluster == null ? Set.of() : ClusterTerms.callers(vertx, cluster));
+                () -> cluster == null ? List.of() : ClusterTerms.callers(vertx, cluster));
   }
 
   /**

@@ -78,6 +78,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     this.serve = serve;
     this.controller = controller;
     this.server = side.server(serve, this);
+    this.standsBy = serve.nodes().standsBy() != null;
   }
 
   private boolean isHere(String node) {
@@ -249,6 +250,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     } else if (news instanceof StandBy it) {
       standsBy = true;
       standing.begin(List.of());
+      serve.nodes(registry -> registry.standingBy(it.reason())); // over restarts, until --adopt
       serve.refuse("the controller stands by: " + it.reason());
     }
   }
@@ -258,6 +260,10 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   @Override
   public Future<Void> start() {
     server.start();
+    String reason = serve.nodes().standsBy();
+    if (reason != null) {
+      server.standBy(reason);
+    }
     serve.nodes().cordoned().forEach(each -> server.cordon(each, true));
     ControlClient own = side.client(server.local(), new OwnLink());
     String node = here.on().identity().node();

@@ -373,7 +373,7 @@ final class ClusterSide implements LinkListener {
     if (hasController) {
       return null;
     }
-    Authority last = welcome == null ? new Authority("", 0, 0, 0) : welcome.authority();
+    Authority last = welcome == null ? new Authority("", 0, 0, 0, "") : welcome.authority();
     return new ClusterDetails(
         config.name(),
         last.clusterId(),

@@ -2,18 +2,22 @@ package dev.berth.node;
 
 import dev.berth.cluster.control.FirstCallers;
 import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.membership.Authority;
+import dev.berth.cluster.membership.Handshake.Hello;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.desired.ConsensusEngine;
+import dev.berth.desired.FirstCaller;
 import dev.berth.node.loops.Identity;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.internal.VertxInternal;
 import java.net.InetAddress;
-import java.util.Set;
+import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -35,8 +39,8 @@ record ClusterTerms(ClusterConfig config, LinkTls tls) {
     return tls.map(read -> new ClusterTerms(config, read));
   }
 
-  /** Ids of the clusters that nodes which call belong to. Blocks, on no event loop. */
-  static Set<String> callers(Vertx vertx, ClusterConfig config) {
+  /** Nodes that call and were commanded before. Blocks, on no event loop. */
+  static List<FirstCaller> callers(Vertx vertx, ClusterConfig config) {
     ContextInternal loop = ((VertxInternal) vertx).createEventLoopContext();
     try {
       return read(vertx, config)
@@ -45,11 +49,25 @@ record ClusterTerms(ClusterConfig config, LinkTls tls) {
                   FirstCallers.listen(loop, terms.tls(), config.bind(), config.ports().control()))
           .toCompletionStage()
           .toCompletableFuture()
-          .join();
+          .join()
+          .stream()
+          .map(each -> caller(each, Objects.requireNonNull(each.seen())))
+          .toList();
     } catch (CompletionException failed) {
       throw new StartFailedException(
           "berth.cluster.ports.control: " + StartFailedException.describe(failed.getCause()));
     }
+  }
+
+  private static FirstCaller caller(Hello hello, Authority seen) {
+    return new FirstCaller(
+        hello.node().name(),
+        hello.node().process(),
+        seen.clusterId(),
+        seen.generation(),
+        seen.term(),
+        hello.registration(),
+        hello.runs());
   }
 
   /** The log of a control node. */

@@ -20,6 +20,7 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.Epoch;
 import dev.berth.controller.wire.JsonForm;
 import dev.berth.desired.FetchedJars;
+import dev.berth.desired.ServeControl;
 import dev.berth.node.InstanceHost.Instance;
 import dev.berth.node.loops.EventBusSender;
 import dev.berth.protocol.Addresses;
@@ -49,6 +50,9 @@ import org.slf4j.LoggerFactory;
  */
 final class FollowingControl implements Commander, ControlClient.Listener {
   private static final Logger LOG = LoggerFactory.getLogger(FollowingControl.class);
+
+  /** Applications that a node names when it calls. */
+  private static final int MOST_RUNS = 100;
 
   private final Instance on;
   private final InstanceHost host;
@@ -95,6 +99,15 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   @Override
   public void tell(ControllerEvent event) {
     on.loops().control().execute(() -> client().event(JsonForm.EVENTS.encode(event).toBuffer()));
+  }
+
+  @Override
+  public List<String> runs() {
+    return host.replicas.inventory().stream()
+        .map(each -> ServeControl.name(each.target().id().application(), each.target().revision()))
+        .distinct()
+        .limit(MOST_RUNS)
+        .toList();
   }
 
   @Override

@@ -5,6 +5,7 @@ import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
 import dev.berth.config.keys.Problem;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.desired.FirstCaller;
 import dev.berth.desired.ServeControl;
 import dev.berth.protocol.UserFailure;
 import dev.berth.replica.hooks.HookThreads;
@@ -12,7 +13,6 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -36,10 +36,13 @@ final class InitialApplications {
    * Finds out what is declared, and starts to read it.
    *
    * @param commands may block, and runs no user code
-   * @param callers ids of the clusters that nodes which call belong to; blocks
+   * @param callers nodes that call and were commanded before; blocks
    */
   InitialApplications(
-      ServeControl serve, Executor commands, HookThreads threads, Supplier<Set<String>> callers) {
+      ServeControl serve,
+      Executor commands,
+      HookThreads threads,
+      Supplier<List<FirstCaller>> callers) {
     this.serve = serve;
     this.threads = threads;
     Promise<Void> promise = Promise.promise();

@@ -3,6 +3,7 @@ package dev.berth.node;
 import dev.berth.code.Builds;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.desired.FirstCaller;
 import dev.berth.desired.ServeControl;
 import dev.berth.desired.StateLog;
 import dev.berth.node.InstanceHost.Instance;
@@ -11,8 +12,8 @@ import dev.berth.node.loops.InstanceThreads;
 import dev.berth.node.loops.LoopVerticle;
 import io.vertx.core.Future;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +28,7 @@ final class Leading implements Conduct {
   /**
    * @param log of what is declared, not opened yet
    * @param drainAsked begins the drain of the instance
-   * @param callers ids of the clusters that nodes which call belong to; blocks
+   * @param callers nodes that call and were commanded before; blocks
    */
   Leading(
       ServeConfig config,
@@ -36,7 +37,7 @@ final class Leading implements Conduct {
       LoopVerticle loop,
       Identity identity,
       Runnable drainAsked,
-      Supplier<Set<String>> callers) {
+      Supplier<List<FirstCaller>> callers) {
     serve =
         new ServeControl(
             config,

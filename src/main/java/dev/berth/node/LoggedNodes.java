@@ -9,6 +9,7 @@ import dev.berth.protocol.port.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.Collection;
+import java.util.Map;
 import java.util.function.UnaryOperator;
 
 /** Who is a node, as the control nodes' log has it. Any thread. */
@@ -43,6 +44,17 @@ record LoggedNodes(ServeControl serve, Loop control) implements Registrations {
   /** What the controller on this node commands by, as it is now. */
   Authority authority() {
     NodeRegistry registry = serve.nodes();
-    return new Authority(registry.cluster(), registry.generation(), serve.term(), serve.revision());
+    Map.Entry<Long, String> command = serve.command();
+    return new Authority(
+        registry.cluster(),
+        registry.generation(),
+        serve.term(),
+        command.getKey(),
+        command.getValue());
+  }
+
+  @Override
+  public boolean includes(Authority seen) {
+    return serve.includes(seen.revision(), seen.digest());
   }
 }

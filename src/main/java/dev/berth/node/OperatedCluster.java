@@ -52,7 +52,7 @@ record OperatedCluster(
         registry.cluster(),
         registry.generation(),
         serve.term(),
-        serve.revision(),
+        serve.command().getKey(),
         side.node(),
         side.node(),
         status.cutOff(),

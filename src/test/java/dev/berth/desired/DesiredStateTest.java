@@ -212,8 +212,8 @@ class DesiredStateTest extends DesiredRig {
   @Test
   void termsRise() {
     assertThat(state.head().term()).isZero();
-    done(state.nextTerm(1));
-    done(state.nextTerm(1));
+    done(state.nextTerm(1, 0));
+    done(state.nextTerm(1, 0));
     assertThat(state.head().term()).isEqualTo(2);
   }
 
@@ -423,7 +423,7 @@ class DesiredStateTest extends DesiredRig {
             ? null
             : state.rollback(some.name(), earlier.get(random.nextInt(earlier.size())), step);
       }
-      default -> state.nextTerm(1 + random.nextInt(4));
+      default -> state.nextTerm(1 + random.nextInt(4), 0);
     };
   }
 }

@@ -98,14 +98,14 @@ class HistoryTest extends DesiredRig {
     ran("a", "1", "2", "3", "4");
     ran("b", "1", "2", "3");
 
-    done(state.nextTerm(2));
+    done(state.nextTerm(2, 0));
     assertThat(earlier("a")).containsExactly(3L, 2L);
     assertThat(earlier("b")).containsExactly(6L, 5L);
     ran("b", "4");
     assertThat(earlier("b")).containsExactly(7L, 6L);
-    done(state.nextTerm(1));
+    done(state.nextTerm(1, 0));
     assertThat(earlier("a")).as("what serves if the next fails").containsExactly(3L);
-    done(state.nextTerm(10));
+    done(state.nextTerm(10, 0));
     ran("a", "5", "6");
     assertThat(earlier("a")).containsExactly(9L, 4L, 3L);
   }

@@ -42,26 +42,36 @@ class NodeRegistryTest extends ServeControlRig {
   @Test
   void aGenerationIsAboveEveryOther() {
     assertThat(born.generation()).isEqualTo(1);
-    assertThat(born.raised(0).generation()).isEqualTo(2);
-    assertThat(born.with("a", "f0").raised(7))
-        .isEqualTo(new NodeRegistry("c1", 8, "", 1, born.with("a", "f0").nodes(), Set.of()));
+    assertThat(born.adopting("c1", List.of()).generation()).isEqualTo(2);
+    FirstCaller caller = new FirstCaller("b", "f9", "c2", 7, 3, 12, List.of());
+    assertThat(born.with("a", "f0").standingBy("older").adopting("c2", List.of(caller)))
+        .isEqualTo(
+            new NodeRegistry(
+                "c2",
+                8,
+                "",
+                12,
+                Map.of("a", new Registered("f0", 1), "b", new Registered("f9", 12)),
+                Set.of(),
+                null));
   }
 
   @Test
   void itIsWrittenWithWhatChangesItAndWithTheWhole() {
     NodeRegistry one = born.with("a", "f0").cordon("a", true).cordon("b", true);
-    assertThat(one.without("a", 1).raised(1).cordoned()).containsExactlyInAnyOrder("a", "b");
+    assertThat(one.without("a", 1).standingBy("older").cordoned())
+        .containsExactlyInAnyOrder("a", "b");
     assertThat(one.cordon("b", true).cordon("c", false)).isSameAs(one);
     DesiredChange change = DesiredState.EMPTY.nodes(one);
     DesiredState state = DesiredState.EMPTY.with(List.of(DesiredRig.again(change)));
     assertThat(state.nodes()).isEqualTo(one);
     assertThat(state.nodes(one)).isNull();
 
-    DesiredState later = state.with(List.of(state.nextTerm(2)));
+    DesiredState later = state.with(List.of(state.nextTerm(2, 0)));
     assertThat(later.nodes()).isEqualTo(one);
     assertThat(DesiredState.EMPTY.with(List.of(DesiredRig.again(later.whole()))).nodes())
         .isEqualTo(one);
-    assertThat(DesiredState.EMPTY.nextTerm(2).toJson().containsKey("nodes")).isFalse();
+    assertThat(DesiredState.EMPTY.nextTerm(2, 0).toJson().containsKey("nodes")).isFalse();
   }
 
   @Test

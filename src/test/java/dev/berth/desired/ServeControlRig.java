@@ -54,7 +54,7 @@ abstract class ServeControlRig {
             () -> nowMs,
             controls);
     opened.add(control);
-    control.open(Set::of);
+    control.open(List::of);
     control.applications().forEach(each -> controls.tell(new ControllerEvent.Declared(each)));
     return control;
   }

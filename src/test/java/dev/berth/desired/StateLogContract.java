@@ -50,7 +50,7 @@ public abstract class StateLogContract {
 
   /** A controller starts. */
   protected static DesiredChange term(DesiredState on) {
-    return on.nextTerm(3);
+    return on.nextTerm(3, 0);
   }
 
   private static String says(String what) {

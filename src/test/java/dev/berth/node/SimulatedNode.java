@@ -25,7 +25,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -82,7 +81,7 @@ public final class SimulatedNode {
   /** On the control loop. */
   public void start() {
     if (serve != null) {
-      serve.open(Set::of);
+      serve.open(List::of);
     }
     List<LoopVerticle> serving = new ArrayList<>();
     LoopVerticle links = new LoopVerticle("links");

@@ -12,6 +12,7 @@ import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.Set;
 import java.util.function.LongSupplier;
 
@@ -49,7 +50,7 @@ final class ClusterJournal {
             PlaneBuilder.loopOf(Runnable::run, () -> true),
             millis,
             controls.made);
-    control.open(Set::of);
+    control.open(List::of);
     done(submit(control.commands(), application, entry));
     done(control.commands().scale(application, "model", replicas));
     disk.killed();

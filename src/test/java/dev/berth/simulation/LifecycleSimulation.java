@@ -325,7 +325,7 @@ final class LifecycleSimulation {
             commands);
     self[0] = own;
     try {
-      own.serve().open(Set::of);
+      own.serve().open(List::of);
     } catch (StartFailedException failed) {
       world.note("process", "does not start: " + failed.getMessage());
       count("starts that failed", 1);

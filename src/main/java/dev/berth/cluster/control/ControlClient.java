@@ -12,6 +12,7 @@ import dev.berth.cluster.control.ControlForm.NodeLeft;
 import dev.berth.cluster.link.LinkSweep;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.Silence;
+import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Fence;
 import dev.berth.cluster.membership.Handshake;
 import dev.berth.cluster.membership.Handshake.Hello;
@@ -58,6 +59,11 @@ public final class ControlClient {
   public interface Listener {
     /** It is a node now, or again. */
     void welcomed(Welcome welcome);
+
+    /** Applications that run here, for people: a few of them. */
+    default List<String> runs() {
+      return List.of();
+    }
 
     /** All that runs here, as it is now. */
     Buffer inventory();
@@ -266,14 +272,18 @@ public final class ControlClient {
     Session(Line line) {
       this.line = line;
       session = this;
-      loops.later(() -> hello());
+      loops.tell(
+          () -> {
+            List<String> runs = listener.runs();
+            loops.later(() -> hello(runs));
+          });
     }
 
     private Silence silence() {
       return new Silence(self.interval.toNanos(), patience.toNanos(), loops.now());
     }
 
-    private void hello() {
+    private void hello(List<String> runs) {
       line.say(
           new Hello(
               Handshake.VERSION,
@@ -282,7 +292,8 @@ public final class ControlClient {
               self.node,
               registration,
               leaving,
-              fence.seen()));
+              fence.seen(),
+              runs));
     }
 
     @Override
@@ -294,9 +305,7 @@ public final class ControlClient {
         retryMs = LAST_RETRY_MS;
         line.end("refused: " + it.reason());
       } else if (message instanceof Beat it) {
-        if (!refused(fence.refuses(it.authority()))) {
-          fence.saw(it.authority());
-        }
+        admits(it.authority());
       } else if (message instanceof NodeLeft) {
         stopped = true;
         left.complete();
@@ -307,10 +316,9 @@ public final class ControlClient {
     }
 
     private void welcomed(Welcome it) {
-      if (refused(stranger(it.controller())) || refused(fence.refuses(it.authority()))) {
+      if (refused(stranger(it.controller())) || !admits(it.authority())) {
         return;
       }
-      fence.saw(it.authority());
       registration = it.registration();
       isWelcome = true;
       patience = self.timeout;
@@ -346,6 +354,14 @@ public final class ControlClient {
       }
     }
 
+    private boolean admits(Authority authority) {
+      boolean admits = !refused(fence.refuses(authority));
+      if (admits) {
+        fence.saw(authority);
+      }
+      return admits;
+    }
+
     private boolean refused(@Nullable String reason) {
       if (reason != null) {
         line.end("the controller is refused: " + reason);
@@ -357,7 +373,7 @@ public final class ControlClient {
       if (message instanceof Members it && it.isAfter(members)) {
         members = it;
         loops.tell(() -> listener.members(it));
-      } else if (message instanceof Command it && fence.admits(it.generation(), it.term())) {
+      } else if (message instanceof Command it && admits(it.authority())) {
         loops.tell(() -> taken(() -> listener.command(it.payload())));
       } else if (message instanceof Bus it) {
         loops.tell(() -> taken(() -> listener.bus(it.payload())));

@@ -63,7 +63,7 @@ final class ControlForm {
   public record Event(long number, Buffer payload) {}
 
   /** By the controller. */
-  public record Command(long generation, long term, Buffer payload) {}
+  public record Command(Authority authority, Buffer payload) {}
 
   /**
    * By either: a message of the bus.

@@ -114,7 +114,7 @@ public final class ControlServer {
     this.registrations = registrations;
     this.authority = authority;
     this.listener = listener;
-    this.membership = new Membership(rules, authority, loops.now());
+    this.membership = new Membership(rules, authority, registrations::includes, loops.now());
   }
 
   /** Begins; links may come. */
@@ -178,6 +178,11 @@ public final class ControlServer {
             say.accept(peer);
           }
         });
+  }
+
+  /** The controller commands nobody, since one before it did not. */
+  public void standBy(String reason) {
+    loops.run(() -> act(membership.standsBy(reason)));
   }
 
   /** Whether a node is to get no new work. */
@@ -339,8 +344,7 @@ public final class ControlServer {
 
     void command(Buffer payload) {
       if (commanded && membership.standsBy() == null) {
-        Authority own = authority.get();
-        line.say(new Command(own.generation(), own.term(), payload));
+        line.say(new Command(authority.get(), payload));
       }
     }
 

@@ -8,9 +8,9 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.internal.ContextInternal;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -21,7 +21,7 @@ public final class FirstCallers {
   /** How long it listens: nodes that have no controller call each second. */
   static final long LISTEN_MS = 2_000;
 
-  private final Set<String> clusters = new HashSet<>();
+  private final Map<String, Hello> nodes = new TreeMap<>(); // by name
   private final List<Line> lines = new ArrayList<>();
 
   private FirstCallers() {}
@@ -29,10 +29,9 @@ public final class FirstCallers {
   /**
    * Listens on the port of control links for a while.
    *
-   * @return the ids of clusters whose controllers commanded those who called; fails when it cannot
-   *     listen
+   * @return what each said that a controller commanded before; fails when it cannot listen
    */
-  public static Future<Set<String>> listen(
+  public static Future<List<Hello>> listen(
       ContextInternal loop, LinkTls tls, String host, int port) {
     FirstCallers callers = new FirstCallers();
     LinkServer server = new LinkServer(tls, "control links");
@@ -52,7 +51,7 @@ public final class FirstCallers {
               loop.runOnContext(here -> callers.end(server).onComplete(closed));
               return closed.future();
             })
-        .map(closed -> callers.clusters);
+        .map(closed -> List.copyOf(callers.nodes.values()));
   }
 
   private Future<Void> end(LinkServer server) {
@@ -66,7 +65,7 @@ public final class FirstCallers {
       @Override
       public void said(Record message) {
         if (message instanceof Hello hello && hello.seen() != null) {
-          clusters.add(hello.seen().clusterId());
+          nodes.put(hello.node().name(), hello);
         }
         line.say(new Refused("controller: it begins (expected: asked again)"));
       }

@@ -1,5 +1,6 @@
 package dev.berth.cluster.control;
 
+import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Registered;
 import io.vertx.core.Future;
 import java.util.Collection;
@@ -16,6 +17,9 @@ public interface Registrations {
 
   /** It is lost, or has left. */
   Future<Void> gone(String name, long number);
+
+  /** Whether what was committed has the last command of a controller of this generation. */
+  boolean includes(Authority seen);
 
   /** As of what was committed. */
   Collection<Registered> known();

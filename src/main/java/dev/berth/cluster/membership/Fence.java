@@ -20,12 +20,6 @@ public final class Fence {
     seen = seen == null ? authority : seen.newest(authority);
   }
 
-  /** Whether what is commanded under these is not older. */
-  public boolean admits(long generation, long term) {
-    return seen != null
-        && refuses(new Authority(seen.clusterId(), generation, term, seen.revision())) == null;
-  }
-
   /** Why who has this may not command; null when he may. */
   public @Nullable String refuses(Authority authority) {
     return seen == null ? null : authority.behind(seen);

@@ -1,5 +1,6 @@
 package dev.berth.cluster.membership;
 
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What is said before anything else on a control link. */
@@ -7,7 +8,7 @@ public final class Handshake {
   /**
    * Of the control link's messages and what they carry as JSON. Nodes of another one are refused.
    */
-  public static final int VERSION = 1;
+  public static final int VERSION = 2;
 
   /**
    * By the node.
@@ -16,6 +17,7 @@ public final class Handshake {
    * @param registration that it had last; 0 for none
    * @param leaving whether it has said goodbye before
    * @param seen newest of the controllers that commanded it; null for none
+   * @param runs applications that have replicas there, with their revisions, for people
    */
   public record Hello(
       int version,
@@ -24,7 +26,8 @@ public final class Handshake {
       NodeInfo node,
       long registration,
       boolean leaving,
-      @Nullable Authority seen) {}
+      @Nullable Authority seen,
+      List<String> runs) {}
 
   /**
    * By the controller, to a node that is one of the cluster now.

@@ -27,6 +27,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -57,15 +58,13 @@ public final class Membership {
 
   private final MembershipRules rules;
   private final Supplier<Authority> authority;
+  private final StateGuard guard;
   private final Map<String, KnownNode> nodes = new LinkedHashMap<>(); // by name
   private final Map<Long, KnownNode> byLink = new HashMap<>(); // of those that were greeted
   private final Map<String, Joining> joining = new HashMap<>(); // to be committed, by name
   private final Set<String> cordoned = new HashSet<>(); // names, be they of nodes or not
   private final List<MemberAction> actions = new ArrayList<>(); // of the step under way
   private Members told = Members.NONE;
-  private @Nullable String standsBy; // why it commands nobody
-  private String strangers = ""; // of another cluster id: why the last that called is refused
-  private long strangerNanos = COME_NANOS; // since it called
   private long sweptNanos;
   private boolean cutOff; // by the last sweep
 
@@ -74,10 +73,16 @@ public final class Membership {
 
   /**
    * @param authority of this controller, which only ever rises
+   * @param includes whether its state has the last command of another of the same generation
    */
-  public Membership(MembershipRules rules, Supplier<Authority> authority, long nowNanos) {
+  public Membership(
+      MembershipRules rules,
+      Supplier<Authority> authority,
+      Predicate<Authority> includes,
+      long nowNanos) {
     this.rules = rules;
     this.authority = authority;
+    this.guard = new StateGuard(authority, includes);
     this.sweptNanos = nowNanos;
   }
 
@@ -108,18 +113,21 @@ public final class Membership {
 
   /** A controller is refused by nodes that know better, and then refuses all. */
   private @Nullable String fenced(@Nullable Authority seen) {
-    Authority own = authority.get();
-    String behind = seen == null ? null : own.behind(seen);
-    if (behind != null && !seen.clusterId().equals(own.clusterId())) {
-      strangers = behind;
-      strangerNanos = 0;
-      return behind;
+    String before = guard.standsBy();
+    String refused = guard.refuses(seen);
+    String now = guard.standsBy();
+    if (now != null && before == null) {
+      actions.add(new StandBy(now));
     }
-    if (behind != null && standsBy == null) {
-      standsBy = behind;
-      actions.add(new StandBy(behind));
+    return refused;
+  }
+
+  /** It commands nobody from now on, for the first reason. */
+  public List<MemberAction> standsBy(String reason) {
+    if (guard.standBy(reason)) {
+      actions.add(new StandBy(reason));
     }
-    return standsBy == null ? null : "controller: " + standsBy;
+    return done();
   }
 
   /** Why it is not let in, or not yet; null when it is, or its registration is asked for. */
@@ -291,7 +299,7 @@ public final class Membership {
   public List<MemberAction> sweep(long nowNanos) {
     long nanos = Math.min(nowNanos - sweptNanos, 2 * rules.intervalNanos());
     sweptNanos = nowNanos;
-    strangerNanos += nanos;
+    guard.pass(nanos);
     nodes.values().forEach(each -> each.sweep(nanos));
     cutOff = mayBeCutOff();
     nodes.values().forEach(this::look);
@@ -386,7 +394,7 @@ public final class Membership {
   }
 
   private void commit(KnownNode node) {
-    if (node.ending != null && !node.isCommitted && standsBy == null) {
+    if (node.ending != null && !node.isCommitted && guard.standsBy() == null) {
       node.isCommitted = true;
       actions.add(new Commit(node.ending));
     }
@@ -428,7 +436,7 @@ public final class Membership {
   private List<MemberAction> done() {
     List<Member> now =
         nodes.values().stream().filter(each -> each.info != null).map(this::member).toList();
-    if (standsBy == null && awaited().isEmpty() && !now.equals(told.list())) {
+    if (guard.standsBy() == null && awaited().isEmpty() && !now.equals(told.list())) {
       Authority own = authority.get();
       told = new Members(own.generation(), own.term(), told.count() + 1, now);
       actions.add(new Tell(told));
@@ -445,7 +453,7 @@ public final class Membership {
 
   /** Why the controller commands nobody; null when it does. */
   public @Nullable String standsBy() {
-    return standsBy;
+    return guard.standsBy();
   }
 
   /**
@@ -453,22 +461,16 @@ public final class Membership {
    * and it has none of its own. Null when they do.
    */
   public @Nullable String closed() {
-    if (standsBy != null) {
-      return "the controller stands by: " + standsBy;
-    }
-    boolean called = strangerNanos < COME_NANOS;
-    return called && nodes.values().stream().allMatch(each -> isSelf(each.who))
-        ? "nodes of another cluster call: "
-            + strangers
-            + "; start this one with its own state_dir, or with --adopt"
-        : null;
+    boolean alone = nodes.values().stream().allMatch(each -> isSelf(each.who));
+    return guard.closed(alone);
   }
 
   /** As it is now. */
   public MembershipStatus status() {
     List<NodeStatus> came =
         nodes.values().stream().filter(each -> each.info != null).map(this::status).toList();
-    return new MembershipStatus(came, awaited(), cutOff, standsBy, strangerNanos < COME_NANOS);
+    return new MembershipStatus(
+        came, awaited(), cutOff, guard.standsBy(), guard.strangers() != null);
   }
 
   private NodeStatus status(KnownNode node) {

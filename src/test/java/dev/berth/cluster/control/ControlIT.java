@@ -51,7 +51,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** Nodes and their controller over TLS on the loopback. */
 @Timeout(60)
 class ControlIT {
-  private static final Authority FIRST = new Authority("id-1", 1, 1, 1);
+  private static final Authority NEW = new Authority("id-1", 1, 3, 1, "d1");
+  private static final Authority OLD = new Authority("id-1", 1, 2, 9, "d9");
+  private static final Authority FIRST = new Authority("id-1", 1, 1, 1, "d1");
 
   @TempDir private Path folder;
   private ControlWorld world;
@@ -468,8 +470,8 @@ class ControlIT {
 
   @Test
   void aControllerOfAnOldStateFindsOutAndCommandsNobody() throws Exception {
-    controller.authority = new Authority("id-1", 1, 3, 1);
-    Controller old = world.new Controller(new Authority("id-1", 1, 2, 1));
+    controller.authority = new Authority("id-1", 1, 3, 1, "d1");
+    Controller old = world.new Controller(new Authority("id-1", 1, 2, 1, "d1"));
     Node n2 = world.new Node("prod", "n2", "a", "n2", controller.port, old.port).started();
     eventually(n2.told, "command after it");
 
@@ -482,8 +484,7 @@ class ControlIT {
 
   @Test
   void aNodeRefusesAnOldControllerAndWhatAnOldOneCommands() throws Exception {
-    Queue<Authority> next =
-        new ArrayDeque<>(List.of(new Authority("id-1", 1, 3, 1), new Authority("id-1", 1, 2, 9)));
+    Queue<Authority> next = new ArrayDeque<>(List.of(NEW, OLD));
     List<String> ended = new CopyOnWriteArrayList<>();
     Node n2 =
         world
@@ -496,8 +497,8 @@ class ControlIT {
                       public void said(Record message) {
                         if (message instanceof Hello && !next.isEmpty()) {
                           line.say(new Welcome(next.remove(), "n1", 7, true));
-                          line.say(new Command(1, 2, Buffer.buffer("old")));
-                          line.say(new Command(1, 3, Buffer.buffer("new")));
+                          line.say(new Command(NEW, Buffer.buffer("new")));
+                          line.say(new Command(OLD, Buffer.buffer("old")));
                         } else if (message instanceof Inventory) {
                           line.end("over");
                         }
@@ -535,7 +536,10 @@ class ControlIT {
   void whatAnInventoryHasIsNotTakenAgain() throws Exception {
     Told n2 = speaks();
     Node other = world.new Node("prod", "n2", "a", "n2", controller.port);
-    n2.say(controller, new Hello(1, WireCodec.VERSION, "prod", other.info, 0, false, null));
+    n2.say(
+        controller,
+        new Hello(
+            Handshake.VERSION, WireCodec.VERSION, "prod", other.info, 0, false, null, List.of()));
     eventually(controller.told, "joined n2 101 true");
 
     n2.say(controller, new Inventory(5, Buffer.buffer("all")));
@@ -574,13 +578,14 @@ class ControlIT {
     refused.say(
         controller,
         new Hello(
-            1,
+            Handshake.VERSION,
             WireCodec.VERSION,
             "other",
             world.new Node("prod", "n2", "a", "n2", 1).info,
             0,
             false,
-            null));
+            null,
+            List.of()));
 
     world.links.eventually(() -> !silent.ends.isEmpty() && !refused.ends.isEmpty());
 

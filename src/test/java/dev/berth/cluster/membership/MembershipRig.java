@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /** A membership on n1, whose registrations are committed at once unless a test holds them. */
 final class MembershipRig {
   static final long INTERVAL_MS = 500;
-  static final Authority OWN = new Authority("id-1", 1, 5, 9);
+  static final Authority OWN = new Authority("id-1", 1, 5, 9, "d9");
   static final MembershipRules RULES =
       new MembershipRules(
           "prod",
@@ -30,8 +30,10 @@ final class MembershipRig {
           MILLISECONDS.toNanos(3_000));
 
   final ManualClock clock = new ManualClock();
-  final Membership membership = new Membership(RULES, () -> OWN, clock.getAsLong());
+  final Membership membership =
+      new Membership(RULES, () -> OWN, seen -> this.includes, clock.getAsLong());
   final List<MemberAction> all = new ArrayList<>();
+  boolean includes = true; // the command that a node has seen
   boolean commits = true; // at once
   private long lastNumber = 100;
   private long lastLink;
@@ -49,7 +51,14 @@ final class MembershipRig {
 
   static Hello hello(String name, String process) {
     return new Hello(
-        Handshake.VERSION, WireCodec.VERSION, "prod", node(name, process), 0, false, null);
+        Handshake.VERSION,
+        WireCodec.VERSION,
+        "prod",
+        node(name, process),
+        0,
+        false,
+        null,
+        List.of());
   }
 
   static Hello again(String name, String process, long registration) {
@@ -60,7 +69,8 @@ final class MembershipRig {
         node(name, process),
         registration,
         false,
-        null);
+        null,
+        List.of());
   }
 
   /** A link on which a node says HELLO, and what it runs. */

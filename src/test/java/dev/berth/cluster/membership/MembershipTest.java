@@ -201,14 +201,14 @@ class MembershipTest {
   @Test
   void whoIsNotOfTheClusterIsToldWhatDiffers() {
     refuses(
-        new Hello(2, WireCodec.VERSION - 1, "staging", node("n2", "a"), 0, false, null),
+        new Hello(3, WireCodec.VERSION - 1, "staging", node("n2", "a"), 0, false, null, List.of()),
         "a certificate of [n3]",
-        "version: 2 (expected: 1); version of messages: %d (expected: %d); cluster: staging (expected: prod); a certificate of [n3]"
+        "version: 3 (expected: 2); version of messages: %d (expected: %d); cluster: staging (expected: prod); a certificate of [n3]"
             .formatted(WireCodec.VERSION - 1, WireCodec.VERSION));
     NodeInfo n1 = node("n1", "p1");
     NodeInfo worker = new NodeInfo("n1", "p1", false, "z", n1.labels(), n1.host(), n1.ports());
     refuses(
-        new Hello(1, WireCodec.VERSION, "prod", worker, 0, false, null),
+        new Hello(2, WireCodec.VERSION, "prod", worker, 0, false, null, List.of()),
         null,
         "role: WORKER (expected: the other, since control names [n1])");
   }
@@ -220,7 +220,7 @@ class MembershipTest {
     NodeInfo long2 =
         new NodeInfo("n2", "a", false, "z", Map.of("k", "v".repeat(5_000)), n2.host(), n2.ports());
     refuses(
-        new Hello(1, WireCodec.VERSION, "prod", long2, 0, false, null),
+        new Hello(2, WireCodec.VERSION, "prod", long2, 0, false, null, List.of()),
         null,
         "node: 5125 characters (expected: at most 4096)");
   }
@@ -565,7 +565,8 @@ class MembershipTest {
   @Test
   void whoSaidGoodbyeAndLostItsLinkGoesOnLeaving() {
     rig.join("n2", "a");
-    Hello leaving = new Hello(1, WireCodec.VERSION, "prod", node("n2", "a"), 101, true, null);
+    Hello leaving =
+        new Hello(2, WireCodec.VERSION, "prod", node("n2", "a"), 101, true, null, List.of());
 
     rig.join(leaving, null);
     assertThat(rig.last(Leaves.class).member().state()).isEqualTo(Member.State.LEAVING);
@@ -602,7 +603,7 @@ class MembershipTest {
 
   @Test
   void aNodeOfAnotherClusterIdIsCommandedByNobodyHere() {
-    rig.join(seen(new Authority("id-2", 9, 9, 9)), null);
+    rig.join(seen(new Authority("id-2", 9, 9, 9, "d9")), null);
 
     assertThat(rig.refusal()).isEqualTo("cluster id: id-1 (expected: id-2)");
     assertThat(rig.all(StandBy.class)).isEmpty();
@@ -617,7 +618,7 @@ class MembershipTest {
   @Test
   void aControllerWithAnOldStateCommandsNobody() {
     rig.join("n3", "b");
-    rig.join(seen(new Authority("id-1", 1, 5, 10)), null);
+    rig.join(seen(new Authority("id-1", 1, 5, 10, "d10")), null);
 
     assertThat(rig.last(StandBy.class).reason())
         .isEqualTo(
@@ -632,8 +633,37 @@ class MembershipTest {
     assertThat(membership.status().standsBy()).startsWith("generation 1, term 5");
   }
 
+  @Test
+  void controllerWhoseStateLacksTheLastCommandStandsBy() {
+    rig.includes = false;
+    rig.join(seen(new Authority("id-1", 1, 4, 8, "other")), null);
+
+    assertThat(rig.last(StandBy.class).reason())
+        .isEqualTo(
+            "generation 1, term 5, revision 9 (expected: a state with 1, 4, 8, which a node has seen)");
+    assertThat(membership.closed()).startsWith("the controller stands by: generation 1");
+  }
+
+  @Test
+  void commandsOfAnEarlierGenerationAreNotCompared() {
+    rig.includes = false;
+    rig.join(seen(new Authority("id-1", 0, 4, 80, "other")), null);
+
+    assertThat(rig.all(StandBy.class)).isEmpty();
+    assertThat(rig.state("n2")).isEqualTo(Member.State.ALIVE);
+  }
+
+  @Test
+  void controllerStandsByThatDidSoBefore() {
+    rig.on(membership.standsBy("older"));
+    rig.join("n2", "a");
+
+    assertThat(rig.refusal()).isEqualTo("controller: older");
+    assertThat(rig.all(Register.class)).isEmpty();
+  }
+
   private static Hello seen(Authority seen) {
-    return new Hello(1, WireCodec.VERSION, "prod", node("n2", "a"), 0, false, seen);
+    return new Hello(2, WireCodec.VERSION, "prod", node("n2", "a"), 0, false, seen, List.of());
   }
 
   // --- what is told ---

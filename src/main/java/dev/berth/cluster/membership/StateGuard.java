@@ -1,0 +1,80 @@
+package dev.berth.cluster.membership;
+
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Compares the controller's state with the newest that nodes have seen. An older one commands
+ * nobody for good; a node of another cluster id is refused alone. Confined to the membership's
+ * thread.
+ */
+final class StateGuard {
+  private final Supplier<Authority> authority;
+  private final Predicate<Authority> includes;
+  private @Nullable String standsBy; // why it commands nobody
+  private String strangers = ""; // of another cluster id: why the last that called is refused
+  private long strangerNanos = Membership.COME_NANOS; // since it called
+
+  /** See {@link Membership}. */
+  StateGuard(Supplier<Authority> authority, Predicate<Authority> includes) {
+    this.authority = authority;
+    this.includes = includes;
+  }
+
+  /** Why a node that has seen this is refused; null when it is not. */
+  @Nullable String refuses(@Nullable Authority seen) {
+    Authority own = authority.get();
+    String behind = seen == null ? null : own.behind(seen);
+    if (seen != null && !seen.clusterId().equals(own.clusterId())) {
+      strangers = String.valueOf(behind);
+      strangerNanos = 0;
+      return behind;
+    }
+    if (seen != null
+        && behind == null
+        && seen.generation() == own.generation()
+        && !includes.test(seen)) {
+      behind = own.without(seen);
+    }
+    if (behind != null) {
+      standBy(behind);
+    }
+    return standsBy == null ? null : "controller: " + standsBy;
+  }
+
+  /** Returns whether it commanded until now. */
+  boolean standBy(String reason) {
+    boolean first = standsBy == null;
+    standsBy = first ? reason : standsBy;
+    return first;
+  }
+
+  @Nullable String standsBy() {
+    return standsBy;
+  }
+
+  void pass(long nanos) {
+    strangerNanos += nanos;
+  }
+
+  /** Why nodes of another cluster id that call are refused; null when none called lately. */
+  @Nullable String strangers() {
+    return strangerNanos < Membership.COME_NANOS ? strangers : null;
+  }
+
+  /**
+   * As {@link Membership#closed}.
+   *
+   * @param alone whether the cluster has no other node
+   */
+  @Nullable String closed(boolean alone) {
+    if (standsBy != null) {
+      return "the controller stands by: " + standsBy;
+    }
+    return alone && strangers() != null
+        ? "nodes of another cluster call: %s; start this one with its own state_dir, or with --adopt"
+            .formatted(strangers())
+        : null;
+  }
+}
