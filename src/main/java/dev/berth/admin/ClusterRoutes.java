@@ -46,6 +46,7 @@ public record ClusterRoutes(ClusterCommands commands) implements AdminRoutes {
 
   @Override
   public void mount(Router router) {
+    mountStatus(router);
     router.post(NODE + "/drain").handler(this::drain);
     router.post(NODE + "/uncordon").handler(this::uncordon);
   }

@@ -73,7 +73,11 @@ final class ClusterStatusCommand extends AdminCommand {
                 : null,
             cluster.getValue("stands_by") == null
                 ? null
-                : "the controller commands nobody: " + cluster.getValue("stands_by"),
+                : (control == null ? "no controller: " : "the controller commands nobody: ")
+                    + cluster.getValue("stands_by"),
+            cluster.getValue("refused_by") instanceof JsonObject by && !by.isEmpty()
+                ? "nodes refuse the controller: " + by.encode()
+                : null,
             Boolean.TRUE.equals(cluster.getValue("strangers"))
                 ? "a node of another cluster calls"
                 : null,

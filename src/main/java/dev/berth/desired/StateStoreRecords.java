@@ -197,13 +197,13 @@ public final class StateStoreRecords {
   }
 
   /** A number by itself. */
-  static byte[] number(long number) {
+  public static byte[] number(long number) {
     ByteBuffer all = ByteBuffer.allocate(12).putLong(number);
     return all.putInt(crc(all.array(), 0, 8)).array();
   }
 
   /** What {@link #number(long)} wrote; -1 when it is something else. */
-  static long number(byte[] written) {
+  public static long number(byte[] written) {
     ByteBuffer all = ByteBuffer.wrap(written);
     boolean good = written.length == 12 && all.getInt(8) == crc(written, 0, 8);
     return good ? all.getLong(0) : -1;

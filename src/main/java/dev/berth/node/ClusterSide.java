@@ -368,8 +368,12 @@ final class ClusterSide implements LinkListener {
     return List.of(new GatheredRoutes(peers, this::everyPeer));
   }
 
-  /** The cluster as this node was told of it; null while there is a controller to ask. */
-  @Nullable ClusterDetails lastKnown() {
+  /**
+   * The cluster as this node was told of it; null while there is a controller to ask.
+   *
+   * @param why there is none
+   */
+  @Nullable ClusterDetails lastKnown(String why) {
     if (hasController) {
       return null;
     }
@@ -383,7 +387,8 @@ final class ClusterSide implements LinkListener {
         config.node(),
         null,
         false,
-        null,
+        why,
+        Map.of(),
         false,
         List.of(),
         List.of(),

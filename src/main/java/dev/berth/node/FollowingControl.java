@@ -148,7 +148,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
     ForwardRoutes forward =
         new ForwardRoutes(NodeInfo.nameOf(on.identity().node()), control, on.config());
     forward.show(on.meters());
-    return List.of(ClusterRoutes.withoutControl(side::lastKnown), forward);
+    return List.of(ClusterRoutes.withoutControl(() -> side.lastKnown(client().why())), forward);
   }
 
   @Override
@@ -186,6 +186,10 @@ final class FollowingControl implements Commander, ControlClient.Listener {
     }
     Command command = JsonForm.COMMANDS.decode(json);
     if (!(command instanceof CommandTo one) || one.node().equals(on.identity().node())) {
+      if (!host.actions.gate().admits(command.epoch())) { // else nothing would be done, unseen
+        throw new IllegalStateException(
+            "commands of " + command.epoch() + " (expected: of a later one, which is known)");
+      }
       host.actions.accept(command);
     }
   }

@@ -57,6 +57,7 @@ record OperatedCluster(
         side.node(),
         status.cutOff(),
         status.standsBy(),
+        server.refusedBy(),
         status.strangers(),
         status.awaited(),
         registry.cordoned().stream().sorted().toList(),

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  *     answer, and a node says what it was told last
  * @param mayBeCutOff whether so many nodes are silent at once that this may be the one who is:
  *     their replicas are not made up for yet
- * @param standsBy why the controller commands nobody; null when it does
+ * @param standsBy why the controller commands nobody, or this node has none; null when it does
+ * @param refusedBy why nodes refuse the controller, by name
  * @param strangers whether a node of another cluster id calls
  * @param awaited names of those that were registered before, and have neither come nor are lost
  * @param cordoned names that get no replicas, be they of nodes or not
@@ -29,6 +30,7 @@ public record ClusterDetails(
     @Nullable String control,
     boolean mayBeCutOff,
     @Nullable String standsBy,
+    Map<String, String> refusedBy,
     boolean strangers,
     List<String> awaited,
     List<String> cordoned,

@@ -48,6 +48,7 @@ class ClusterRoutesTest {
               "c1",
               false,
               null,
+              Map.of("w3", "older"),
               false,
               List.of(),
               List.of(),
@@ -76,6 +77,7 @@ class ClusterRoutesTest {
     JsonObject cluster = admin.json("/api/v1/cluster");
     assertThat(cluster.getString("cluster_id")).isEqualTo("id-1");
     assertThat(cluster.getBoolean("may_be_cut_off")).isFalse();
+    assertThat(cluster.getJsonObject("refused_by").getString("w3")).isEqualTo("older");
     JsonObject node = cluster.getJsonArray("nodes").getJsonObject(0);
     assertThat(node.getString("state")).isEqualTo("ALIVE");
     assertThat(node.getLong("registration")).isEqualTo(4);

@@ -41,4 +41,23 @@ class CommandQueueTest {
     }
     assertThat(queue.size()).isZero();
   }
+
+  @Test
+  void charactersOfEndedCommandsAreReturned() {
+    ArrayDeque<Runnable> offLoop = new ArrayDeque<>();
+    CommandQueue queue =
+        new CommandQueue(offLoop::add, PlaneBuilder.loopOf(Runnable::run, () -> true));
+    for (int round = 0; round < 3; round++) {
+      Future<Void> runs = queue.add(1, () -> queue.offLoop(() -> null));
+      Future<Void> waits = queue.add(CommandQueue.MOST_CHARS, () -> queue.offLoop(() -> null));
+      Future<Void> tooLong = queue.add(1, () -> queue.offLoop(() -> null));
+      assertThat(runs.failed()).isFalse();
+      assertThat(waits.failed()).as("round %d", round).isFalse();
+      assertThat(tooLong.cause()).isInstanceOf(CommandRefused.class);
+      while (!offLoop.isEmpty()) {
+        offLoop.poll().run();
+      }
+      assertThat(waits.succeeded()).isTrue();
+    }
+  }
 }

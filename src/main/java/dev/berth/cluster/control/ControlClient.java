@@ -52,6 +52,9 @@ public final class ControlClient {
   /** Questions that wait for their answers; more are refused. */
   static final int MOST_ASKED = 1024;
 
+  /** For the controller to be sent why it is refused. */
+  private static final long TELL_MS = 100;
+
   private static final long FIRST_RETRY_MS = 100;
   private static final long LAST_RETRY_MS = 1_000;
 
@@ -101,7 +104,7 @@ public final class ControlClient {
   private long retryMs = FIRST_RETRY_MS;
   private boolean leaving;
   private boolean stopped;
-  private String said = ""; // why there is no controller, as it was logged last
+  private volatile String said = ""; // why there is no controller, as it was logged last
 
   /**
    * Who it is.
@@ -181,6 +184,11 @@ public final class ControlClient {
           say(new Leaving(), isWelcome());
         });
     return left.future();
+  }
+
+  /** Why there is no controller; empty while there is one. Thread-safe. */
+  public String why() {
+    return said;
   }
 
   private boolean isWelcome() {
@@ -364,7 +372,8 @@ public final class ControlClient {
 
     private boolean refused(@Nullable String reason) {
       if (reason != null) {
-        line.end("the controller is refused: " + reason);
+        line.say(new Refused(reason));
+        loops.links().setTimer(TELL_MS, told -> line.end("the controller is refused: " + reason));
       }
       return reason != null;
     }
@@ -391,7 +400,7 @@ public final class ControlClient {
         told.run();
       } catch (RuntimeException unfit) {
         LOG.debug("what it told was not taken", unfit);
-        loops.run(() -> line.end("what it told was not taken: " + unfit));
+        loops.run(() -> refused("what it told was not taken: " + unfit));
       }
     }
 

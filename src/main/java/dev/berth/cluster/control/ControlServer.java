@@ -44,6 +44,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -95,6 +96,7 @@ public final class ControlServer {
   private final Map<Long, Peer> peers = new HashMap<>(); // by link
   private final Map<String, Peer> greeted = new HashMap<>(); // by name
   private @Nullable LinkSweep sweep;
+  private final Map<String, String> refusedBy = new ConcurrentHashMap<>(); // reasons of nodes
   private volatile @Nullable String closed;
   private boolean stopped;
   private long lastLink;
@@ -220,6 +222,11 @@ public final class ControlServer {
     actions.forEach(this::act);
   }
 
+  /** Why nodes refuse this controller, by name. Thread-safe. */
+  public Map<String, String> refusedBy() {
+    return Map.copyOf(refusedBy);
+  }
+
   /** As {@link Membership#closed}. Thread-safe. */
   public @Nullable String closed() {
     return closed;
@@ -251,6 +258,7 @@ public final class ControlServer {
     } else if (news instanceof Suspect it) {
       LOG.warn("node {}: {}", it.member().node().name(), it.suspected() ? "silent" : "is back");
     } else if (news instanceof Lost it) {
+      refusedBy.remove(it.who().name());
       LOG.warn("node {}: lost, {}", it.who().busName(), it.reason());
     } else if (news instanceof Left it) {
       LOG.info("node {}: left", it.who().busName());
@@ -365,7 +373,11 @@ public final class ControlServer {
       if (from == null) {
         return;
       }
-      if (message instanceof NodeBeat it) {
+      if (message instanceof Refused it) {
+        LOG.warn("node {}: refuses this controller: {}", from.node().name(), it.reason());
+        refusedBy.put(from.node().name(), it.reason());
+      } else if (message instanceof NodeBeat it) {
+        refusedBy.remove(from.node().name());
         membership.beat(link, Set.copyOf(it.unreachable()), it.pausedMillis());
       } else if (message instanceof Inventory it) {
         upTo = it.upTo();

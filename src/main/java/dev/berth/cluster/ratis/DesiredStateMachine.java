@@ -2,6 +2,7 @@ package dev.berth.cluster.ratis;
 
 import dev.berth.desired.DesiredState;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.protocol.Message;
@@ -27,6 +28,7 @@ final class DesiredStateMachine extends BaseStateMachine {
   final CompletableFuture<Void> broken = new CompletableFuture<>();
 
   private volatile AgreedState agreed = new AgreedState(DesiredState.EMPTY);
+  private Path folder = Path.of(""); // of the log, once it is open
   private TermIndex whole = TermIndex.INITIAL_VALUE; // what the last part that waits goes behind
 
   DesiredState state() {
@@ -37,6 +39,7 @@ final class DesiredStateMachine extends BaseStateMachine {
   public void initialize(RaftServer server, RaftGroupId group, RaftStorage storage)
       throws IOException {
     super.initialize(server, group, storage);
+    folder = storage.getStorageDir().getRoot().toPath();
     agreed = new AgreedState(snapshots.open(storage));
     if (snapshots.getLatestSnapshot() != null) {
       setLastAppliedTermIndex(snapshots.getLatestSnapshot().getTermIndex());
@@ -61,6 +64,7 @@ final class DesiredStateMachine extends BaseStateMachine {
       boolean applied =
           agreed.apply(entry.getStateMachineLogEntry().getLogData().asReadOnlyByteBuffer());
       updateLastAppliedTermIndex(entry.getTerm(), entry.getIndex());
+      LogFiles.mark(folder, entry.getIndex());
       return CompletableFuture.completedFuture(Message.valueOf(String.valueOf(applied)));
     } catch (IOException | RuntimeException unknown) {
       broken.completeExceptionally(

@@ -81,6 +81,7 @@ final class RatisLog implements StateLog {
     directory = held;
     requireOneCluster(held.log());
     requireRoom(LEAST_ROOM_OF_NOTES);
+    LogFiles.check(held.log().resolve(RatisServer.group(options.cluster()).toString()));
     Journal journal = held.journal();
     RatisServer leading = RatisServer.start(options, held.log());
     server = leading;

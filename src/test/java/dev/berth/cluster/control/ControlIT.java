@@ -441,8 +441,12 @@ class ControlIT {
       controller.server.bus("n2", Buffer.buffer("garbage"));
       eventually(n2.told, "no controller true", "welcomed 101 false");
       assertThat(there.all())
-          .filteredOn(each -> each.getFormattedMessage().startsWith("no controller: " + why))
+          .filteredOn(
+              each -> each.getFormattedMessage().contains("the controller is refused: " + why))
           .hasSize(1);
+      assertThat(here.all())
+          .as("the controller knows")
+          .anyMatch(each -> each.getFormattedMessage().contains("n2: refuses this controller: "));
     }
     n2.client.bus(Buffer.buffer("metrics"));
     eventually(controller.told, "bus metrics");
@@ -499,6 +503,8 @@ class ControlIT {
                           line.say(new Welcome(next.remove(), "n1", 7, true));
                           line.say(new Command(NEW, Buffer.buffer("new")));
                           line.say(new Command(OLD, Buffer.buffer("old")));
+                        } else if (message instanceof Refused it) {
+                          ended.add("told: " + it.reason());
                         } else if (message instanceof Inventory) {
                           line.end("over");
                         }
@@ -511,10 +517,9 @@ class ControlIT {
                     })
             .started();
 
-    eventually(
-        ended,
-        "the controller is refused: generation 1, term 2, revision 9 (expected: at least 1, 3, 1,"
-            + " which a node has seen)");
+    String why =
+        "generation 1, term 2, revision 9 (expected: at least 1, 3, 1, which a node has seen)";
+    eventually(ended, "told: " + why, "the controller is refused: " + why);
     assertThat(n2.told)
         .containsExactly(
             "no controller false", "welcomed 7 true", "command new", "no controller true");

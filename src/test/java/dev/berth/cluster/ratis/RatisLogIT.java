@@ -19,6 +19,7 @@ import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
@@ -287,6 +288,25 @@ class RatisLogIT extends StateLogContract {
   }
 
   @Test
+  void logThatLostItsLastEntriesIsRefusedAtEachStart() throws IOException {
+    open();
+    for (int i = 0; i < 5; i++) {
+      deployed("a", "r" + i);
+    }
+    log.close();
+    Path newest = files("log_inprogress_.*");
+    Path kept = folder.resolve("kept");
+    Files.copy(newest, kept);
+    for (int start = 0; start < 3; start++) {
+      Files.write(newest, new byte[0]);
+      refused((RatisLog) make(), "entries 0 to ", " of the log are missing", "newest backup");
+    }
+    Files.copy(kept, newest, StandardCopyOption.REPLACE_EXISTING);
+    open();
+    assertThat(log.state().find("a")).isNotNull();
+  }
+
+  @Test
   void aDamagedLogIsNotTakenForAShortOne() throws IOException, InterruptedException {
     open();
     for (int i = 0; i < 20; i++) {
@@ -295,7 +315,7 @@ class RatisLogIT extends StateLogContract {
     log.close();
     Set<Thread> threads = Thread.getAllStackTraces().keySet();
     flip(files("log_.*"), 3_000);
-    refused((RatisLog) make(), "the log is damaged", "expected: a backup");
+    refused((RatisLog) make(), "log_inprogress_0: is damaged behind entry ", "newest backup");
     for (Thread each : Thread.getAllStackTraces().keySet()) {
       if (!threads.contains(each) && !each.isDaemon()) {
         each.join(10_000);
