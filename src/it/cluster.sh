@@ -15,6 +15,9 @@
 #   bash src/it/cluster.sh --keep            leaves the logs
 #   bash src/it/cluster.sh --attacks [NAME…] single attacks instead, src/it/cluster/NAME.py, against
 #                                            an earlier commit (BEFORE) and against this one
+#   bash src/it/cluster.sh --only=state      state directories that come back older, empty and damaged
+#                                            (cluster_state.py): part of a run of all kinds; of --quick three
+#   bash src/it/cluster.sh --only=state --before=JAR   each of these with an earlier berth.jar first
 set -euo pipefail
 if [[ ${1-} == --attacks ]]; then
   BEFORE=${BEFORE-1b7467ba}
@@ -32,14 +35,24 @@ compile_load_tests
 arguments=()
 namespaces=yes
 kinds=delay # unless told otherwise it is one of them
+state=(target/berth.jar target/berth-examples.jar)
 for argument in "$@"; do
   case $argument in
     --no-namespaces) namespaces=no ;;
+    --before=*) state+=("$argument") ;;
+    --only=state) kinds=state ;;
+    --quick) state+=(--only=forward,emptied,flipped) arguments+=("$argument") ;;
     --only=*) kinds=$argument arguments+=("$argument") ;;
     *) arguments+=("$argument") ;;
   esac
 done
 trial() { "$@" python3 src/it/cluster.py target/berth.jar "$work/handlers.jar" "${arguments[@]}"; }
+if [[ $kinds == state || $kinds == delay ]]; then
+  python3 src/it/cluster_state.py "${state[@]}"
+fi
+if [[ $kinds == state ]]; then
+  exit
+fi
 if [[ $namespaces == no ]] || ! unshare -n true 2>/dev/null; then
   echo "relays carry what nodes send"
   trial env

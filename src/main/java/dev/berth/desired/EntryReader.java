@@ -5,6 +5,7 @@ import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.SubmittedConfig;
 import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
@@ -42,6 +43,7 @@ record EntryReader(KeptJars jars, ServeConfig file) {
 
   /**
    * @throws ConfigException when it is no longer allowed
+   * @throws CommandRefused when a jar of it is missing or damaged
    */
   ApplicationConfig read(String application, Wanted wanted) {
     JsonObject entry = new JsonObject(wanted.config());
@@ -70,20 +72,20 @@ record EntryReader(KeptJars jars, ServeConfig file) {
     for (DesiredApplication each : changed) {
       Wanted serves = each.serving();
       ApplicationConfig config = given.get(each.name());
-      if (config != null && serves.equals(each.wanted())) {
-        ApplicationConfig kept = config.withJars(jars.paths(serves.jars()));
-        anew.put(each.name(), new Reading(serves, kept, ""));
-      } else if (!serves.equals(known.getOrDefault(each.name(), Reading.NONE).of())) {
-        anew.put(each.name(), reading(each.name(), serves));
+      boolean isGiven = config != null && serves.equals(each.wanted());
+      if (isGiven || !serves.equals(known.getOrDefault(each.name(), Reading.NONE).of())) {
+        anew.put(each.name(), reading(each.name(), serves, isGiven ? config : null));
       }
     }
     return anew;
   }
 
-  private Reading reading(String application, Wanted serves) {
+  private Reading reading(String application, Wanted serves, @Nullable ApplicationConfig given) {
     try {
-      return new Reading(serves, read(application, serves), "");
-    } catch (ConfigException refused) {
+      ApplicationConfig config =
+          given == null ? read(application, serves) : given.withJars(jars.paths(serves.jars()));
+      return new Reading(serves, config, "");
+    } catch (ConfigException | CommandRefused refused) {
       LOG.error("state: application {}: {}", application, refused.getMessage());
       return new Reading(serves, null, String.valueOf(refused.getMessage()));
     }

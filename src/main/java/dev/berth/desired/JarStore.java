@@ -73,15 +73,27 @@ final class JarStore {
     return directory.resolve(jar.copyName());
   }
 
-  private boolean isThere(Jar jar) {
-    return Files.isRegularFile(path(jar));
+  /** Whether the copy of a jar is there; one whose content is another is put aside. */
+  boolean isThere(Jar jar) {
+    Path file = path(jar);
+    try {
+      if (!Files.isRegularFile(file) || digests.of(file).equals(jar.digest())) {
+        return Files.isRegularFile(file);
+      }
+      Path aside = file.resolveSibling(file.getFileName() + ".corrupt-1");
+      LOG.error("state: {}: damaged: put aside as {}", file, aside.getFileName());
+      Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
+    } catch (IOException unreadable) {
+      LOG.error("state: {}: unreadable: {}", file, unreadable.toString());
+    }
+    return false;
   }
 
   /** What jars are, without keeping them. */
   List<Jar> identify(List<Path> files) throws IOException {
     List<Jar> jars = new ArrayList<>();
     for (Path file : files) {
-      jars.add(Jar.at(file, digest(file)));
+      jars.add(Jar.at(file, digests.of(file)));
     }
     digests.save();
     return jars;
@@ -171,17 +183,12 @@ final class JarStore {
   @Nullable Path find(String digest, long nowMs) throws IOException {
     String end = Jar.endOfCopy(digest);
     for (Path file : copies()) {
-      if (file.getFileName().toString().endsWith(end) && digest(file).equals(digest)) {
+      if (file.getFileName().toString().endsWith(end) && digests.of(file).equals(digest)) {
         taken.put(file, new Taken(digest, nowMs));
         return file;
       }
     }
     return null;
-  }
-
-  private String digest(Path file) throws IOException {
-    Taken known = taken.get(file);
-    return known == null ? digests.of(file) : known.digest;
   }
 
   /** Where something of that size may be written before it is {@link #take taken}. */

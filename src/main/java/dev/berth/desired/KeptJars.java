@@ -1,6 +1,8 @@
 package dev.berth.desired;
 
 import dev.berth.code.Jar;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -126,7 +128,21 @@ final class KeptJars {
     return temporary == null ? Path.of(jar.name()) : temporary.path(jar);
   }
 
+  /**
+   * Where the copies of kept jars are, for those who load them.
+   *
+   * @throws CommandRefused when one is missing or damaged
+   */
   List<Path> paths(List<Jar> jars) {
+    durable();
+    for (Jar jar : jars) {
+      if (stores().noneMatch(store -> store.isThere(jar))) {
+        throw new CommandRefused(
+            Kind.PRECONDITION,
+            "jar %s (sha256 %s): missing or damaged here (expected: the kept copy; deploy it again)"
+                .formatted(jar.name(), jar.digest()));
+      }
+    }
     return jars.stream().map(this::path).toList();
   }
 

@@ -65,6 +65,32 @@ class JarStoreTest {
   }
 
   @Test
+  void damagedCopyIsPutAsideAndCopiedAgain() throws IOException {
+    Path source = jar("a.jar", "content");
+    Jar kept = keep(source);
+    assertThat(store.isThere(kept)).isTrue();
+    Files.writeString(store.path(kept), "cOntent");
+
+    assertThat(store.find(kept.digest(), 0)).isNull();
+    assertThat(store.isThere(kept)).isFalse();
+    assertThat(store.path(kept).resolveSibling(store.path(kept).getFileName() + ".corrupt-1"))
+        .hasContent("cOntent");
+    assertThat(keep(source)).isEqualTo(kept);
+    assertThat(store.path(kept)).hasContent("content");
+  }
+
+  @Test
+  void copyThatWasTakenIsReadAgainOnceItIsAnother() throws IOException {
+    Path written = store.begin(7, NO_ROOM);
+    Files.writeString(written, "content");
+    Jar jar = new Jar("a.jar", digests.of(written));
+    store.take(written, jar, NO_ROOM, 0);
+    assertThat(store.find(jar.digest(), 0)).isEqualTo(store.path(jar));
+    Files.writeString(store.path(jar), "cOntent");
+    assertThat(store.find(jar.digest(), 0)).isNull();
+  }
+
+  @Test
   void aJarIsToldByTheSha256OfItsBytes() throws IOException {
     Path jar = zip("a.jar", "one", 1);
     Jar first = keep(jar);

@@ -153,7 +153,7 @@ class ServeControlTest extends ServeControlRig {
     start();
     assertThat(toldSince()).containsExactly("declared a 1", "declared b 2");
     assertThat(control.find("a", 1)).isNull();
-    buildFailed("which does not exist");
+    buildFailed("missing or damaged here");
     assertThat(control.find("b", 2)).isNotNull();
   }
 

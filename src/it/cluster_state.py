@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+"""State directories that come back older, empty and damaged, by the standard library alone.
+
+    src/it/cluster_state.py BERTH_JAR EXAMPLES_JAR [--before=BERTH_JAR] [--only=NAME,...] [--port=N]
+
+A control node and a worker on the loopback. For each fault: what an operator and a client see, beside
+what the version before issue 28 did (with --before it does so here). Ends with 1 when something does
+not hold.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+APP = """
+applications:
+  - name: echo
+    route_prefix: /echo
+    import_path: dev.berth.examples.Quickstart:echo
+    runtime_env: {{jars: ["{jar}"]}}
+    deployments: [{{name: echo, num_replicas: {replicas}, max_replicas_per_node: 2}}]
+"""
+
+
+class Node:
+    def __init__(self, berth, folder, name, port):
+        self.berth, self.folder, self.name = berth, folder, name
+        self.control, base = port, port + 10 * int(name[1:])
+        self.http, self.admin = base, base + 1
+        self.state = folder / name
+        self.config = folder / f"{name}.yaml"
+        self.config.write_text(f"""
+http_options: {{host: 127.0.0.1, port: {self.http}, request_timeout_s: 5}}
+berth:
+  event_loops: 2
+  admin: {{port: {self.admin}}}
+  state_dir: {self.state}
+  cluster:
+    name: it
+    node: {name}
+    role: {"control" if name == "n1" else "worker"}
+    control: ["n1@127.0.0.1:{port}"]
+    bind: 127.0.0.1
+    insecure: true
+    ports: {{control: {port if name == "n1" else base + 2}, data: {base + 3}, https: {base + 4}, consensus: {base + 5}}}
+    detection: {{interval_ms: 200, timeout_ms: 2000}}
+""", encoding="utf-8")
+        self.process, self.log, self.starts = None, None, 0
+
+    def start(self, *words):
+        self.starts += 1
+        self.log = self.folder / f"{self.name}-{self.starts}.log"
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", self.berth,
+                 "run", str(self.config), *words], stdout=log, stderr=log)
+
+    def end(self, which=signal.SIGKILL):
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(which)
+            self.process.wait(60)
+
+    def said(self):
+        return self.log.read_text(encoding="utf-8")
+
+    def why(self):
+        """Its exit code, and the lines by which it did not start; None while it runs."""
+        if until(lambda: self.process.poll() is not None, 40) is None:
+            return None
+        lines = [line for line in self.said().splitlines() if " INFO " not in line]
+        found = [line for line in lines if line.startswith("berth: cannot start: ")]
+        return self.process.returncode, found[0].removeprefix("berth: cannot start: ") if found else "", len(lines)
+
+    def ask(self, method, path, body=None):
+        """Status and text of its admin server; (0, why) when it does not answer."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.admin}{path}", method=method,
+                                         data=None if body is None else body.encode())
+        return answer(request)
+
+    def serves(self):
+        return answer(urllib.request.Request(f"http://127.0.0.1:{self.http}/echo", data=b"hello"))[0]
+
+    def status(self):
+        code, text = self.ask("GET", "/api/v1/cluster")
+        return json.loads(text) if code == 200 else {}
+
+
+def answer(request):
+    try:
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            return reply.status, reply.read().decode()
+    except urllib.error.HTTPError as refused:
+        return refused.code, refused.read().decode()
+    except OSError as failed:
+        return 0, str(failed)
+
+
+def until(so, limit_s=30):
+    begin = time.monotonic()
+    while time.monotonic() - begin < limit_s:
+        if so():
+            return time.monotonic() - begin
+        time.sleep(0.1)
+    return None
+
+
+class Way:
+    """One run with one jar: what is seen, as text, and whether that is as it must be."""
+
+    def __init__(self, options, berth):
+        self.options = options
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-state-"))
+        self.n1 = Node(berth, self.folder, "n1", options.port)
+        self.n2 = Node(berth, self.folder, "n2", options.port)
+        self.jar = self.folder / "app.jar"
+        shutil.copy(options.examples, self.jar)
+
+    def alive(self):
+        said = self.n1.status()
+        return not said.get("stands_by") and any(
+            each["name"] == "n2" and each["state"] == "ALIVE" for each in said.get("nodes", []))
+
+    def deploy(self, replicas, at=None):
+        return (at or self.n1).ask("PUT", "/api/serve/applications/", APP.format(jar=self.jar, replicas=replicas))
+
+    def replicas(self, at=None):
+        code, text = (at or self.n1).ask("GET", "/api/serve/applications/")
+        if code != 200:
+            return code
+        found = json.loads(text)["applications"].get("echo", {}).get("deployments", {}).get("echo", {})
+        return sum(each["state"] == "RUNNING" for each in found.get("replicas", []))
+
+    def begin(self, replicas=2):
+        self.n1.start()
+        self.n2.start()
+        if until(self.alive, 60) is None or self.deploy(replicas)[0] != 200 or until(
+                lambda: self.replicas() == replicas and self.n2.serves() == 200, 60) is None:
+            raise SystemExit(f"the cluster did not come up:\n{self.n1.said()[-2000:]}\n{self.n2.said()[-2000:]}")
+
+    def segments(self):
+        return sorted(self.n1.state.glob("log/*/current/log_*"), key=lambda each: int(re.findall(r"\d+", each.name)[0]))
+
+    def end(self):
+        self.n1.end()
+        self.n2.end()
+        if self.options.keep:
+            print(f"  kept: {self.folder}")
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def forward(way):
+    """F24: the control node starts with nothing, and a worker is asked to deploy and delete."""
+    way.begin()
+    way.n1.end()
+    way.n1.state.rename(way.folder / "lost")
+    way.n1.start()
+    until(lambda: way.n1.status().get("strangers"))
+    deploys = way.deploy(1, way.n2)
+    deletes = way.n2.ask("DELETE", "/api/v1/applications/echo")
+    asked = way.n1.ask("GET", "/api/v1/applications/echo/history")
+    serves = way.n2.serves()
+    said = re.search(r'"message"\s*:\s*"([^"]*)"', deletes[1])
+    return (deploys[0] == deletes[0] == asked[0] == 503 and serves == 200,
+            f"by n2: deploy {deploys[0]}, delete {deletes[0]}; n1 itself: {asked[0]}; n2 serves {serves};"
+            f" {said[1] if said else deletes[1][:160]}")
+
+
+def older(way):
+    """F25: an old copy, started four times; then adopted."""
+    way.begin(1)
+    way.n1.end()
+    shutil.copytree(way.n1.state, way.folder / "backup")
+    way.n1.start()
+    until(way.alive)
+    until(lambda: way.deploy(3)[0] == 200)
+    until(lambda: way.replicas() == 3)
+    way.n1.end()
+    shutil.rmtree(way.n1.state)
+    shutil.copytree(way.folder / "backup", way.n1.state)
+    seen = []
+    for _ in range(4):
+        way.n1.start()
+        until(lambda: way.n1.status().get("stands_by") or way.alive())
+        if way.alive():
+            until(lambda: way.replicas(way.n2) == 1, 15)
+        seen.append("stands by" if way.n1.status().get("stands_by") else f"commands, {way.replicas()} replicas")
+        way.n1.end()
+    told = ["run --adopt is not there"]
+    adopted = None
+    way.n1.start("--adopt")
+    ended = way.n1.why()
+    if ended and (named := re.search(r"--adopt=(\S+:\d+)", ended[1])):
+        told = [ended[1][:220]]
+        way.n1.start(f"--adopt={named[1]}")
+        adopted = until(way.alive)
+        until(lambda: way.replicas() == 1 and way.n2.serves() == 200)
+    return (seen == ["stands by"] * 4 and adopted is not None and way.n2.serves() == 200,
+            f"four starts: {seen}; --adopt: {told[0]} …; adopted: {adopted is not None}")
+
+
+def restored(way):
+    """F25: a backup after which nothing was deployed."""
+    way.begin(1)
+    way.n1.end()
+    shutil.copytree(way.n1.state, way.folder / "backup")
+    for _ in range(3):
+        way.n1.start()
+        until(way.alive)
+        time.sleep(1)
+        way.n1.end()
+    shutil.rmtree(way.n1.state)
+    shutil.copytree(way.folder / "backup", way.n1.state)
+    way.n1.start()
+    commands = until(way.alive, 20)
+    deployed = way.deploy(2)[0]
+    return (commands is not None and deployed == 200,
+            f"commands: {commands is not None}, a deploy: {deployed}; {way.n1.status().get('stands_by') or ''}")
+
+
+def emptied(way):
+    """F26: the newest file of the log is empty."""
+    way.begin()
+    way.n1.end()
+    newest = way.segments()[-1]
+    os.truncate(newest, 0)
+    way.n1.start()
+    ended = way.n1.why() if until(lambda: way.n1.process.poll() is not None, 12) else None
+    if ended is None:
+        time.sleep(5)
+        return False, (f"it runs: {newest.name} is empty; cluster id differs or terms are given again;"
+                       f" at n1 {way.n1.serves()}, strangers {way.n1.status().get('strangers')},"
+                       f" stands by {way.n1.status().get('stands_by')}")
+    again = [ended]
+    way.n1.start()
+    again.append(way.n1.why())
+    return (all(each and each[0] == 1 and "missing" in each[1] and each[2] <= 3 for each in again)
+            and way.n2.serves() == 200, f"two starts: {again[0]}; {again[1] == again[0]}; n2 serves {way.n2.serves()}")
+
+
+def flipped(way):
+    """F27: one byte in the middle of the log is another."""
+    way.begin()
+    way.n1.end()
+    newest = way.segments()[-1]
+    data = bytearray(newest.read_bytes())
+    at = data.rindex(b"echo")
+    data[at] ^= 1
+    newest.write_bytes(data)
+    way.n1.start()
+    ended = way.n1.why()
+    return (ended is not None and ended[0] == 1 and "damaged" in ended[1] and ended[2] <= 3
+            and "Exception" not in ended[1], f"{ended}")
+
+
+def jar(way):
+    """F27: one byte of a jar that the control node keeps is another."""
+    way.begin()
+    way.n1.end()
+    kept = next((way.n1.state / "jars").glob("*.jar"))
+    data = bytearray(kept.read_bytes())
+    data[len(data) // 2] ^= 1
+    kept.write_bytes(data)
+    way.n1.start()
+    until(way.alive)
+
+    def told():
+        said = re.findall(r'"message"\s*:\s*"([^"]+)"', way.n1.ask("GET", "/api/serve/applications/")[1])
+        return [each[:200] for each in said if "damaged" in each]
+    until(told, 20)
+    why, n1 = told(), kept.read_bytes() if kept.exists() else b""
+    aside = [each.name for each in (way.n1.state / "jars").glob("*corrupt*")]
+    serves = way.n2.serves()
+    way.deploy(4)
+    scaled = until(lambda: way.replicas() == 4 and kept.exists() and kept.read_bytes() != bytes(data), 30)
+    return (bool(why) and bool(aside) and n1 != bytes(data) and serves == 200 and scaled is not None,
+            f"put aside: {bool(aside)}; n2 serves {serves}; status: {why}; deployed again: {scaled is not None}")
+
+
+WAYS = {
+    "forward": (forward, "by n2: deploy 200, delete 200 or 404; n1 itself: 404"),
+    "older": (older, "stands by twice, then commands everybody and takes the deploy back"),
+    "restored": (restored, "a backup stood by until it had started as often"),
+    "emptied": (emptied, "healthy status, terms given again, requests at n1 end 408"),
+    "flipped": (flipped, "a chain of exceptions of Ratis, a backup is asked for"),
+    "jar": (jar, "n1 loads it unchecked, n2 refuses it, UPDATING without a reason"),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("berth")
+    parser.add_argument("examples")
+    parser.add_argument("--before")
+    parser.add_argument("--only")
+    parser.add_argument("--port", type=int, default=25000)
+    parser.add_argument("--keep", action="store_true")
+    options = parser.parse_args()
+    only = options.only.split(",") if options.only else list(WAYS)
+    if set(only) - set(WAYS):
+        parser.error(f"--only (expected: some of {', '.join(WAYS)})")
+    wrong = []
+    for name in only:
+        run, before = WAYS[name]
+        if options.before:
+            before = once(options, os.path.abspath(options.before), run)[1]
+        begin = time.monotonic()
+        held, now = once(options, os.path.abspath(options.berth), run)
+        if not held:
+            wrong.append(name)
+        print(f"{name}: {run.__doc__}\n  before: {before}\n  {'held' if held else 'NOT HELD'}, now: {now}"
+              f" ({time.monotonic() - begin:.0f} s)", flush=True)
+    print("all held" if not wrong else f"did not hold: {', '.join(wrong)}")
+    sys.exit(1 if wrong else 0)
+
+
+def once(options, berth, run):
+    way = Way(options, berth)
+    try:
+        return run(way)
+    finally:
+        way.end()
+
+
+if __name__ == "__main__":
+    main()
