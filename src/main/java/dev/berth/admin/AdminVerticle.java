@@ -35,24 +35,20 @@ import org.slf4j.LoggerFactory;
 public final class AdminVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(AdminVerticle.class);
 
-  /** Operators, scrapers, or other nodes: more than this is a mistake, or an attack. */
-  private static final int MAX_CONNECTIONS = 256;
-
-  private static final int IDLE_TIMEOUT_S = 60;
-
   private final String key;
   private final String series;
   private final HttpServerOptions options;
   private final Meters meters;
   private final List<AdminRoutes> routes;
   private final Function<Vertx, Future<Handler<RoutingContext>>> gate;
-  private volatile int connections; // written by its event loop
+  private final AdminConnections connections;
   private @Nullable HttpServer server;
 
   /**
    * @param key of the configuration that says where it listens, for failures
    * @param series what the names of its numbers begin with
    * @param gate makes what each request meets first
+   * @param limits of its connections
    */
   private AdminVerticle(
       String key,
@@ -60,10 +56,13 @@ public final class AdminVerticle extends VerticleBase {
       HttpServerOptions options,
       Meters meters,
       List<AdminRoutes> routes,
-      Function<Vertx, Future<Handler<RoutingContext>>> gate) {
+      Function<Vertx, Future<Handler<RoutingContext>>> gate,
+      AdminConnections.Limits limits) {
     this.key = key;
     this.series = series;
-    this.options = options.setIdleTimeout(IDLE_TIMEOUT_S).setIdleTimeoutUnit(TimeUnit.SECONDS);
+    this.options =
+        options.setIdleTimeout(limits.idleMs()).setIdleTimeoutUnit(TimeUnit.MILLISECONDS);
+    this.connections = new AdminConnections(limits);
     this.meters = meters;
     this.routes = List.copyOf(routes);
     this.gate = gate;
@@ -76,6 +75,12 @@ public final class AdminVerticle extends VerticleBase {
    * @param routes what it answers, area by area
    */
   public AdminVerticle(Settings options, Meters meters, List<AdminRoutes> routes) {
+    this(options, meters, routes, AdminConnections.Limits.DEFAULT);
+  }
+
+  /** The same with other limits of its connections. */
+  AdminVerticle(
+      Settings options, Meters meters, List<AdminRoutes> routes, AdminConnections.Limits limits) {
     this(
         "berth.admin",
         "berth_admin",
@@ -85,7 +90,8 @@ public final class AdminVerticle extends VerticleBase {
             .setHttp2ClearTextEnabled(options.get(AdminOptions.HTTP2)),
         meters,
         routes,
-        vertx -> vertx.executeBlocking(() -> gate(options, meters)::check));
+        vertx -> vertx.executeBlocking(() -> gate(options, meters)::check),
+        limits);
   }
 
   /**
@@ -103,7 +109,8 @@ public final class AdminVerticle extends VerticleBase {
         options,
         meters,
         routes,
-        vertx -> Future.succeededFuture(AdminGate::ofNode));
+        vertx -> Future.succeededFuture(AdminGate::ofNode),
+        AdminConnections.Limits.DEFAULT);
   }
 
   private static AdminGate gate(Settings options, Meters meters) throws UnknownHostException {
@@ -115,8 +122,7 @@ public final class AdminVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    meters.addGauge(series + "_connections", () -> connections);
-    meters.addGauge(series + "_connections_limit", () -> MAX_CONNECTIONS);
+    connections.show(meters, series);
     return gate.apply(vertx).compose(this::listen);
   }
 
@@ -124,14 +130,7 @@ public final class AdminVerticle extends VerticleBase {
     HttpServer made =
         vertx
             .createHttpServer(options)
-            .connectionHandler(
-                connection -> {
-                  connections++;
-                  connection.closeHandler(closed -> connections--);
-                  if (connections > MAX_CONNECTIONS) {
-                    connection.close();
-                  }
-                })
+            .connectionHandler(http -> connections.opened(vertx, http))
             .invalidRequestHandler(AdminVerticle::refuseMalformed)
             .requestHandler(router(vertx, first, routes));
     server = made;
@@ -162,10 +161,9 @@ public final class AdminVerticle extends VerticleBase {
     return server == null ? Future.succeededFuture() : server.updateSSLOptions(tls);
   }
 
-  private static Router router(
-      Vertx vertx, Handler<RoutingContext> gate, List<AdminRoutes> routes) {
+  private Router router(Vertx vertx, Handler<RoutingContext> gate, List<AdminRoutes> routes) {
     Router router = Router.router(vertx);
-    router.route().handler(gate);
+    router.route().handler(connections::began).handler(gate);
     routes.forEach(area -> area.mount(router));
     AdminIndex.mount(router);
     router.errorHandler(404, AdminVerticle::notFound);

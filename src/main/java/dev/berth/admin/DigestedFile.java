@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * loop of the streams.
  */
 public final class DigestedFile {
-  private static final int BLOCK_BYTES = 256 << 10;
+  static final int BLOCK_BYTES = 256 << 10;
 
   /** Of all jars that are written: a disk that hangs holds up nothing else. */
   private static final int DISK_THREADS = 4;
@@ -45,6 +45,7 @@ public final class DigestedFile {
   private final WorkerExecutor disk;
   private final MessageDigest digest;
   private final OutputStream out;
+  private @Nullable Appending appending; // the last stream
   private long bytes;
 
   private DigestedFile(WorkerExecutor disk, Path path) throws IOException {
@@ -105,9 +106,17 @@ public final class DigestedFile {
    */
   public Future<Void> append(ReadStream<Buffer> from) {
     Appending one = new Appending(from);
+    appending = one;
     from.handler(one::piece).exceptionHandler(one::end).endHandler(ended -> one.end(null));
     from.resume();
     return one.all.future();
+  }
+
+  /** Takes no more of the stream that is appended, which fails with that. */
+  void giveUp(Throwable why) {
+    if (appending != null) {
+      appending.end(why);
+    }
   }
 
   /** The SHA-256 of all of it, in hexadecimal digits, if it was filled. */

@@ -6,6 +6,7 @@ import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import dev.berth.protocol.port.JarShelf;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
@@ -14,6 +15,7 @@ import io.vertx.ext.web.RoutingContext;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -39,11 +41,25 @@ public final class JarRoutes implements AdminRoutes {
   /** That are being written at a time; more are asked to come again. */
   private static final int MOST_UPLOADS = 4;
 
+  /** The least rate of an upload, while the client has to send. */
+  static final int MIN_BYTES_PER_S = 16 << 10;
+
+  private static final long RATE_PERIOD_MS = 10_000;
+
   private final JarShelf jars;
+  private final long ratePeriodMs;
   private volatile int uploads; // written by the event loop
 
   public JarRoutes(JarShelf jars) {
+    this(jars, RATE_PERIOD_MS);
+  }
+
+  /**
+   * @param ratePeriodMs how often the rate of each upload is checked, in milliseconds
+   */
+  JarRoutes(JarShelf jars, long ratePeriodMs) {
     this.jars = jars;
+    this.ratePeriodMs = ratePeriodMs;
   }
 
   /** Shows its numbers. */
@@ -154,14 +170,13 @@ public final class JarRoutes implements AdminRoutes {
       String why = uploads + " jars are being sent (expected: less than " + MOST_UPLOADS + ")";
       throw new AdminRefusal(503, "too_many_uploads", why);
     }
-    uploads++;
+    Upload upload = new Upload(context);
     jars.find(sha256)
         .compose(
             there ->
                 there == null
-                    ? receive(context, new JarFile(name, sha256, bytes)).map(201)
-                    : drop(request))
-        .onComplete(done -> uploads--)
+                    ? receive(upload, new JarFile(name, sha256, bytes)).map(201)
+                    : drop(upload))
         .onComplete(
             status -> context.response().setStatusCode(status).end(),
             failed -> {
@@ -186,22 +201,77 @@ public final class JarRoutes implements AdminRoutes {
   }
 
   /** It is here already. */
-  private static Future<Integer> drop(HttpServerRequest request) {
-    Bodies.askFor(request);
-    return request.resume().end().map(200);
+  private static Future<Integer> drop(Upload upload) {
+    if (upload.isOver()) {
+      return gone();
+    }
+    Promise<Integer> all = Promise.promise();
+    upload.request.end().onComplete(whole -> all.tryComplete(200), all::tryFail);
+    upload.begin(null, all::tryFail);
+    upload.request.resume();
+    return all.future();
   }
 
-  private Future<Void> receive(RoutingContext context, JarFile jar) {
-    HttpServerRequest request = context.request();
+  private Future<Void> receive(Upload upload, JarFile jar) {
     return DigestedFile.keep(
-        context.vertx(),
+        upload.context.vertx(),
         jars,
         jar,
         file -> {
-          Bodies.askFor(request);
-          return request.response().closed() // meanwhile: nothing would say so any more
-              ? Future.failedFuture(new AdminRefusal(499, "cancelled", "The client is gone."))
-              : file.append(request);
+          upload.begin(file, file::giveUp);
+          return upload.isOver() ? gone() : file.append(upload.request);
         });
+  }
+
+  private static <T> Future<T> gone() {
+    return Future.failedFuture(new AdminRefusal(499, "cancelled", "The client is gone."));
+  }
+
+  /** One of the places, until it is answered or its connection is closed. */
+  private final class Upload {
+    private final RoutingContext context;
+    private final HttpServerRequest request;
+    private long timer = -1;
+    private long checkedBytes;
+
+    Upload(RoutingContext context) {
+      this.context = context;
+      this.request = context.request();
+      uploads++;
+      context.addEndHandler(
+          ended -> {
+            uploads--;
+            context.vertx().cancelTimer(timer);
+          });
+    }
+
+    /** Whether nothing would tell of the end of its body any more. */
+    boolean isOver() {
+      return context.response().closed();
+    }
+
+    /**
+     * Has the client send, at a least rate from now on.
+     *
+     * @param into what its body is written to; null when it is thrown away
+     * @param giveUp fails what reads the body
+     */
+    void begin(@Nullable DigestedFile into, Consumer<Throwable> giveUp) {
+      if (!isOver()) {
+        timer = context.vertx().setPeriodic(ratePeriodMs, each -> check(into, giveUp));
+        Bodies.askFor(request);
+      }
+    }
+
+    private void check(@Nullable DigestedFile into, Consumer<Throwable> giveUp) {
+      long came = request.bytesRead();
+      boolean slow = (came - checkedBytes) * 1000 < MIN_BYTES_PER_S * ratePeriodMs;
+      checkedBytes = came;
+      // A whole block that is not written waits for the disk, and its client with it.
+      if (slow && (into == null || came - into.bytes() < DigestedFile.BLOCK_BYTES)) {
+        String why = "body: slower than " + MIN_BYTES_PER_S + " bytes a second (expected: faster)";
+        giveUp.accept(new AdminRefusal(408, "upload_too_slow", why));
+      }
+    }
   }
 }

@@ -1,15 +1,18 @@
 package dev.berth.ingress;
 
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelPipeline;
 import io.netty.handler.ssl.SslHandler;
+import io.vertx.core.http.impl.Http1xOrH2CHandler;
+import io.vertx.core.http.impl.Http1xUpgradeToH2CHandler;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
 
 /**
- * The connections to ports for other nodes whose TLS handshake is not over. There may be so many;
- * past it the oldest gives way: one of a node is over in milliseconds, and one that says nothing is
- * the oldest soon. Any thread.
+ * The connections to some ports whose beginning is not over: the TLS handshake on ports for other
+ * nodes, the bytes that show the protocol on others. There may be so many; past it the oldest gives
+ * way: an honest one is over in milliseconds, and a silent one is the oldest soon. Any thread.
  */
 final class Handshakes {
   /** Connections, of all of these ports. */
@@ -42,8 +45,13 @@ final class Handshakes {
     return ended;
   }
 
+  /** Whether TLS is set up, or Vert.x has chosen the protocol and shows the connection. */
   private static boolean isOver(Channel accepted) {
-    SslHandler tls = accepted.pipeline().get(SslHandler.class);
-    return tls != null && tls.handshakeFuture().isDone();
+    ChannelPipeline pipeline = accepted.pipeline();
+    SslHandler tls = pipeline.get(SslHandler.class);
+    return tls != null
+        ? tls.handshakeFuture().isDone()
+        : pipeline.get(Http1xOrH2CHandler.class) == null
+            && pipeline.get(Http1xUpgradeToH2CHandler.class) == null;
   }
 }

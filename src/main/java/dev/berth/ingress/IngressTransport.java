@@ -9,7 +9,6 @@ import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
-import io.vertx.core.http.ClientAuth;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.net.NetServerOptions;
@@ -100,21 +99,18 @@ public final class IngressTransport
       keepAlive(bootstrap);
       bootstrap.handler(new Acceptor(ingress, bootstrap.config()));
     } else {
-      boolean forNodes = options.isSsl() && options.getClientAuth() == ClientAuth.REQUIRED;
-      bootstrap.childHandler(strictly(bootstrap.config().childHandler(), forNodes));
+      bootstrap.childHandler(strictly(bootstrap.config().childHandler()));
     }
   }
 
   /** For the other servers of an instance, which have Vert.x's bounds. */
-  private ChannelHandler strictly(ChannelHandler child, boolean forNodes) {
+  private ChannelHandler strictly(ChannelHandler child) {
     HttpServerOptions heads = new HttpServerOptions();
     return new ChannelInitializer<Channel>() {
       @Override
       protected void initChannel(Channel channel) {
-        if (forNodes) {
-          handshakes.begin(channel);
-        }
         channel.pipeline().addLast(new FirstBytes(heads, false), child);
+        handshakes.begin(channel); // when its handlers are there
       }
     };
   }

@@ -61,8 +61,12 @@ public final class AdminClient implements AutoCloseable {
   }
 
   AdminClient(Settings options, Areas areas) {
+    this(options, areas, AdminConnections.Limits.DEFAULT);
+  }
+
+  AdminClient(Settings options, Areas areas, AdminConnections.Limits limits) {
     AdminVerticle admin =
-        new AdminVerticle(options.with(AdminOptions.PORT, 0), meters, areas.of(meters));
+        new AdminVerticle(options.with(AdminOptions.PORT, 0), meters, areas.of(meters), limits);
     await(vertx.deployVerticle(admin));
     port = admin.port();
   }

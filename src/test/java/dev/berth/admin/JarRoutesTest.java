@@ -1,12 +1,15 @@
 package dev.berth.admin;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.JarRoutes.Part;
 import dev.berth.protocol.port.JarShelf;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,6 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class JarRoutesTest {
@@ -29,12 +33,13 @@ class JarRoutesTest {
   @TempDir private Path folder;
   private final Map<String, Path> kept = new HashMap<>(); // by digest
   private boolean full;
+  private Promise<Void> shelfAnswers = Promise.promise();
   private String name = "";
 
   private final class Shelf implements JarShelf {
     @Override
     public Future<@Nullable Path> find(String sha256) {
-      return Future.succeededFuture(kept.get(sha256));
+      return shelfAnswers.future().map(answers -> kept.get(sha256));
     }
 
     @Override
@@ -52,7 +57,13 @@ class JarRoutesTest {
     }
   }
 
-  @AutoClose private final AdminClient admin = new AdminClient(new JarRoutes(new Shelf()));
+  private final JarRoutes routes = new JarRoutes(new Shelf(), 100);
+  @AutoClose private final AdminClient admin = new AdminClient(routes);
+
+  JarRoutesTest() {
+    shelfAnswers.complete();
+    routes.show(admin.meters);
+  }
 
   private void keepHello() throws IOException {
     kept.put(HELLO, Files.writeString(folder.resolve("hello.jar"), "hello"));
@@ -149,5 +160,50 @@ class JarRoutesTest {
       }
     }
     assertThat(admin.send("PUT", PATH, "hello").statusCode()).isEqualTo(201);
+  }
+
+  private Socket put(int length, String sent) throws IOException {
+    Socket socket = new Socket("127.0.0.1", admin.port);
+    socket.setSoTimeout(20_000);
+    String head = "PUT %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s";
+    socket.getOutputStream().write(head.formatted(PATH, length, sent).getBytes(UTF_8));
+    return socket;
+  }
+
+  private void awaitUploads(int expected) {
+    long until = System.nanoTime() + 20_000_000_000L;
+    while (!admin.get("/metrics").body().contains("berth_jar_uploads " + expected + ".0\n")) {
+      assertThat(System.nanoTime()).isLessThan(until);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void uploadGivenUpBeforeItIsReadFreesItsPlace(boolean isKept) throws Exception {
+    if (isKept) {
+      keepHello();
+    }
+    shelfAnswers = Promise.promise();
+    for (int i = 0; i < 4; i++) {
+      put(1_000_000, "he").close();
+    }
+    awaitUploads(0);
+    shelfAnswers.complete();
+    assertThat(admin.send("PUT", PATH, "hello").statusCode()).isEqualTo(isKept ? 200 : 201);
+    awaitUploads(0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void uploadBelowTheLeastRateEnds(boolean isKept) throws Exception {
+    if (isKept) {
+      keepHello();
+    }
+    try (Socket socket = put(1_000_000, "he")) {
+      String answer = new String(socket.getInputStream().readAllBytes(), UTF_8);
+      assertThat(answer).startsWith("HTTP/1.1 408 ").contains("\"code\":\"upload_too_slow\"");
+    }
+    awaitUploads(0);
+    assertThat(folder.resolve("received.tmp")).doesNotExist();
   }
 }

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Clients that hold the admin port without a token: silent connections, heads that trickle, uploads
+of jars that are given up, uploads that trickle. Meanwhile the port answers health within a second.
+
+    admin_connections.py --jar JAR [PART…]        at most about two minutes
+"""
+
+import hashlib
+import os
+import socket
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from attacked import Instance, main  # noqa: E402
+
+SILENT = 300
+LATE_HEAD_S = 13
+JAR = b"not a jar, but bytes"
+SHA_256 = hashlib.sha256(JAR).hexdigest()
+UNKNOWN = "0" * 64
+
+
+def connect(instance, sent=b""):
+    made = socket.create_connection(("127.0.0.1", instance.admin_port), timeout=5)
+    if sent:
+        made.sendall(sent)
+    return made
+
+
+def head(sha256, length):
+    return (f"PUT /api/v1/jars/{sha256} HTTP/1.1\r\nHost: localhost\r\n"
+            f"Content-Length: {length}\r\n\r\n").encode()
+
+
+def status(instance, sent, timeout=5):
+    """Of the answer; 0 for none."""
+    try:
+        with connect(instance, sent) as made:
+            made.settimeout(timeout)
+            return int((made.recv(4096) or b"HTTP/1.1 0 ").split(b" ", 2)[1])
+    except OSError:
+        return 0
+
+
+def health(instance):
+    began = time.monotonic()
+    found, _ = instance.get("/-/healthz", instance.admin_port, timeout=3)
+    return found, time.monotonic() - began
+
+
+def holding(part, sent, least_ended=SILENT, **more):
+    def run(jar):
+        with Instance(jar, **more) as instance:
+            held = [connect(instance, sent) for _ in range(SILENT)]
+            time.sleep(0.5)
+            found, took = health(instance)
+            began = time.monotonic()
+            ended = 0
+            while time.monotonic() - began < LATE_HEAD_S and ended < least_ended:
+                ended = 0
+                for each in held:
+                    each.setblocking(False)
+                    try:
+                        ended += not each.recv(1)
+                    except BlockingIOError:
+                        pass
+                    except OSError:
+                        ended += 1
+                time.sleep(0.2)
+            print(f"{part}: {SILENT} connections; health {found or 'no answer'} after "
+                  f"{took * 1000:.0f} ms; {ended} ended after {time.monotonic() - began:.0f} s",
+                  flush=True)
+            for each in held:
+                each.close()
+            return found == 200 and took < 1 and ended >= least_ended
+    return run
+
+
+def given_up(jar):
+    """Of a jar that is kept already, and of one that is not."""
+    with Instance(jar) as instance:
+        first = status(instance, head(SHA_256, len(JAR)) + JAR)
+        for pause in (0, 0.1):
+            for sha256 in (SHA_256, UNKNOWN) * 6:
+                sock = connect(instance, head(sha256, 1_000_000) + b"x" * 1000)
+                time.sleep(pause)
+                sock.close()
+        time.sleep(1)
+        after = status(instance, head(SHA_256, len(JAR)) + JAR)
+        places = instance.metric("berth_jar_uploads")
+        print(f"given-up: kept {first}; after 24 uploads that were given up {after}, "
+              f"{places:.0f} places held", flush=True)
+        return first == 201 and after == 200 and places == 0
+
+
+def trickling(jar):
+    """Four that send a byte each half second."""
+    with Instance(jar) as instance:
+        socks = [connect(instance, head(UNKNOWN, 1_000_000)) for _ in range(4)]
+        began = time.monotonic()
+        found = 503
+        while time.monotonic() - began < 30 and found == 503:
+            for sock in socks:
+                try:
+                    sock.sendall(b"x")
+                except OSError:
+                    pass
+            time.sleep(0.5)
+            found = status(instance, head(SHA_256, len(JAR)) + JAR)
+        print(f"trickling: another upload gets {found} after {time.monotonic() - began:.0f} s",
+              flush=True)
+        for sock in socks:
+            sock.close()
+        return found == 201
+
+
+PARTS = {
+    "silent": holding("silent", b""),
+    "trickled-heads": holding("trickled-heads", b"GET /-/healthz HT"),
+    # Until it shows its protocol a connection may be silent for 60 s, and there are 256 of them.
+    "silent-http2": holding(
+        "silent-http2", b"", SILENT - 256, settings=("berth.admin.http2=true",)),
+    "given-up": given_up,
+    "trickling": trickling,
+}
+
+if __name__ == "__main__":
+    main(PARTS)
