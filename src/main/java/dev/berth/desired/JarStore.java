@@ -15,7 +15,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -38,6 +37,18 @@ final class JarStore {
 
   /** For as long a jar that was taken stays, though nothing that is declared needs it. */
   static final Duration TAKEN_FOR = Duration.ofHours(1);
+
+  /** The owner of what a store keeps: decides about what gives way for want of room. */
+  @FunctionalInterface
+  interface Spare {
+    /** Lets go of something more, and returns whether there was anything. */
+    boolean makeRoom();
+
+    /** Copies that stay whatever else is let go of; null when it is not known, and all stay. */
+    default @Nullable Set<Path> staying(JarStore store) {
+      return Set.of();
+    }
+  }
 
   private record Taken(String digest, long atMs) {}
 
@@ -102,15 +113,14 @@ final class JarStore {
   /**
    * Keeps copies; they outlast a crash when this returns, unless they go with the process.
    *
-   * @param makeRoom lets go of something more, and says whether there was anything; asked for as
-   *     often as it takes before one is refused
+   * @param spare asked for room as often as it takes before one is refused
    * @throws IOException when one cannot be read, or there is no room
    */
-  List<Jar> keep(List<Path> files, BooleanSupplier makeRoom) throws IOException {
+  List<Jar> keep(List<Path> files, Spare spare) throws IOException {
     StateStoreDisk.createDirectories(directory);
     List<Jar> jars = new ArrayList<>();
     for (Path file : files) {
-      Jar jar = keep(file, makeRoom);
+      Jar jar = keep(file, spare);
       kept.add(path(jar));
       jars.add(jar);
     }
@@ -121,7 +131,7 @@ final class JarStore {
     return jars;
   }
 
-  private Jar keep(Path file, BooleanSupplier makeRoom) throws IOException {
+  private Jar keep(Path file, Spare spare) throws IOException {
     Taken received = taken.get(file);
     String known = received == null ? digests.known(file) : received.digest;
     if (known != null && isThere(Jar.at(file, known))) {
@@ -134,22 +144,38 @@ final class JarStore {
         return jar;
       }
     }
-    requireRoom(bytes, makeRoom, file.toString());
+    requireRoom(bytes, spare, file.toString());
     try {
       return copy(file);
     } catch (IOException failed) { // for want of room on the disk, as likely as not
-      while (makeRoom.getAsBoolean() && directory.toFile().getUsableSpace() < bytes) {}
+      while (spare.makeRoom() && directory.toFile().getUsableSpace() < bytes) {}
       return copy(file);
     }
   }
 
-  private void requireRoom(long bytes, BooleanSupplier makeRoom, String of) throws IOException {
-    while (size() + bytes > mostBytes && makeRoom.getAsBoolean()) {}
-    long with = size() + bytes;
+  private void requireRoom(long bytes, Spare spare, String of) throws IOException {
+    requireAtMost(staying(spare) + bytes, of); // else all would be let go of in vain
+    while (size() + bytes > mostBytes && spare.makeRoom()) {}
+    requireAtMost(size() + bytes, of);
+  }
+
+  private void requireAtMost(long with, String of) throws IOException {
     if (with > mostBytes) {
       throw new IOException(
           "jars: " + with + " bytes with " + of + " (expected: at most " + mostBytes + ")");
     }
+  }
+
+  /** Bytes of the copies that give way to nothing. */
+  private long staying(Spare spare) throws IOException {
+    Set<Path> stay = spare.staying(this);
+    long bytes = 0;
+    for (Path file : copies()) {
+      if (stay == null || stay.contains(file) || kept.contains(file) || taken.containsKey(file)) {
+        bytes += Files.size(file);
+      }
+    }
+    return bytes;
   }
 
   /** Named by what was copied, though the file was written to meanwhile. */
@@ -191,10 +217,19 @@ final class JarStore {
     return null;
   }
 
-  /** Where something of that size may be written before it is {@link #take taken}. */
-  Path begin(long bytes, BooleanSupplier makeRoom) throws IOException {
+  /**
+   * Where something of that size may be written before it is {@link #take taken}. Nothing gives way
+   * to it before it has come, and it is refused if that would not be enough.
+   */
+  Path begin(long bytes, Spare spare) throws IOException {
     StateStoreDisk.createDirectories(directory);
-    requireRoom(bytes, makeRoom, "one more");
+    long staying = staying(spare);
+    requireAtMost(staying + bytes, "one more");
+    long free = directory.toFile().getUsableSpace() + size() - staying;
+    if (bytes > free) {
+      throw new IOException(
+          "jars: one more of " + bytes + " bytes (expected: at most " + free + ", by the disk)");
+    }
     Path file =
         Files.createTempFile(directory, RECEIVED, ".tmp", StateStoreDisk.ownerOnly("rw-------"));
     receiving.add(file);
@@ -207,13 +242,13 @@ final class JarStore {
   }
 
   /** Keeps what was written there, by its content. */
-  void take(Path written, Jar jar, BooleanSupplier makeRoom, long nowMs) throws IOException {
-    requireRoom(Files.size(written), makeRoom, jar.name());
-    receiving.remove(written);
+  void take(Path written, Jar jar, Spare spare, long nowMs) throws IOException {
     if (find(jar.digest(), nowMs) != null) {
       deleteQuietly(written);
       return;
     }
+    requireRoom(Files.size(written), spare, jar.name());
+    receiving.remove(written);
     place(written, jar);
     taken.put(path(jar), new Taken(jar.digest(), nowMs));
     if (!temporary) {

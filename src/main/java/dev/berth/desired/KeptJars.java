@@ -6,6 +6,7 @@ import dev.berth.protocol.port.CommandRefused.Kind;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -20,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * The jars of what is declared: beside the log once that is kept, and until then where they go with
  * the process. May block; one caller at a time.
  */
-final class KeptJars {
+final class KeptJars implements JarStore.Spare {
   private static final Logger LOG = LoggerFactory.getLogger(KeptJars.class);
 
   private final StateLog log;
@@ -68,7 +69,7 @@ final class KeptJars {
 
   /** Keeps copies of jars. */
   List<Jar> keep(List<Path> files) throws IOException {
-    return files.isEmpty() ? List.of() : store().keep(files, this::makeRoom);
+    return files.isEmpty() ? List.of() : store().keep(files, this);
   }
 
   /** What jars are, without keeping them. */
@@ -109,13 +110,13 @@ final class KeptJars {
 
   /** As {@link dev.berth.protocol.port.JarShelf#begin}. */
   Path begin(long bytes) throws IOException {
-    return store().begin(bytes, this::makeRoom);
+    return store().begin(bytes, this);
   }
 
   /** As {@link dev.berth.protocol.port.JarShelf#take}. */
   void take(Path written, Jar jar) throws IOException {
     for (JarStore store : stores().filter(each -> each.receives(written)).toList()) {
-      store.take(written, jar, this::makeRoom, nowMs.getAsLong());
+      store.take(written, jar, this, nowMs.getAsLong());
     }
   }
 
@@ -168,7 +169,8 @@ final class KeptJars {
    *
    * @return whether there was anything
    */
-  boolean makeRoom() {
+  @Override
+  public boolean makeRoom() {
     Long oldest = tidied ? log.state().history().oldest() : null;
     if (tidied && (oldest == null || inUse == null)) {
       return false;
@@ -182,6 +184,25 @@ final class KeptJars {
     tidied = true;
     removeUnused();
     return true;
+  }
+
+  /** Of what is declared, what ran before it, and what is in use: not of what ran earlier. */
+  @Override
+  public @Nullable Set<Path> staying(JarStore store) {
+    Set<Path> used = inUse;
+    if (used == null) {
+      return null;
+    }
+    removeUnused();
+    Set<Path> staying = new HashSet<>(used);
+    for (DesiredApplication each : log.state().applications()) {
+      List<Jar> jars = new ArrayList<>(each.wanted().jars());
+      if (each.before() != null) {
+        jars.addAll(each.before().wanted().jars());
+      }
+      jars.forEach(jar -> staying.add(store.path(jar)));
+    }
+    return staying;
   }
 
   /** Removes copies that are neither declared, nor gone back to, nor in use. */

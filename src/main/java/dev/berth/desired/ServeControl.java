@@ -273,7 +273,8 @@ public final class ServeControl implements Builds.Sources {
 
   /** The jars of what is declared, for others. */
   public SharedJars jars() {
-    return new SharedJars(queue, jars, controls::jarsInUse);
+    return new SharedJars(
+        queue, jars, controls::jarsInUse, () -> queue.addAnyway(0, this::caughtUp));
   }
 
   /** Commands that wait for those before them. Any thread. */

@@ -22,8 +22,13 @@ import org.jspecify.annotations.Nullable;
  * asked waits for the commands before it. Belongs to the control loop.
  *
  * @param running copies that code may be loaded from; null when that is not known
+ * @param caughtUp applies what was committed beside the commands: what gave way to a jar
  */
-public record SharedJars(CommandQueue queue, KeptJars jars, Supplier<@Nullable Set<Path>> running)
+public record SharedJars(
+    CommandQueue queue,
+    KeptJars jars,
+    Supplier<@Nullable Set<Path>> running,
+    Supplier<Future<?>> caughtUp)
     implements JarShelf {
 
   @Override
@@ -38,11 +43,12 @@ public record SharedJars(CommandQueue queue, KeptJars jars, Supplier<@Nullable S
 
   @Override
   public Future<Void> take(Path written, String name, String sha256) {
-    return turn(
-        () -> {
-          jars.take(written, new Jar(name, sha256));
-          return null;
-        });
+    return this.<Void>turn(
+            () -> {
+              jars.take(written, new Jar(name, sha256));
+              return null;
+            })
+        .eventually(caughtUp::get);
   }
 
   /** What another node needs to build the code of an application. */

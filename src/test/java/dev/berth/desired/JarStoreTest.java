@@ -14,7 +14,6 @@ import java.time.LocalDateTime;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
@@ -25,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class JarStoreTest {
 
-  private static final BooleanSupplier NO_ROOM = () -> false;
+  private static final JarStore.Spare NO_ROOM = () -> false;
 
   @TempDir Path folder;
 
@@ -179,7 +178,7 @@ class JarStoreTest {
   @Test
   void aCopyThatTheDiskRefusesIsTriedAgainWhenThereIsRoom() throws IOException {
     Path inTheWay = Files.createDirectories(folder.resolve("jars/copying.tmp/in the way"));
-    BooleanSupplier makeRoom =
+    JarStore.Spare makeRoom =
         () -> {
           try {
             return Files.deleteIfExists(inTheWay);

@@ -144,4 +144,42 @@ class KeptJarsTest {
     assertThat(earlier(again, "a.jar")).as("without the first").containsExactly(3L, 2L);
     again.close();
   }
+
+  @Test
+  void jarThatCanNeverFitLetsGoOfNothing() throws IOException {
+    JournalLog log = open();
+    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, 5 * BYTES);
+    for (int build = 1; build <= 4; build++) {
+      runs(log, jars, "a.jar", build);
+    }
+    jars.begin(Set.of());
+    assertThatThrownBy(() -> jars.begin(3 * BYTES + 1))
+        .hasMessage("jars: 51 bytes with one more (expected: at most 50)");
+    Path huge = Files.writeString(folder.resolve("huge.jar"), "x".repeat(3 * BYTES + 1));
+    assertThatThrownBy(() -> jars.keep(List.of(huge))).hasMessageContaining("jars: 51 bytes");
+    assertThat(earlier(log, "a.jar")).containsExactly(3L, 2L, 1L);
+
+    JarStore disk = JarStore.in(folder, new JarDigests(() -> 1), Long.MAX_VALUE);
+    long more = folder.toFile().getUsableSpace() * 2;
+    assertThatThrownBy(() -> disk.begin(more, () -> true)).hasMessageEndingWith(", by the disk)");
+    log.close();
+  }
+
+  @Test
+  void historyGivesWayWhenAJarHasComeAndNoFurtherThanItTakes() throws IOException {
+    JournalLog log = open();
+    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, 5 * BYTES);
+    for (int build = 1; build <= 5; build++) {
+      runs(log, jars, "a.jar", build);
+    }
+    jars.begin(Set.of());
+    Path written = jars.begin(2 * BYTES);
+    assertThat(earlier(log, "a.jar")).as("nothing has come").containsExactly(4L, 3L, 2L, 1L);
+
+    Files.writeString(written, "x".repeat(2 * BYTES));
+    jars.begin(Set.of());
+    jars.take(written, new Jar("b.jar", "0".repeat(64)));
+    assertThat(earlier(log, "a.jar")).containsExactly(4L, 3L);
+    log.close();
+  }
 }

@@ -18,6 +18,7 @@ import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.protocol.port.JarShelf;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -870,5 +871,23 @@ class ServeControlTest extends ServeControlRig {
     ok(commands().delete("b"));
 
     assertThat(names()).containsExactly("a");
+  }
+
+  @Test
+  void historyShowsAtOnceWhatGaveWayToAJar() throws Exception {
+    JournalLog log = new JournalLog(kept());
+    start(log, B);
+    ran("b");
+    deployRan("b", OTHER);
+    deployRan("b", B);
+    JarShelf shelf = control.jars();
+    Path written = ok(shelf.begin(1));
+    Files.writeString(written, "x");
+    assertThat(log.note("as a jar does", log.state().forget(1))).isNotNull();
+    assertThat(control.state().history().oldest()).isEqualTo(1);
+
+    ok(shelf.take(written, "x.jar", "0".repeat(64)));
+
+    assertThat(control.state().history().oldest()).isNull();
   }
 }
