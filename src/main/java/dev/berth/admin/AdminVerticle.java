@@ -163,7 +163,7 @@ public final class AdminVerticle extends VerticleBase {
 
   private Router router(Vertx vertx, Handler<RoutingContext> gate, List<AdminRoutes> routes) {
     Router router = Router.router(vertx);
-    router.route().handler(connections::began).handler(gate);
+    router.route().handler(connections::began).handler(AdminVerticle::checkPath).handler(gate);
     routes.forEach(area -> area.mount(router));
     AdminIndex.mount(router);
     router.errorHandler(404, AdminVerticle::notFound);
@@ -172,6 +172,15 @@ public final class AdminVerticle extends VerticleBase {
         405, answered(new AdminRefusal(405, "method_not_allowed", "Method not allowed.")));
     router.errorHandler(500, AdminVerticle::failed);
     return router;
+  }
+
+  /** Refuses a path that a proxy in front may have taken for another one. */
+  private static void checkPath(RoutingContext context) {
+    if (!String.valueOf(context.request().path()).equalsIgnoreCase(context.normalizedPath())) {
+      String why = "path: dot segments, empty ones or needless escapes (expected: its normal form)";
+      throw new AdminRefusal(400, "path_not_normal", why);
+    }
+    context.next();
   }
 
   private static void notFound(RoutingContext context) {

@@ -374,7 +374,7 @@ final class AdminServer {
   }
 
   static String encoded(String value) {
-    return URLEncoder.encode(value, StandardCharsets.UTF_8).replace("+", "%20");
+    return URLEncoder.encode(value, StandardCharsets.UTF_8).replace("+", "%20").replace("%7E", "~");
   }
 
   /** One for each value, {@code &name=value}. */

@@ -18,6 +18,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class AdminVerticleIT {
@@ -153,5 +155,33 @@ class AdminVerticleIT {
         .lines()
         .findFirst()
         .orElse("");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "//metrics",
+        "/./metrics",
+        "/metrics/.",
+        "/api/v1/../../metrics",
+        "/metrics/../api/v1/ledger",
+        "/api//v1/ledger",
+        "/%6Detrics",
+        "/api/v1/%2e%2e/v1/ledger",
+      })
+  void pathThatIsNotItsNormalFormIsRefused(String path) throws Exception {
+    assertThat(statusLineFor("localhost", path)).isEqualTo("HTTP/1.1 400 Bad Request");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/metrics", "/api/v1/ledger?replica=a%2F..%2fb", "/", "/-/healthz"})
+  void pathInItsNormalFormIsAnswered(String path) throws Exception {
+    assertThat(statusLineFor("localhost", path)).isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  @Test
+  void reservedCharactersInNamesMayBeEscaped() throws Exception {
+    assertThat(statusLineFor("localhost", "/api/v1/applications/a%20b%2fc"))
+        .isEqualTo("HTTP/1.1 404 Not Found");
   }
 }
