@@ -7,7 +7,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -18,10 +17,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The last lines of the log, bounded by their number and by their memory. Beyond that the oldest go
- * of the application that has the most, so that one which floods the log leaves the others theirs.
- * Lines are numbered from 1 in the order they came, so a reader who comes back sees how many it has
- * missed. Any thread adds, and any reads: the lock is held for one line, or while the list of lines
- * is copied.
+ * of the application that has the most lines, or the most bytes, so that one which floods the log
+ * leaves the others theirs. Lines are numbered from 1 in the order they came, so a reader who comes
+ * back sees how many it has missed. Any thread adds, and any reads: the lock is held for one line,
+ * or while the list of lines is copied.
  */
 public final class LogRing {
   /** Most characters of a message or a stack trace; what is longer is cut. */
@@ -36,6 +35,18 @@ public final class LogRing {
   /** A line, and how many came up to it. */
   record Kept(long number, LogLine line, int bytes) {}
 
+  /** Of one application, the oldest first. */
+  private static final class Lines extends ArrayDeque<Kept> {
+    private static final long serialVersionUID = 1;
+    private long bytes;
+
+    @Override
+    public boolean add(Kept line) {
+      bytes += line.bytes;
+      return super.add(line);
+    }
+  }
+
   /**
    * What a reader is given.
    *
@@ -49,7 +60,7 @@ public final class LogRing {
   private final long maxBytes;
   private final Instant began;
   private final ReentrantLock lock = new ReentrantLock();
-  private final Map<String, Deque<Kept>> kept = new HashMap<>(); // by application; none is empty
+  private final Map<String, Lines> kept = new HashMap<>(); // by application; none is empty
   private int lines; // that are kept
   private long bytes; // of those kept
   private long added;
@@ -75,21 +86,25 @@ public final class LogRing {
     lock.lock();
     try {
       String application = cut.fields().getOrDefault("application", "");
-      kept.computeIfAbsent(application, each -> new ArrayDeque<>())
-          .addLast(new Kept(++added, cut, size));
+      kept.computeIfAbsent(application, each -> new Lines()).add(new Kept(++added, cut, size));
       lines++;
       bytes += size;
-      while (lines > maxLines || (bytes > maxBytes && lines > 1)) {
-        removeOne();
+      while (lines > maxLines) {
+        removeOne(Comparator.comparingInt(ArrayDeque::size));
+      }
+      while (bytes > maxBytes && lines > 1) {
+        removeOne(Comparator.comparingLong(most -> most.bytes));
       }
     } finally {
       lock.unlock();
     }
   }
 
-  private void removeOne() {
-    Deque<Kept> most = Collections.max(kept.values(), Comparator.comparingInt(Deque::size));
-    bytes -= most.removeFirst().bytes();
+  private void removeOne(Comparator<Lines> mostOf) {
+    Lines most = Collections.max(kept.values(), mostOf);
+    int size = most.removeFirst().bytes();
+    most.bytes -= size;
+    bytes -= size;
     lines--;
     if (most.isEmpty()) {
       kept.values().remove(most);

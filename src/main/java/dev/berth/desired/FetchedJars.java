@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -21,7 +20,7 @@ public final class FetchedJars implements JarShelf {
   private final CommandQueue queue;
   private final JarStore store;
   private final Supplier<Set<Path>> running;
-  private final LongSupplier nowMs;
+  private final TimeOfDay nowMs;
   private Set<Path> used = Set.of(); // when the task under way began
 
   /**
@@ -35,7 +34,7 @@ public final class FetchedJars implements JarShelf {
       Executor offLoop,
       Loop control,
       Supplier<Set<Path>> running,
-      LongSupplier nowMs) {
+      TimeOfDay nowMs) {
     this.queue = new CommandQueue(offLoop, control);
     this.store = JarStore.in(directory, new JarDigests(nowMs), JarStore.MOST_BYTES);
     this.running = running;
@@ -44,7 +43,7 @@ public final class FetchedJars implements JarShelf {
 
   @Override
   public Future<@Nullable Path> find(String sha256) {
-    return turn(() -> store.find(sha256, nowMs.getAsLong()));
+    return turn(() -> store.find(sha256, nowMs.steadyMs()));
   }
 
   @Override
@@ -56,7 +55,7 @@ public final class FetchedJars implements JarShelf {
   public Future<Void> take(Path written, String name, String sha256) {
     return turn(
         () -> {
-          store.take(written, new Jar(name, sha256), this::makeRoom, nowMs.getAsLong());
+          store.take(written, new Jar(name, sha256), this::makeRoom, nowMs.steadyMs());
           return null;
         });
   }
@@ -67,7 +66,7 @@ public final class FetchedJars implements JarShelf {
   }
 
   private boolean makeRoom() {
-    store.removeUnused(used, nowMs.getAsLong());
+    store.removeUnused(used, nowMs.steadyMs());
     return false; // there is nothing more
   }
 

@@ -11,7 +11,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -25,7 +24,7 @@ final class KeptJars implements JarStore.Spare {
   private static final Logger LOG = LoggerFactory.getLogger(KeptJars.class);
 
   private final StateLog log;
-  private final LongSupplier nowMs;
+  private final TimeOfDay nowMs;
   private final JarDigests digests;
   private final long mostBytes;
   private @Nullable JarStore durable; // once the log is kept, or is about to be
@@ -37,7 +36,7 @@ final class KeptJars implements JarStore.Spare {
    * @param nowMs milliseconds since 1970
    * @param mostBytes of all copies that are kept; {@link JarStore#MOST_BYTES}
    */
-  KeptJars(StateLog log, LongSupplier nowMs, long mostBytes) {
+  KeptJars(StateLog log, TimeOfDay nowMs, long mostBytes) {
     this.log = log;
     this.nowMs = nowMs;
     this.mostBytes = mostBytes;
@@ -90,7 +89,7 @@ final class KeptJars implements JarStore.Spare {
   @Nullable Path find(String digest) throws IOException {
     durable();
     for (JarStore store : stores().toList()) {
-      Path found = store.find(digest, nowMs.getAsLong());
+      Path found = store.find(digest, nowMs.steadyMs());
       if (found != null) {
         return found;
       }
@@ -116,7 +115,7 @@ final class KeptJars implements JarStore.Spare {
   /** As {@link dev.berth.protocol.port.JarShelf#take}. */
   void take(Path written, Jar jar) throws IOException {
     for (JarStore store : stores().filter(each -> each.receives(written)).toList()) {
-      store.take(written, jar, this, nowMs.getAsLong());
+      store.take(written, jar, this, nowMs.steadyMs());
     }
   }
 
@@ -215,7 +214,7 @@ final class KeptJars implements JarStore.Spare {
               each -> {
                 Set<Path> needed = new HashSet<>(used);
                 jars.forEach(jar -> needed.add(each.path(jar)));
-                each.removeUnused(needed, nowMs.getAsLong());
+                each.removeUnused(needed, nowMs.steadyMs());
               });
     }
   }

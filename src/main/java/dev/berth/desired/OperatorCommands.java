@@ -32,7 +32,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -52,7 +51,7 @@ record OperatorCommands(
     Path folder,
     EntryReader reader,
     ServeControl.Controls controls,
-    LongSupplier nowMs,
+    TimeOfDay nowMs,
     @Nullable String id)
     implements ControllerCommands {
   private static final Logger LOG = LoggerFactory.getLogger(OperatorCommands.class);
@@ -90,7 +89,7 @@ record OperatorCommands(
     }
     return state -> {
       String digest = DeclaredEntry.digest(what.get());
-      long now = nowMs.getAsLong();
+      long now = nowMs.steadyMs();
       Answer first = state.answer(id, now);
       if (first == null) {
         return command.on(state).answering(state, id, now, digest);

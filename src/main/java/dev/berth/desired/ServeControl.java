@@ -27,7 +27,6 @@ import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
@@ -143,7 +142,7 @@ public final class ServeControl implements Builds.Sources {
       StateLog log,
       Executor offLoop,
       Loop control,
-      LongSupplier nowMs,
+      TimeOfDay nowMs,
       Controls controls) {
     this.control = control;
     this.log = log;

@@ -21,6 +21,7 @@ import dev.berth.controller.Epoch;
 import dev.berth.controller.wire.JsonForm;
 import dev.berth.desired.FetchedJars;
 import dev.berth.desired.ServeControl;
+import dev.berth.desired.TimeOfDay;
 import dev.berth.node.InstanceHost.Instance;
 import dev.berth.node.loops.EventBusSender;
 import dev.berth.protocol.Addresses;
@@ -81,7 +82,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
             offLoop,
             on.loops().control(),
             host.builds::jarsInUse,
-            on.identity().wallClock()::millis);
+            TimeOfDay.of(on.identity().wallClock()::millis, on.identity().nanoClock()));
     this.code = new RemoteCode(control, new JarCache(on.vertx(), jars, control), on.config());
   }
 

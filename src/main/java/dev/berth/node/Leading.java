@@ -6,6 +6,7 @@ import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.desired.FirstCaller;
 import dev.berth.desired.ServeControl;
 import dev.berth.desired.StateLog;
+import dev.berth.desired.TimeOfDay;
 import dev.berth.node.InstanceHost.Instance;
 import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.InstanceThreads;
@@ -45,7 +46,7 @@ final class Leading implements Conduct {
             log,
             threads.commands(),
             loop,
-            identity.wallClock()::millis,
+            TimeOfDay.of(identity.wallClock()::millis, identity.nanoClock()),
             new NodeControls(() -> control, identity.nanoClock(), drainAsked));
     initial = // beside the event loops
         new InitialApplications(serve, threads.commands(), threads, callers);

@@ -139,4 +139,19 @@ class LogRingTest {
     assertThat(List.of(transition, outside)).noneMatch(one);
     assertThat(cart.test(line("dev.berth.node.cart", "INFO", "m"))).isFalse();
   }
+
+  @Test
+  void applicationWithMostBytesMakesRoomForBytes() {
+    LogRing ring = ring(100, 64 << 10);
+    for (int i = 0; i < 20; i++) {
+      ring.add(line("l", "INFO", "small" + i, "application", "quiet"));
+    }
+    for (int i = 0; i < 40; i++) {
+      ring.add(line("l", "INFO", "x".repeat(8_000), "application", "loud"));
+    }
+    assertThat(messages(ring.last(100, ALL)))
+        .filteredOn(each -> each.startsWith("small"))
+        .as("the many small lines of another application")
+        .hasSize(20);
+  }
 }

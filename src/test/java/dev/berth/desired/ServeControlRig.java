@@ -36,6 +36,7 @@ abstract class ServeControlRig {
   final StateStoreTestFiles disk = new StateStoreTestFiles();
   final FakeControls controls = new FakeControls();
   long nowMs = 1_000;
+  long steadyMs;
 
   /** The one that was started last: what the steps below speak to. */
   ServeControl control;
@@ -51,7 +52,7 @@ abstract class ServeControlRig {
             log,
             offLoop::add,
             PlaneBuilder.loopOf(Runnable::run, () -> true),
-            () -> nowMs,
+            TimeOfDay.of(() -> nowMs, () -> steadyMs * 1_000_000),
             controls);
     opened.add(control);
     control.open(List::of);

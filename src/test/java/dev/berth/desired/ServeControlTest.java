@@ -510,9 +510,9 @@ class ServeControlTest extends ServeControlRig {
     withTwoVersions();
     ok(rollback("one"));
     ran("b");
-    nowMs += DesiredState.ANSWERS_KEPT_MS - 1;
+    steadyMs += DesiredState.ANSWERS_KEPT_MS - 1;
     assertThat(ok(rollback("one"))).isEqualTo(3);
-    nowMs++;
+    steadyMs++;
     assertThat(ok(rollback("one"))).as("a new one").isEqualTo(4);
   }
 
@@ -889,5 +889,19 @@ class ServeControlTest extends ServeControlRig {
     ok(shelf.take(written, "x.jar", "0".repeat(64)));
 
     assertThat(control.state().history().oldest()).isNull();
+  }
+
+  @Test
+  void clockThatIsSetEndsNoIdempotencyKey() {
+    withTwoVersions();
+    assertThat(ok(rollback("one"))).isEqualTo(3);
+    ran("b");
+    nowMs += 2 * DesiredState.ANSWERS_KEPT_MS; // by an operator, or by NTP
+
+    assertThat(ok(rollback("one"))).isEqualTo(3);
+
+    nowMs = 0;
+    steadyMs += DesiredState.ANSWERS_KEPT_MS;
+    assertThat(ok(rollback("one"))).isEqualTo(4);
   }
 }

@@ -48,7 +48,7 @@ final class ClusterJournal {
             log,
             tasks::add,
             PlaneBuilder.loopOf(Runnable::run, () -> true),
-            millis,
+            millis::getAsLong,
             controls.made);
     control.open(List::of);
     done(submit(control.commands(), application, entry));

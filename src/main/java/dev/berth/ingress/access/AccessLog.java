@@ -103,8 +103,8 @@ public final class AccessLog implements Runnable {
     try {
       out.accept(AccessText.line(entry));
       written.increment();
-    } catch (RuntimeException broken) {
-      dropped.increment(); // a log that cannot be written ends no server, and no other line
+    } catch (Throwable broken) { // an Error too: without this thread no line would be written
+      dropped.increment();
     }
   }
 

@@ -98,4 +98,23 @@ class AccessLogTest {
     writer.join();
     assertThat(log.dropped()).isZero();
   }
+
+  @Test
+  void errorEndsNeitherTheThreadNorTheNextLine() {
+    AccessLog log =
+        log(
+            8,
+            line -> {
+              if (line.contains("path=/bad")) {
+                throw new OutOfMemoryError("Java heap space");
+              }
+              lines.add(line);
+            });
+    request(log, "/bad");
+    request(log, "/good");
+    log.close();
+    log.run();
+    assertThat(lines).hasSize(1);
+    assertThat(log.dropped()).isEqualTo(1);
+  }
 }
