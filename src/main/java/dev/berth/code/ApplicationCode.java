@@ -6,16 +6,21 @@ import static dev.berth.config.ApplicationConfig.IMPORT_PATH;
 import dev.berth.api.Application;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
+import dev.berth.config.SecretArguments;
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Scalars;
 import dev.berth.protocol.UserFailure;
 import dev.berth.replica.hooks.UnderLoader;
 import java.io.IOException;
+import java.io.InputStream;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.net.MalformedURLException;
 import java.net.URL;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,6 +43,7 @@ record ApplicationCode(
     ApplicationConfig config, Method builder, @Nullable ApplicationClassLoader classLoader)
     implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ApplicationCode.class);
+  private static final int MAX_SECRET_BYTES = 64 << 10;
 
   private static final String BUILDER =
       "a public static method of a public class, without a parameter or with one Map, that"
@@ -194,12 +200,40 @@ record ApplicationCode(
     try {
       return builder.getParameterCount() == 0
           ? builder.invoke(null)
-          : builder.invoke(null, config.get(ARGS));
+          : builder.invoke(null, SecretArguments.read(config.get(ARGS), this::secret));
     } catch (InvocationTargetException thrown) {
       throw failed(thrown.getCause());
     } catch (IllegalAccessException | LinkageError broken) {
       throw failed(broken);
     }
+  }
+
+  /** The value of an argument that is read here. No failure says anything of it. */
+  private String secret(String key, Map<?, ?> reference) {
+    Object file = reference.get(SecretArguments.FILE);
+    if (file == null) {
+      String name = String.valueOf(reference.get(SecretArguments.ENV));
+      String value = System.getenv(name);
+      if (value == null) {
+        throw unread(key, "$env " + name + ": not set", "a variable of the instance that runs it");
+      }
+      return value;
+    }
+    try (InputStream in = Files.newInputStream(Path.of(file.toString()))) {
+      byte[] bytes = in.readNBytes(MAX_SECRET_BYTES + 1);
+      if (bytes.length > MAX_SECRET_BYTES) {
+        throw unread(key, "$file " + file + ": longer", "at most " + MAX_SECRET_BYTES + " bytes");
+      }
+      String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+      return text.replaceFirst("\\r?\\n\\z", "");
+    } catch (IOException failed) {
+      String why = StartFailedException.describe(failed);
+      throw unread(key, "$file " + file + ": " + why, "UTF-8 that the node of the builder reads");
+    }
+  }
+
+  private ConfigException unread(String key, String what, String expected) {
+    return new ConfigException(List.of(problem(config, key, what, expected)));
   }
 
   private StartFailedException failed(Throwable cause) {

@@ -61,7 +61,10 @@ public record ApplicationConfig(
       KEYS.mapping("runtime_env", ENV.section().and(RayOnly.RUNTIME_ENV))
           .means("What the application's code needs.");
   public static final Key<Map<String, @Nullable Object>> ARGS =
-      ANEW.key("args", Types.FREE_MAP, Map.of()).means("Handed to the builder.");
+      ANEW.key("args", Types.FREE_MAP, Map.of())
+          .means(
+              "Handed to the builder. {$file: PATH} and {$env: NAME} in place of a value are read"
+                  + " where and when the builder runs; only the reference is kept and shown.");
 
   // how it runs, beside its code
   public static final Key<Settings> LOGGING_CONFIG =
@@ -113,6 +116,7 @@ public record ApplicationConfig(
   private static void check(Settings values) {
     values.requireUnique(DEPLOYMENTS, DeploymentConfig.NAME);
     requireOneScaler(values);
+    SecretArguments.check(values, ARGS);
     Settings own = values.gives(BERTH) ? values.find(BERTH) : null;
     if (own != null) {
       TrafficOptions.check(own, true);

@@ -7,10 +7,15 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.DeploymentConfig;
+import dev.berth.config.SecretArguments;
 import dev.berth.config.ServeConfig;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -150,5 +155,46 @@ class ApplicationLoaderTest {
             target ->
                 target.id().name() + " " + target.settings().get(DeploymentConfig.NUM_REPLICAS))
         .containsExactly("front 1", "back 2");
+  }
+
+  @Test
+  void secretArgumentsAreReadWhenTheBuilderRuns(@TempDir Path folder) throws IOException {
+    Path file = Files.writeString(folder.resolve("name"), "first\n");
+    String args = "args: {name: {$file: '%s'}}".formatted(file);
+    assertThat(load(APPS + ":named", args).application().ingress()).isEqualTo("first");
+    Files.writeString(file, "second\r\n");
+    assertThat(load(APPS + ":named", args).application().ingress()).isEqualTo("second");
+    System.getenv().entrySet().stream()
+        .filter(each -> each.getKey().matches("[A-Z_]+") && each.getValue().matches("[a-z]+"))
+        .limit(1)
+        .forEach(
+            variable ->
+                assertThat(
+                        load(APPS + ":named", "args: {name: {$env: " + variable.getKey() + "}}")
+                            .application()
+                            .ingress())
+                    .isEqualTo(variable.getValue()));
+    assertThat(SecretArguments.read(Map.of("a", List.of(Map.of("b", 1))), (key, each) -> "x"))
+        .isEqualTo(Map.of("a", List.of(Map.of("b", 1))));
+  }
+
+  @Test
+  void unreadableSecretNamesItsKeyAndItsFileAlone(@TempDir Path folder) throws IOException {
+    Path missing = folder.resolve("missing");
+    assertThatThrownBy(() -> load(APPS + ":named", "args: {name: {$file: '" + missing + "'}}"))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining("args.name: $file " + missing + ": ");
+    assertThatThrownBy(() -> load(APPS + ":named", "args: {a: {b: [1, {$env: NOT_THERE_1}]}}"))
+        .hasMessageContaining("args.a.b[1]: $env NOT_THERE_1: not set (expected: ");
+    Path binary = Files.write(folder.resolve("binary"), new byte[] {'s', 'e', (byte) 0xff});
+    assertThatThrownBy(() -> load(APPS + ":named", "args: {name: {$file: '" + binary + "'}}"))
+        .hasMessageContaining("args.name: $file " + binary + ": ")
+        .hasMessageContaining("(expected: UTF-8 that the node of the builder reads)");
+    Path large = Files.writeString(folder.resolve("large"), "s3cret".repeat(20_000));
+    assertThatThrownBy(() -> load(APPS + ":named", "args: {name: {$file: '" + large + "'}}"))
+        .hasMessageContaining(": longer (expected: at most 65536 bytes)")
+        .hasMessageNotContaining("s3cret");
+    assertThatThrownBy(() -> load(APPS + ":named", "args: {name: {$file: '" + folder + "'}}"))
+        .hasMessageContaining("args.name: $file " + folder + ": ");
   }
 }

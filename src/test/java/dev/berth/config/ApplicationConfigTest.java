@@ -262,4 +262,27 @@ class ApplicationConfigTest {
   private List<String> problems(String jars) {
     return Yaml.problems(() -> read(jars));
   }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{$file: relative/path}",
+        "{$file: 5}",
+        "{$file: null}",
+        "{$file: /a, other: 1}",
+        "{$env: 'A B'}",
+        "{$env: [A]}",
+        "{$env: A, $file: /a}",
+      })
+  void malformedReferenceToASecretIsAProblem(String reference) {
+    assertThat(Yaml.applicationProblems("args: {a: [{b: " + reference + "}]}"))
+        .asString()
+        .contains("args: a[0].b: a malformed reference (expected: {$file: an absolute path} or ");
+  }
+
+  @Test
+  void referenceToASecretIsKeptAsItIs() {
+    assertThat(Yaml.applicationProblems("args: {a: {$file: /run/a}, b: [{$env: B_1}], c: {$x: 1}}"))
+        .isEmpty();
+  }
 }
