@@ -13,9 +13,8 @@ import picocli.CommandLine.Parameters;
     name = "scale",
     header = "Sets how many replicas a deployment has.",
     description = {
-      "Of a deployment that autoscales, autoscaling is paused until --auto. Of another one the"
-          + " application must have external_scaler_enabled: true; the number holds until another is"
-          + " set, or the application is deployed with changes."
+      "Pauses autoscaling of a deployment that autoscales, until --auto. For any other deployment"
+          + " the number holds until another is set, or the application is deployed with changes."
     },
     exitCodeList = {
       "0:accepted; with --wait, that many run",

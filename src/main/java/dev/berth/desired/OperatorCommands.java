@@ -296,7 +296,8 @@ record OperatorCommands(
             () -> {
               Set<String> known = controls.deployments(which.application());
               follows.set(pauses && controls.autoscales(which));
-              return state -> ScaleRules.decide(state, which, replicas, known, follows.get());
+              return state ->
+                  ScaleRules.decide(state, which, replicas, known, follows.get(), !pauses);
             })
         .map(done -> follows.get());
   }

@@ -21,13 +21,15 @@ final class ScaleRules {
    * @param replicas null for what autoscaling finds
    * @param known the deployments of the application; null when the controller knows none of it
    * @param follows whether it is autoscaled, and may be paused
+   * @param raysRules whether Ray's REST call asks, which needs {@code external_scaler_enabled}
    */
   static Decision decide(
       DesiredState state,
       DeploymentId id,
       @Nullable Integer replicas,
       @Nullable Set<String> known,
-      boolean follows) {
+      boolean follows,
+      boolean raysRules) {
     if (replicas != null && (replicas < 0 || replicas > DeploymentConfig.MAX_REPLICAS)) {
       int most = DeploymentConfig.MAX_REPLICAS;
       throw invalid("target_num_replicas: %s (expected: 0 to %s)", replicas, most);
@@ -48,7 +50,7 @@ final class ScaleRules {
     if (replicas == null) {
       throw precondition("autoscaling: none of deployment %s (expected: one that autoscales)", id);
     }
-    if (!wanted.wanted().externalScaler()) { // Ray's words
+    if (raysRules && !wanted.wanted().externalScaler()) { // Ray's words
       throw precondition(
           "Cannot update replicas for deployment '%s' in application '%s'. The external scaling API"
               + " can only be used when 'external_scaler_enabled' is set to true in the application"

@@ -904,4 +904,18 @@ class ServeControlTest extends ServeControlRig {
     steadyMs += DesiredState.ANSWERS_KEPT_MS;
     assertThat(ok(rollback("one"))).isEqualTo(4);
   }
+
+  @Test
+  void numberOfAnyDeploymentMayBeSetByBerthAndNotByRaysCall() {
+    start(A);
+    assertThat(refused(Kind.PRECONDITION, commands().scale("a", "d", 3)))
+        .hasMessageContaining("external_scaler_enabled=false");
+    toldSince();
+
+    assertThat(ok(commands().pause("a", "d", 3))).as("it does not autoscale").isFalse();
+
+    assertThat(toldSince()).isNotEmpty();
+    assertThat(find("a").scales()).containsEntry("d", 3);
+    refused(Kind.PRECONDITION, commands().pause("a", "d", null));
+  }
 }
