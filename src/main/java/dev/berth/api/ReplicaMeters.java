@@ -7,8 +7,9 @@ package dev.berth.api;
  * stops. Any thread.
  *
  * <p>Names match {@code [a-zA-Z_][a-zA-Z0-9_]*} and do not begin with {@code serve_} or {@code
- * berth_}; tag names match the same and are none of the three labels above. Else, and when a name
- * is used for another kind of meter, {@link IllegalArgumentException}.
+ * berth_}, nor end in {@code _created}, {@code _bucket} or {@code _info}, nor in {@code _total} but
+ * of a counter; tag names match the same and are none of the three labels above. Else, and when a
+ * name is used for another kind of meter, {@link IllegalArgumentException}.
  *
  * <p>A replica has at most {@value #MAX_METERS} of them: a tag value made from a request (a user, a
  * path) would fill any memory. Beyond that a meter counts nothing, and a line in the log says so

@@ -179,6 +179,10 @@ final class FirstState {
       LOG.info(
           "state: {} applications from {}", log.state().applications().size(), log.directory());
       new RouteRules(file).tell(log.state());
+    } else if (log.directory() == null) {
+      LOG.info("state: kept in memory only: what is deployed ends with this process");
+    } else {
+      LOG.info("state: none yet: the first deploy makes {}", log.directory());
     }
   }
 

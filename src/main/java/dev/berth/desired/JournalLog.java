@@ -57,7 +57,11 @@ public final class JournalLog implements StateLog {
 
   @Override
   public void open() {
-    if (ephemeral || !Files.exists(directory)) {
+    if (ephemeral) {
+      return;
+    }
+    if (!Files.exists(directory)) {
+      requireWritableParent();
       return;
     }
     if (Files.exists(directory.resolve(LOG_OF_A_CLUSTER))) {
@@ -70,7 +74,7 @@ public final class JournalLog implements StateLog {
     } catch (IOException failed) {
       throw new StartFailedException(
           ("berth.state_dir: %s: %s (expected: a directory that can be read and written, or"
-                  + " berth.ephemeral)")
+                  + " --ephemeral)")
               .formatted(directory, StartFailedException.describe(failed)));
     }
     if (journal != null) {
@@ -79,6 +83,21 @@ public final class JournalLog implements StateLog {
       LOG.warn(
           "state: {} is held by another instance: this one runs without it, and refuses changes",
           directory);
+    }
+  }
+
+  /** It is made by the first change; that it cannot be is known now. */
+  private void requireWritableParent() {
+    Path there = directory.toAbsolutePath();
+    while (!Files.exists(there)) {
+      there = there.getParent(); // the root is there
+    }
+    try {
+      Files.delete(Files.createTempDirectory(there, "berth-")); // permissions alone prove nothing
+    } catch (IOException failed) {
+      throw new StartFailedException(
+          "berth.state_dir: %s cannot be made in %s: %s (expected: a directory that can be written, or --ephemeral)"
+              .formatted(directory, there, StartFailedException.describe(failed)));
     }
   }
 

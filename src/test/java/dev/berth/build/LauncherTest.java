@@ -101,8 +101,19 @@ class LauncherTest {
     Path link = Files.createSymbolicLink(dir.resolve("the berth"), relative);
     Files.createDirectories(jar.resolveSibling("../target"));
     Path built = Files.move(jar, jar.resolveSibling("../target/berth.jar"));
-    assertThat(run(Map.of("JAVA_HOME", java("j", "25").toString()), link))
+    assertThat(run(Map.of("JAVA_HOME", java("j", "21").toString()), link))
         .containsExactly("-jar", built.toRealPath().toString());
+  }
+
+  @Test
+  void serverOnAJavaThatWarnsOfUnsafeIsNotWarned() throws Exception {
+    String option = "--sun-misc-unsafe-memory-access=";
+    String real = jar.toRealPath().toString();
+    Map<String, String> env = Map.of("JAVA_HOME", java("j", "25.0.1").toString());
+    assertThat(run(env, launcher, "run")).containsExactly(option + "allow", "-jar", real, "run");
+    assertThat(run(env, launcher, "-J" + option + "warn", "run"))
+        .containsExactly(option + "warn", "-jar", real, "run");
+    assertThat(run(env, launcher, "status")).doesNotContain(option + "allow");
   }
 
   @Test

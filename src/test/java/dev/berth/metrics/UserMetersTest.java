@@ -140,4 +140,14 @@ class UserMetersTest {
     shown.close();
     assertThat(scrape()).doesNotContain("temperature");
   }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"a_created", "a_total_total", "a_created_total"})
+  void suffixOfTheExpositionIsRefusedWhenTheMeterIsMade(String name) {
+    assertThatThrownBy(() -> user.counter(name)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> user.gauge(name)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> user.histogram(name, new double[0]))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> user.describe(name, "x")).isInstanceOf(IllegalArgumentException.class);
+  }
 }

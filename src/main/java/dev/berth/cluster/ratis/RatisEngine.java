@@ -3,12 +3,23 @@ package dev.berth.cluster.ratis;
 import dev.berth.desired.ConsensusEngine;
 import dev.berth.desired.LogDirectory;
 import dev.berth.desired.StateLog;
+import java.lang.management.ManagementFactory;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Apache Ratis. */
 public final class RatisEngine implements ConsensusEngine {
+  private static final Logger LOG = LoggerFactory.getLogger(RatisEngine.class);
+
+  /** Of JVMs that warn of Unsafe, which Guava and Netty in Ratis use; bin/berth gives it. */
+  private static final String NO_WARNINGS = "--sun-misc-unsafe-memory-access=allow";
 
   @Override
   public StateLog log(Options options) {
+    if (Runtime.version().feature() >= 24
+        && !ManagementFactory.getRuntimeMXBean().getInputArguments().contains(NO_WARNINGS)) {
+      LOG.info("the JVM warns of Unsafe in Ratis: harmless; bin/berth, or java {}", NO_WARNINGS);
+    }
     return new RatisLog(options, LogDirectory::room);
   }
 }
