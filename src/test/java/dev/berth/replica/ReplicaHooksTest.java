@@ -118,6 +118,24 @@ class ReplicaHooksTest {
   }
 
   @Test
+  void stopHookThatThrowsKeepsNoOtherHandlerFromBeingStopped() {
+    ReplicaRig spread = new ReplicaRig(ReplicaLimits.DEFAULTS, 3);
+    HandlerFactory factory =
+        context -> {
+          Hooked handler = new Hooked("");
+          handler.failing = "stop";
+          return handler;
+        };
+    Replica replica = spread.start(1, factory, 3);
+    calls.clear();
+
+    Future<Void> stopped = spread.settled(replica.shutDown(Duration.ZERO));
+
+    assertThat(calls).containsExactly("stop", "stop", "stop");
+    assertThat(stopped.succeeded()).isTrue();
+  }
+
+  @Test
   void aCheckComesOncePerPeriodAndOneAtATime() {
     rig.start(1, new Hooked(""));
     calls.clear();
