@@ -165,13 +165,14 @@ def shared(jar):
         time.sleep(3)
         times = instance.ask_small()
         warned = [line for line in instance.said().splitlines() if "carrier" in line]
-        lag = instance.metric("berth_carrier_lag_ms")
+        metrics = instance.get("/metrics", instance.admin_port)[1]
+        blocked = re.search(r'^berth_event_loop_blocked\{.*loop="carriers".*\} (\S+)', metrics, re.M)
         print(f"virtual: the other application {len([t for t in times if t])} of {len(times)} answered, "
-              f"carriers late by {lag} ms, lines {len(warned)}: {warned[:1]}", flush=True)
+              f"carriers blocked: {blocked and blocked.group(1)}, lines {len(warned)}: {warned[:1]}", flush=True)
         status = instance.get("/api/serve/applications/", instance.admin_port)[1]
         shown = re.search(r'"message":\s*"([^"]*carrier[^"]*)"', status)
         print(f"virtual: status: {shown.group(1) if shown else None}", flush=True)
-        return None not in times and (lag or 0) > 1000 and len(warned) == 1 \
+        return None not in times and blocked and float(blocked.group(1)) == 1 and len(warned) == 1 \
             and "Computing" in warned[0] and bool(shown)
 
 

@@ -4,9 +4,9 @@ import dev.berth.replica.hooks.DaemonThread;
 import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.Set;
-import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,16 +21,15 @@ import org.slf4j.LoggerFactory;
  */
 final class HandlerPool implements HandlerThreads {
   private static final Logger LOG = LoggerFactory.getLogger(HandlerPool.class);
-  private static final Runnable END = () -> {}; // the task of a worker that is to end
 
   private final InstanceHandlerThreads instance;
   private final String replicaId;
 
   // Under the lock, which is this. No other pool's lock is taken under it.
   private final Set<Worker> workers = new HashSet<>();
-  private final ArrayDeque<Worker> idle = new ArrayDeque<>(); // the newest first
-  // Tasks of slots that were freed just before their threads came back: slots bound their number.
-  private final ArrayDeque<Runnable> waiting = new ArrayDeque<>();
+  private final ArrayDeque<Worker> idle = new ArrayDeque<>(); // parked; the newest first
+  private final ArrayDeque<Runnable> tasks = new ArrayDeque<>(); // slots bound their number
+  private int waking; // taken from the idle ones for a task, and not there yet
   private int max;
   private int made;
   private boolean stopped;
@@ -55,20 +54,31 @@ final class HandlerPool implements HandlerThreads {
     }
   }
 
-  /** Hands a task to a thread that there is; false when one more may be made for it. */
-  private synchronized boolean hand(Runnable task) {
-    if (stopped) {
-      throw new RejectedExecutionException("handler threads: stopped (expected: running)");
+  /** Leaves a task to the threads that there are; false when one more may be made for it. */
+  private boolean hand(Runnable task) {
+    Worker woken;
+    synchronized (this) {
+      if (stopped) {
+        throw new RejectedExecutionException("handler threads: stopped (expected: running)");
+      }
+      if (tasks.size() >= idle.size() + waking && workers.size() < max) {
+        return false;
+      }
+      tasks.add(task);
+      woken = wakeNext();
     }
-    Worker worker = idle.pollFirst();
-    if (worker != null) {
-      worker.tasks.add(task);
-    } else if (workers.size() >= max) {
-      waiting.add(task);
-    } else {
-      return false;
-    }
+    LockSupport.unpark(woken);
     return true;
+  }
+
+  /** The thread to unpark for the next task; null when one is on its way, which wakes the next. */
+  private @Nullable Worker wakeNext() {
+    Worker woken = waking > 0 || tasks.isEmpty() ? null : idle.pollFirst();
+    if (woken != null) {
+      waking++;
+      woken.state = Worker.WAKING;
+    }
+    return woken;
   }
 
   private synchronized void start(Runnable task) {
@@ -83,10 +93,11 @@ final class HandlerPool implements HandlerThreads {
 
   /** Ends the thread that has been idle for longest; false when none is. */
   synchronized boolean endIdle() {
-    Worker worker = idle.pollLast();
+    Worker worker = tasks.isEmpty() ? idle.pollLast() : null;
     if (worker != null) {
       workers.remove(worker);
-      worker.tasks.add(END);
+      worker.state = Worker.ENDED;
+      LockSupport.unpark(worker);
     }
     return worker != null;
   }
@@ -101,7 +112,7 @@ final class HandlerPool implements HandlerThreads {
     instance.forget(this);
     synchronized (this) {
       stopped = true;
-      waiting.clear();
+      tasks.clear();
       workers.forEach(Thread::interrupt);
     }
     while (endIdle()) {
@@ -109,59 +120,87 @@ final class HandlerPool implements HandlerThreads {
     }
   }
 
-  /** What comes next for a thread that is through; null when it is idle. */
-  private synchronized @Nullable Runnable next(Worker worker) {
-    Runnable next = waiting.poll();
-    if (next == null && (stopped || workers.size() > max || instance.lacksThreads())) {
-      workers.remove(worker);
-      return END;
-    }
-    if (next == null) {
-      idle.addFirst(worker);
-    }
-    return next;
-  }
-
-  private synchronized boolean idleTooLong(Worker worker) {
-    return idle.remove(worker) && workers.remove(worker); // else a task is on its way
-  }
-
   private final class Worker extends DaemonThread {
-    final ArrayBlockingQueue<Runnable> tasks = new ArrayBlockingQueue<>(1);
+    private static final int BUSY = 0;
+    private static final int IDLE = 1;
+    private static final int WAKING = 2;
+    private static final int ENDED = 3;
+
+    private volatile int state; // written under the lock
+    private @Nullable Runnable task; // kept no longer than it runs
 
     Worker(Runnable first, String name) {
-      super(END, name);
-      tasks.add(first);
+      super(() -> {}, name);
+      task = first;
     }
 
     @Override
     public void run() {
-      for (Runnable task = await(); task != END; task = through()) {
+      for (; task != null; task = next()) {
         Thread.interrupted(); // an earlier call was meant
         try {
           task.run();
         } catch (Throwable thrown) { // user code's were caught: it is ours
           LOG.error("{} threw", getName(), thrown);
         }
+        task = null;
       }
       instance.give();
     }
 
-    private Runnable through() {
-      Runnable next = next(this);
-      return next == null ? await() : next;
+    /** The next task; null when it is to end. */
+    private @Nullable Runnable next() {
+      while (state != ENDED) {
+        Worker woken;
+        Runnable next;
+        synchronized (HandlerPool.this) {
+          waking -= state == WAKING ? 1 : 0;
+          next = tasks.poll();
+          woken = wakeNext();
+          state = next != null ? BUSY : rest() ? IDLE : ENDED;
+        }
+        LockSupport.unpark(woken);
+        if (next != null) {
+          return next;
+        }
+        park();
+      }
+      return null;
     }
 
-    private Runnable await() {
-      while (true) {
-        try {
-          Runnable task = tasks.poll(instance.idleMillis, TimeUnit.MILLISECONDS);
-          if (task != null || idleTooLong(this)) {
-            return task == null ? END : task;
-          }
-        } catch (InterruptedException late) {
-          // an earlier call was meant
+    /** Whether it is idle from now on; else it ends. */
+    private boolean rest() {
+      if (stopped || workers.size() > max || instance.lacksThreads()) {
+        workers.remove(this);
+        return false;
+      }
+      idle.addFirst(this);
+      return true;
+    }
+
+    private void park() {
+      long idleNanos = TimeUnit.MILLISECONDS.toNanos(instance.idleMillis);
+      long ends = System.nanoTime() + idleNanos;
+      while (state == IDLE) {
+        long left = ends - System.nanoTime();
+        if (left > 0) {
+          LockSupport.parkNanos(HandlerPool.this, left);
+          Thread.interrupted(); // an earlier call was meant
+        } else if (!endIfIdle()) {
+          ends += idleNanos;
         }
+      }
+    }
+
+    /** False when a task needs it. */
+    private boolean endIfIdle() {
+      synchronized (HandlerPool.this) {
+        if (!tasks.isEmpty() || !idle.remove(this)) {
+          return false;
+        }
+        workers.remove(this);
+        state = ENDED;
+        return true;
       }
     }
   }
