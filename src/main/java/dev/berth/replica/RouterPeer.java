@@ -18,7 +18,7 @@ final class RouterPeer {
   static final int MAX_CALLS = 65_536;
 
   /** Calls of a router whose end is remembered; of more the oldest is forgotten. */
-  static final int MAX_LAST_WORDS = 256;
+  static final int MAX_LAST_WORDS = 64;
 
   final RouterAddress address;
   final String busAddress; // made once: an answer must not build a string
