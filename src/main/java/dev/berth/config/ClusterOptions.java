@@ -159,7 +159,7 @@ public final class ClusterOptions {
       KEYS.key("max_inflight_bytes_per_peer", Types.bytes(256 << 10, 1 << 30), 8L << 20)
           .means(
               "Bytes on their way to one node that it has not taken. What would go past it is tried"
-                  + " elsewhere.");
+                  + " elsewhere. A larger message passes when next to nothing else is on its way.");
 
   public static final Key<Duration> UNAVAILABLE_TIMEOUT_S =
       KEYS.key("unavailable_timeout_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(5))

@@ -219,6 +219,9 @@ final class Simulation {
         TimeUnit.MILLISECONDS.toNanos(random.nextBoolean() ? 5 : 120 + random.nextInt(400)),
         "return",
         () -> {
+          if (lossless && !survivor.crashed()) {
+            survivor.lose(dying.node); // as its links tell it
+          }
           SimulatedInstance fresh = instance(dying.node);
           instances.set(place, fresh);
           startTicking(fresh);

@@ -320,7 +320,7 @@ class LinkBusIT {
     int sent = fill(one, two, 0);
     assertThat(one.inFlight(two)).as("not with the kernel").isPositive();
     one.bus.idle = Duration.ofMillis(50);
-    await(world.after(400, () -> {}));
+    await(world.after(2_500, () -> {})); // longer than a link waits for an answer to its BYE
     until.countDown();
     world.eventually(() -> two.routers(0).size() == sent + 1);
     assertThat(one.told).isEmpty();
