@@ -25,8 +25,12 @@ record FaultRates(
         rate(random, 0.08),
         rate(random, 0.15),
         rate(random, 0.06),
-        rate(random, 0.02),
-        rate(random, 0.01));
+        rate(random, 0.02));
+  }
+
+  /** As these, and some messages have no wire form. */
+  FaultRates andUnfit(RandomGenerator random) {
+    return new FaultRates(drop, duplicate, reorder, delay, unsent, rate(random, 0.01));
   }
 
   /** From 0.002 to {@code most}: never off, so that every seed has every fault. */

@@ -88,7 +88,7 @@ final class Simulation {
     bus.rates(
         orderly
             ? FaultRates.NONE
-            : lossless ? FaultRates.drawOfLinks(random) : FaultRates.draw(random));
+            : lossless ? FaultRates.drawOfLinks(random) : FaultRates.draw(random).andUnfit(random));
     nextFault();
     world.runUntil(() -> world.ran() >= LEAST_EVENTS, invariants::check);
     long events = world.ran();
