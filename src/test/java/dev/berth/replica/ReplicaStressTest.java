@@ -19,6 +19,7 @@ import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.ReleaseSlot;
 import dev.berth.protocol.BusMessage.SlotOffer;
+import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.port.BusSender;
@@ -73,7 +74,7 @@ class ReplicaStressTest {
         (node, address, message) -> {
           if (message instanceof CallResponse
               || message instanceof CallFailed
-              || message instanceof CallRefused) {
+              || message instanceof CallRefused no && no.reason() != Refusal.RELEASED) {
             answers.incrementAndGet();
             if (address.equals(AWAY.busAddress())) {
               answersAway.incrementAndGet();

@@ -729,7 +729,7 @@ class ReservationTableTest {
       Future<Reservation> asked = ask(wish(1, 0), caller("c"));
       world.pass(Duration.ofSeconds(2));
       assertThat(problem(asked)).isEqualTo(Problem.FULL);
-      assertThat(world.sent(BusMessage.ReleaseSlot.class)).hasSize(1);
+      assertThat(world.sent(BusMessage.ReleaseSlot.class).stream().distinct()).hasSize(1);
     }
   }
 }
