@@ -104,7 +104,7 @@ class NodeRegistryTest extends ServeControlRig {
                     Future<NodeRegistry> node = control.nodes(was -> was.with("a", "f0"));
                     assertThat(ok(node).find("a")).isNotNull();
                   }
-                  return new ServeControl.Decision(on.nextTerm(on.head().keeps()), List.of());
+                  return new ServeControl.Decision(on.nextTerm(on.head().keeps(), 0), List.of());
                 });
     ok(command);
     assertThat(computedOn).hasSize(2);

@@ -274,7 +274,7 @@ class ControlIT {
       this.leaves = leaves;
       NodeInfo.Ports ports = new NodeInfo.Ports(1, 1, 1);
       NodeInfo node = new NodeInfo(name, process, false, null, labels, "h", ports);
-      Hello hello = new Hello(Handshake.VERSION, WireCodec.VERSION, "prod", node, 0, false, null);
+      Hello hello = new Hello(Handshake.VERSION, WireCodec.VERSION, "prod", node, 0, false, null, List.of());
       Function<Line, Line.User> user =
           made -> {
             line = made;
