@@ -25,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A control node whose state directory comes back older, empty or damaged, and a worker. */
 @Timeout(120)
+@SuppressWarnings("try") // a control node runs as long as its block
 class ClusterStateIT {
   private static final String APPS = "/api/serve/applications/";
   private static final String APP =

@@ -6,6 +6,7 @@ import dev.berth.api.Request;
 import dev.berth.fakes.RandomMessages;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.buffer.Buffer;
+import java.util.OptionalInt;
 import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -18,7 +19,9 @@ class AgedMessageTest {
           BusMessage.ReserveSlot.class,
           BusMessage.RenewLease.class,
           BusMessage.AskReservation.class,
-          BusMessage.SlotOffer.class);
+          BusMessage.SlotOffer.class,
+          BusMessage.SlotReserved.class,
+          BusMessage.ReservationRenewed.class);
 
   private final RandomMessages messages = new RandomMessages(new Random(7));
   private final BusMessage.CallRequest any = RandomMessages.call(Request.get("/"));
@@ -80,6 +83,23 @@ class AgedMessageTest {
     assertThat(aged(reserve(3_000_000), Long.MAX_VALUE).acceptMicros()).isZero();
     assertThat(aged(reserve(Long.MAX_VALUE), Long.MAX_VALUE).acceptMicros()).isZero();
     assertThat(aged(reserve(BusMessage.NO_LIMIT), Long.MAX_VALUE).acceptMicros()).isEqualTo(-1);
+  }
+
+  @Test
+  void timeToLiveOfALeaseAges() {
+    BusMessage.SlotReserved lease =
+        new BusMessage.SlotReserved(
+            1,
+            new AttemptId(1, 0, 1),
+            new ReplicaAddress("n2", 0, 0, 1),
+            new SlotToken(1, 1, 1),
+            10_000_000,
+            0);
+    assertThat(aged(lease, 2_000_000).ttlMicros()).isEqualTo(8_000_000);
+    assertThat(aged(lease, Long.MAX_VALUE).ttlMicros()).isZero();
+    BusMessage.ReservationRenewed renewed =
+        new BusMessage.ReservationRenewed(1, "r", "n2", null, OptionalInt.empty(), 10_000_000);
+    assertThat(aged(renewed, 2_000_000).ttlMicros()).isEqualTo(8_000_000);
   }
 
   @Test

@@ -34,6 +34,7 @@ class DeadlineTest {
     world.pass(Duration.ofMillis(1_100));
 
     assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
+    world.repeated = 1; // its release
     world.assertAtRest();
   }
 

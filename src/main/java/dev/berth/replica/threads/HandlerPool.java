@@ -5,8 +5,8 @@ import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -67,11 +67,11 @@ final class HandlerPool implements HandlerThreads {
       tasks.add(task);
       woken = wakeNext();
     }
-    LockSupport.unpark(woken);
+    wake(woken);
     return true;
   }
 
-  /** The thread to unpark for the next task; null when one is on its way, which wakes the next. */
+  /** The thread to wake for the next task; null when one is on its way, which wakes the next. */
   private @Nullable Worker wakeNext() {
     Worker woken = waking > 0 || tasks.isEmpty() ? null : idle.pollFirst();
     if (woken != null) {
@@ -79,6 +79,12 @@ final class HandlerPool implements HandlerThreads {
       woken.state = Worker.WAKING;
     }
     return woken;
+  }
+
+  private static void wake(@Nullable Worker worker) {
+    if (worker != null) {
+      worker.wake.release();
+    }
   }
 
   private synchronized void start(Runnable task) {
@@ -97,7 +103,7 @@ final class HandlerPool implements HandlerThreads {
     if (worker != null) {
       workers.remove(worker);
       worker.state = Worker.ENDED;
-      LockSupport.unpark(worker);
+      wake(worker);
     }
     return worker != null;
   }
@@ -126,6 +132,7 @@ final class HandlerPool implements HandlerThreads {
     private static final int WAKING = 2;
     private static final int ENDED = 3;
 
+    private final Semaphore wake = new Semaphore(0); // one permit for each end of IDLE by others
     private volatile int state; // written under the lock
     private @Nullable Runnable task; // kept no longer than it runs
 
@@ -153,14 +160,16 @@ final class HandlerPool implements HandlerThreads {
       while (state != ENDED) {
         Worker woken;
         Runnable next;
+        boolean rests;
         synchronized (HandlerPool.this) {
           waking -= state == WAKING ? 1 : 0;
           next = tasks.poll();
           woken = wakeNext();
-          state = next != null ? BUSY : rest() ? IDLE : ENDED;
+          rests = next == null && rest();
+          state = rests ? IDLE : BUSY;
         }
-        LockSupport.unpark(woken);
-        if (next != null) {
+        wake(woken);
+        if (!rests) {
           return next;
         }
         park();
@@ -178,16 +187,15 @@ final class HandlerPool implements HandlerThreads {
       return true;
     }
 
+    /** Waits until it is woken or has been idle for too long. */
     private void park() {
-      long idleNanos = TimeUnit.MILLISECONDS.toNanos(instance.idleMillis);
-      long ends = System.nanoTime() + idleNanos;
-      while (state == IDLE) {
-        long left = ends - System.nanoTime();
-        if (left > 0) {
-          LockSupport.parkNanos(HandlerPool.this, left);
-          Thread.interrupted(); // an earlier call was meant
-        } else if (!endIfIdle()) {
-          ends += idleNanos;
+      while (true) {
+        try {
+          if (wake.tryAcquire(instance.idleMillis, TimeUnit.MILLISECONDS) || endIfIdle()) {
+            return;
+          }
+        } catch (InterruptedException meantForAnEarlierCall) {
+          // It waits again.
         }
       }
     }
