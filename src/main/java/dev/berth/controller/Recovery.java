@@ -85,6 +85,7 @@ final class Recovery {
   /** An instance is there no more, nor is what it told. */
   void gone(String node, long nowNanos) {
     begun.remove(node);
+    told.remove(node);
     awaited.remove(node);
     drop(node);
     arm(nowNanos);

@@ -138,6 +138,11 @@ public final class SimulatedNode {
     return Objects.requireNonNull(parts().side).members();
   }
 
+  /** Everything of the node that lives as long as its process. */
+  public Object whole() {
+    return parts();
+  }
+
   /** What is hosted here. */
   public List<Found> hosted() {
     return parts().host.replicas.inventory();

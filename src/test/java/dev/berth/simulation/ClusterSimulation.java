@@ -6,6 +6,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.ServeControl;
+import dev.berth.node.SimulatedNode;
 import dev.berth.routing.DeploymentRouter;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -14,6 +15,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.EnumSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -68,6 +70,11 @@ final class ClusterSimulation {
   private static final long ROUGH_NANOS = TimeUnit.SECONDS.toNanos(30);
   private static final long CALM_NANOS = TimeUnit.SECONDS.toNanos(48);
   private static final long LAST_NANOS = TimeUnit.SECONDS.toNanos(70);
+
+  /** One of so many seeds is measured: it runs for twelve minutes more. */
+  private static final int MEASURED_EACH = Integer.getInteger("simulation.cluster.measured", 40);
+
+  private static final long QUIET_NANOS = TimeUnit.MINUTES.toNanos(6);
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
   /** How long a worker waits for code: who was asked may die with the question. */
@@ -98,6 +105,7 @@ final class ClusterSimulation {
   private final long meanGapNanos;
   final int maxOngoing;
   int replicas;
+  private final boolean isMeasured; // what nodes hold, after another life
   private int versions;
   private int asked;
   private boolean rough = true;
@@ -107,6 +115,7 @@ final class ClusterSimulation {
 
   private ClusterSimulation(long seed) {
     world = new World(seed);
+    isMeasured = seed % MEASURED_EACH == 5 % MEASURED_EACH;
     random = world.randomness();
     callers = world.randomness();
     run = "cluster-" + seed;
@@ -138,6 +147,43 @@ final class ClusterSimulation {
     } finally {
       ClusterUserCode.RUNS.remove(simulation.run);
     }
+  }
+
+  /**
+   * Another life of what is there: links are made a second time, a worker registers again, every
+   * loop calls, and more than five minutes pass. Each node that was there before holds no more than
+   * it did.
+   */
+  private void livesAgain() {
+    live();
+    Map<SimulatedNode, Footprint> before = new LinkedHashMap<>();
+    nodes.forEach(each -> before.put(each.process(), Footprint.of(each.process().whole())));
+    live();
+    for (ClusterNode each : nodes) {
+      Footprint was = before.get(each.process());
+      if (was != null) {
+        Map<String, String> grown =
+            Footprint.of(each.process().whole()).grownSince(was, Footprint.GROWS);
+        world.failIf(!grown.isEmpty(), () -> each + ": holds more after another life: " + grown);
+        count("nodes measured");
+      }
+    }
+  }
+
+  private void live() {
+    net.reset(ClusterNode.CONTROL_PORT);
+    net.reset(ClusterNode.DATA_PORT);
+    world.runTo(world.elapsedNanos() + TimeUnit.SECONDS.toNanos(20), () -> {});
+    runUntil(watch::rests, LAST_NANOS);
+    if (!isSteady) {
+      nodes.get(nodes.size() - 1).leave();
+      world.runTo(world.elapsedNanos() + TimeUnit.SECONDS.toNanos(25), () -> {});
+      runUntil(watch::rests, LAST_NANOS);
+    }
+    int before = calls.size();
+    nodes.forEach(this::callOnEachLoop);
+    world.runTo(world.elapsedNanos() + QUIET_NANOS, () -> {});
+    watch.checkAtEnd(calls.subList(before, calls.size()));
   }
 
   private Result run() {
@@ -172,6 +218,9 @@ final class ClusterSimulation {
     List<ClusterCall> last = calls.subList(before, calls.size());
     runUntil(() -> watch.rests() && last.stream().noneMatch(ClusterCall::isOpen), LAST_NANOS);
     watch.checkAtEnd(last);
+    if (isMeasured) {
+      livesAgain();
+    }
     return new Result(world.ran(), world.hash(), faults, counts);
   }
 

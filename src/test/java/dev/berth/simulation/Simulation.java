@@ -2,7 +2,9 @@ package dev.berth.simulation;
 
 import dev.berth.node.loops.LoopWatch;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -20,6 +22,9 @@ final class Simulation {
   static final int LEAST_EVENTS = 10_000;
 
   /** Longer than everything that anyone remembers, waits for, or holds. */
+  /** One of so many seeds is measured, over two more lives. */
+  private static final int MEASURED_EACH = 10;
+
   private static final long CALM_NANOS = TimeUnit.SECONDS.toNanos(25);
 
   /** What a run came to. */
@@ -98,7 +103,34 @@ final class Simulation {
     controller.settle();
     world.runTo(world.elapsedNanos() + CALM_NANOS, invariants::check);
     invariants.checkAtEnd();
+    if (seed % MEASURED_EACH == 3) {
+      livesAgain();
+    }
     return new Result(seed, world.hash(), events, workload.ops.size(), coverage);
+  }
+
+  /** After another, shorter life each instance holds no more than after the one before. */
+  private void livesAgain() {
+    live();
+    Map<SimulatedInstance, Footprint> before = new LinkedHashMap<>();
+    instances.forEach(each -> before.put(each, Footprint.of(each.plane)));
+    live();
+    for (SimulatedInstance each : instances) {
+      Map<String, String> grown =
+          Footprint.of(each.plane).grownSince(before.get(each), Footprint.GROWS);
+      world.failIf(!grown.isEmpty(), () -> each.node + ": holds more after a life: " + grown);
+    }
+  }
+
+  private void live() {
+    long until = world.ran() + LEAST_EVENTS / 4;
+    workload.start();
+    bus.rates(orderly ? FaultRates.NONE : FaultRates.draw(random));
+    world.runUntil(() -> world.ran() >= until, invariants::check);
+    workload.close();
+    bus.rates(FaultRates.NONE);
+    world.runTo(world.elapsedNanos() + CALM_NANOS, invariants::check);
+    invariants.checkAtEnd();
   }
 
   private void startTicking(SimulatedInstance instance) {

@@ -51,6 +51,7 @@ final class Workload {
   }
 
   void start() {
+    closed = false;
     on.world.after(nextGap(), "arrival", this::arrive);
   }
 
