@@ -56,6 +56,7 @@ final class Footprint {
           replica.RefusedRouters.known
           replica.RouterPeer
           replica.RouterPeer.incarnation
+          replica.RouterPeer.lastWords
           replica.RefusedRouters.offers
           replica.ReplicaLoop.duplicates
           replica.ServedReplica.timeouts

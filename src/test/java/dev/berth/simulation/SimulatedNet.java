@@ -271,6 +271,7 @@ final class SimulatedNet {
                 return socket.made;
               })
           .on("writeMessage", it -> write((ByteBuf) it[0]))
+          .on("sslSession", it -> null) // none without TLS
           .on("remoteAddress", it -> SocketAddress.inetSocketAddress(port, other.at.host))
           .on(
               "close",
