@@ -3,6 +3,9 @@ package dev.berth.desired;
 import dev.berth.code.Fingerprint;
 import dev.berth.code.Jar;
 import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ConfigException;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.SubmittedConfig;
 import dev.berth.desired.DesiredApplication.Wanted;
 import io.vertx.core.json.Json;
 import io.vertx.core.json.JsonArray;
@@ -20,7 +23,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** From what was written to what is declared; {@link EntryReader} is the way back. May block. */
-final class DeclaredEntry {
+public final class DeclaredEntry {
 
   /** Finds out what jars are, and may keep copies of them. */
   @FunctionalInterface
@@ -44,6 +47,27 @@ final class DeclaredEntry {
     String config = new JsonObject(application.portable()).encode();
     boolean external = application.get(ApplicationConfig.EXTERNAL_SCALER_ENABLED);
     return new Wanted(application.routePrefix(), config, jars, external, digest(config, jars));
+  }
+
+  /**
+   * Reads an entry again.
+   *
+   * @param entry a JSON object
+   * @param jars copies of its jars, in place of those that it names
+   * @param around configuration that the entry is a part of
+   * @throws ConfigException when it is no longer allowed
+   */
+  public static ApplicationConfig read(
+      String application, String entry, List<Path> jars, ServeConfig around) {
+    JsonObject json = new JsonObject(entry);
+    if (json.getValue("runtime_env") instanceof JsonObject environment) {
+      environment.put("jars", new JsonArray(jars.stream().map(Path::toString).toList()));
+    }
+    return SubmittedConfig.readOne(
+            "application " + application, Path.of("."), json.encode(), application, around)
+        .applications()
+        .get(0)
+        .placeless();
   }
 
   /** The same entry with another {@code berth.traffic}: these weights, by deployment. */

@@ -3,15 +3,10 @@ package dev.berth.desired;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.SubmittedConfig;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.protocol.port.CommandRefused;
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
-import java.nio.file.Path;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -46,16 +41,7 @@ record EntryReader(KeptJars jars, ServeConfig file) {
    * @throws CommandRefused when a jar of it is missing or damaged
    */
   ApplicationConfig read(String application, Wanted wanted) {
-    JsonObject entry = new JsonObject(wanted.config());
-    if (entry.getValue("runtime_env") instanceof JsonObject environment) {
-      List<String> paths = jars.paths(wanted.jars()).stream().map(Path::toString).toList();
-      environment.put("jars", new JsonArray(paths));
-    }
-    return SubmittedConfig.readOne(
-            "application " + application, Path.of("."), entry.encode(), application, file)
-        .applications()
-        .get(0)
-        .placeless();
+    return DeclaredEntry.read(application, wanted.config(), jars.paths(wanted.jars()), file);
   }
 
   /**

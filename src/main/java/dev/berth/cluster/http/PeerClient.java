@@ -154,6 +154,6 @@ public final class PeerClient {
 
   /** As a part of a path. */
   static String encoded(String part) {
-    return URLEncoder.encode(part, StandardCharsets.UTF_8).replace("+", "%20");
+    return URLEncoder.encode(part, StandardCharsets.UTF_8).replace("+", "%20").replace("%7E", "~");
   }
 }

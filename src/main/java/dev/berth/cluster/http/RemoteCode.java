@@ -4,15 +4,11 @@ import dev.berth.cluster.http.PeerClient.Answer;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.SubmittedConfig;
+import dev.berth.desired.DeclaredEntry;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.json.RecordReader;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
-import java.nio.file.Path;
-import java.util.List;
 
 /**
  * What a node builds an application from that another node knows. Belongs to the control loop.
@@ -41,7 +37,10 @@ public record RemoteCode(ControlNode control, JarCache jars, ServeConfig file) {
                             control
                                 .vertx()
                                 .executeBlocking(
-                                    () -> read(application, source, there.list()), false)));
+                                    () ->
+                                        DeclaredEntry.read(
+                                            application, source.entry(), there.list(), file),
+                                    false)));
   }
 
   private Future<Buffer> ask(String application, String build) {
@@ -50,17 +49,5 @@ public record RemoteCode(ControlNode control, JarCache jars, ServeConfig file) {
         .get(200, path)
         .compose(response -> PeerClient.whole(response, MOST_ENTRY_BYTES))
         .map(Answer::body);
-  }
-
-  private ApplicationConfig read(String application, BuildSource source, List<Path> paths) {
-    JsonObject entry = new JsonObject(source.entry());
-    if (entry.getValue("runtime_env") instanceof JsonObject environment) {
-      environment.put("jars", new JsonArray(paths.stream().map(Path::toString).toList()));
-    }
-    return SubmittedConfig.readOne(
-            "application " + application, Path.of("."), entry.encode(), application, file)
-        .applications()
-        .get(0)
-        .placeless();
   }
 }

@@ -139,6 +139,14 @@ class RemoteCodeIT {
     assertThat(cached(jar)).hasSameBinaryContentAs(folder.resolve("echo.jar"));
   }
 
+  /** A server refuses a path that escapes a tilde. */
+  @Test
+  void applicationWithTildeInItsNameIsRead() throws Exception {
+    builds.put("a~b/b1", new BuildSource(ENTRY.replace("\"echo\"", "\"a~b\""), List.of()));
+    serve();
+    assertThat(rig.onLoop(() -> code().source("a~b", "b1")).name()).isEqualTo("a~b");
+  }
+
   @Test
   void aBuildThatNobodyHasIsNotAskedForAgain() {
     serve();
