@@ -2,19 +2,17 @@ package dev.berth.cluster.ratis;
 
 import static java.nio.file.StandardOpenOption.CREATE;
 import static java.nio.file.StandardOpenOption.WRITE;
+import static org.apache.ratis.statemachine.impl.SimpleStateMachineStorage.SNAPSHOT_REGEX;
+import static org.apache.ratis.statemachine.impl.SimpleStateMachineStorage.getTermIndexFromSnapshotFile;
 
 import dev.berth.code.StartFailedException;
 import dev.berth.desired.StateStoreRecords;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.stream.Stream;
 import org.apache.ratis.server.RaftServerConfigKeys.Log.CorruptionPolicy;
 import org.apache.ratis.server.raftlog.segmented.LogSegment;
 import org.apache.ratis.server.raftlog.segmented.LogSegmentPath;
-import org.apache.ratis.statemachine.impl.SimpleStateMachineStorage;
 import org.apache.ratis.util.SizeInBytes;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,12 +47,10 @@ final class LogFiles {
    */
   static void check(Path group) throws IOException {
     long last = -1;
-    for (Path snapshot : list(group.resolve("sm"))) {
-      var name =
-          SimpleStateMachineStorage.SNAPSHOT_REGEX.matcher(snapshot.getFileName().toString());
-      last = name.matches() ? Math.max(last, Long.parseLong(name.group(2))) : last;
+    for (Path snapshot : Snapshots.matching(group.resolve("sm"), SNAPSHOT_REGEX)) {
+      last = Math.max(last, getTermIndexFromSnapshotFile(snapshot.toFile()).getIndex());
     }
-    for (Path file : list(group.resolve("current"))) {
+    for (Path file : Snapshots.matching(group.resolve("current"), Snapshots.SEGMENT)) {
       LogSegmentPath segment = LogSegmentPath.matchLogSegment(file);
       last = segment == null ? last : Math.max(last, lastOf(segment));
     }
@@ -86,13 +82,5 @@ final class LogFiles {
     return new StartFailedException(
         "berth.state_dir: %s: %s (expected: whole; restore the newest backup of the directory, or start with an empty one and --adopt)"
             .formatted(file, what));
-  }
-
-  private static List<Path> list(Path folder) throws IOException {
-    try (Stream<Path> files = Files.list(folder)) {
-      return files.toList();
-    } catch (NoSuchFileException none) {
-      return List.of();
-    }
   }
 }

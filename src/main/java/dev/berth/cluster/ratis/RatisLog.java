@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
-import org.apache.ratis.protocol.exceptions.ChecksumException;
 import org.apache.ratis.util.ExitUtils;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -125,9 +124,7 @@ final class RatisLog implements StateLog {
     String key = "berth.state_dir: " + options.directory();
     String expected = "a directory that can be written, with a whole log of this cluster and node";
     for (Throwable each = failed; each != null; each = each.getCause()) {
-      if (each instanceof ChecksumException) {
-        expected = "a backup of the directory: the log is damaged";
-      } else if (each instanceof ExitUtils.ExitException) {
+      if (each instanceof ExitUtils.ExitException) {
         key = "berth.cluster.ports.consensus: %s:%s".formatted(options.host(), options.port());
         expected = "a free port of this machine";
       } else if (each instanceof LinkageError) {

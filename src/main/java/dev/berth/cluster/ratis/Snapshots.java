@@ -30,7 +30,10 @@ import org.slf4j.LoggerFactory;
  */
 final class Snapshots extends SimpleStateMachineStorage {
   private static final Logger LOG = LoggerFactory.getLogger(Snapshots.class);
-  private static final Pattern SEGMENT = Pattern.compile("log_(?:inprogress_)?(\\d+)(?:-\\d+)?");
+
+  /** The file of a part of the log, with the index of its first entry. */
+  static final Pattern SEGMENT = Pattern.compile("log_(?:inprogress_)?(\\d+)(?:-\\d+)?");
+
   private static final String DAMAGED = "corrupt-";
 
   /**
@@ -80,7 +83,8 @@ final class Snapshots extends SimpleStateMachineStorage {
     }
   }
 
-  private static List<Path> matching(Path folder, Pattern names) throws IOException {
+  /** Files with such names in a folder, which may be missing. */
+  static List<Path> matching(Path folder, Pattern names) throws IOException {
     try (Stream<Path> files = Files.list(folder)) {
       return files.filter(each -> names.matcher(each.getFileName().toString()).matches()).toList();
     } catch (NoSuchFileException none) {
