@@ -1,5 +1,8 @@
 package dev.berth.cli;
 
+import static java.net.HttpURLConnection.HTTP_BAD_REQUEST;
+import static java.net.HttpURLConnection.HTTP_NOT_FOUND;
+import static java.net.HttpURLConnection.HTTP_UNAUTHORIZED;
 import static java.util.stream.Collectors.joining;
 
 import dev.berth.cli.CliCommand.Ended;
@@ -54,9 +57,6 @@ final class AdminServer {
   static final int CANNOT_REACH = 3;
 
   private static final String TOKEN_VARIABLE = "BERTH_TOKEN";
-  private static final int BAD_REQUEST = 400;
-  private static final int UNAUTHORIZED = 401;
-  private static final int NOT_FOUND = 404;
   private static final int PATIENCE_MS = 10_000;
 
   /** A change is made durable before it is answered, and may be of a thousand applications. */
@@ -203,7 +203,8 @@ final class AdminServer {
     if (status < 0) {
       throw new IOException("no HTTP");
     }
-    try (InputStream in = status < BAD_REQUEST ? asked.getInputStream() : asked.getErrorStream()) {
+    try (InputStream in =
+        status < HTTP_BAD_REQUEST ? asked.getInputStream() : asked.getErrorStream()) {
       String body = in == null ? "" : new String(in.readAllBytes(), StandardCharsets.UTF_8);
       return new Answer(status, body);
     }
@@ -278,11 +279,12 @@ final class AdminServer {
    */
   Ended refusal(Answer response) {
     List<String> problems = problems(response.body());
-    if (response.statusCode() == UNAUTHORIZED || problems.isEmpty()) {
+    if (response.statusCode() == HTTP_UNAUTHORIZED || problems.isEmpty()) {
       return refuse(response);
     }
     problems.forEach(this::say);
-    return new Ended(response.statusCode() == BAD_REQUEST ? ExitCode.USAGE : ExitCode.SOFTWARE);
+    return new Ended(
+        response.statusCode() == HTTP_BAD_REQUEST ? ExitCode.USAGE : ExitCode.SOFTWARE);
   }
 
   /**
@@ -306,7 +308,7 @@ final class AdminServer {
    */
   Ended refusalOf(Answer response, String application, List<String> deployments)
       throws InterruptedException {
-    if (response.statusCode() == NOT_FOUND) {
+    if (response.statusCode() == HTTP_NOT_FOUND) {
       status(List.of(application), deployments, List.of());
     }
     return refusal(response);
@@ -344,7 +346,7 @@ final class AdminServer {
 
   /** Prints what came, and a status that was not expected. */
   Ended refuse(Answer response) {
-    if (response.statusCode() == UNAUTHORIZED) {
+    if (response.statusCode() == HTTP_UNAUTHORIZED) {
       say("the admin server asks for a token (expected: --token-file, or " + TOKEN_VARIABLE + ")");
       return new Ended(ExitCode.USAGE);
     }

@@ -1,5 +1,7 @@
 package dev.berth.cli;
 
+import static java.net.HttpURLConnection.HTTP_UNAVAILABLE;
+
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
@@ -16,7 +18,6 @@ abstract class ChangeCommand extends AdminCommand {
   /** The exit code when it has not come true in time. */
   static final int TIMED_OUT = 4;
 
-  private static final int UNAVAILABLE = 503;
   private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
   private static final int DEFAULT_S = 300;
@@ -100,7 +101,7 @@ abstract class ChangeCommand extends AdminCommand {
       ServeStatus serve = response.serve();
       long now = around().nanoClock().getAsLong();
       boolean late = now - began >= timeout.toNanos();
-      if (response.statusCode() == UNAVAILABLE && !late) {
+      if (response.statusCode() == HTTP_UNAVAILABLE && !late) {
         if (awaited.addAll(AdminServer.problems(response.body()))) {
           server.say("waiting: " + String.join("; ", awaited));
         }

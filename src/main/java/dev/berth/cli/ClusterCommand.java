@@ -1,5 +1,7 @@
 package dev.berth.cli;
 
+import static java.net.HttpURLConnection.HTTP_ACCEPTED;
+
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import org.jspecify.annotations.Nullable;
@@ -59,7 +61,6 @@ final class ClusterCommand extends CliCommand {
       },
       footer = {"  berth cluster drain n2", "  berth cluster drain n2 --wait --timeout-s 60"})
   static final class Drain extends ChangeCommand {
-    private static final int ACCEPTED = 202;
 
     @Parameters(paramLabel = "NODE", description = "A node's name.")
     private String node;
@@ -67,7 +68,7 @@ final class ClusterCommand extends CliCommand {
     @Override
     void run(PrintWriter out) throws InterruptedException {
       AdminServer.Answer response = server.send("POST", path(node, "drain"), null);
-      if (response.statusCode() != ACCEPTED) {
+      if (response.statusCode() != HTTP_ACCEPTED) {
         throw server.refusal(response);
       }
       boolean over = wait && isEmpty(out);

@@ -1,5 +1,6 @@
 package dev.berth.cli;
 
+import static java.net.HttpURLConnection.HTTP_NOT_FOUND;
 import static java.util.stream.Collectors.joining;
 
 import io.vertx.core.json.JsonArray;
@@ -30,7 +31,6 @@ import picocli.CommandLine.Option;
     })
 final class ClusterStatusCommand extends AdminCommand {
   static final String PATH = "/api/v1/cluster";
-  private static final int NOT_FOUND = 404;
 
   @Option(names = "--json", description = "Print what the node says as JSON.")
   private boolean json;
@@ -42,7 +42,7 @@ final class ClusterStatusCommand extends AdminCommand {
    */
   static JsonObject cluster(AdminCommand command) throws InterruptedException {
     AdminServer.Answer response = command.server.get(PATH);
-    if (response.statusCode() == NOT_FOUND) {
+    if (response.statusCode() == HTTP_NOT_FOUND) {
       throw command.failed(
           command.server.address() + ": an instance by itself (expected: a node of a cluster)");
     }

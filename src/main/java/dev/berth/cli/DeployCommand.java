@@ -1,5 +1,7 @@
 package dev.berth.cli;
 
+import static java.net.HttpURLConnection.HTTP_NOT_FOUND;
+
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.Submission;
 import io.vertx.core.json.JsonArray;
@@ -51,7 +53,6 @@ import picocli.CommandLine.Option;
     })
 final class DeployCommand extends ChangeCommand {
   private static final String ALL = "/api/v1/applications";
-  private static final int NOT_FOUND = 404;
   private static final String KEPT = "kept";
   private static final String PRUNED = "pruned";
   private static final Set<String> GONE_OR_OTHERS = Set.of("deleted", PRUNED, KEPT);
@@ -144,7 +145,7 @@ final class DeployCommand extends ChangeCommand {
     for (ApplicationConfig each : submission.config().applications()) {
       boolean deployed = only == null || only.equals(each.name());
       for (Path jar : deployed ? each.jars() : List.<Path>of()) {
-        if (!upload && server.get("/api/v1/cluster").statusCode() == NOT_FOUND) {
+        if (!upload && server.get("/api/v1/cluster").statusCode() == HTTP_NOT_FOUND) {
           return;
         }
         upload = true;

@@ -1,5 +1,7 @@
 package dev.berth.cli;
 
+import static java.net.HttpURLConnection.HTTP_ACCEPTED;
+
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -22,13 +24,12 @@ import picocli.CommandLine.Command;
     },
     footer = {"  berth drain", "  berth drain --wait --timeout-s 40"})
 final class DrainCommand extends ChangeCommand {
-  private static final int ACCEPTED = 202;
   private static final Duration RHYTHM = Duration.ofMillis(200);
 
   @Override
   void run(PrintWriter out) throws InterruptedException {
     AdminServer.Answer response = server.send("POST", "/api/v1/drain", null);
-    if (response.statusCode() != ACCEPTED && response.statusCode() != 200) {
+    if (response.statusCode() != HTTP_ACCEPTED && response.statusCode() != 200) {
       throw server.refusal(response);
     }
     if (!json) {

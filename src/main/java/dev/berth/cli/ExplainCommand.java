@@ -1,5 +1,7 @@
 package dev.berth.cli;
 
+import static java.net.HttpURLConnection.HTTP_NOT_FOUND;
+
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import picocli.CommandLine.Command;
@@ -24,7 +26,6 @@ import picocli.CommandLine.Parameters;
       "  berth explain mine --json | jq '.explanations[0].phases_us'"
     })
 final class ExplainCommand extends AdminCommand {
-  private static final int NOT_FOUND = 404;
   private static final int MOST_ID_CHARS = 1_000; // of a client 128, of a handler as it likes
 
   @Parameters(paramLabel = "ID", description = "The request's id, as in X-Request-ID.")
@@ -46,7 +47,7 @@ final class ExplainCommand extends AdminCommand {
       return;
     }
     JsonObject error = AdminServer.json(response.body());
-    if (response.statusCode() == NOT_FOUND
+    if (response.statusCode() == HTTP_NOT_FOUND
         && error != null
         && "no_explanation".equals(error.getValue("code"))) {
       spec.commandLine()

@@ -1,5 +1,7 @@
 package dev.berth.cli;
 
+import static java.net.HttpURLConnection.HTTP_CREATED;
+
 import dev.berth.cli.CliCommand.Ended;
 import dev.berth.code.JarsByContent;
 import io.vertx.core.json.JsonObject;
@@ -8,7 +10,6 @@ import java.nio.file.Path;
 
 /** Jars that were sent to a server, which then go by their content in what is deployed. */
 final class JarUploads {
-  private static final int CREATED = 201;
 
   private final JarsByContent jars = new JarsByContent();
 
@@ -32,7 +33,7 @@ final class JarUploads {
     }
     String name = AdminServer.encoded(String.valueOf(jar.getFileName()));
     AdminServer.Answer response = server.send(path + "?name=" + name, jar);
-    if (response.statusCode() != CREATED && response.statusCode() != 200) {
+    if (response.statusCode() != HTTP_CREATED && response.statusCode() != 200) {
       throw server.refusal(response);
     }
     return true;
