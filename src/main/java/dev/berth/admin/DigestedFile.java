@@ -85,7 +85,7 @@ public final class DigestedFile {
         Kind.INVALID, "what came has sha256 " + digest + " (expected: " + expected + ")");
   }
 
-  private static MessageDigest sha256() {
+  static MessageDigest sha256() {
     try {
       return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException impossible) { // every JDK has it

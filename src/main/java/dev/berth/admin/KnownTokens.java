@@ -2,7 +2,6 @@ package dev.berth.admin;
 
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -46,10 +45,6 @@ final class KnownTokens {
   }
 
   private static byte[] digest(String secret) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(secret.getBytes(StandardCharsets.UTF_8));
-    } catch (NoSuchAlgorithmException impossible) { // every JDK has it
-      throw new IllegalStateException(impossible);
-    }
+    return DigestedFile.sha256().digest(secret.getBytes(StandardCharsets.UTF_8));
   }
 }
