@@ -155,10 +155,10 @@ public final class CommandQueue {
     refuses = why;
   }
 
-  /** Refuses what waits and what comes, lets what runs end, then runs a last task off the loop. */
-  Future<Void> close(Callable<Void> task) {
+  /** Refuses what waits and what comes; completes when what runs has ended. */
+  Future<Void> close() {
     assert control.isHere();
     closed = true;
-    return last.compose(idle -> offLoop(task));
+    return last;
   }
 }

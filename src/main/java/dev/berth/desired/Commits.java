@@ -61,7 +61,7 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
    */
   Committed carryOut(Command command, @Nullable Set<Path> running, Map<String, Reading> read) {
     jars.begin(running);
-    Committed done = commit(command);
+    Committed done = commit(on -> command.on(on).chained(on));
     return committed(done.decision, done.on, done.state, read);
   }
 

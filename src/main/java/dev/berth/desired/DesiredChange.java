@@ -112,29 +112,23 @@ public record DesiredChange(
 
   /** The same, made by a command with an id. */
   DesiredChange answering(Answer answer) {
-    return new DesiredChange(
-        index,
-        applications,
-        removed,
-        said,
-        List.of(answer),
-        history,
-        autoscaled,
-        nodes,
-        chain,
-        head);
+    return with(List.of(answer), nodes, chain);
   }
 
   /** The same, with others who belong to the cluster. */
   DesiredChange of(NodeRegistry others) {
-    return new DesiredChange(
-        index, applications, removed, said, answers, history, autoscaled, others, chain, head);
+    return with(answers, others, chain);
   }
 
   /** The same, as a command that is remembered by this digest. */
   DesiredChange chained(Map<Long, String> digest) {
+    return with(answers, nodes, digest);
+  }
+
+  private DesiredChange with(
+      List<Answer> answers, @Nullable NodeRegistry nodes, Map<Long, String> chain) {
     return new DesiredChange(
-        index, applications, removed, said, answers, history, autoscaled, nodes, digest, head);
+        index, applications, removed, said, answers, history, autoscaled, nodes, chain, head);
   }
 
   /** Null when nothing is different for the one who asks for it. */

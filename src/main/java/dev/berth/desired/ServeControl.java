@@ -100,6 +100,11 @@ public final class ServeControl implements Builds.Sources {
       Answer known = new Answer(id, nowMs, command, answer);
       return new Decision(on.answering(change, known), events, read, answer);
     }
+
+    /** The same, remembered as a command of an operator if it changes anything. */
+    Decision chained(DesiredState on) {
+      return change == null ? this : new Decision(on.chained(change), events, read, answer);
+    }
   }
 
   /** Of one that has nothing to say, or what it said was not kept. */
@@ -302,12 +307,9 @@ public final class ServeControl implements Builds.Sources {
 
   /** Gives the directory back when the command under way has ended; later ones are refused. */
   public Future<Void> close() {
-    Future<Void> nodesOver = nodesQueue.close(() -> null);
-    return queue
-        .close(() -> null)
-        .eventually(() -> nodesOver)
-        .eventually(
-            () ->
+    return Future.all(queue.close(), nodesQueue.close())
+        .compose(
+            idle ->
                 queue.offLoop(
                     () -> {
                       log.close();
@@ -358,17 +360,7 @@ public final class ServeControl implements Builds.Sources {
    * @param command made on the loop when its turn comes
    */
   Future<@Nullable Long> carryOut(int length, Supplier<Command> command) {
-    return queue.add(length, () -> begin(chained(command.get())));
-  }
-
-  private static Command chained(Command command) {
-    return on -> {
-      Decision made = command.on(on);
-      DesiredChange change = made.change();
-      return change == null
-          ? made
-          : new Decision(on.chained(change), made.events(), made.read(), made.answer());
-    };
+    return queue.add(length, () -> begin(command.get()));
   }
 
   private Future<@Nullable Long> begin(Command command) {
