@@ -185,8 +185,10 @@ class AutoscaledStateTest extends ServeControlRig {
     controls.autoscaled = Set.of();
     assertThat(refused(Kind.PRECONDITION, commands().pause("a", "d", null)))
         .hasMessage("autoscaling: none of deployment a#d (expected: one that autoscales)");
-    refused(Kind.PRECONDITION, commands().pause("a", "d", 1));
     assertThat(declared()).isNull();
+    assertThat(ok(commands().pause("a", "d", 1))).as("there is nothing to pause").isFalse();
+    assertThat(declared()).isNull();
+    assertThat(control.state().find("a").scales()).isEqualTo(Map.of("d", 1));
   }
 
   @Test

@@ -405,7 +405,7 @@ class StateStoreTest {
 
   @Test
   void aFileOfAnotherFormatIsRefused() {
-    assertRefused(StateStoreRecords.fileHead((byte) 2), "format 2");
+    assertRefused(StateStoreRecords.fileHead((byte) 3), "format 3");
   }
 
   @Test
@@ -443,7 +443,7 @@ class StateStoreTest {
     assertThatThrownBy(() -> new Node(disk))
         .isInstanceOf(StartFailedException.class)
         .hasMessage(
-            "state: state-00000001: %s (expected: format 1 as this version writes it; set"
+            "state: state-00000001: %s (expected: format 2 as this version writes it; set"
                 + " berth.state_dir to another directory, and deploy there what berth config of the"
                 + " version that wrote this one prints)",
             what);
