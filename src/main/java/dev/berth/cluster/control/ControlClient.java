@@ -276,6 +276,7 @@ public final class ControlClient {
     private final Line line;
     private boolean isWelcome;
     private boolean isTold; // its inventory was
+    private boolean isRefused; // it is told why, and heard no more
 
     Session(Line line) {
       this.line = line;
@@ -307,6 +308,9 @@ public final class ControlClient {
     @Override
     public void said(Record message) {
       silence.heard();
+      if (isRefused) {
+        return;
+      }
       if (message instanceof Welcome it) {
         welcomed(it);
       } else if (message instanceof Refused it) {
@@ -371,7 +375,8 @@ public final class ControlClient {
     }
 
     private boolean refused(@Nullable String reason) {
-      if (reason != null) {
+      if (reason != null && !isRefused) {
+        isRefused = true;
         line.say(new Refused(reason));
         loops.links().setTimer(TELL_MS, told -> line.end("the controller is refused: " + reason));
       }

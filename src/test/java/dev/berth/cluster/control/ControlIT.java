@@ -274,7 +274,8 @@ class ControlIT {
       this.leaves = leaves;
       NodeInfo.Ports ports = new NodeInfo.Ports(1, 1, 1);
       NodeInfo node = new NodeInfo(name, process, false, null, labels, "h", ports);
-      Hello hello = new Hello(Handshake.VERSION, WireCodec.VERSION, "prod", node, 0, false, null, List.of());
+      Hello hello =
+          new Hello(Handshake.VERSION, WireCodec.VERSION, "prod", node, 0, false, null, List.of());
       Function<Line, Line.User> user =
           made -> {
             line = made;
@@ -523,6 +524,36 @@ class ControlIT {
     assertThat(n2.told)
         .containsExactly(
             "no controller false", "welcomed 7 true", "command new", "no controller true");
+  }
+
+  @Test
+  void nodeRemembersNothingOfARefusedController() throws Exception {
+    Authority stranger = new Authority("id-2", 9, 9, 9, "d9");
+    List<Hello> hellos = new CopyOnWriteArrayList<>();
+    Node n2 =
+        world
+            .new Node(
+                controller,
+                "n2",
+                line ->
+                    new Line.User() {
+                      @Override
+                      public void said(Record message) {
+                        if (message instanceof Hello it) {
+                          hellos.add(it);
+                          line.say(new Welcome(stranger, "n9", 7, true)); // expected: n1
+                          line.say(new Beat(stranger));
+                        }
+                      }
+
+                      @Override
+                      public void ended(String reason) {}
+                    })
+            .started();
+
+    world.links.eventually(() -> hellos.size() > 1);
+    assertThat(hellos.get(1).seen()).isNull();
+    assertThat(n2.told).isEmpty();
   }
 
   /** Who says to the controller what it wants, and what it was told. */
