@@ -187,7 +187,7 @@ public final class LinkTls {
    * @return what it is not; null when it may
    */
   public @Nullable String refusal(NetSocket peer, String cluster, String node, Role role) {
-    return refusal(peer.sslSession(), cluster, node, role);
+    return watch == null ? null : refusal(peer.sslSession(), cluster, node, role);
   }
 
   /** As {@link #refusal(NetSocket, String, String, Role)}, by the other side's session. */
