@@ -241,6 +241,9 @@ class ControlIT {
       assertThat(ends.all())
           .anyMatch(each -> each.getFormattedMessage().contains("bytes wait for it to read"));
     }
+    for (int i = 0; i < controller.counts.size(); i++) {
+      assertThat(controller.counts.get(i)).as("none is missing").isEqualTo(i + 1);
+    }
   }
 
   /** A name that left may be another process's before its link has ended. */

@@ -120,6 +120,7 @@ final class ControlWorld {
     final List<String> told = new CopyOnWriteArrayList<>();
     final List<Buffer> inventories = new CopyOnWriteArrayList<>();
     final List<NetSocket> sockets = new CopyOnWriteArrayList<>();
+    final List<Long> counts = new CopyOnWriteArrayList<>(); // of what it was told of members
     final ControlLoops around;
     final ControlServer server;
     private final LinkServer listener;
@@ -194,6 +195,7 @@ final class ControlWorld {
     public void news(News news) {
       if (news instanceof Tell it) {
         members = it.members();
+        counts.add(members.count());
       } else if (news instanceof Suspect it) {
         told.add("suspected " + it.member().node().name() + " " + it.suspected());
       } else if (news instanceof Leaves it) {
