@@ -28,9 +28,6 @@ public sealed interface BusMessage {
   /** An acceptMicros: it may be taken up whenever it comes. */
   long NO_LIMIT = -1;
 
-  /** Bytes of a request's or response's head, at most, that user code made. */
-  int MAX_HEAD_BYTES = 1 << 20;
-
   // --- router loop to replica loop ---
 
   /**
@@ -185,6 +182,18 @@ public sealed interface BusMessage {
   /** What a replica says to one who waits for it, under the name that he gave. */
   sealed interface Answer extends BusMessage {
     long callId();
+
+    /** Returns whether it is the last of a call. */
+    default boolean isLast() {
+      if (this instanceof CallResponse response) {
+        return !response.streamed();
+      }
+      return this instanceof StreamFrame frame
+          ? frame.last()
+          : this instanceof CallRefused
+              || this instanceof CallFailed
+              || this instanceof StreamReset;
+    }
   }
 
   /** An {@link Admission.IfFree} request was accepted and runs, or one that was recalled does. */

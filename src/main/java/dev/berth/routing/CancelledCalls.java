@@ -105,24 +105,13 @@ final class CancelledCalls {
 
     @Override
     public boolean answered(BusMessage.Answer answer) {
-      if (isLast(answer)) {
+      if (answer.isLast()) {
         end();
       }
       if (answer instanceof BusMessage.CallRefused released) {
         loop.reported(target, released.load());
       }
       return true;
-    }
-
-    private static boolean isLast(BusMessage.Answer answer) {
-      if (answer instanceof BusMessage.CallResponse response) {
-        return !response.streamed();
-      }
-      return answer instanceof BusMessage.StreamFrame frame
-          ? frame.last()
-          : answer instanceof BusMessage.CallFailed
-              || answer instanceof BusMessage.CallRefused
-              || answer instanceof BusMessage.StreamReset;
     }
 
     @Override

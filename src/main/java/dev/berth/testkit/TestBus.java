@@ -51,20 +51,9 @@ final class TestBus implements BusSender {
       put(call);
     } else if (message instanceof BusMessage.CancelCall cancel) {
       over(cancel.source().busAddress(), cancel.callId());
-    } else if (message instanceof BusMessage.Answer answer && isLast(answer)) {
+    } else if (message instanceof BusMessage.Answer answer && answer.isLast()) {
       over(address, answer.callId());
     }
-  }
-
-  private static boolean isLast(BusMessage.Answer answer) {
-    if (answer instanceof BusMessage.CallResponse response) {
-      return !response.streamed();
-    }
-    return answer instanceof BusMessage.StreamFrame frame
-        ? frame.last()
-        : answer instanceof BusMessage.CallRefused
-            || answer instanceof BusMessage.CallFailed
-            || answer instanceof BusMessage.StreamReset;
   }
 
   private void put(BusMessage.CallRequest call) {

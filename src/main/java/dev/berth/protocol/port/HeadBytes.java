@@ -2,7 +2,6 @@ package dev.berth.protocol.port;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
-import dev.berth.protocol.BusMessage;
 import java.nio.charset.StandardCharsets;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -13,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class HeadBytes {
   /** Maximum of a head, in bytes of UTF-8, with 3 for the length of each text. */
-  public static final int MAX = BusMessage.MAX_HEAD_BYTES;
+  public static final int MAX = 1 << 20;
 
   private static final int LENGTH_BYTES = 3;
   private static final int MAX_CHARACTER_BYTES = 3;

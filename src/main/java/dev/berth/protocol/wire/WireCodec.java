@@ -9,6 +9,7 @@ import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.port.HeadBytes;
 import io.vertx.core.buffer.Buffer;
 import java.util.Comparator;
 import java.util.List;
@@ -44,7 +45,7 @@ public final class WireCodec {
    * The largest message, header included: a head of user code or a request's of HTTP, with a line
    * and headers of 1 MiB each at most, a body, and as much for the rest; or a batch of metrics.
    */
-  public static final int MAX_MESSAGE_BYTES = 2 * BusMessage.MAX_HEAD_BYTES + 2 * MAX_BODY_BYTES;
+  public static final int MAX_MESSAGE_BYTES = 2 * HeadBytes.MAX + 2 * MAX_BODY_BYTES;
 
   private static final int HEADER_BYTES = 6;
   private static final int LENGTH_OFFSET = 2;
