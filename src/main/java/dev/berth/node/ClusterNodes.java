@@ -46,16 +46,12 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The nodes of a cluster, as the controller on this one commands them: this one by calls, the
  * others by their control links. Control loop.
  */
 final class ClusterNodes implements Nodes, ControlServer.Listener {
-  private static final Logger LOG = LoggerFactory.getLogger(ClusterNodes.class);
-
   /** In a message that is no command: the applications that are declared, and no others. */
   static final String DECLARED = "declared";
 

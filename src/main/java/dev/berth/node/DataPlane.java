@@ -104,16 +104,12 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
   }
 
   @Override
-  public void changed(int loop, boolean blocked) {
-    loopBlocked(loop, blocked);
-  }
-
-  @Override
   public void looked(int loop, @Nullable BlockedLoop blocked) {
     host.loopBlocked(loop, blocked);
   }
 
   /** A loop takes no tasks, or does so again: routers here and elsewhere avoid its replicas. */
+  @Override
   public void loopBlocked(int loop, boolean isBlocked) {
     routers.loopBlocked(loop, isBlocked);
     host.loopBlocked(loop, isBlocked);

@@ -1,6 +1,5 @@
 package dev.berth.node;
 
-import dev.berth.api.DeploymentId;
 import dev.berth.code.LoadedApplication;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.controller.ControllerAction.StartReplica;
@@ -54,29 +53,27 @@ final class HostedHere {
   ReplicaInfo info() {
     return info(
         replica.replicaId(),
-        replica.deployment(),
+        target,
         replica.address(),
         replica.slots().maxOngoing(),
-        replica.wholeBodyBytes(),
-        InstanceReplicas.isSpread(target));
+        replica.wholeBodyBytes());
   }
 
   /** Returns what routers know of a replica here: it is reservable, and has no port of its own. */
-  static ReplicaInfo info(
+  private static ReplicaInfo info(
       String id,
-      DeploymentId deployment,
+      DeploymentTarget target,
       ReplicaAddress address,
       int maxOngoing,
-      int wholeBodyBytes,
-      boolean spread) {
+      int wholeBodyBytes) {
     return new ReplicaInfo(
         id,
-        deployment,
+        target.id(),
         address,
         maxOngoing,
         wholeBodyBytes,
         true,
-        spread,
+        InstanceReplicas.isSpread(target),
         null,
         OptionalInt.empty(),
         null,
@@ -90,9 +87,8 @@ final class HostedHere {
     DeploymentTarget target = command.target();
     ReplicaAddress nowhere = new ReplicaAddress(command.node(), 0, -1, 0);
     int slots = target.settings().get(DeploymentConfig.MAX_ONGOING_REQUESTS);
-    boolean spread = InstanceReplicas.isSpread(target);
     return new Found(
-        info(command.replicaId(), target.id(), nowhere, slots, 0, spread),
+        info(command.replicaId(), target, nowhere, slots, 0),
         target,
         null,
         ReplicaPhase.STARTING,

@@ -119,6 +119,13 @@ final class InstanceHost {
                 commands.endpointSplits(),
                 id -> deployments().isWanted(id),
                 endpoint -> leadsTo("", TrafficPolicy.of(endpoint, "", null))));
+    retained =
+        new RetainedLoaders(
+            on.threads,
+            on.loops.serving(),
+            on.identity.nanoClock(),
+            Math.max(
+                MIN_REMEMBERED_NANOS, on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos()));
     builds =
         new Builds(
             on.threads,
@@ -127,19 +134,12 @@ final class InstanceHost {
             commands.controller(),
             code -> {
               deployments().forgetUnwanted(code);
-              retained().closed(code.name(), code.classLoader());
+              retained.closed(code.name(), code.classLoader());
               if (builds().names().stream().noneMatch(each -> each.startsWith(code.name() + "/"))) {
                 on.loops.forget(code.name());
               }
               commands.gone().accept(code);
             });
-    retained =
-        new RetainedLoaders(
-            on.threads,
-            on.loops.serving(),
-            on.identity.nanoClock(),
-            Math.max(
-                MIN_REMEMBERED_NANOS, on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos()));
     deployments =
         new InstanceRouters(
             requests.routers(),
@@ -205,10 +205,6 @@ final class InstanceHost {
         deployments.router(ingress),
         settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
         accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
-  }
-
-  private RetainedLoaders retained() {
-    return retained; // likewise
   }
 
   private Builds builds() {

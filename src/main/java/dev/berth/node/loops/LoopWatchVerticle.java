@@ -29,12 +29,11 @@ public final class LoopWatchVerticle extends VerticleBase {
   private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1); // at a blocked loop
 
   /** Told of changes; on the control loop. */
-  @FunctionalInterface
   public interface Listener {
-    void changed(int loop, boolean blocked);
+    void loopBlocked(int loop, boolean blocked);
 
     /** Receives the state of a blocked loop once a second, and null when it runs again. */
-    default void looked(int loop, @Nullable BlockedLoop blocked) {}
+    void looked(int loop, @Nullable BlockedLoop blocked);
   }
 
   private final List<Watched> watched = new ArrayList<>();
@@ -148,7 +147,7 @@ public final class LoopWatchVerticle extends VerticleBase {
 
     private void blocked(long now) {
       lag.blocked(true);
-      listener.changed(index, true);
+      listener.loopBlocked(index, true);
       StackTraceElement[] stack = loop.stackTrace();
       idleNanos = now - watch.unansweredNanos(now);
       look(now, stack);
@@ -182,7 +181,7 @@ public final class LoopWatchVerticle extends VerticleBase {
 
     private void runsAgain(long millis) {
       lag.blocked(false);
-      listener.changed(index, false);
+      listener.loopBlocked(index, false);
       listener.looked(index, null);
       LOG.info("{}: runs again after {} ms", loop, millis);
     }
