@@ -3,6 +3,7 @@ package dev.berth.ingress;
 import dev.berth.protocol.port.HttpFailure;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.HttpHeaderValidationUtil;
+import io.netty.handler.codec.http.HttpScheme;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameListener;
@@ -73,12 +74,10 @@ final class StreamHeads extends Http2FrameListenerDecorator {
       return ErrorResponses.badRequest("method: no token (expected: GET, POST, ...)");
     }
     CharSequence scheme = head.scheme(); // CONNECT has none
-    return scheme == null || isHttp(scheme.toString())
+    return scheme == null
+            || HttpScheme.HTTP.name().contentEqualsIgnoreCase(scheme)
+            || HttpScheme.HTTPS.name().contentEqualsIgnoreCase(scheme)
         ? null
         : ErrorResponses.badRequest("scheme: another (expected: http or https)");
-  }
-
-  private static boolean isHttp(String scheme) {
-    return scheme.equalsIgnoreCase("http") || scheme.equalsIgnoreCase("https");
   }
 }

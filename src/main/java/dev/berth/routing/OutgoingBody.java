@@ -92,10 +92,6 @@ final class OutgoingBody {
   }
 
   /** Whether bytes may have gone beyond what travels with the request: it cannot be sent again. */
-  boolean accepted() {
-    return accepted;
-  }
-
   private void attach(ReadStream<Buffer> from) {
     from.pause();
     // In a task of its own: a source that has failed says so at once, within the sending.

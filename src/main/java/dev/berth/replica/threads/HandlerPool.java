@@ -99,13 +99,10 @@ final class HandlerPool implements HandlerThreads {
 
   /** Ends the thread that has been idle for longest; false when none is. */
   synchronized boolean endIdle() {
-    Worker worker = tasks.isEmpty() ? idle.pollLast() : null;
-    if (worker != null) {
-      workers.remove(worker);
-      worker.state = Worker.ENDED;
-      wake(worker);
-    }
-    return worker != null;
+    Worker worker = idle.peekLast();
+    boolean ended = worker != null && worker.endIfIdle();
+    wake(ended ? worker : null);
+    return ended;
   }
 
   @Override
