@@ -34,8 +34,9 @@ class DeadlineTest {
     world.pass(Duration.ofMillis(1_100));
 
     assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
-    world.repeated = 1; // its release
-    world.assertAtRest();
+    replica.silent = false;
+    world.pass(Duration.ofSeconds(1)); // its release is repeated
+    world.assertAtRest(replica);
   }
 
   /**
