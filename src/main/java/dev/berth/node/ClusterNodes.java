@@ -262,14 +262,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     }
     serve.nodes().cordoned().forEach(each -> server.cordon(each, true));
     ControlClient own = side.client(server.local(), new OwnLink());
-    String node = here.on().identity().node();
-    goodbye =
-        new Goodbye(
-            here.host(),
-            own,
-            side.links::leave,
-            here.on().loops().control(),
-            () -> Goodbye.others(side.members(), node, true));
+    goodbye = new Goodbye(here.on(), here.host(), own, side, () -> true);
     own.start();
     return side.accept(server);
   }

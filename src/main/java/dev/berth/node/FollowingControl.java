@@ -229,14 +229,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   public Future<Void> start() {
     ControlClient made = side.client(side.elsewhere(), this);
     client = made;
-    String node = on.identity().node();
-    goodbye =
-        new Goodbye(
-            host,
-            made,
-            side.links::leave,
-            on.loops().control(),
-            () -> Goodbye.others(side.members(), node, isLed));
+    goodbye = new Goodbye(on, host, made, side, () -> isLed);
     made.start();
     return Future.succeededFuture();
   }

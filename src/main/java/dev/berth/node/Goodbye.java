@@ -2,14 +2,13 @@ package dev.berth.node;
 
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.membership.Member;
-import dev.berth.cluster.membership.Members;
-import dev.berth.node.loops.LoopVerticle;
+import dev.berth.node.InstanceHost.Instance;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
+import java.util.function.BooleanSupplier;
 
 /**
  * How a node leaves its cluster: it says so, its replicas are made up for elsewhere and stop, and
@@ -32,33 +31,29 @@ final class Goodbye {
     NONE
   }
 
+  private final Instance on;
   private final InstanceHost host;
   private final ControlClient client;
-  private final Runnable peers;
-  private final LoopVerticle control;
-  private final Supplier<Others> others;
+  private final ClusterSide side;
+  private final BooleanSupplier led;
   private Future<Void> left = Future.succeededFuture();
 
   /**
-   * @param peers tells the nodes that send here, be there a controller or not
+   * @param led whether this node hears a controller
    */
   Goodbye(
-      InstanceHost host,
-      ControlClient client,
-      Runnable peers,
-      LoopVerticle control,
-      Supplier<Others> others) {
+      Instance on, InstanceHost host, ControlClient client, ClusterSide side, BooleanSupplier led) {
+    this.on = on;
     this.host = host;
     this.client = client;
-    this.peers = peers;
-    this.control = control;
-    this.others = others;
+    this.side = side;
+    this.led = led;
   }
 
   /** Nothing new comes here from now on, where there are others. */
   void say() {
     left = client.leave();
-    peers.run();
+    side.links.leave(); // to the nodes that send here, be there a controller or not
   }
 
   /**
@@ -78,23 +73,24 @@ final class Goodbye {
   }
 
   private void look(Future<Void> emptied, Duration grace) {
-    Others now = others.get();
+    Others now = others();
     Duration rest = now == Others.UNLED && grace.compareTo(PATIENCE) > 0 ? PATIENCE : grace;
     if (now == Others.NONE || rest.isNegative()) {
       host.replicas.stopAll();
     } else if (!emptied.isComplete()) {
       Duration next = rest.minus(LOOK_INTERVAL);
-      control.home().setTimer(LOOK_INTERVAL.toMillis(), passed -> look(emptied, next));
+      on.loops().control().home().setTimer(LOOK_INTERVAL.toMillis(), passed -> look(emptied, next));
     }
   }
 
   /** Others, as far as a node knows them. */
-  static Others others(Members members, String node, boolean led) {
+  private Others others() {
+    String node = on.identity().node();
     boolean serve =
-        members.list().stream()
+        side.members().list().stream()
             .anyMatch(
                 each ->
                     each.state() != Member.State.LEAVING && !each.node().busName().equals(node));
-    return !serve ? Others.NONE : led ? Others.SERVE : Others.UNLED;
+    return !serve ? Others.NONE : led.getAsBoolean() ? Others.SERVE : Others.UNLED;
   }
 }
