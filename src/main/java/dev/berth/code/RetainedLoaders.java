@@ -12,6 +12,7 @@ import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -119,14 +120,13 @@ public final class RetainedLoaders {
   }
 
   private static String threadsOf(ClassLoader loader) {
-    StringBuilder found = new StringBuilder();
-    for (Thread each : Thread.getAllStackTraces().keySet()) {
-      if (each.getContextClassLoader() == loader || each.getClass().getClassLoader() == loader) {
-        String type = each.getClass().getName();
-        found.append("thread ").append(each.getName()).append(" of ").append(type).append("; ");
-      }
-    }
-    return found.toString();
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(
+            each ->
+                each.getContextClassLoader() == loader
+                    || each.getClass().getClassLoader() == loader)
+        .map(each -> "thread " + each.getName() + " of " + each.getClass().getName() + "; ")
+        .collect(Collectors.joining());
   }
 
   private static Class<?> canary() {

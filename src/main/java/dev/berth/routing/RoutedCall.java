@@ -85,11 +85,6 @@ public final class RoutedCall extends SlotRequest {
     waitedNanos = nowNanos - owner.arrivedNanos();
   }
 
-  /** Ends the call at once with {@link BerthException.Cancelled}. Any thread. */
-  public void cancel() {
-    loop.run(this::cancelNow);
-  }
-
   // --- getting there ---
 
   @Override

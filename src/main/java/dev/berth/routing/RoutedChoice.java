@@ -60,11 +60,6 @@ public final class RoutedChoice extends SlotRequest {
     begin(parent);
   }
 
-  /** Ends the choose at once with {@link BerthException.Cancelled}. Any thread. */
-  public void cancel() {
-    loop.run(this::cancelNow);
-  }
-
   @Override
   long holdAtOnce() {
     return ttlNanos;

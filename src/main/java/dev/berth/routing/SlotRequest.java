@@ -470,6 +470,11 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
 
   // --- ending ---
 
+  /** Ends it at once with {@link BerthException.Cancelled}. Any thread. */
+  public final void cancel() {
+    loop.run(this::cancelNow);
+  }
+
   /** Ends it at the caller's wish, at once; nothing when it has ended. */
   final void cancelNow() {
     assert loop.isHere();

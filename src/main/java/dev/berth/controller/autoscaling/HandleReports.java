@@ -64,7 +64,7 @@ public final class HandleReports {
     }
 
     /** It was started anew: what its earlier start said holds no longer. */
-    private void replace(long next, long nowNanos) {
+    private void replace(long nowNanos) {
       ended.addLast(incarnation);
       if (ended.size() > MAX_ENDED) {
         ended.removeFirst();
@@ -133,7 +133,7 @@ public final class HandleReports {
     }
     Instance instance = heard(batch.node(), nowNanos);
     if (instance.sequence > 0 && instance.incarnation != batch.incarnation()) {
-      instance.replace(batch.incarnation(), nowNanos);
+      instance.replace(nowNanos);
     }
     instance.incarnation = batch.incarnation();
     instance.sequence = batch.sequence();
