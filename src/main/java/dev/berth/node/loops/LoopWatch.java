@@ -92,6 +92,11 @@ public final class LoopWatch {
     return lag;
   }
 
+  /** How long its beat has not been answered, as of the last observation: without own pauses. */
+  long ageNanos() {
+    return ageNanos;
+  }
+
   /**
    * How long ago the last beat was sent; of a loop that is blocked, for how long it has been so.
    */

@@ -111,7 +111,7 @@ public final class LoopWatchVerticle extends VerticleBase {
     private final LoopLag lag;
     private final LoopWatch watch;
     private long lookedNanos;
-    private long idleNanos; // when it was last seen to run no handler, or to run
+    private long idleAge; // of its beat when it was last seen to run no handler
 
     Watched(int index, long intervalNanos) {
       this.index = index;
@@ -149,7 +149,7 @@ public final class LoopWatchVerticle extends VerticleBase {
       lag.blocked(true);
       listener.loopBlocked(index, true);
       StackTraceElement[] stack = loop.stackTrace();
-      idleNanos = now - watch.unansweredNanos(now);
+      idleAge = 0;
       look(now, stack);
       LOG.atWarn()
           .addKeyValue("stack", StackText.of(stack))
@@ -164,19 +164,20 @@ public final class LoopWatchVerticle extends VerticleBase {
     private void look(long now, StackTraceElement[] stack) {
       lookedNanos = now;
       boolean idle = StackText.isIdle(stack);
-      idleNanos = idle ? now : idleNanos;
+      long age = watch.ageNanos(); // a pause of the process is nobody's block
+      idleAge = idle ? age : idleAge;
       RequestContext of = idle ? null : loop.request();
       listener.looked(
           index,
           new BlockedLoop(
               index,
               wallClock.millis() - millisSinceBeat(now),
-              watch.unansweredNanos(now),
+              age,
               of == null ? "" : of.deployment().toString(),
               of == null ? "" : of.replicaId(),
               of == null ? "" : of.requestId(),
               idle ? "" : StackText.brief(stack),
-              !lastingAfter.isZero() && now - idleNanos >= lastingAfter.toNanos()));
+              !lastingAfter.isZero() && age - idleAge >= lastingAfter.toNanos()));
     }
 
     private void runsAgain(long millis) {
