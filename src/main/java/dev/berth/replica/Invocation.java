@@ -472,7 +472,8 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     host.replica.failures.add(NO_THREAD, noThread, this);
     become(InvocationPhase.ENDED);
     leave();
-    send(
+    loop.sendLast(
+        source,
         body == null
             ? new CallRefused(callId, Refusal.OVERLOADED, load())
             : new CallFailed(

@@ -8,6 +8,7 @@ import dev.berth.api.BlockingHandler;
 import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
+import dev.berth.protocol.BusMessage.RecallCall;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.replica.threads.HandlerThreads;
@@ -167,6 +168,23 @@ class BlockingHandlerTest {
     CallFailed failed = rig.answer(CallFailed.class);
     assertThat(failed.kind()).isEqualTo(BerthException.Kind.BACK_PRESSURE);
     assertThat(Load.ongoing(failed.load())).isZero();
+  }
+
+  @Test
+  void refusalThatItsLinkDoesNotTakeIsSentOnceWhenItDoes() {
+    Replica replica = pooled(counting, threadless());
+    rig.bus.acceptOnly(none -> false);
+    ReplicaRig.Call call = rig.away(replica).id(ID);
+    rig.send(call);
+    rig.runAll();
+    rig.bus.acceptOnly(any -> true);
+    rig.loop()
+        .onMessage(new RecallCall(call.callId, ReplicaRig.AWAY, call.attempt, replica.address()));
+    assertThat(rig.refusal())
+        .as("a recall is told that it did not run")
+        .isEqualTo(Refusal.OVERLOADED);
+    rig.pass(Duration.ofMillis(25));
+    assertThat(rig.refusal()).as("and a caller that waits").isEqualTo(Refusal.OVERLOADED);
   }
 
   private static HandlerThreads threadless() {
