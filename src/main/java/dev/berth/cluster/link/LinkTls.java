@@ -193,8 +193,11 @@ public final class LinkTls {
   /** As {@link #refusal(NetSocket, String, String, Role)}, by the other side's session. */
   public @Nullable String refusal(
       @Nullable SSLSession peer, String cluster, String node, Role role) {
-    return watch == null || peer == null
-        ? null
+    if (watch == null) {
+      return null;
+    }
+    return peer == null
+        ? "no TLS session (expected: mutual TLS)"
         : CertificateNames.refusal(CertificateNames.of(peer), cluster, node, role);
   }
 }

@@ -48,6 +48,9 @@ final class HandlerPool implements HandlerThreads {
     instance.take();
     try {
       start(task);
+    } catch (RejectedExecutionException stoppedMeanwhile) {
+      instance.give();
+      throw stoppedMeanwhile;
     } catch (Throwable noThread) {
       instance.notStarted();
       throw noThread;
