@@ -176,11 +176,20 @@ public final class AdminVerticle extends VerticleBase {
 
   /** Refuses a path that a proxy in front may have taken for another one. */
   private static void checkPath(RoutingContext context) {
-    if (!String.valueOf(context.request().path()).equalsIgnoreCase(context.normalizedPath())) {
-      String why = "path: dot segments, empty ones or needless escapes (expected: its normal form)";
+    if (!isNormal(context)) {
+      String why =
+          "path: dot segments, empty ones, needless or malformed escapes (expected: its normal form)";
       throw new AdminRefusal(400, "path_not_normal", why);
     }
     context.next();
+  }
+
+  private static boolean isNormal(RoutingContext context) {
+    try {
+      return String.valueOf(context.request().path()).equalsIgnoreCase(context.normalizedPath());
+    } catch (IllegalArgumentException malformedEscape) {
+      return false;
+    }
   }
 
   private static void notFound(RoutingContext context) {

@@ -64,6 +64,7 @@ class ConfigReaderTest {
             trusted_proxies: [10.0.0.0/8]
             request_bytes_total: 70000
             pending_requests_per_loop: 7
+            max_handler_threads: 17
             max_reservation_ttl_s: 8
             max_reservation_legs: 13
             stream_window_bytes: 65536
@@ -81,6 +82,7 @@ class ConfigReaderTest {
           endpoints: []
           explain: {sample_rate: 0.25, ring_size: 0, header: false}
           log_ring: {lines: 14, bytes: 65538}
+          health: {blocked_loop_unready_s: 18}
           reservations:
             max_held_total: 1
             max_held_per_caller: 2
@@ -93,6 +95,7 @@ class ConfigReaderTest {
             bearer_tokens: [{name: ci, token: 0123456789abcdef}]
           h2c_upgrade: true
           blocked_loop_after_ms: 20
+          application_worker_threads: 19
           shutdown_timeout_s: 7
           messages: event_bus
           halt_on_full_heap: false
