@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * How a command is computed on what is declared, committed, and read again. Off the loop, one after
  * the other.
  *
- * @param fails whether the last change could not be kept, which is logged
+ * @param fails whether who is a node could not be kept, which is logged once
  */
 record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fails) {
   private static final Logger LOG = LoggerFactory.getLogger(Commits.class);
@@ -61,7 +61,7 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
    */
   Committed carryOut(Command command, @Nullable Set<Path> running, Map<String, Reading> read) {
     jars.begin(running);
-    Committed done = commit(on -> command.on(on).chained(on));
+    Committed done = commit(on -> command.on(on).chained(on), false);
     return committed(done.decision, done.on, done.state, read);
   }
 
@@ -69,10 +69,15 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
    * Commits who is a node, possibly while a command is carried out, which is computed again then.
    */
   NodeRegistry nodes(UnaryOperator<NodeRegistry> change) {
-    return commit(on -> new Decision(on.nodes(change.apply(on.nodes())), List.of())).state.nodes();
+    return commit(on -> new Decision(on.nodes(change.apply(on.nodes())), List.of()), true)
+        .state
+        .nodes();
   }
 
-  private Committed commit(Command command) {
+  /**
+   * @param repeated it is tried again when it fails: each sweep commits a loss
+   */
+  private Committed commit(Command command, boolean repeated) {
     try {
       for (int tries = 0; tries < MOST_TRIES; tries++) {
         DesiredState on = log.state();
@@ -96,8 +101,8 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
           "may be kept yet: %s (expected: that it is asked again with the same Idempotency-Key)"
               .formatted(late.getMessage()));
     } catch (IOException failed) {
-      if (!fails.getAndSet(true)) { // each sweep tries again to commit a loss
-        LOG.error("state: nothing can be kept, and commands are refused: {}", failed.toString());
+      if (!repeated || !fails.getAndSet(true)) {
+        LOG.error("state: a command is refused, since it cannot be kept: {}", failed.toString());
       }
       String why = "cannot be kept: " + StartFailedException.describe(failed);
       throw new CommandRefused(

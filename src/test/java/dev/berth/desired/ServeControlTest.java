@@ -3,6 +3,7 @@ package dev.berth.desired;
 import static dev.berth.fakes.Submits.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Jar;
 import dev.berth.config.ConfigReader;
@@ -15,6 +16,7 @@ import dev.berth.controller.ControllerEvent.Scaled;
 import dev.berth.controller.ControllerEvent.Withdrawn;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.fakes.LogLines;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
@@ -862,9 +864,14 @@ class ServeControlTest extends ServeControlRig {
     toldSince();
 
     disk.full(true);
-    assertThat(refused(Kind.UNAVAILABLE, commands().delete("b")))
-        .hasMessageContaining("cannot be kept: ")
-        .hasMessageContaining("No space left");
+    try (LogLines lines = new LogLines(Commits.class, Level.ERROR)) {
+      for (int time = 0; time < 2; time++) {
+        assertThat(refused(Kind.UNAVAILABLE, commands().delete("b")))
+            .hasMessageContaining("cannot be kept: ")
+            .hasMessageContaining("No space left");
+      }
+      assertThat(lines.all()).as("one for each command").hasSize(2);
+    }
     assertThat(toldSince()).isEmpty();
     assertThat(names()).containsExactly("a", "b");
     disk.full(false);
