@@ -143,16 +143,19 @@ final class HandlerPool implements HandlerThreads {
 
     @Override
     public void run() {
-      for (; task != null; task = next()) {
-        Thread.interrupted(); // an earlier call was meant
-        try {
-          task.run();
-        } catch (Throwable thrown) { // user code's were caught: it is ours
-          LOG.error("{} threw", getName(), thrown);
+      try {
+        for (; task != null; task = next()) {
+          Thread.interrupted(); // an earlier call was meant
+          try {
+            task.run();
+          } catch (Throwable thrown) { // user code's were caught: it is ours
+            LOG.error("{} threw", getName(), thrown);
+          }
+          task = null;
         }
-        task = null;
+      } finally {
+        instance.give();
       }
-      instance.give();
     }
 
     /** The next task; null when it is to end. */
