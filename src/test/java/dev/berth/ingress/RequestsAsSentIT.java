@@ -50,6 +50,11 @@ class RequestsAsSentIT {
   private static final Pattern STATUS = Pattern.compile("HTTP/1\\.[01] (\\d{3})");
   private static final Pattern BYTE = Pattern.compile("\\\\(?:x(..)|([rnt]))");
   private static final Set<Integer> BY_DECODER = Set.of(400, 405, 501, 505);
+
+  /** Rows whose path is not its own normal form. */
+  private static final Set<String> NOT_NORMAL =
+      Set.of("two slashes first", "dot segments stay", "encoded dot segments stay");
+
   private static final Map<Integer, String> CODES =
       Map.of(405, "method_not_allowed", 501, "not_implemented", 505, "version_not_supported");
 
@@ -232,6 +237,9 @@ class RequestsAsSentIT {
             assertThat(answers.alone).contains(CODES.getOrDefault(row.status, ""));
             assertThat(statuses(answers.twice)).as(answers.twice).containsExactly(row.status);
             assertThat(statuses(answers.behind)).as(answers.behind).endsWith(row.status);
+          } else if (NOT_NORMAL.contains(row.name)) { // of the admin port alone
+            assertThat(first).as(answers.alone).isEqualTo(400);
+            assertThat(answers.both).contains("path_not_normal");
           } else { // 403 for another host, and 404
             assertThat(first).as(answers.alone).isNotIn(BY_DECODER);
           }
