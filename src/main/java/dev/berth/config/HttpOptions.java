@@ -35,15 +35,12 @@ public final class HttpOptions {
   public static final Key<Path> SSL_KEYFILE =
       KEYS.optional("ssl_keyfile", Types.FILE)
           .means(
-              "Private key in PEM, RSA or EC. With ssl_certfile it turns TLS on. Read again when it"
+              "Private key in PEM, RSA or EC, not encrypted. With ssl_certfile it turns TLS on. Read again when it"
                   + " changes, as the other ssl_ files are.");
   public static final Key<Path> SSL_CERTFILE =
       KEYS.optional("ssl_certfile", Types.FILE)
           .means(
               "Certificate chain in PEM, the server's own first. With ssl_keyfile it turns TLS on.");
-  public static final Key<String> SSL_KEYFILE_PASSWORD =
-      KEYS.optional("ssl_keyfile_password", Types.SECRET)
-          .means("Password of an encrypted ssl_keyfile. It is never printed.");
   public static final Key<Path> SSL_CA_CERTS =
       KEYS.optional("ssl_ca_certs", Types.FILE)
           .means("Certificates in PEM: a client must then show one that is signed by one of them.");
@@ -58,15 +55,8 @@ public final class HttpOptions {
       values.problem(
           key ? SSL_CERTFILE : SSL_KEYFILE, "missing", "a path, since " + given + " is set");
     }
-    if (!key && !certificate) {
-      requireTls(values, SSL_KEYFILE_PASSWORD);
-      requireTls(values, SSL_CA_CERTS);
-    }
-  }
-
-  private static void requireTls(Settings values, Key<?> key) {
-    if (values.gives(key)) {
-      values.problem(key, "set without TLS", "ssl_keyfile and ssl_certfile beside it");
+    if (!key && !certificate && values.gives(SSL_CA_CERTS)) {
+      values.problem(SSL_CA_CERTS, "set without TLS", "ssl_keyfile and ssl_certfile beside it");
     }
   }
 

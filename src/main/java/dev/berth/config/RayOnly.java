@@ -59,6 +59,9 @@ final class RayOnly {
               Key.noEffect(
                   "num_cpus", Types.NUMBER_FROM_ZERO, "the HTTP server is a part of this process"))
           .refuse("middlewares", "requests would pass without them")
+          .refuse(
+              "ssl_keyfile_password",
+              "no encrypted key is read; openssl pkcs8 -topk8 -nocrypt decrypts one")
           .misplaced("location", "proxy_location");
 
   // --- applications ---

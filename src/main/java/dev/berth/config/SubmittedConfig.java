@@ -4,7 +4,6 @@ import dev.berth.config.keys.Key;
 import dev.berth.config.keys.Place;
 import dev.berth.config.keys.Reach;
 import dev.berth.config.keys.Scalars;
-import dev.berth.config.keys.Secret;
 import dev.berth.config.keys.Settings;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -150,11 +149,9 @@ public final class SubmittedConfig {
     warnIfOther(ServeConfig.BERTH, values, running);
   }
 
-  /** Nothing is told of a secret, not even that it is another. */
   private static void warnIfOther(Key<?> key, Settings given, Settings running) {
     if (given.gives(key)
         && key.reach() != Reach.NOTHING
-        && !(key.type() instanceof Secret)
         && !Objects.equals(given.find(key), running.find(key))) {
       given.marks().warn(key, "has no effect: it holds since the start of the instance", RESTART);
     }

@@ -138,8 +138,7 @@ class ConfigReaderTest {
                 + " (expected: an integer from 0 to 65535)",
             "berth.yaml:3:3: http_options.prot: unknown key, did you mean port?"
                 + " (expected: one of host, port, root_path, request_timeout_s,"
-                + " keep_alive_timeout_s, ssl_keyfile, ssl_certfile, ssl_keyfile_password,"
-                + " ssl_ca_certs)",
+                + " keep_alive_timeout_s, ssl_keyfile, ssl_certfile, ssl_ca_certs)",
             "berth.yaml:5:11: applications[0].name: \"\""
                 + " (expected: a non-empty string on one line, without #)",
             "berth.yaml:6:18: applications[0].import_path: 5, an integer (expected: a Java builder"

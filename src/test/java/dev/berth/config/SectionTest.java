@@ -134,7 +134,7 @@ class SectionTest {
     assertThat(
             Yaml.optionProblems(
                 "http_options: {ssl_keyfile_password: hush, ssl_keyfile_pasword: hush}"))
-        .hasSize(2) // without TLS, and unknown
+        .hasSize(2) // refused, and unknown
         .noneMatch(problem -> problem.contains("hush"));
   }
 }

@@ -73,17 +73,6 @@ class SubmittedConfigTest {
   }
 
   @Test
-  void nothingIsToldOfASecretThatDiffers() throws IOException {
-    Files.createFile(folder.resolve("pem"));
-    String file =
-        "{applications: [], http_options:"
-            + " {ssl_keyfile: pem, ssl_certfile: pem, ssl_keyfile_password: %s}}";
-    ServeConfig running = ConfigReader.read("f", folder, file.formatted("hush"));
-    assertThat(SubmittedConfig.read("PUT", folder, file.formatted("other"), running).warnings())
-        .isEmpty();
-  }
-
-  @Test
   void everyProblemIsToldAtOnceWithItsPath() {
     assertThat(
             Yaml.problems(

@@ -74,11 +74,7 @@ public final class LinkTls {
   /** The files of {@code berth.cluster.tls}. */
   public static TlsFiles files(Path certificate, Path key, Path authority) {
     return new TlsFiles(
-        file("cert_file", certificate),
-        file("key_file", key),
-        file("ca_file", authority),
-        "key_file",
-        null);
+        file("cert_file", certificate), file("key_file", key), file("ca_file", authority));
   }
 
   private static PemFile file(String key, Path path) {

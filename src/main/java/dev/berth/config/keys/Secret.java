@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /** A string that nothing prints, not even when it is wrong. */
-public final class Secret implements Type<String> {
+final class Secret implements Type<String> {
 
   /** In place of one. */
   static final String NOT_SHOWN = "(not shown)";

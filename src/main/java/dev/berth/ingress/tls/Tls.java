@@ -47,9 +47,7 @@ public final class Tls {
             new TlsFiles(
                 file("ssl_certfile", settings.get(HttpOptions.SSL_CERTFILE)),
                 file("ssl_keyfile", settings.get(HttpOptions.SSL_KEYFILE)),
-                authorities == null ? null : file("ssl_ca_certs", authorities),
-                "ssl_keyfile_password",
-                settings.find(HttpOptions.SSL_KEYFILE_PASSWORD)),
+                authorities == null ? null : file("ssl_ca_certs", authorities)),
             "tls");
   }
 

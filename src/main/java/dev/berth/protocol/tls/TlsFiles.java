@@ -10,21 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param certificate its chain
  * @param authorities of the other side's certificates; null when none are asked for
- * @param passwordKey names the password, for messages
- * @param password of the key, if it is encrypted
  */
-public record TlsFiles(
-    PemFile certificate,
-    PemFile key,
-    @Nullable PemFile authorities,
-    String passwordKey,
-    @Nullable String password) {
-
-  /** Shows no password. */
-  @Override
-  public String toString() {
-    return "TlsFiles[" + certificate.path() + "]";
-  }
+public record TlsFiles(PemFile certificate, PemFile key, @Nullable PemFile authorities) {
 
   /**
    * What they hold now.

@@ -51,7 +51,8 @@ public record TlsMaterial(
    */
   static TlsMaterial of(TlsFiles files, List<Buffer> contents) {
     X509Certificate[] chain = files.certificate().certificates(contents.get(0));
-    PrivateKey key = PemKey.read(files, contents.get(1).toString(StandardCharsets.ISO_8859_1));
+    PrivateKey key =
+        PemKey.read(files.key(), contents.get(1).toString(StandardCharsets.ISO_8859_1));
     if (!match(key, chain[0].getPublicKey())) {
       throw files
           .key()

@@ -127,8 +127,7 @@ class RatisTlsIT {
       assertThatThrownBy(() -> groups(options, as(own, false)))
           .hasStackTraceContaining("UNAVAILABLE");
       TlsFiles stranger = node(Certificates.authority(), "n1");
-      TlsFiles both =
-          new TlsFiles(stranger.certificate(), stranger.key(), own.authorities(), "key_file", null);
+      TlsFiles both = new TlsFiles(stranger.certificate(), stranger.key(), own.authorities());
       assertThatThrownBy(() -> groups(options, as(both, true)))
           .hasStackTraceContaining("UNAVAILABLE");
       assertThat(log.state().nodes().cluster()).isEqualTo("f00d");
