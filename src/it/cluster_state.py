@@ -140,6 +140,19 @@ class Way:
         found = json.loads(text)["applications"].get("echo", {}).get("deployments", {}).get("echo", {})
         return sum(each["state"] == "RUNNING" for each in found.get("replicas", []))
 
+    def state(self):
+        code, text = self.n1.ask("GET", "/api/serve/applications/")
+        return json.loads(text)["applications"].get("echo", {}).get("status") if code == 200 else code
+
+    def told(self):
+        """Messages of status that name a damaged file."""
+        said = re.findall(r'"message"\s*:\s*"([^"]+)"', self.n1.ask("GET", "/api/serve/applications/")[1])
+        return [each[:220] for each in said if "damaged" in each]
+
+    def scale(self, replicas):
+        path = "/api/v1/applications/echo/deployments/echo/scale"
+        return self.n1.ask("POST", path, json.dumps({"target_num_replicas": replicas, "autoscaling": "pause"}))
+
     def begin(self, replicas=2):
         self.n1.start()
         self.n2.start()
@@ -264,27 +277,44 @@ def flipped(way):
 
 
 def jar(way):
-    """F27: one byte of a jar that the control node keeps is another."""
+    """F27: one byte of a jar that the control node keeps is another; then also while the worker is away."""
     way.begin()
     way.n1.end()
-    kept = next((way.n1.state / "jars").glob("*.jar"))
-    data = bytearray(kept.read_bytes())
-    data[len(data) // 2] ^= 1
-    kept.write_bytes(data)
+    kept, data = flip(way)
     way.n1.start()
     until(way.alive)
-
-    def told():
-        said = re.findall(r'"message"\s*:\s*"([^"]+)"', way.n1.ask("GET", "/api/serve/applications/")[1])
-        return [each[:200] for each in said if "damaged" in each]
-    until(told, 20)
-    why, n1 = told(), kept.read_bytes() if kept.exists() else b""
+    whole = until(lambda: kept.exists() and kept.read_bytes() == bytes(data), 20)
+    runs = until(lambda: way.state() == "RUNNING" and way.replicas() == 2, 20)
+    serves = way.n1.serves(), way.n2.serves()
     aside = [each.name for each in (way.n1.state / "jars").glob("*corrupt*")]
-    serves = way.n2.serves()
-    way.deploy(4)
-    scaled = until(lambda: way.replicas() == 4 and kept.exists() and kept.read_bytes() != bytes(data), 30)
-    return (bool(why) and bool(aside) and n1 != bytes(data) and serves == 200 and scaled is not None,
-            f"put aside: {bool(aside)}; n2 serves {serves}; status: {why}; deployed again: {scaled is not None}")
+    scaled = until(lambda: way.scale(4)[0] == 200, 5) is not None and until(lambda: way.replicas() == 4, 20)
+    way.n1.end()
+    way.n2.end()
+    flip(way)
+    way.n1.start()
+    until(lambda: way.told(), 30)
+    told = way.told()
+    way.n2.start()
+    back = until(lambda: way.state() == "RUNNING" and way.replicas() == 4, 40)
+    return (bool(aside) and serves == (200, 200) and bool(told)
+            and None not in (whole, runs, scaled, back),
+            f"put aside: {bool(aside)}; fetched from n2: {seconds(whole)}; runs: {seconds(runs)};"
+            f" n1 and n2 serve {serves}; scaled to 4: {seconds(scaled)}; without n2, status: {told};"
+            f" with n2 again: {seconds(back)}")
+
+
+def seconds(took):
+    return "no" if not took else f"{took:.1f} s"
+
+
+def flip(way):
+    """Changes one byte of the jar that n1 keeps; returns its path and its content before."""
+    kept = next((way.n1.state / "jars").glob("*.jar"))
+    data = kept.read_bytes()
+    other = bytearray(data)
+    other[len(data) // 2] ^= 1
+    kept.write_bytes(other)
+    return kept, data
 
 
 WAYS = {

@@ -33,7 +33,12 @@ import org.jspecify.annotations.Nullable;
  * the connections.
  */
 public final class JarRoutes implements AdminRoutes {
-  private static final String JAR = "/api/v1/jars/:sha256";
+  public static final String PATH = "/api/v1/jars/";
+
+  /** Jars that a node without the controller fetched, for the control node. */
+  public static final String FETCHED = "/api/v1/cluster/jars/";
+
+  private static final String DIGEST = ":sha256";
   private static final Pattern SHA_256 = Pattern.compile("[0-9a-f]{64}");
   private static final Pattern NAME = Pattern.compile("[^/\\\\\\p{Cntrl}]{1,200}\\.jar");
   private static final Pattern RANGE = Pattern.compile("bytes=([0-9]{0,18})-([0-9]{0,18})");
@@ -70,8 +75,13 @@ public final class JarRoutes implements AdminRoutes {
 
   @Override
   public void mount(Router router) {
-    router.get(JAR).handler(this::get);
-    router.put(JAR).handler(this::put);
+    router.get(PATH + DIGEST).handler(this::get);
+    router.put(PATH + DIGEST).handler(this::put);
+  }
+
+  /** Answers with jars that this node fetched; mounted in place of all the others. */
+  public void mountFetched(Router router) {
+    router.get(FETCHED + DIGEST).handler(this::get);
   }
 
   private static String sha256(RoutingContext context) {

@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -29,6 +30,7 @@ final class KeptJars implements JarStore.Spare {
   private final long mostBytes;
   private @Nullable JarStore durable; // once the log is kept, or is about to be
   private @Nullable JarStore temporary; // once needed
+  private final Set<Jar> lost = ConcurrentHashMap.newKeySet(); // wanted, and missing or damaged
   private @Nullable Set<Path> inUse; // while the command under way is
   private boolean tidied; // by it
 
@@ -116,6 +118,7 @@ final class KeptJars implements JarStore.Spare {
   void take(Path written, Jar jar) throws IOException {
     for (JarStore store : stores().filter(each -> each.receives(written)).toList()) {
       store.take(written, jar, this, nowMs.steadyMs());
+      lost.remove(jar);
     }
   }
 
@@ -137,13 +140,23 @@ final class KeptJars implements JarStore.Spare {
     durable();
     for (Jar jar : jars) {
       if (stores().noneMatch(store -> store.isThere(jar))) {
+        lost.add(jar);
         throw new CommandRefused(
             Kind.PRECONDITION,
-            "jar %s (sha256 %s): missing or damaged here (expected: the kept copy; deploy it again)"
+            "jar %s (sha256 %s): missing or damaged here (expected: the kept copy; a cluster fetches it from a node that has it, else deploy it again)"
                 .formatted(jar.name(), jar.digest()));
       }
     }
+    jars.forEach(lost::remove);
     return jars.stream().map(this::path).toList();
+  }
+
+  /** Kept jars whose copies were found missing or damaged. Any thread. */
+  Set<Jar> lost() {
+    if (!lost.isEmpty()) {
+      lost.retainAll(jars(log.state())); // a deploy or a delete may have ended the need
+    }
+    return lost;
   }
 
   private Stream<JarStore> stores() {

@@ -2,6 +2,7 @@ package dev.berth.desired;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
+import dev.berth.code.Jar;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ServeConfig;
@@ -279,6 +280,33 @@ public final class ServeControl implements Builds.Sources {
   public SharedJars jars() {
     return new SharedJars(
         queue, jars, controls::jarsInUse, () -> queue.addAnyway(0, this::caughtUp));
+  }
+
+  /** Jars of declared applications whose copies are missing or damaged. Any thread. */
+  public Set<Jar> lostJars() {
+    return jars.lost();
+  }
+
+  /** Reads applications again that could not be read, and has those built that can be now. */
+  public Future<Void> readAgain() {
+    return queue.addAnyway(
+        0,
+        () -> {
+          Map<String, EntryReader.Reading> known = new HashMap<>(read);
+          known.values().removeIf(each -> each.config() == null);
+          DesiredState on = state;
+          return queue
+              .offLoop(() -> reader.readAnew(on.applications(), Map.of(), known))
+              .map(
+                  anew -> {
+                    anew.values().removeIf(each -> each.config() == null);
+                    read.putAll(anew);
+                    on.declared().stream()
+                        .filter(each -> anew.containsKey(each.name()))
+                        .forEach(each -> controls.tell(new ControllerEvent.Declared(each)));
+                    return null;
+                  });
+        });
   }
 
   /** Commands that wait for those before them. Any thread. */

@@ -16,6 +16,7 @@ import dev.berth.cluster.membership.MemberAction.Suspect;
 import dev.berth.cluster.membership.MemberAction.Tell;
 import dev.berth.cluster.membership.Members;
 import dev.berth.cluster.membership.NodeInfo;
+import dev.berth.code.Jar;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerAction.CommandTo;
@@ -33,9 +34,11 @@ import dev.berth.desired.ServeControl;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.Future;
+import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
@@ -58,12 +61,17 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   /** How long nodes that start wait for routes of what is being deployed. */
   private static final Duration UNROUTED = Duration.ofSeconds(10);
 
+  /** How often jars that this node lost are asked of the others. */
+  private static final Duration RESTORE = Duration.ofSeconds(2);
+
   private final ThisNode here;
   private final ClusterSide side;
   private final ServeControl serve;
   private final Commander controller;
   private final ControlServer server;
   private final StandingCommands standing = new StandingCommands();
+  private Future<Void> restoring = Future.succeededFuture(); // the last round
+  private long restores = -1; // timer
   private boolean standsBy;
   private @Nullable Goodbye goodbye; // once there is a link to take it by
   private final Set<String> told = new HashSet<>(); // bus names of others that were given all of it
@@ -264,7 +272,22 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     ControlClient own = side.client(server.local(), new OwnLink());
     goodbye = new Goodbye(here.on(), here.host(), own, side, () -> true);
     own.start();
+    Vertx vertx = here.on().vertx();
+    restores = vertx.setPeriodic(RESTORE.toMillis(), look -> restore());
     return side.accept(server);
+  }
+
+  /** Jars that were found missing or damaged come from nodes that run what they are of. */
+  private void restore() {
+    List<Jar> lost = List.copyOf(serve.lostJars());
+    if (lost.isEmpty() || !restoring.isComplete()) {
+      return;
+    }
+    List<Future<Path>> all = lost.stream().map(each -> side.restore(serve.jars(), each)).toList();
+    restoring =
+        Future.any(all)
+            .compose(any -> Future.join(all).otherwiseEmpty())
+            .compose(over -> serve.readAgain());
   }
 
   @Override
@@ -299,6 +322,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
 
   @Override
   public Future<Void> stop() {
+    here.on().vertx().cancelTimer(restores);
     server.stop();
     return side.stop();
   }

@@ -14,6 +14,7 @@ import dev.berth.cluster.data.LinkListener;
 import dev.berth.cluster.data.OwnRegistration;
 import dev.berth.cluster.http.CommandGate;
 import dev.berth.cluster.http.GatheredRoutes;
+import dev.berth.cluster.http.JarCache;
 import dev.berth.cluster.http.Peer;
 import dev.berth.cluster.http.PeerClient;
 import dev.berth.cluster.link.LinkServer;
@@ -25,6 +26,7 @@ import dev.berth.cluster.membership.Member.State;
 import dev.berth.cluster.membership.Members;
 import dev.berth.cluster.membership.MembershipRules;
 import dev.berth.cluster.membership.NodeInfo;
+import dev.berth.code.Jar;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.ClusterConfig.ControlNode;
 import dev.berth.desired.ServeControl;
@@ -35,11 +37,13 @@ import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.InstanceBus;
 import dev.berth.node.loops.LoopVerticle;
 import dev.berth.protocol.ClusterDetails;
+import dev.berth.protocol.port.JarShelf;
 import dev.berth.routing.reserve.Keepers;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.NetClient;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -405,6 +409,13 @@ final class ClusterSide implements LinkListener {
         null,
         null,
         reached ? List.of() : List.of(config.node()));
+  }
+
+  /** Fetches a jar that this node lost from another one. */
+  Future<Path> restore(JarShelf here, Jar jar) {
+    List<Peer> others =
+        everyPeer().stream().filter(each -> !each.name().equals(config.node())).toList();
+    return JarCache.restore(control.home().owner(), peers, others, here, jar);
   }
 
   private List<Peer> everyPeer() {

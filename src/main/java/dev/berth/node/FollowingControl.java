@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.ClusterRoutes;
+import dev.berth.admin.JarRoutes;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.http.ControlNode;
 import dev.berth.cluster.http.ForwardRoutes;
@@ -141,7 +142,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
 
   @Override
   public List<AdminRoutes> operators(Function<ControllerCommands, AdminRoutes> here) {
-    return List.of();
+    return List.of(new JarRoutes(jars)::mountFetched);
   }
 
   @Override

@@ -26,6 +26,7 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -158,6 +159,55 @@ class ServeControlTest extends ServeControlRig {
     assertThat(control.find("a", 1)).isNull();
     buildFailed("missing or damaged here");
     assertThat(control.find("b", 2)).isNotNull();
+  }
+
+  @Test
+  void applicationsWhoseLostJarIsBackAreBuiltAgain() throws IOException {
+    Path given = Files.writeString(folder.resolve("a.jar"), "one");
+    start();
+    deploy("a", WITH_JAR);
+    deploy("b", B);
+    assertThat(control.lostJars()).isEmpty();
+    stop();
+    Path kept;
+    try (Stream<Path> jars = Files.list(folder.resolve("state/jars"))) {
+      kept = jars.filter(each -> each.toString().endsWith(".jar")).findFirst().orElseThrow();
+    }
+    Files.writeString(kept, "two");
+    start();
+    Jar lost = new Jar("a.jar", DeclaredEntry.digest("one"));
+    assertThat(control.lostJars()).containsExactly(lost);
+    ok(control.readAgain());
+    toldSince();
+    ok(control.readAgain());
+    assertThat(toldSince()).as("it is missing yet").isEmpty();
+    assertThat(control.lostJars()).containsExactly(lost);
+
+    Path written = ok(control.jars().begin(3));
+    Files.copy(given, written, StandardCopyOption.REPLACE_EXISTING);
+    ok(control.jars().take(written, lost.name(), lost.digest()));
+    assertThat(control.lostJars()).isEmpty();
+    ok(control.readAgain());
+
+    assertThat(toldSince()).containsExactly("declared a 1");
+    assertThat(control.find("a", 1).config().jars()).containsExactly(kept);
+    assertThat(kept).hasContent("one");
+    assertThat(kept.resolveSibling(kept.getFileName() + ".corrupt-1")).hasContent("two");
+  }
+
+  @Test
+  void lostJarOfDeletedApplicationIsNotWantedBack() throws IOException {
+    Files.writeString(folder.resolve("a.jar"), "one");
+    start();
+    deploy("a", WITH_JAR);
+    stop();
+    try (Stream<Path> jars = Files.list(folder.resolve("state/jars"))) {
+      Files.delete(jars.filter(each -> each.toString().endsWith(".jar")).findFirst().orElseThrow());
+    }
+    start();
+    assertThat(control.lostJars()).hasSize(1);
+    ok(commands().delete("a"));
+    assertThat(control.lostJars()).isEmpty();
   }
 
   // --- what other nodes build it from ---

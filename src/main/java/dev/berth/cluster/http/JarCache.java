@@ -1,30 +1,75 @@
 package dev.berth.cluster.http;
 
 import dev.berth.admin.DigestedFile;
+import dev.berth.admin.JarRoutes;
+import dev.berth.code.Jar;
 import dev.berth.protocol.BuildSource.JarFile;
 import dev.berth.protocol.port.JarShelf;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpHeaders;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Jars that the control node keeps, by their SHA-256, as they are here: one that is not is fetched,
  * goes on where it broke off, and is what it says it is. Belongs to the control loop.
  */
 public final class JarCache {
+  private static final Logger LOG = LoggerFactory.getLogger(JarCache.class);
+
   private final Vertx vertx;
   private final JarShelf here;
   private final ControlNode control;
+  private final String path; // of jars there
   private Future<Path> last = Future.failedFuture("none"); // that is or was fetched
 
   /**
    * @param here those that were fetched
    */
   public JarCache(Vertx vertx, JarShelf here, ControlNode control) {
+    this(vertx, here, control, JarRoutes.PATH);
+  }
+
+  private JarCache(Vertx vertx, JarShelf here, ControlNode control, String path) {
+    this.path = path;
     this.vertx = vertx;
     this.here = here;
     this.control = control;
+  }
+
+  /**
+   * Fetches a jar that the control node has lost from the first node that has it whole.
+   *
+   * @param here jars of the control node
+   * @param others tried in turn
+   */
+  public static Future<Path> restore(
+      Vertx vertx, PeerClient client, List<Peer> others, JarShelf here, Jar jar) {
+    Future<Path> found = Future.failedFuture("no other node");
+    for (Peer other : others) {
+      ControlNode node = new ControlNode(vertx, client, () -> other, () -> true, () -> "");
+      JarCache cache = new JarCache(vertx, here, node, JarRoutes.FETCHED);
+      found =
+          found.recover(
+              none ->
+                  node.get(206, cache.path + jar.digest(), "Range", "bytes=0-0")
+                      .compose(
+                          first -> cache.get(new JarFile(jar.name(), jar.digest(), size(first))))
+                      .onSuccess(
+                          there -> LOG.info("state: {}: fetched whole from {}", there, other)));
+    }
+    return found;
+  }
+
+  private static long size(HttpClientResponse first) {
+    first.resume(); // its byte is dropped
+    String range = first.getHeader(HttpHeaders.CONTENT_RANGE);
+    return Long.parseLong(range.substring(range.indexOf('/') + 1));
   }
 
   /**
@@ -65,7 +110,7 @@ public final class JarCache {
   private Future<Void> ask(DigestedFile file, JarFile jar) {
     String range = "bytes=%s-%s".formatted(file.bytes(), jar.bytes() - 1);
     return control
-        .get(206, "/api/v1/jars/" + jar.sha256(), "Range", range)
+        .get(206, path + jar.sha256(), "Range", range)
         .compose(response -> file.append(response).onFailure(failed -> response.request().reset()));
   }
 }

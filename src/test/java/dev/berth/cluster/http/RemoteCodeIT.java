@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.JarRoutes;
 import dev.berth.cluster.link.LinkWorld;
+import dev.berth.code.Jar;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ClusterConfig.Role;
 import dev.berth.config.ConfigReader;
@@ -123,6 +124,31 @@ class RemoteCodeIT {
         .hasStackTraceContaining("a certificate of [c1] (expected: of c2)");
     assertThatThrownBy(() -> rig.onLoop(() -> node().ask(control, HttpMethod.GET, "/")))
         .hasStackTraceContaining("a certificate of [c1] (expected: of c2)");
+  }
+
+  private Peer fetched(String name, FakeShelf shelf) {
+    return rig.serve(name, new JarRoutes(shelf)::mountFetched);
+  }
+
+  private Path restore(Jar jar, Peer... others) throws Exception {
+    return rig.onLoop(() -> JarCache.restore(rig.vertx, rig.client, List.of(others), here, jar));
+  }
+
+  @Test
+  void lostJarComesFromTheFirstNodeThatHasItWhole() throws Exception {
+    Path whole = FakeShelf.jar(folder.resolve("whole.jar"), 1);
+    Jar jar = new Jar("echo.jar", FakeShelf.digest(whole));
+    FakeShelf damaged = new FakeShelf(folder);
+    damaged.kept.put(jar.digest(), FakeShelf.jar(folder.resolve("damaged.jar"), 2));
+    there.kept.put(jar.digest(), whole);
+    Peer without = fetched("w1", new FakeShelf(folder));
+    Peer other = fetched("w2", damaged);
+
+    assertThatThrownBy(() -> restore(jar, without, other))
+        .hasMessageContaining("expected: " + jar.digest());
+    assertThat(here.kept).isEmpty();
+    assertThat(restore(jar, without, other, fetched("w3", there))).hasSameBinaryContentAs(whole);
+    assertThat(here.names).containsExactly("echo.jar");
   }
 
   @Test
