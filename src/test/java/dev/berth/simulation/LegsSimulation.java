@@ -69,7 +69,7 @@ final class LegsSimulation extends ClusterRun {
         slots.put(deployment, 1); // no more of it is to be had together
       }
     }
-    workload = new LegsWorkload(world, instances, slots, rough, this::runs);
+    workload = new LegsWorkload(world, instances, slots, rough, this::runs, bus::leaseWayNanos);
   }
 
   /** Runs a seed; a failure tells how to see it again. */

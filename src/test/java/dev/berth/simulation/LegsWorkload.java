@@ -21,6 +21,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -107,6 +108,7 @@ final class LegsWorkload {
   private final Map<DeploymentId, Integer> slots;
   private final boolean rough;
   private final Predicate<String> runs;
+  private final LongSupplier leaseWay;
   final List<Asker> askers = new ArrayList<>();
   final EnumMap<Outcome, Integer> outcomes = new EnumMap<>(Outcome.class);
   private final long meanGapNanos;
@@ -114,13 +116,16 @@ final class LegsWorkload {
 
   /**
    * @param runs whether a replica was not killed, be that known to its routers or not
+   * @param leaseWay the longest way of a renewal or its answer, in nanoseconds: a lease lasts from
+   *     when its replica renewed it
    */
   LegsWorkload(
       World world,
       List<SimulatedInstance> instances,
       Map<DeploymentId, Integer> slots,
       boolean rough,
-      Predicate<String> runs) {
+      Predicate<String> runs,
+      LongSupplier leaseWay) {
     this.world = world;
     this.random = world.randomness();
     this.instances = instances;
@@ -128,6 +133,7 @@ final class LegsWorkload {
     this.slots = slots;
     this.rough = rough;
     this.runs = runs;
+    this.leaseWay = leaseWay;
     this.meanGapNanos = millis(1) / 4 + random.nextLong(millis(8));
   }
 
@@ -243,7 +249,7 @@ final class LegsWorkload {
       }
       boolean gone =
           (asker.parent != null && asker.parent.cancelled()) || !runs.test(each.replicaId());
-      long least = TTL_NANOS - TTL_NANOS / 10 - millis(50);
+      long least = TTL_NANOS - TTL_NANOS / 10 - millis(50) - 2 * leaseWay.getAsLong();
       if (!gone && each.leaseRemaining().toNanos() < least) {
         throw world.fail(asker + ": got " + each + " (expected: its full time)");
       }

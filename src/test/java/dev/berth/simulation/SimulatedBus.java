@@ -65,6 +65,7 @@ final class SimulatedBus {
   private long unfitNanos = -TOLD_NANOS; // when the last of them was refused
   private FaultRates rates = FaultRates.NONE;
   private boolean spoils;
+  private long leaseWayNanos; // the longest of a renewal or its answer between instances
   private int nearInFlight; // within instances
   private @Nullable ToLongFunction<BusMessage> script; // delays in nanoseconds; 0 as drawn
 
@@ -170,6 +171,9 @@ final class SimulatedBus {
     long number = ++line.sent;
     long scripted = script == null ? 0 : script.applyAsLong(message);
     Way way = scripted > 0 ? new Way(scripted, Fault.DELAY) : farWay(pair);
+    if (message instanceof BusMessage.RenewLease || message instanceof BusMessage.SlotReserved) {
+      leaseWayNanos = Math.max(leaseWayNanos, way.delayNanos);
+    }
     deliver(to, wire, way.delayNanos, false, null, () -> arrived(line, number, way, phase));
     if (happens(rates.duplicate())) {
       // A third of them long after, when what they name may be over.
@@ -206,6 +210,11 @@ final class SimulatedBus {
   /** Whether a message was just refused for want of a wire form. */
   boolean isUnfitNow() {
     return world.elapsedNanos() - unfitNanos < TOLD_NANOS;
+  }
+
+  /** The longest way of a renewal or of its answer up to now: a lease runs meanwhile. */
+  long leaseWayNanos() {
+    return leaseWayNanos;
   }
 
   private boolean isFull(String node) {
