@@ -80,15 +80,9 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
   private Committed commit(Command command, boolean repeated) {
     try {
       for (int tries = 0; tries < MOST_TRIES; tries++) {
-        DesiredState on = log.state();
-        Decision decision = command.on(on);
-        DesiredChange change = decision.change();
-        DesiredState next = change == null ? on : propose(change);
-        if (next != null) {
-          if (change != null) {
-            fails.set(false);
-          }
-          return new Committed(decision, on, next, Map.of());
+        Committed done = tries < MOST_TRIES / 2 ? attempt(command) : attemptAlone(command);
+        if (done != null) {
+          return done;
         }
       }
     } catch (ConfigException refused) {
@@ -112,6 +106,24 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
     throw new CommandRefused(
         Kind.UNAVAILABLE,
         "others change what is declared all the while (expected: less of them, try again)");
+  }
+
+  private @Nullable Committed attempt(Command command) throws IOException {
+    DesiredState on = log.state();
+    Decision decision = command.on(on);
+    DesiredChange change = decision.change();
+    DesiredState next = change == null ? on : propose(change);
+    if (next != null && change != null) {
+      fails.set(false);
+    }
+    return next == null ? null : new Committed(decision, on, next, Map.of());
+  }
+
+  /** Nothing else is committed meanwhile: nodes that come one after the other never let it pass. */
+  private @Nullable Committed attemptAlone(Command command) throws IOException {
+    synchronized (log) {
+      return attempt(command);
+    }
   }
 
   /** Null when it is to be computed anew: what ran earlier gave way meanwhile. */

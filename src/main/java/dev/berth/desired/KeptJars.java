@@ -189,8 +189,10 @@ final class KeptJars implements JarStore.Spare {
     }
     if (oldest != null) {
       LOG.warn("state: no room: revisions up to {} that ran earlier are let go of", oldest);
-      if (log.note("what was let go of", log.state().forget(oldest)) == null) {
-        return false; // they stay, and with them their jars
+      synchronized (log) { // a node may be committed beside the command
+        if (log.note("what was let go of", log.state().forget(oldest)) == null) {
+          return false; // they stay, and with them their jars
+        }
       }
     }
     tidied = true;

@@ -2,15 +2,22 @@ package dev.berth.desired;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.code.Jar;
 import dev.berth.config.ConfigReader;
+import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredState.Mark;
 import dev.berth.desired.NodeRegistry.Registered;
 import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.Future;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class NodeRegistryTest extends ServeControlRig {
@@ -110,6 +117,87 @@ class NodeRegistryTest extends ServeControlRig {
     assertThat(computedOn).hasSize(2);
     assertThat(control.nodes().find("a")).isNotNull();
     assertThat(control.term()).isEqualTo(computedOn.get(0).head().term() + 1);
+  }
+
+  /** Each node that comes makes a command that is computed beside it one of an earlier state. */
+  @Test
+  void commandIsCommittedAmongNodesThatComeAllTheWhile() throws IOException {
+    JournalLog log = new JournalLog(kept());
+    log.open();
+    Commits commits = commits(log);
+    commits.nodes(none -> born);
+    AtomicInteger computed = new AtomicInteger();
+    Commits.Committed done =
+        commits.carryOut(
+            on -> {
+              String name = "n" + computed.incrementAndGet();
+              comes(commits, name);
+              return new ServeControl.Decision(on.nextTerm(on.head().keeps(), 0), List.of());
+            },
+            Set.of(),
+            Map.of());
+    assertThat(done.state().head().term()).isEqualTo(done.on().head().term() + 1);
+    assertThat(computed).hasValueLessThan(Commits.MOST_TRIES);
+    log.close();
+  }
+
+  private Commits commits(StateLog log) {
+    KeptJars jars = new KeptJars(log, () -> nowMs, JarStore.MOST_BYTES);
+    EntryReader reader =
+        new EntryReader(jars, ConfigReader.read("file", folder, "{applications: []}"));
+    return new Commits(log, jars, reader, new AtomicBoolean());
+  }
+
+  /** Another thread commits a node, unless it has to wait for the caller. */
+  private static Thread comes(Commits commits, String name) {
+    Thread thread = new Thread(() -> commits.nodes(on -> on.with(name, "f0")), name);
+    thread.start();
+    while (thread.isAlive() && thread.getState() != Thread.State.BLOCKED) {
+      Thread.onSpinWait();
+    }
+    return thread;
+  }
+
+  /** Both would be computed on one state, and the later one would be lost. */
+  @Test
+  void nodeIsNotCommittedWhileRevisionsAreLetGoOf() throws Exception {
+    List<Thread> came = new ArrayList<>();
+    List<Commits> commits = new ArrayList<>();
+    InterceptedLog log =
+        new InterceptedLog(
+            new JournalLog(kept()),
+            () -> false,
+            new InterceptedLog.Before() {
+              @Override
+              public void proposal(DesiredChange change) {}
+
+              @Override
+              public boolean notes() {
+                came.add(comes(commits.get(0), "a"));
+                return came.get(0).isAlive();
+              }
+            });
+    log.open();
+    commits.add(commits(log));
+    commits.get(0).nodes(none -> born);
+    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, 3);
+    jars.begin(Set.of());
+    for (String build : List.of("1", "2", "3", "4")) {
+      log.prepare();
+      jars.prepare();
+      List<Jar> kept = jars.keep(List.of(Files.writeString(folder.resolve("a.jar"), build)));
+      for (Thread each : came) {
+        each.join();
+      }
+      Wanted wanted = new Wanted("/a", "{}", kept, false, build);
+      log.propose(Objects.requireNonNull(log.state().deploy("a", wanted, null, 1)));
+      long revision = Objects.requireNonNull(log.state().find("a")).revision();
+      log.propose(Objects.requireNonNull(log.state().mark(Map.of("a", new Mark(revision, null)))));
+      jars.begin(Set.of());
+    }
+    assertThat(came).hasSize(1);
+    assertThat(log.state().nodes().find("a")).isNotNull();
+    log.close();
   }
 
   @Test
