@@ -205,6 +205,9 @@ public final class ClusterOptions {
   private static void check(Settings values) {
     checkControl(values);
     checkAdvertised(values);
+    if (values.gives(ADOPT) && values.find(ROLE) == Role.WORKER) {
+      values.problem(ADOPT, "given, on a worker", "on the control node alone");
+    }
     Boolean insecure = values.find(INSECURE);
     if (Boolean.TRUE.equals(insecure)) {
       checkInsecure(values);

@@ -220,6 +220,13 @@ class ClusterOptionsTest {
   }
 
   @Test
+  void workerAdoptsNoNodes() {
+    onlyProblem(problems(WORKER + ", join: ['a:1'], adopt: '?'"))
+        .endsWith("berth.cluster.adopt: given, on a worker (expected: on the control node alone)");
+    assertThat(problems(CONTROL + ", adopt: 'c1:1'")).isEmpty();
+  }
+
+  @Test
   void eventBusCarriesNoMessagesBetweenNodes() {
     String bus = "berth: {messages: event_bus, cluster: {";
     for (String node : List.of(CONTROL, WORKER + ", join: ['a:1']")) {
