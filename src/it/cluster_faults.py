@@ -325,24 +325,27 @@ def unfit(trial, fault):
 
 
 def released(trial, fault):
-    """It releases slots of the other worker while that does not hear it: they are free soon after, not
-    when their 250 s are over. That is judged when all is at rest."""
-    other = next(each for each in trial.cluster.nodes if each.name in fault.others and each.name != "n1")
-    fault.cuts([other.name])
+    """The other worker releases slots of this one while this one does not hear it: they are free soon
+    after, not when their 250 s are over. That is judged when all is at rest."""
+    asker = next(each for each in trial.cluster.nodes if each.name in fault.others and each.name != "n1")
+    fault.cuts([asker.name])
     asked = json.dumps({"ttl_s": LONG_TTL_S, "wait_timeout_s": 5}).encode()
-    tokens = []
-    for _ in range(24):
-        status, got, _ = ask(fault.node, "POST", RESERVE, asked, MINE)
+
+    def release(tokens):
+        return collections.Counter(ask(asker, "DELETE", f"{RESERVE}/{token}", headers=MINE)[0]
+                                   for token in tokens)
+    held, elsewhere = [], []
+    for _ in range(REPLICAS * SLOTS):  # a node takes its own first
+        status, got, _ = ask(asker, "POST", RESERVE, asked, MINE)
         if status == 201:
             made = json.loads(got)
-            tokens.append((made["token"], made["node_id"].split("~")[0]))
-        if sum(where == other.name for _, where in tokens) >= 3:
+            (held if made["node_id"].split("~")[0] == fault.node.name else elsewhere).append(made["token"])
+        if len(held) >= 3:
             break
-    there = sum(where == other.name for _, where in tokens)
-    hold(f"{fault.name}: slots of {other.name} are held", there >= 3, str(there))
-    trial.cluster.net.drop(other.name, [fault.node.name])
-    told = collections.Counter(ask(fault.node, "DELETE", f"{RESERVE}/{token}", headers=MINE)[0]
-                               for token, _ in tokens)
+    told = release(elsewhere)  # the load needs them
+    hold(f"{fault.name}: slots of it are held", len(held) >= 3, str(len(held)))
+    trial.cluster.net.drop(fault.node.name, [asker.name])
+    told += release(held)
     fault.last(CUT_S)
     trial.cluster.net.heal()
     fault.heals()

@@ -111,16 +111,16 @@ class Node:
 
 
 class Pair:
-    """`with` ends it. Its nodes are to be started."""
+    """`with` ends it. Its nodes are to be started; `application` is the source of a class Slow."""
 
-    def __init__(self, jar):
+    def __init__(self, jar, application=SLOW):
         self.jar = os.path.abspath(jar)
         self.folder = tempfile.mkdtemp(prefix="berth-pair-")
         self.control = Node(self, "n1")
         self.worker = Node(self, "n2")
         source = os.path.join(self.folder, "Slow.java")
         with open(source, "w") as file:
-            file.write(SLOW)
+            file.write(application)
         classes, self.app = (os.path.join(self.folder, each) for each in ("classes", "slow.jar"))
         subprocess.run(["javac", "-nowarn", "-cp", self.jar, "-d", classes, source], check=True)
         subprocess.run(["jar", "cf", self.app, "-C", classes, "."], check=True)

@@ -56,7 +56,7 @@ class HandlerPoolTest {
           thread.complete(Thread.currentThread());
           awaitEnd();
         });
-    return thread.join();
+    return thread.orTimeout(10, TimeUnit.SECONDS).join();
   }
 
   private void awaitEnd() {
