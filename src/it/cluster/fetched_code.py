@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The control node is killed while a worker fetches the code of a replica, and starts again; another
-worker, which it waits for, is gone. Whatever the first worker runs then, the controller knows.
+"""The control node is killed while a worker builds the code of a replica, and starts again; another
+worker, which it waits for, is gone. The first worker's replica comes to run after that one has told
+what it runs, and before the other is lost. Whatever runs then, the controller knows.
 
     fetched_code.py --jar JAR        a minute
 """
@@ -12,28 +13,60 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from cluster_pair import Node, Pair, main, until  # noqa: E402
 
+APPLICATION = """
+import dev.berth.api.*;
+import io.vertx.core.Future;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Map;
+
+public final class Slow {
+  /** On n2 it takes until there is a file `go`. */
+  public static Application build(Map<String, Object> args) throws Exception {
+    String[] words = ProcessHandle.current().info().arguments().orElseThrow();
+    if (Arrays.stream(words).anyMatch(word -> word.endsWith("n2.yaml"))) {
+      Files.writeString(Path.of("building"), "");
+      while (!Files.exists(Path.of("go"))) {
+        Thread.sleep(20);
+      }
+    }
+    AsyncHandler handler = (request, context) -> Future.succeededFuture(Response.text("hi"));
+    return Application.of(Deployment.of("slow", replica -> handler).withMaxOngoingRequests(8));
+  }
+}
+"""
+
 
 def run(jar):
-    with Pair(jar) as pair:
-        pair.control.start().serves()
-        pair.worker.start().serves()
+    with Pair(jar, APPLICATION) as pair:
+        control, worker = pair.control, pair.worker
+        control.start().serves()
+        worker.start().serves()
         third = Node(pair, "n3")
         try:
             third.start().serves()
-            pair.declare({"num_replicas": 3, "max_replicas_per_node": 1}, seconds=8)
-            # The control node has built it, and the workers build it again.
-            if until(lambda: "n1" in pair.replicas().values(), 60, 0.02) is None:
-                return ["a replica on n1"]
+            pair.declare({"num_replicas": 3, "max_replicas_per_node": 1})
+            building = os.path.join(pair.folder, "building")
+            if until(lambda: "n1" in pair.replicas().values() and os.path.exists(building), 60, 0.02) is None:
+                return ["a replica runs on n1, and n2 builds one"]
             third.kill()
-            pair.control.kill()
-            pair.control.start().serves()
+            control.kill()
+            before = control.said()
+            control.start()
+            if until(lambda: "node n2~" in control.said()[len(before):], 60, 0.02) is None:
+                return ["n2 is a node again"]
+            time.sleep(1)  # for what it tells
+            with open(os.path.join(pair.folder, "go"), "w"):
+                pass
+            control.serves()
         finally:
             third.end()
-        time.sleep(25)  # n3 is lost after 10 s
+        time.sleep(15)  # n3 is lost after 10 s
         until(lambda: len(pair.replicas()) == 2, 30)
-        time.sleep(10)
+        time.sleep(5)
         known = pair.replicas()
-        there = pair.hosted(pair.control) + pair.hosted(pair.worker)
+        there = pair.hosted(control) + pair.hosted(worker)
         print(f"{len(there)} replicas run, the controller knows {len(known)} of them (room for: 2)")
         return [] if sorted(there) == sorted(known) and len(known) == 2 else ["all are known"]
 
