@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Draws the JSON of a folder as SVG files beside it: each chart for a light and a dark page.
 
 Usage: draw.py FOLDER

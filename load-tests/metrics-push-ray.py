@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """What Ray Serve's controller takes for the handles of many applications, and without them.
 
 Usage: metrics-push-ray.py FILE APPLICATIONS, whose figures FILE gets in place of earlier ones

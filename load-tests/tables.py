@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Writes the tables of docs/performance.md and README.md from the JSON of the runs.
 
 Usage: tables.py FOLDER PAGE README

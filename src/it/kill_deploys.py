@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Deploys at random, kills the instance with SIGKILL at random moments, starts it again with the
 same file or a changed one, and looks after each start whether everything that was acknowledged is
 there again, but for what the file says anew, and nothing else.

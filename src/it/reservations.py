@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Reserves a slot over HTTP, renews it, runs a request on it, lets one run out, and looks at the
 ledger before, during and after.
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Prints what Ray Serve's own models accept, as a JSON Schema without prose.
 
     VENV/bin/python models.py > ../../test/resources/ray-cli/models.json

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """What a user of Ray Serve does with its command line, done to Berth. Started by ray-cli.sh.
 
 Each check prints a line with PASS; the first that does not hold ends the run with 1.
