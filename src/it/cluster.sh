@@ -13,7 +13,8 @@
 #   bash src/it/cluster.sh --no-namespaces   all on the loopback, with relays between the nodes, which is
 #                                            also what happens where network namespaces are not permitted
 #   bash src/it/cluster.sh --keep            leaves the logs
-#   bash src/it/cluster.sh --attacks [NAME…] single attacks instead, src/it/cluster/NAME.py, against
+#   bash src/it/cluster.sh --attacks [NAME…] single attacks instead, src/it/cluster/NAME.py (fetched_code,
+#                                            last_word, scale_down, sole_replica, throwing_start), against
 #                                            an earlier commit (BEFORE) and against this one
 #   bash src/it/cluster.sh --only=state      state directories that come back older, empty and damaged
 #                                            (cluster_state.py): part of a run of all kinds; of --quick three

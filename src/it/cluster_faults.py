@@ -12,7 +12,7 @@ import threading
 import time
 
 from cluster_load import MINE, RESERVE, TIMEOUT_S
-from cluster_nodes import REPLICAS, until
+from cluster_nodes import REPLICAS, SLOTS, until
 
 STOPPED_S = 10
 BLOCKED_S = 6

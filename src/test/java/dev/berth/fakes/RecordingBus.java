@@ -15,12 +15,16 @@ public final class RecordingBus implements BusSender {
 
   private final List<Sent> sent = new ArrayList<>();
   private volatile Predicate<Sent> accepts = message -> true;
+  private volatile boolean gone;
   private volatile Predicate<BusMessage> unfit = message -> false;
   private volatile Consumer<Sent> onSend = message -> {};
 
   @Override
   public SendResult send(String node, String address, BusMessage message) {
     Sent one = new Sent(node, address, message);
+    if (gone) {
+      return SendResult.GONE;
+    }
     if (!accepts.test(one)) {
       return SendResult.NOT_NOW;
     }
@@ -37,6 +41,11 @@ public final class RecordingBus implements BusSender {
   /** What is refused from now on is not recorded, and {@code send} returns NOT_NOW. */
   public void acceptOnly(Predicate<Sent> accepted) {
     accepts = accepted;
+  }
+
+  /** Sets whether all peers are gone: {@code send} then returns GONE. */
+  public void gone(boolean areGone) {
+    gone = areGone;
   }
 
   /** These have no wire form from now on. */

@@ -56,6 +56,15 @@ class UnreadBodyIT {
   }
 
   @Test
+  void connectionIsIdleOnceALateBodyHasEnded() throws Exception {
+    RawClient raw = rig.raw().post("/-/nothing", "Content-Length: 10");
+    raw.readHead();
+    raw.send("hellohello");
+    pass(IngressRig.SHORTEST.multipliedBy(3));
+    assertThat(raw.send(NEXT).readToEnd()).contains("HTTP/1.1 200").doesNotContain("408");
+  }
+
+  @Test
   void bodyBehindAnAnswerThatIsNotFinishedInTimeClosesItsConnection() throws Exception {
     rig.close();
     rig = IngressRig.tight(100, IngressRig.LOCAL, IngressRig.SHORTEST);

@@ -15,6 +15,7 @@ import dev.berth.replica.threads.HandlerThreads;
 import dev.berth.replica.threads.InstanceHandlerThreads;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
+import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -28,11 +29,33 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.InvocationInterceptor;
+import org.junit.jupiter.api.extension.ReflectiveInvocationContext;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.slf4j.MDC;
 
 /** Handlers that block: off the loop, interrupted by a cancel, and by nothing else. */
 @Timeout(20)
 class BlockingHandlerTest {
+  /** JUnit ends with all tests at such an error. */
+  @RegisterExtension
+  static final InvocationInterceptor ESCAPED =
+      new InvocationInterceptor() {
+        @Override
+        public void interceptTestMethod(
+            Invocation<Void> test,
+            ReflectiveInvocationContext<Method> context,
+            ExtensionContext extension)
+            throws Throwable {
+          try {
+            test.proceed();
+          } catch (OutOfMemoryError escaped) {
+            throw new AssertionError("a lack of threads was thrown", escaped);
+          }
+        }
+      };
+
   private static final long ID = callId(1, 1);
 
   private final ReplicaRig rig = new ReplicaRig();

@@ -148,6 +148,19 @@ class LastWordTest {
   }
 
   @Test
+  void lastWordForANodeThatIsGoneIsGivenUp() {
+    begin(handler);
+    rig.bus.acceptOnly(none -> false);
+    fail();
+    rig.bus.gone(true);
+    rig.pass(Duration.ofMillis(50));
+    rig.bus.gone(false);
+    rig.bus.acceptOnly(any -> true);
+    rig.pass(Duration.ofSeconds(1));
+    assertThat(rig.bus.take()).isEmpty();
+  }
+
+  @Test
   void endsAreRememberedUpToABound() {
     RouterPeer peer = new RouterPeer(AWAY, true);
     for (int id = 0; id <= RouterPeer.MAX_LAST_WORDS; id++) {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Platform threads of replicas: made when needed, bounded twice, ended when idle. */
-@Timeout(20)
+@Timeout(value = 20, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // joins are not interrupted
 class HandlerPoolTest {
   private static final long NEVER_IDLE = 600_000;
 
@@ -56,7 +56,7 @@ class HandlerPoolTest {
           thread.complete(Thread.currentThread());
           awaitEnd();
         });
-    return thread.orTimeout(10, TimeUnit.SECONDS).join();
+    return thread.join();
   }
 
   private void awaitEnd() {
