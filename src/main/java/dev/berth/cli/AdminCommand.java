@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
+import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
 
 /** A command that asks the admin server of an instance that runs. */
@@ -23,6 +24,18 @@ abstract class AdminCommand extends CliCommand {
     Map<String, String> all = new TreeMap<>(EXIT_CODES);
     all.putAll(spec.usageMessage().exitCodeList());
     spec.usageMessage().exitCodeList(all);
+  }
+
+  /**
+   * Ends the command when nobody can be asked whether to delete.
+   *
+   * @param problem said then
+   */
+  void requireTerminal(String problem) {
+    if (!around().terminal()) {
+      server.say(problem + " (expected: -y, which deletes without a question)");
+      throw new Ended(ExitCode.USAGE);
+    }
   }
 
   /**

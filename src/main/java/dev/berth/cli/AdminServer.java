@@ -12,6 +12,7 @@ import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -27,6 +28,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Model.CommandSpec;
@@ -137,7 +139,7 @@ final class AdminServer {
    * @param json sent with it; null for nothing
    * @throws Ended when there was none
    */
-  Answer send(String method, String path, @Nullable String json) throws InterruptedException {
+  Answer send(String method, String path, @Nullable String json) {
     try {
       return ask(method, path, json);
     } catch (IOException failed) {
@@ -146,34 +148,29 @@ final class AdminServer {
   }
 
   /**
-   * Sends it a file.
+   * Sends it a jar.
    *
    * @throws Ended when there was none
    */
-  Answer send(String path, Path file) throws InterruptedException {
-    try {
-      long length = Files.size(file);
-      return ask(
-          "PUT", path, new Sent("application/java-archive", length, out -> Files.copy(file, out)));
+  Answer send(String path, Path jar) {
+    try (InputStream bytes = Files.newInputStream(jar)) {
+      return ask("PUT", path, new Sent("application/java-archive", Files.size(jar), bytes));
     } catch (IOException failed) {
       throw cannotReach(whyNot(failed));
     }
   }
 
   /** What goes with a request. */
-  private record Sent(String type, long length, Writing writing) {}
-
-  /** Writes so many bytes. */
-  private interface Writing {
-    void to(OutputStream out) throws IOException;
-  }
+  private record Sent(String type, long length, InputStream bytes) {}
 
   /** As {@link #send}, and nothing is said. */
-  Answer ask(String method, String path, @Nullable String json)
-      throws IOException, InterruptedException {
-    byte[] body = json == null ? new byte[0] : json.getBytes(StandardCharsets.UTF_8);
-    Sent sent = new Sent("application/json", body.length, out -> out.write(body));
-    return ask(method, path, json == null ? null : sent);
+  Answer ask(String method, String path, @Nullable String json) throws IOException {
+    if (json == null) {
+      return ask(method, path, (Sent) null);
+    }
+    byte[] bytes = json.getBytes(StandardCharsets.UTF_8);
+    Sent sent = new Sent("application/json", bytes.length, new ByteArrayInputStream(bytes));
+    return ask(method, path, sent);
   }
 
   private Answer ask(String method, String path, @Nullable Sent sent) throws IOException {
@@ -196,7 +193,7 @@ final class AdminServer {
       asked.setDoOutput(true);
       asked.setFixedLengthStreamingMode(sent.length); // and is never sent twice
       try (OutputStream out = asked.getOutputStream()) {
-        sent.writing.to(out);
+        sent.bytes.transferTo(out);
       }
     }
     int status = method.equals("GET") ? asked.getResponseCode() : changed(asked);
@@ -301,6 +298,11 @@ final class AdminServer {
     return json;
   }
 
+  /** As {@link #refusal} for a status of 4xx; with any other it is taken for another server. */
+  Ended refusalOfQuery(Answer response) {
+    return response.statusCode() / 100 == 4 ? refusal(response) : refuse(response);
+  }
+
   /**
    * As {@link #refusal}, and of what is not there it says what is.
    *
@@ -373,6 +375,11 @@ final class AdminServer {
       // said below
     }
     throw command().wrong("--address: " + address + " (expected: as http://127.0.0.1:8265)");
+  }
+
+  /** The path of the REST API that these parts make. */
+  static String path(String... parts) {
+    return "/api/v1/" + Stream.of(parts).map(AdminServer::encoded).collect(joining("/"));
   }
 
   static String encoded(String value) {

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -77,24 +78,19 @@ final class AutoscalingCommand extends AdminCommand {
       return;
     }
     JsonObject whole = deployment == null ? null : whole(app, deployment);
-    if (json) {
-      JsonObject all = whole == null ? new JsonObject(new LinkedHashMap<>(found)) : whole;
-      out.println(AdminServer.printable(all.encodePrettily()));
-      return;
-    }
-    print(found, out);
-    if (whole != null) {
-      ServeStatus.list(whole, "decisions").stream()
-          .limit(SHOWN)
-          .forEach(each -> out.println(line("", each, "told")));
-    }
+    JsonObject all = whole == null ? new JsonObject(new LinkedHashMap<>(found)) : whole;
+    Stream<String> decisions =
+        whole == null
+            ? Stream.empty()
+            : ServeStatus.list(whole, "decisions").stream()
+                .limit(SHOWN)
+                .map(each -> line("", each, "told"));
+    show(json, all, () -> Stream.concat(table(found).lines().stream(), decisions).toList());
   }
 
   /** With its last decisions. */
   private JsonObject whole(String app, String name) throws InterruptedException {
-    String path =
-        "/api/v1/applications/%s/deployments/%s/autoscaling"
-            .formatted(AdminServer.encoded(app), AdminServer.encoded(name));
+    String path = AdminServer.path("applications", app, "deployments", name, "autoscaling");
     return server.required(server.get(path), "decisions", JsonArray.class);
   }
 
@@ -112,7 +108,7 @@ final class AutoscalingCommand extends AdminCommand {
     return found;
   }
 
-  private static void print(Map<String, JsonObject> found, PrintWriter out) {
+  private static Table table(Map<String, JsonObject> found) {
     Table table = new Table("deployment|replicas|bounds|load|target|delay left|report age|why");
     found.forEach(
         (name, now) ->
@@ -125,7 +121,7 @@ final class AutoscalingCommand extends AdminCommand {
                 seconds(now.getValue("until_ms"), ServeStatus.number(now, "at_ms")),
                 seconds(now.getValue("report_ms"), 0),
                 ServeStatus.text(now, "why")));
-    table.print(out);
+    return table;
   }
 
   private static String line(String name, JsonObject of, String what) {

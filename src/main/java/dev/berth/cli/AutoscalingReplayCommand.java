@@ -80,14 +80,10 @@ final class AutoscalingReplayCommand extends CliCommand {
     if (both.getInteger("unreadable") > 0) {
       say(file + ": " + both.getValue("unreadable") + " lines passed over");
     }
-    if (json) {
-      out.println(AdminServer.printable(both.encodePrettily()));
-    } else {
-      print(both, out);
-    }
+    show(json, both, () -> table(both).lines());
   }
 
-  private static void print(JsonObject both, PrintWriter out) {
+  private static Table table(JsonObject both) {
     JsonObject recorded = both.getJsonObject("recorded");
     JsonObject changed = both.getJsonObject("changed");
     long from = both.getLong("from_ms");
@@ -106,7 +102,7 @@ final class AutoscalingReplayCommand extends CliCommand {
       String after = ServeStatus.figure(changed.getValue(total));
       table.row(total.replace('_', ' '), before, after);
     }
-    table.print(out);
+    return table;
   }
 
   /** Replicas that ran and were wanted then. */

@@ -86,47 +86,84 @@ abstract class ChangeCommand extends AdminCommand {
     }
   }
 
-  /**
-   * Looks at the instance again and again, until the goal is reached, has failed, or time is over;
-   * and says at the end why it was not reached.
-   */
+  /** Shows each look, and at the end the causes for which the goal was not reached. */
   private Outcome until(Goal goal, PrintWriter out) throws InterruptedException {
-    long began = around().nanoClock().getAsLong();
     StatusDisplay display = new StatusDisplay(around(), out);
     StatusTable table = new StatusTable(around().colours());
-    Duration pause = FIRST_PAUSE;
     Set<String> awaited = new LinkedHashSet<>(); // as it was said
-    for (; ; ) {
-      AdminServer.Answer response = server.get(ServeStatus.PATH);
-      ServeStatus serve = response.serve();
-      long now = around().nanoClock().getAsLong();
-      boolean late = now - began >= timeout.toNanos();
-      if (response.statusCode() == HTTP_UNAVAILABLE && !late) {
-        if (awaited.addAll(AdminServer.problems(response.body()))) {
-          server.say("waiting: " + String.join("; ", awaited));
-        }
-        around().letPass(LONGEST_PAUSE);
-        continue; // its controller is being started anew
+    return poll(
+        late -> {
+          AdminServer.Answer response = server.get(ServeStatus.PATH);
+          if (response.statusCode() == HTTP_UNAVAILABLE && !late) {
+            if (awaited.addAll(AdminServer.problems(response.body()))) {
+              server.say("waiting: " + String.join("; ", awaited));
+            }
+            return null; // its controller is being started anew
+          }
+          ServeStatus serve = response.serve();
+          if (serve == null) {
+            throw server.refuse(response);
+          }
+          if (!json) {
+            display.show(table.lines(goal.shown(serve)), goal.shown(serve));
+          }
+          return outcome(goal.judge(serve, around().nanoClock().getAsLong()), serve, late);
+        });
+  }
+
+  private @Nullable Outcome outcome(Goal.Verdict verdict, ServeStatus serve, boolean late) {
+    if (verdict.reached()) {
+      return new Outcome(ExitCode.OK, List.of(), serve);
+    } else if (!verdict.failed() && !late) {
+      return null;
+    }
+    verdict.causes().forEach(server::say);
+    if (!verdict.failed()) {
+      server.say("not reached within " + timeout.toMillis() / 1e3 + " s; it goes on");
+    }
+    return new Outcome(verdict.failed() ? ExitCode.SOFTWARE : TIMED_OUT, verdict.causes(), serve);
+  }
+
+  /** A look at the state that a command waits for. */
+  interface Look<T> {
+    /**
+     * Returns the end of the wait; null to look again, which a late look may not.
+     *
+     * @param late whether the timeout has passed
+     */
+    @Nullable T at(boolean late) throws InterruptedException;
+  }
+
+  /** Looks again after growing pauses until a look ends the wait; the last is at the timeout. */
+  <T> T poll(Look<T> look) throws InterruptedException {
+    long began = around().nanoClock().getAsLong();
+    for (Duration pause = FIRST_PAUSE; ; pause = longer(pause)) {
+      Duration left = timeout.minusNanos(around().nanoClock().getAsLong() - began);
+      T end = look.at(left.isNegative() || left.isZero());
+      if (end != null) {
+        return end;
       }
-      if (serve == null) {
-        throw server.refuse(response);
-      }
-      if (!json) {
-        display.show(table.lines(goal.shown(serve)), goal.shown(serve));
-      }
-      Goal.Verdict verdict = goal.judge(serve, now);
-      if (verdict.reached()) {
-        return new Outcome(ExitCode.OK, List.of(), serve);
-      } else if (verdict.failed() || late) {
-        verdict.causes().forEach(server::say);
-        if (!verdict.failed()) {
-          server.say("not reached within " + timeout.toMillis() / 1e3 + " s; it goes on");
-        }
-        int exitCode = verdict.failed() ? ExitCode.SOFTWARE : TIMED_OUT;
-        return new Outcome(exitCode, verdict.causes(), serve);
-      }
-      around().letPass(pause);
-      pause = pause.compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(5).dividedBy(4) : pause;
+      around().letPass(pause.compareTo(left) < 0 ? pause : left);
+    }
+  }
+
+  private static Duration longer(Duration pause) {
+    return pause.compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(5).dividedBy(4) : pause;
+  }
+
+  /**
+   * Ends a drain.
+   *
+   * @param over whether nothing is left; null when that was not waited for
+   * @param left said when there is something, before the time that has passed
+   */
+  void endDrain(@Nullable Boolean over, JsonObject change, String left) {
+    if (json) {
+      print(change.put("outcome", over == null ? "accepted" : over ? "reached" : "timed_out"));
+    }
+    if (Boolean.FALSE.equals(over)) {
+      server.say(left + " still after " + timeout.toMillis() / 1e3 + " s");
+      throw new Ended(TIMED_OUT);
     }
   }
 
@@ -139,7 +176,7 @@ abstract class ChangeCommand extends AdminCommand {
     Outcome outcome = await(goal, out);
     if (json) {
       change.put("outcome", outcome.word()).put("causes", causes(outcome));
-      out.println(AdminServer.printable(change.encodePrettily()));
+      print(change);
     }
     outcome.end();
   }

@@ -1,8 +1,11 @@
 package dev.berth.cli;
 
 import dev.berth.config.ConfigException;
+import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
+import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Model.CommandSpec;
@@ -59,6 +62,20 @@ abstract class CliCommand implements Callable<Integer> {
   /** One line on standard error. */
   void say(String message) {
     spec.commandLine().getErr().println("berth: " + AdminServer.printable(message));
+  }
+
+  /** Prints an answer on standard output: as JSON, or as lines for people. */
+  void show(boolean json, JsonObject answer, Supplier<List<String>> lines) {
+    if (json) {
+      print(answer);
+    } else {
+      lines.get().forEach(spec.commandLine().getOut()::println);
+    }
+  }
+
+  /** Prints JSON on standard output. */
+  void print(JsonObject json) {
+    spec.commandLine().getOut().println(AdminServer.printable(json.encodePrettily()));
   }
 
   /** A failure, with the one line that says why. */

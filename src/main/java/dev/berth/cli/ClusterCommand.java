@@ -4,6 +4,7 @@ import static java.net.HttpURLConnection.HTTP_ACCEPTED;
 
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -41,7 +42,7 @@ final class ClusterCommand extends CliCommand {
   }
 
   private static String path(String node, String command) {
-    return ClusterStatusCommand.PATH + "/nodes/" + AdminServer.encoded(node) + "/" + command;
+    return AdminServer.path("cluster", "nodes", node, command);
   }
 
   /** {@code berth cluster drain}: has other nodes take what a node runs. */
@@ -65,44 +66,34 @@ final class ClusterCommand extends CliCommand {
     @Parameters(paramLabel = "NODE", description = "A node's name.")
     private String node;
 
+    private @Nullable Object before = ""; // replicas at the last look
+
     @Override
     void run(PrintWriter out) throws InterruptedException {
       AdminServer.Answer response = server.send("POST", path(node, "drain"), null);
       if (response.statusCode() != HTTP_ACCEPTED) {
         throw server.refusal(response);
       }
-      boolean over = wait && isEmpty(out);
-      if (json) {
-        String outcome = !wait ? "accepted" : over ? "reached" : "timed_out";
-        out.println(new JsonObject().put("node", node).put("outcome", outcome).encodePrettily());
-      } else if (!wait || over) {
-        out.println(node + (over ? ": no replica is left" : ": drains"));
+      Boolean over = wait ? poll(late -> isEmpty(late, out)) : null;
+      if (!json && !Boolean.FALSE.equals(over)) {
+        out.println(node + (over == null ? ": drains" : ": no replica is left"));
       }
-      if (wait && !over) {
-        server.say(node + " has replicas still after " + timeout.toMillis() / 1e3 + " s");
-        throw new Ended(TIMED_OUT);
-      }
+      endDrain(over, new JsonObject().put("node", node), node + " has replicas");
     }
 
-    private boolean isEmpty(PrintWriter out) throws InterruptedException {
-      long began = around().nanoClock().getAsLong();
-      for (Object before = ""; ; ) {
-        Object replicas = replicas(ClusterStatusCommand.cluster(this));
-        if (Integer.valueOf(0).equals(replicas)) {
-          return true;
-        }
-        if (replicas == null && before != null) {
-          server.say("waiting: no controller is heard");
-        } else if (!json && replicas != null && !replicas.equals(before)) {
-          out.println(node + ": " + replicas + " replicas");
-          out.flush();
-        }
-        before = replicas;
-        if (around().nanoClock().getAsLong() - began >= timeout.toNanos()) {
-          return false;
-        }
-        around().letPass(RHYTHM);
+    private @Nullable Boolean isEmpty(boolean late, PrintWriter out) throws InterruptedException {
+      Object replicas = replicas(ClusterStatusCommand.cluster(this));
+      if (Integer.valueOf(0).equals(replicas)) {
+        return true;
       }
+      if (replicas == null && before != null) {
+        server.say("waiting: no controller is heard");
+      } else if (!json && replicas != null && !replicas.equals(before)) {
+        out.println(node + ": " + replicas + " replicas");
+        out.flush();
+      }
+      before = replicas;
+      return late ? false : null;
     }
 
     /** Of the node; null while nobody knows, 0 when it is there no more. */
@@ -136,7 +127,7 @@ final class ClusterCommand extends CliCommand {
     void run(PrintWriter out) throws InterruptedException {
       server.required(server.send("POST", path(node, "uncordon"), null), "message", String.class);
       JsonObject done = new JsonObject().put("node", node).put("outcome", "accepted");
-      out.println(json ? done.encodePrettily() : node + ": takes replicas again");
+      show(json, done, () -> List.of(node + ": takes replicas again"));
     }
   }
 }

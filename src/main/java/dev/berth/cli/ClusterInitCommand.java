@@ -115,7 +115,7 @@ final class ClusterInitCommand extends CliCommand {
     } catch (IOException | GeneralSecurityException failed) {
       throw failed(folder + ": " + failed);
     }
-    print(names, out);
+    print(names);
   }
 
   private void check(List<String> names) {
@@ -184,21 +184,21 @@ final class ClusterInitCommand extends CliCommand {
         certificate(node));
   }
 
-  private void print(List<String> names, PrintWriter out) {
+  private void print(List<String> names) {
     List<String> starts = names.stream().map(node -> "berth run " + file(node)).toList();
     List<String> then =
         List.of(
             "berth deploy conf/quickstart.yaml --wait",
             "berth status --address http://127.0.0.1:" + (AdminOptions.DEFAULT_PORT + nodes - 1),
             "curl -s http://127.0.0.1:" + (FIRST_HTTP_PORT + nodes - 1) + "/echo -d hello");
-    if (json) {
-      out.println(new JsonObject().put("start", starts).put("then", then).encodePrettily());
-      return;
-    }
-    out.println(folder + ": cluster " + name + ", " + nodes + " nodes");
-    out.println("Start the nodes, each in a terminal of its own:");
-    starts.forEach(each -> out.println("  " + each));
-    out.println("Then deploy at one, and ask another:");
-    then.forEach(each -> out.println("  " + each));
+    String text =
+        """
+        %s: cluster %s, %d nodes
+        Start the nodes, each in a terminal of its own:
+          %s
+        Then deploy at one, and ask another:
+          %s"""
+            .formatted(folder, name, nodes, String.join("\n  ", starts), String.join("\n  ", then));
+    show(json, new JsonObject().put("start", starts).put("then", then), () -> List.of(text));
   }
 }

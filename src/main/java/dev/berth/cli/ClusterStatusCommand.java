@@ -6,7 +6,6 @@ import static java.util.stream.Collectors.joining;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -52,17 +51,12 @@ final class ClusterStatusCommand extends AdminCommand {
   @Override
   void run(PrintWriter out) throws InterruptedException {
     JsonObject cluster = cluster(this);
-    if (json) {
-      out.println(AdminServer.printable(cluster.encodePrettily()));
-      return;
-    }
-    head(cluster).forEach(line -> out.println(Table.oneLine(line)));
     Table table = new Table("node|role|zone|labels|host|state|replicas|not reached from");
     ServeStatus.list(cluster, "nodes").forEach(each -> row(each, table));
-    table.print(out);
+    show(json, cluster, () -> Stream.concat(head(cluster), table.lines().stream()).toList());
   }
 
-  private static List<String> head(JsonObject cluster) {
+  private static Stream<String> head(JsonObject cluster) {
     String control = cluster.getString("control");
     String who = control == null ? "no control node answers" : "control node " + control;
     return Stream.of(
@@ -84,7 +78,7 @@ final class ClusterStatusCommand extends AdminCommand {
             names("waits for", cluster.getValue("awaited")),
             names("drained", cluster.getValue("cordoned")))
         .filter(Objects::nonNull)
-        .toList();
+        .map(Table::oneLine);
   }
 
   private static @Nullable String names(String what, @Nullable Object names) {

@@ -15,7 +15,6 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -134,11 +133,10 @@ final class DeployCommand extends ChangeCommand {
 
   private JsonObject put(Submission submission, String query) throws InterruptedException {
     String path = only == null ? ALL : ALL + "/" + AdminServer.encoded(only);
-    Map<String, @Nullable Object> declared =
-        only == null ? submission.document() : submission.applications().get(only);
-    AdminServer.Answer response =
-        server.send("PUT", path + query, uploads.inPlaceOfPaths(new JsonObject(declared)).encode());
-    return server.required(response, "applications", JsonArray.class);
+    JsonObject declared =
+        new JsonObject(only == null ? submission.document() : submission.applications().get(only));
+    String sent = uploads.inPlaceOfPaths(declared).encode();
+    return server.required(server.send("PUT", path + query, sent), "applications", JsonArray.class);
   }
 
   private void sendJars(Submission submission, PrintWriter out) throws InterruptedException {
@@ -163,8 +161,12 @@ final class DeployCommand extends ChangeCommand {
   private static List<String> names(JsonObject outcome, String word) {
     return changes(outcome).stream()
         .filter(each -> word(each).equals(word))
-        .map(each -> Table.oneLine(String.valueOf(each.getValue("name"))))
+        .map(each -> Table.oneLine(name(each)))
         .toList();
+  }
+
+  private static String name(JsonObject change) {
+    return String.valueOf(change.getValue("name"));
   }
 
   private static String word(JsonObject change) {
@@ -176,14 +178,7 @@ final class DeployCommand extends ChangeCommand {
       return;
     }
     String names = String.join(", ", more);
-    if (!around().terminal()) {
-      server.say(
-          "--prune would also delete "
-              + names
-              + ", and there is no terminal to ask on (expected: -y, which deletes without a"
-              + " question)");
-      throw new Ended(ExitCode.USAGE);
-    }
+    requireTerminal("--prune would also delete " + names + ", and there is no terminal to ask on");
     if (!around().agrees("Also delete " + names + " of " + server.address() + "?", out)) {
       throw failed("nothing was deployed");
     }
@@ -193,8 +188,7 @@ final class DeployCommand extends ChangeCommand {
     out.println(source.file() + (dryRun ? ": valid, and would be:" : ": accepted"));
     for (JsonObject each : changes(outcome)) {
       if (!word(each).equals(KEPT)) {
-        out.println(
-            "  " + Table.oneLine(String.valueOf(each.getValue("name"))) + ": " + word(each));
+        out.println("  " + Table.oneLine(name(each)) + ": " + word(each));
       }
     }
     List<String> kept = names(outcome, KEPT);
@@ -214,7 +208,7 @@ final class DeployCommand extends ChangeCommand {
     for (JsonObject each : changes(deployed)) {
       if (!GONE_OR_OTHERS.contains(word(each))
           && each.getValue("revision") instanceof Number revision) {
-        revisions.put(String.valueOf(each.getValue("name")), revision.longValue());
+        revisions.put(name(each), revision.longValue());
       }
     }
     Outcome outcome = await(new Goal.Running(revisions), out);
@@ -229,18 +223,17 @@ final class DeployCommand extends ChangeCommand {
     JsonArray applications = new JsonArray();
     for (JsonObject each : changes(deployed)) {
       JsonObject application = each.copy().put("change", word(each));
-      ServeStatus.Application found =
-          last == null ? null : last.application(String.valueOf(each.getValue("name")));
+      ServeStatus.Application found = last == null ? null : last.application(name(each));
       if (found != null) {
         application.put("status", found.status()).put("message", server.located(found.message()));
       }
       applications.add(application);
     }
-    JsonObject all =
+    String word = dryRun ? "dry_run" : outcome.word();
+    print(
         new JsonObject()
-            .put("outcome", dryRun ? "dry_run" : outcome.word())
+            .put("outcome", word)
             .put("causes", causes(outcome))
-            .put("applications", applications);
-    out.println(AdminServer.printable(all.encodePrettily()));
+            .put("applications", applications));
   }
 }

@@ -5,7 +5,7 @@ import static java.net.HttpURLConnection.HTTP_ACCEPTED;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 
 /** {@code berth drain}: has an instance finish what it accepted, and end. */
@@ -24,8 +24,6 @@ import picocli.CommandLine.Command;
     },
     footer = {"  berth drain", "  berth drain --wait --timeout-s 40"})
 final class DrainCommand extends ChangeCommand {
-  private static final Duration RHYTHM = Duration.ofMillis(200);
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     AdminServer.Answer response = server.send("POST", "/api/v1/drain", null);
@@ -36,34 +34,20 @@ final class DrainCommand extends ChangeCommand {
       out.println(server.address() + ": drains");
       out.flush();
     }
-    boolean gone = wait && isGone();
-    if (wait && !gone) {
-      server.say("it answers still after " + timeout.toMillis() / 1e3 + " s");
-    } else if (gone && !json) {
+    Boolean gone = wait ? poll(this::isGone) : null;
+    if (Boolean.TRUE.equals(gone) && !json) {
       out.println("It has ended.");
     }
-    if (json) {
-      String outcome = !wait ? "accepted" : gone ? "reached" : "timed_out";
-      out.println(new JsonObject().put("outcome", outcome).encodePrettily());
-    }
-    if (wait && !gone) {
-      throw new Ended(TIMED_OUT);
-    }
+    endDrain(gone, new JsonObject(), "it answers");
   }
 
   /** The admin server is the last that goes. */
-  private boolean isGone() throws InterruptedException {
-    long began = around().nanoClock().getAsLong();
-    for (; ; ) {
-      try {
-        server.ask("GET", "/-/healthz", null);
-      } catch (IOException gone) {
-        return true;
-      }
-      if (around().nanoClock().getAsLong() - began >= timeout.toNanos()) {
-        return false;
-      }
-      around().letPass(RHYTHM);
+  private @Nullable Boolean isGone(boolean late) throws InterruptedException {
+    try {
+      server.ask("GET", "/-/healthz", null);
+      return late ? false : null;
+    } catch (IOException gone) {
+      return true;
     }
   }
 }

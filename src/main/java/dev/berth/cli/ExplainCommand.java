@@ -40,7 +40,7 @@ final class ExplainCommand extends AdminCommand {
       String problem = "ID: %s characters (expected: 1 to %s, a request's id)";
       throw wrong(problem.formatted(id.length(), MOST_ID_CHARS));
     }
-    String path = "/api/v1/requests/" + AdminServer.encoded(id) + "/explain?format=";
+    String path = AdminServer.path("requests", id, "explain") + "?format=";
     AdminServer.Answer response = server.get(path + (json ? "json" : "text"));
     if (response.statusCode() == 200) {
       out.print(AdminServer.printable(response.body()));
@@ -50,10 +50,8 @@ final class ExplainCommand extends AdminCommand {
     if (response.statusCode() == HTTP_NOT_FOUND
         && error != null
         && "no_explanation".equals(error.getValue("code"))) {
-      spec.commandLine()
-          .getErr()
-          .println(
-              AdminServer.printable(error.getValue("message") + "\n" + error.getValue("detail")));
+      String why = error.getValue("message") + "\n" + error.getValue("detail");
+      spec.commandLine().getErr().println(AdminServer.printable(why));
       throw new Ended(ExitCode.SOFTWARE);
     }
     throw server.refuse(response);

@@ -10,9 +10,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What is waited for, and how far an instance is from it. Told of each look, one after another. */
-interface Goal {
+abstract class Goal {
   /** How long something that can recover may be unhealthy before that counts as failed. */
-  Duration UNHEALTHY_PATIENCE = Duration.ofSeconds(5);
+  static final Duration UNHEALTHY_PATIENCE = Duration.ofSeconds(5);
+
+  private final Map<String, Long> unhealthySince = new HashMap<>();
 
   /**
    * What a look says.
@@ -26,16 +28,38 @@ interface Goal {
   }
 
   /** Those that the goal is about, for whoever watches. */
-  List<ServeStatus.Application> shown(ServeStatus serve);
+  List<ServeStatus.Application> shown(ServeStatus serve) {
+    return serve.applications().stream().filter(this::isShown).toList();
+  }
+
+  abstract boolean isShown(ServeStatus.Application application);
 
   /** What the last look says. */
-  Verdict judge(ServeStatus serve, long nowNanos);
+  abstract Verdict judge(ServeStatus serve, long nowNanos);
+
+  /** Whether that has failed, or may recover and does not. */
+  boolean hasFailed(String name, String status, long nowNanos) {
+    if (!status.equals(ServeStatus.UNHEALTHY)) {
+      unhealthySince.remove(name);
+      return status.equals(ServeStatus.DEPLOY_FAILED);
+    }
+    long since = unhealthySince.computeIfAbsent(name, first -> nowNanos);
+    return nowNanos - since >= UNHEALTHY_PATIENCE.toNanos();
+  }
+
+  /**
+   * @param runs what it runs, for people; may be empty
+   * @param said whether its message was told already
+   */
+  static String describe(ServeStatus.Deployment deployment, String runs, boolean said) {
+    String why = said ? "" : StatusTable.reason(deployment.message());
+    return deployment.status() + ", replicas " + deployment.replicasNow() + runs + why;
+  }
 
   /** Every one of some applications runs, in the revision that was declared. */
-  final class Running implements Goal {
+  static final class Running extends Goal {
     private final Map<String, Long> revisions;
     private final Set<String> seen = new HashSet<>();
-    private final Patience patience = new Patience();
 
     /**
      * @param revisions by application; 0 for any
@@ -45,42 +69,33 @@ interface Goal {
     }
 
     @Override
-    public List<ServeStatus.Application> shown(ServeStatus serve) {
-      return serve.applications().stream()
-          .filter(each -> revisions.containsKey(each.name()) || each.status().equals("DELETING"))
-          .toList();
+    boolean isShown(ServeStatus.Application application) {
+      return revisions.containsKey(application.name()) || application.status().equals("DELETING");
     }
 
     @Override
-    public Verdict judge(ServeStatus serve, long nowNanos) {
+    Verdict judge(ServeStatus serve, long nowNanos) {
       List<String> failures = new ArrayList<>();
       List<String> open = new ArrayList<>();
       revisions.forEach(
           (name, revision) -> {
             ServeStatus.Application application = serve.application(name);
-            String gone = gone(name, revision, application);
-            if (gone != null) {
-              failures.add(gone);
-            } else if (application == null) {
-              open.add(name + ": not there yet");
-            } else if (patience.isOver(name, application.status(), nowNanos)) {
+            if (application == null) {
+              boolean deleted = seen.contains(name);
+              (deleted ? failures : open)
+                  .add(name + (deleted ? ": deleted by another command" : ": not there yet"));
+              return;
+            }
+            seen.add(name);
+            if (revision > 0 && application.revision() > revision) {
+              failures.add(name + ": another command declared revision " + application.revision());
+            } else if (hasFailed(name, application.status(), nowNanos)) {
               failures.addAll(causes(application));
             } else if (!application.status().equals(ServeStatus.RUNNING)) {
               open.addAll(causes(application));
             }
           });
       return failures.isEmpty() ? new Verdict(false, open) : new Verdict(true, failures);
-    }
-
-    private @Nullable String gone(
-        String name, long revision, ServeStatus.@Nullable Application application) {
-      if (application == null) {
-        return seen.contains(name) ? name + ": deleted by another command" : null;
-      }
-      seen.add(name);
-      return revision > 0 && application.revision() > revision
-          ? name + ": another command declared revision " + application.revision()
-          : null;
     }
 
     private static List<String> causes(ServeStatus.Application application) {
@@ -105,11 +120,10 @@ interface Goal {
   }
 
   /** A deployment has a number of healthy replicas. */
-  final class Scaled implements Goal {
+  static final class Scaled extends Goal {
     private final String application;
     private final String deployment;
     private final @Nullable Integer replicas;
-    private final Patience patience = new Patience();
 
     Scaled(String application, String deployment, @Nullable Integer replicas) {
       this.application = application;
@@ -118,50 +132,25 @@ interface Goal {
     }
 
     @Override
-    public List<ServeStatus.Application> shown(ServeStatus serve) {
-      return serve.applications().stream().filter(each -> each.name().equals(application)).toList();
+    boolean isShown(ServeStatus.Application application) {
+      return application.name().equals(this.application);
     }
 
     @Override
-    public Verdict judge(ServeStatus serve, long nowNanos) {
+    Verdict judge(ServeStatus serve, long nowNanos) {
       String name = application + "/" + deployment;
       ServeStatus.Application within = serve.application(application);
       ServeStatus.Deployment found = within == null ? null : within.deployment(deployment);
       if (found == null) {
         return new Verdict(true, List.of(name + ": deleted by another command"));
       }
-      List<String> causes = List.of(name + ": " + Goal.describe(found, "", false));
-      if (patience.isOver(name, found.status(), nowNanos)) {
-        return new Verdict(true, causes);
-      }
+      boolean failed = hasFailed(name, found.status(), nowNanos);
       boolean reached =
           found.status().equals(ServeStatus.HEALTHY)
               && (replicas == null || found.target() == replicas)
               && found.running() == found.target();
-      return new Verdict(false, reached ? List.of() : causes);
-    }
-  }
-
-  /**
-   * @param runs what it runs, for people; may be empty
-   * @param said whether its message was told already
-   */
-  private static String describe(ServeStatus.Deployment deployment, String runs, boolean said) {
-    String why = said ? "" : StatusTable.reason(deployment.message());
-    return deployment.status() + ", replicas " + deployment.replicasNow() + runs + why;
-  }
-
-  /** With what has failed, or may recover and does not. */
-  final class Patience {
-    private final Map<String, Long> unhealthySince = new HashMap<>();
-
-    private boolean isOver(String name, String status, long nowNanos) {
-      if (!status.equals(ServeStatus.UNHEALTHY)) {
-        unhealthySince.remove(name);
-        return status.equals(ServeStatus.DEPLOY_FAILED);
-      }
-      long since = unhealthySince.computeIfAbsent(name, first -> nowNanos);
-      return nowNanos - since >= UNHEALTHY_PATIENCE.toNanos();
+      String cause = name + ": " + describe(found, "", false);
+      return new Verdict(failed, reached ? List.of() : List.of(cause));
     }
   }
 }

@@ -33,14 +33,10 @@ final class HistoryCommand extends AdminCommand {
   @Override
   void run(PrintWriter out) throws InterruptedException {
     AdminServer.Answer response =
-        server.get("/api/v1/applications/" + AdminServer.encoded(application) + "/history");
+        server.get(AdminServer.path("applications", application, "history"));
     JsonObject answer = response.with("revisions", JsonArray.class);
     if (answer == null) {
       throw server.refusalOf(response, application, List.of());
-    }
-    if (json) {
-      out.println(AdminServer.printable(answer.encodePrettily()));
-      return;
     }
     Table table = new Table("revision|deployed|state|digest|message");
     for (JsonObject each : ServeStatus.list(answer, "revisions")) {
@@ -49,7 +45,7 @@ final class HistoryCommand extends AdminCommand {
       String digest = String.valueOf(each.getValue("digest")).replaceAll("(?<=.{12}).*", "");
       table.row(each.getValue("revision"), deployed, state, digest, each.getValue("message"));
     }
-    table.print(out);
+    show(json, answer, table::lines);
   }
 
   private static String time(@Nullable Object millis) {

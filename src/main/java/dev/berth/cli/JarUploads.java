@@ -27,7 +27,7 @@ final class JarUploads {
       server.say(jar + ": " + unreadable.getMessage() + " (expected: a readable file)");
       throw new Ended(1);
     }
-    String path = "/api/v1/jars/" + digest;
+    String path = AdminServer.path("jars", String.valueOf(digest));
     if (digest == null || server.send("HEAD", path, null).statusCode() == 200) {
       return false;
     }

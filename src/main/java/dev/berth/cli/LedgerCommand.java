@@ -57,7 +57,7 @@ final class LedgerCommand extends AdminCommand {
     AdminServer.Answer response = server.get("/api/v1/ledger" + query.replaceFirst("&", "?"));
     JsonObject ledger = response.with("replicas", JsonArray.class);
     if (ledger == null || !(ledger.getValue("total") instanceof JsonObject total)) {
-      throw response.statusCode() / 100 == 4 ? server.refusal(response) : server.refuse(response);
+      throw server.refusalOfQuery(response);
     }
     server.sayUnreachable(ledger);
     List<JsonObject> shown = ServeStatus.list(ledger, "replicas");
@@ -67,18 +67,18 @@ final class LedgerCommand extends AdminCommand {
     if (json) {
       out.print(AdminServer.printable(response.body()));
     } else {
-      print(shown, total, out);
+      table(shown, total).lines().forEach(out::println);
     }
     if (!Integer.valueOf(0).equals(total.getValue("audit_mismatches"))) {
       throw new Ended(ExitCode.SOFTWARE);
     }
   }
 
-  private static void print(List<JsonObject> replicas, JsonObject total, PrintWriter out) {
+  private static Table table(List<JsonObject> replicas, JsonObject total) {
     Table table = new Table("replica|max|running|reserved|granted|ended|zombies|audit");
     replicas.forEach(each -> row(table, name(each), each, audit(each)));
     row(table, "total of " + replicas.size(), total, "");
-    table.print(out);
+    return table;
   }
 
   /** With the node that says so, where several do. */
@@ -101,20 +101,13 @@ final class LedgerCommand extends AdminCommand {
 
   private static String audit(JsonObject replica) {
     String verdict = String.valueOf(replica.getValue("audit"));
-    return switch (verdict) {
-      case "mismatch" -> verdict + difference(replica.getValue("mismatch"));
-      case "busy" -> verdict + ago(replica.getValue("clean_ms_ago"));
-      default -> verdict;
-    };
-  }
-
-  private static String difference(@Nullable Object mismatch) {
-    return mismatch instanceof JsonObject found ? " of " + found.getValue("difference") : "";
-  }
-
-  private static String ago(@Nullable Object cleanMillisAgo) {
-    return cleanMillisAgo instanceof Number millis
-        ? String.format(Locale.ROOT, ", clean %.1f s ago", millis.longValue() / 1e3)
-        : ", never clean";
+    if (verdict.equals("mismatch") && replica.getValue("mismatch") instanceof JsonObject found) {
+      return verdict + " of " + found.getValue("difference");
+    } else if (!verdict.equals("busy")) {
+      return verdict;
+    }
+    return replica.getValue("clean_ms_ago") instanceof Number millis
+        ? String.format(Locale.ROOT, "busy, clean %.1f s ago", millis.longValue() / 1e3)
+        : "busy, never clean";
   }
 }

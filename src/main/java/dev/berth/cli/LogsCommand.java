@@ -82,7 +82,7 @@ final class LogsCommand extends AdminCommand {
       AdminServer.Answer response = server.get("/api/v1/logs" + query(since));
       JsonObject page = response.with("lines", JsonArray.class);
       if (page == null) {
-        throw response.statusCode() / 100 == 4 ? server.refusal(response) : server.refuse(response);
+        throw server.refusalOfQuery(response);
       }
       if (follow && page.containsKey("nodes")) {
         throw wrong("--follow: of several nodes (expected: --node NAME beside it)");
@@ -143,11 +143,9 @@ final class LogsCommand extends AdminCommand {
       return;
     }
     StringBuilder text = new StringBuilder();
-    String severity = ServeStatus.text(line, "level");
-    String logger = ServeStatus.text(line, "logger");
     String node = ServeStatus.text(line, "node"); // where several say what they have
-    String of = node.isEmpty() ? logger : node + " " + logger;
-    form.head(text, ServeStatus.text(line, "time"), severity, of);
+    String of = (node + " " + ServeStatus.text(line, "logger")).stripLeading();
+    form.head(text, ServeStatus.text(line, "time"), ServeStatus.text(line, "level"), of);
     String message = ServeStatus.text(line, "message");
     text.append(message);
     if (line.getValue("fields") instanceof JsonObject fields) {

@@ -47,11 +47,9 @@ final class RollbackCommand extends ChangeCommand {
     if (to != null && to < 1) {
       throw wrong("--to: " + to + " (expected: a revision, as berth history shows them)");
     }
-    String query =
-        (to == null ? "" : "?to=" + to)
-            + (!dryRun ? "" : to == null ? "?dry_run=true" : "&dry_run=true");
-    String path = "/api/v1/applications/" + AdminServer.encoded(application) + "/rollback";
-    AdminServer.Answer response = server.send("POST", path + query, null);
+    String query = (to == null ? "" : "&to=" + to) + (dryRun ? "&dry_run=true" : "");
+    String path = AdminServer.path("applications", application, "rollback");
+    AdminServer.Answer response = server.send("POST", path + query.replaceFirst("&", "?"), null);
     String key = dryRun ? "to" : "revision";
     JsonObject answer = response.with(key, Number.class);
     if (answer == null) {
@@ -60,10 +58,8 @@ final class RollbackCommand extends ChangeCommand {
     Long revision = answer.getLong(key);
     JsonObject change = new JsonObject().put("application", application).put(key, revision);
     if (dryRun) {
-      out.println(
-          json
-              ? AdminServer.printable(change.put("outcome", "dry_run").encodePrettily())
-              : application + ": would go back to revision " + revision);
+      String told = application + ": would go back to revision " + revision;
+      show(json, change.put("outcome", "dry_run"), () -> List.of(told));
       return;
     }
     if (!json) {

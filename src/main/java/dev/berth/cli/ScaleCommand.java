@@ -53,9 +53,7 @@ final class ScaleCommand extends ChangeCommand {
     if (!auto) {
       asked.put("target_num_replicas", number);
     }
-    String path =
-        "/api/v1/applications/%s/deployments/%s/scale"
-            .formatted(AdminServer.encoded(application), AdminServer.encoded(deployment));
+    String path = AdminServer.path("applications", application, "deployments", deployment, "scale");
     AdminServer.Answer response = server.send("POST", path, asked.encode());
     if (response.statusCode() != 200) {
       throw server.refusalOf(response, application, List.of(deployment));

@@ -5,7 +5,6 @@ import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.util.List;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
 
 /** {@code berth shutdown}: deletes every application; the instance itself stays. */
@@ -33,31 +32,24 @@ final class ShutdownCommand extends AdminCommand {
 
   @Override
   void run(PrintWriter out) throws InterruptedException {
-    if (!yes && !around().terminal()) {
-      server.say("no terminal to ask on (expected: -y, which deletes without a question)");
-      throw new Ended(ExitCode.USAGE);
+    if (!yes) {
+      requireTerminal("no terminal to ask on");
     }
-    ServeStatus serve = server.status();
     List<String> names =
-        serve.applications().stream().map(each -> Table.oneLine(each.name())).toList();
-    if (!yes && !names.isEmpty() && !around().agrees(question(names), out)) {
+        server.status().applications().stream().map(each -> Table.oneLine(each.name())).toList();
+    String all = String.join(", ", names);
+    String question = "Delete " + all + " of " + server.address() + "?";
+    if (!yes && !names.isEmpty() && !around().agrees(question, out)) {
       throw failed("nothing was deleted");
     }
     AdminServer.Answer deleted = server.send("DELETE", "/api/serve/applications/", null);
     if (deleted.statusCode() != 200) {
       throw server.refusal(deleted);
     }
-    if (json) {
-      out.println(new JsonObject().put("deleted", new JsonArray(names)).encodePrettily());
-    } else {
-      out.println(
-          names.isEmpty()
-              ? "No application was deployed."
-              : String.join(", ", names) + ": deleted; replicas finish what they accepted");
-    }
-  }
-
-  private String question(List<String> names) {
-    return "Delete " + String.join(", ", names) + " of " + server.address() + "?";
+    String told =
+        names.isEmpty()
+            ? "No application was deployed."
+            : all + ": deleted; replicas finish what they accepted";
+    show(json, new JsonObject().put("deleted", new JsonArray(names)), () -> List.of(told));
   }
 }

@@ -55,10 +55,8 @@ final class StatusCommand extends AdminCommand {
     ServeStatus serve = server.status(named, List.of(), List.of());
     if (watch) {
       watch(serve, out);
-    } else if (json) {
-      out.println(AdminServer.printable(chosen(serve).encodePrettily()));
     } else {
-      table(serve).forEach(out::println);
+      show(json, chosen(serve), () -> table(serve));
     }
   }
 

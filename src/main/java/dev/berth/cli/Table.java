@@ -1,6 +1,5 @@
 package dev.berth.cli;
 
-import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiFunction;
@@ -24,8 +23,8 @@ final class Table {
   }
 
   /** Each column as wide as its longest cell; nothing is cut. */
-  void print(PrintWriter out) {
-    lines(Integer.MAX_VALUE, (column, cell) -> cell).forEach(out::println);
+  List<String> lines() {
+    return lines(Integer.MAX_VALUE, (column, cell) -> cell);
   }
 
   /**

@@ -59,15 +59,15 @@ final class TrafficCommand extends AdminCommand {
     }
     String query = route == null ? "" : "?route=" + AdminServer.encoded(route);
     if (!explain.isEmpty()) {
-      explain(query, out);
+      explain(query);
     } else if (weights.isEmpty()) {
-      show(query, out);
+      show(query);
     } else {
-      split(query, out);
+      split(query);
     }
   }
 
-  private void explain(String query, PrintWriter out) throws InterruptedException {
+  private void explain(String query) throws InterruptedException {
     StringBuilder asked = new StringBuilder(query);
     for (String part : explain) {
       String[] said = part.split("=", 2);
@@ -78,29 +78,23 @@ final class TrafficCommand extends AdminCommand {
     }
     JsonObject answer =
         server.required(server.get("/api/v1/traffic/explain" + asked), "why", String.class);
-    out.println(json ? AdminServer.printable(answer.encodePrettily()) : answer.getString("why"));
+    show(json, answer, () -> List.of(answer.getString("why")));
   }
 
-  private void split(String query, PrintWriter out) throws InterruptedException {
+  private void split(String query) throws InterruptedException {
     JsonObject wanted = new JsonObject().put("weights", new JsonObject(Map.copyOf(weights)));
     AdminServer.Answer response = server.send("PUT", "/api/v1/traffic" + query, wanted.encode());
     JsonObject answer = server.required(response, "revision", Number.class);
-    out.println(
-        json
-            ? AdminServer.printable(answer.encodePrettily())
-            : "%s: %s, revision %s".formatted(route, weights, answer.getValue("revision")));
+    String accepted = route + ": " + weights + ", revision " + answer.getValue("revision");
+    show(json, answer, () -> List.of(accepted));
   }
 
-  private void show(String query, PrintWriter out) throws InterruptedException {
+  private void show(String query) throws InterruptedException {
     JsonObject answer =
         server.required(server.get("/api/v1/traffic" + query), "routes", JsonArray.class);
-    if (json) {
-      out.println(AdminServer.printable(answer.encodePrettily()));
-      return;
-    }
     Table table = new Table("route|deployment|share|requests|errors|p50 ms|p99 ms|");
     ServeStatus.list(answer, "routes").forEach(each -> rows(each, table));
-    table.print(out);
+    show(json, answer, table::lines);
   }
 
   private static void rows(JsonObject of, Table table) {

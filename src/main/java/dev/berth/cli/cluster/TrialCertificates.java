@@ -65,18 +65,9 @@ public final class TrialCertificates implements AutoCloseable {
       throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
-    command.addAll(
-        List.of("-J-XX:TieredStopAtLevel=1", "-genkeypair", "-keystore", store.toString()));
-    command.addAll(
-        List.of(
-            "-storetype",
-            "PKCS12",
-            "-storepass",
-            PASSWORD,
-            "-alias",
-            alias,
-            "-dname",
-            "CN=" + subject));
+    command.addAll(List.of("-J-XX:TieredStopAtLevel=1", "-genkeypair", "-storetype", "PKCS12"));
+    command.addAll(List.of("-keystore", store.toString(), "-storepass", PASSWORD));
+    command.addAll(List.of("-alias", alias, "-dname", "CN=" + subject));
     command.addAll(List.of("-keyalg", "EC", "-groupname", "secp256r1", "-startdate", "-1d"));
     command.addAll(List.of("-validity", String.valueOf(days)));
     List.of(extensions).forEach(each -> command.addAll(List.of("-ext", each)));
