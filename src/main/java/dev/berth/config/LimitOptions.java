@@ -108,14 +108,13 @@ public final class LimitOptions {
               "Requests sent to replicas and not yet answered, per event loop. The next one gets 503.");
 
   public static final Key<Integer> MAX_HANDLER_THREADS =
-      KEYS.key("max_handler_threads", Types.integer(1, 1_000_000, "threads"))
-          .fallback(
-              settings -> (int) (heapShare(4, 512L << 20) >> 17),
-              "one for each 524288 bytes of the heap, at most 4096")
+      KEYS.key("max_handler_threads", Types.integer(1, 1_000_000, "threads"), 4_096)
           .means(
               "Platform threads of blocking handlers, over all replicas of the instance. At the limit"
                   + " an idle thread of another replica ends for one that is needed; when there is"
-                  + " none, a request that needs one is sent to another replica, or gets 503.");
+                  + " none, a request that needs one is sent to another replica, or gets 503. Half"
+                  + " of them belong to the applications in equal parts, beyond the limit when"
+                  + " others held all before one came.");
 
   // slots held without a request
   public static final Key<Duration> MAX_RESERVATION_TTL_S =

@@ -198,7 +198,11 @@ public final class Replica extends ServedReplica {
       } else {
         boolean stopped = state.get() == ReplicaState.STOPPED;
         now.left.forEach(part -> part.stopped |= stopped); // what comes before the task is refused
-        now.end();
+        if (home) {
+          now.end(); // its loop takes nothing
+        } else {
+          onHomeLoop(now::end);
+        }
       }
     }
     if (home && leaving.get()) {
@@ -453,8 +457,12 @@ public final class Replica extends ServedReplica {
 
   /** A loop is blocked, or runs again. Control loop. */
   void loopBlocked(int loop, @Nullable BlockedLoop blocked, boolean othersRun) {
-    if (blocked == null ? blocksLoop : blocked.replicaId().equals(replicaId())) {
-      blocksLoop = blocked != null && blocked.nanos() >= limits().cancelGraceNanos();
+    if (blocked != null
+        && blocked.replicaId().equals(replicaId())
+        && blocked.nanos() >= limits().cancelGraceNanos()) {
+      blocksLoops.add(loop);
+    } else {
+      blocksLoops.remove(loop);
     }
     if (parts.size() == 1 && address().loop() == loop) {
       loopBlocked = blocked != null && blocked.lasting() && othersRun ? blocked.text() : "";

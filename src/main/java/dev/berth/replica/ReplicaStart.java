@@ -177,7 +177,10 @@ final class ReplicaStart {
 
   private HandlerInvoker invoker(ReplicaHandler handler) {
     if (handler instanceof BlockingHandler && workers == null) {
-      workers = ports.threads().create(spec.replicaId(), spec.maxOngoing(), spec.virtualThreads());
+      String application = spec.deployment().application();
+      HandlerThreads.Factory threads = ports.threads();
+      workers =
+          threads.create(application, spec.replicaId(), spec.maxOngoing(), spec.virtualThreads());
     }
     Executor executor = workers == null ? Runnable::run : workers; // unused by async handlers
     return new HandlerInvoker(handler, executor);

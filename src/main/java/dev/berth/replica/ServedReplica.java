@@ -13,7 +13,9 @@ import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.replica.slots.SlotLedger;
 import java.time.InstantSource;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
@@ -47,7 +49,9 @@ abstract class ServedReplica {
   private final FailureCounts errors = new FailureCounts(FailureLog.MAX_CLASSES);
   private final LongAdder timeouts = new LongAdder();
   private final AtomicInteger zombies = new AtomicInteger();
-  volatile boolean blocksLoop; // longer than cancel_grace_s, by a request that is no zombie yet
+
+  /** Loops that a request which is no zombie yet has blocked for longer than cancel_grace_s. */
+  final Set<Integer> blocksLoops = ConcurrentHashMap.newKeySet();
 
   ServedReplica(
       ReplicaSpec spec,
@@ -201,10 +205,10 @@ abstract class ServedReplica {
   }
 
   /**
-   * Cancelled requests that have not settled within their grace, now, and one whose handler blocks
-   * its loop for as long, which no cancel can reach.
+   * Cancelled requests that have not settled within their grace, now, and those whose handlers
+   * block their loops for as long, which no cancel can reach.
    */
   public int zombies() {
-    return zombies.get() + (blocksLoop ? 1 : 0);
+    return zombies.get() + blocksLoops.size();
   }
 }

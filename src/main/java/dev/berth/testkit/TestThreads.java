@@ -99,8 +99,9 @@ final class TestThreads implements HookThreads {
   // --- blocking handlers ---
 
   /** The threads of one replica's blocking handler: as in the server, and watched. */
-  HandlerThreads handlerThreads(String replicaId, int maxOngoing, boolean virtual) {
-    HandlerThreads threads = handlerThreads.create(replicaId, maxOngoing, virtual);
+  HandlerThreads handlerThreads(
+      String application, String replicaId, int maxOngoing, boolean virtual) {
+    HandlerThreads threads = handlerThreads.create(application, replicaId, maxOngoing, virtual);
     return new HandlerThreads() {
       @Override
       public void execute(Runnable task) {

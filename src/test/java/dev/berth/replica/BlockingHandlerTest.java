@@ -70,7 +70,7 @@ class BlockingHandlerTest {
   private final InstanceHandlerThreads factory = new InstanceHandlerThreads(10, 30_000);
 
   private HandlerThreads pool(String replicaId, int maxOngoing) {
-    return factory.create(replicaId, maxOngoing, false);
+    return factory.create("app", replicaId, maxOngoing, false);
   }
 
   @AfterEach

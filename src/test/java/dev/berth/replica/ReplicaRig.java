@@ -128,7 +128,9 @@ final class ReplicaRig {
             .wallClock(() -> WALL_START.plusNanos(clock.getAsLong() - beganNanos))
             .handlers(
                 new HandlerPorts(
-                    hookThreads(), (replicaId, maxOngoing, virtual) -> threads(), new Listener()))
+                    hookThreads(),
+                    (application, replicaId, maxOngoing, virtual) -> threads(),
+                    new Listener()))
             .limits(bounds);
     Thread test = Thread.currentThread();
     for (int i = 0; i < loopCount; i++) {

@@ -22,10 +22,15 @@ class StuckLoopTest {
   private final Waiting handler = new Waiting();
 
   private void look(long nanos, boolean lasting, @Nullable Replica by) {
+    look(rig.stuck, nanos, lasting, by);
+    rig.runAll();
+  }
+
+  private void look(int loop, long nanos, boolean lasting, @Nullable Replica by) {
     rig.host.loopBlocked(
-        rig.stuck,
+        loop,
         new BlockedLoop(
-            rig.stuck,
+            loop,
             0,
             nanos,
             by == null ? "" : by.deployment().toString(),
@@ -33,7 +38,6 @@ class StuckLoopTest {
             "",
             "at Spin.handle",
             lasting));
-    rig.runAll();
   }
 
   private void runsAgain() {
@@ -148,6 +152,29 @@ class StuckLoopTest {
     assertThat(other.zombies()).isZero();
     runsAgain();
     assertThat(replica.zombies()).isZero();
+  }
+
+  @Test
+  void eachLoopThatAReplicaBlocksIsAZombieUntilItRunsAgain() {
+    Replica replica = rig.start(2, context -> handler, 2);
+    long grace = ReplicaLimits.DEFAULTS.cancelGraceNanos();
+    look(0, grace, false, replica);
+    look(1, grace, false, replica);
+    assertThat(replica.zombies()).isEqualTo(2);
+    rig.host.loopBlocked(0, null);
+    assertThat(replica.zombies()).as("the other one is not forgotten").isEqualTo(1);
+    rig.host.loopBlocked(1, null);
+    assertThat(replica.zombies()).isZero();
+  }
+
+  @Test
+  void roundThatPassesOverAStuckLoopEndsOnTheHomeLoop() {
+    rig.stuck = 1;
+    Future<Replica> begun = rig.settled(rig.begin(1, context -> handler, 2));
+    look(1, STUCK, false, null);
+    assertThat(begun.isComplete()).as("on the control loop").isFalse();
+    rig.runAll();
+    assertThat(begun.result().state()).isEqualTo(ReplicaState.RUNNING);
   }
 
   @Test

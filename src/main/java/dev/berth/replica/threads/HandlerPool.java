@@ -1,6 +1,7 @@
 package dev.berth.replica.threads;
 
 import dev.berth.replica.hooks.DaemonThread;
+import dev.berth.replica.threads.InstanceHandlerThreads.Share;
 import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.Set;
@@ -13,8 +14,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Platform threads of one replica: daemons named {@code berth-<replicaId>-<n>}, made when none is
- * idle, at most {@code maxOngoing}. The thread that became idle last is used first, so that the
- * others end.
+ * idle, at most the highest {@code maxOngoing} so far. The thread that became idle last is used
+ * first, so that the others end.
  *
  * <p>A {@code ThreadPoolExecutor} either makes a thread while others are idle, or may leave a task
  * behind one that never ends.
@@ -23,6 +24,7 @@ final class HandlerPool implements HandlerThreads {
   private static final Logger LOG = LoggerFactory.getLogger(HandlerPool.class);
 
   private final InstanceHandlerThreads instance;
+  final Share share;
   private final String replicaId;
 
   // Under the lock, which is this. No other pool's lock is taken under it.
@@ -34,8 +36,9 @@ final class HandlerPool implements HandlerThreads {
   private int made;
   private boolean stopped;
 
-  HandlerPool(InstanceHandlerThreads instance, String replicaId, int maxOngoing) {
+  HandlerPool(InstanceHandlerThreads instance, Share share, String replicaId, int maxOngoing) {
     this.instance = instance;
+    this.share = share;
     this.replicaId = replicaId;
     this.max = maxOngoing;
   }
@@ -45,14 +48,14 @@ final class HandlerPool implements HandlerThreads {
     if (hand(task)) {
       return;
     }
-    instance.take();
+    instance.take(share);
     try {
       start(task);
     } catch (RejectedExecutionException stoppedMeanwhile) {
-      instance.give();
+      instance.give(share, 1);
       throw stoppedMeanwhile;
     } catch (Throwable noThread) {
-      instance.notStarted();
+      instance.notStarted(share);
       throw noThread;
     }
   }
@@ -92,7 +95,7 @@ final class HandlerPool implements HandlerThreads {
 
   private synchronized void start(Runnable task) {
     if (hand(task)) { // of another loop's request meanwhile
-      instance.give();
+      instance.give(share, 1);
       return;
     }
     Worker worker = new Worker(task, "berth-" + replicaId + "-" + ++made);
@@ -110,7 +113,7 @@ final class HandlerPool implements HandlerThreads {
 
   @Override
   public synchronized void resize(int maxOngoing) {
-    max = maxOngoing; // threads beyond it end when they are through
+    max = Math.max(max, maxOngoing); // a lease of before may use its slot yet
   }
 
   @Override
@@ -154,7 +157,7 @@ final class HandlerPool implements HandlerThreads {
           task = null;
         }
       } finally {
-        instance.give();
+        instance.give(share, 1);
       }
     }
 
@@ -182,7 +185,7 @@ final class HandlerPool implements HandlerThreads {
 
     /** Whether it is idle from now on; else it ends. */
     private boolean rest() {
-      if (stopped || workers.size() > max || instance.lacksThreads()) {
+      if (stopped || instance.lacksThreads(share)) {
         workers.remove(this);
         return false;
       }

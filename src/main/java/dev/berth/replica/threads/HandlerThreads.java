@@ -26,8 +26,9 @@ public interface HandlerThreads extends Executor {
   @FunctionalInterface
   interface Factory {
     /**
+     * @param application that shares the instance's limit of threads with the others
      * @param virtual whether the deployment asks for virtual threads
      */
-    HandlerThreads create(String replicaId, int maxOngoing, boolean virtual);
+    HandlerThreads create(String application, String replicaId, int maxOngoing, boolean virtual);
   }
 }

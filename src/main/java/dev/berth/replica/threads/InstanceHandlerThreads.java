@@ -1,7 +1,7 @@
 package dev.berth.replica.threads;
 
 import dev.berth.metrics.Series;
-import dev.berth.protocol.Bound;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -18,7 +18,9 @@ import org.slf4j.LoggerFactory;
 /**
  * The threads of all blocking handlers of an instance, within {@code
  * berth.limits.max_handler_threads}. At the limit an idle thread of another replica ends for one
- * that is wanted. Thread-safe.
+ * that is wanted. Half of the limit is shared out evenly among the applications; the other half
+ * goes to the first. An application that comes while others hold all gets its share beyond the
+ * limit, and their threads end once they are through. Thread-safe.
  */
 public final class InstanceHandlerThreads implements HandlerThreads.Factory {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceHandlerThreads.class);
@@ -27,7 +29,12 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
   public static final long IDLE_MILLIS = 30_000;
 
   final long idleMillis;
-  private final Bound threads; // platform threads that have not ended
+  private final int max;
+
+  // Written under this, under which no pool's lock is taken.
+  private final Map<String, Share> shares = new HashMap<>(); // by application
+  private volatile int each; // threads that no other application may take from one
+  private volatile int taken; // platform threads that have not ended
   private final LongAdder refused = new LongAdder();
   private final AtomicLong lacking = new AtomicLong(); // threads that end once they are through
   private final Set<HandlerPool> pools = ConcurrentHashMap.newKeySet();
@@ -41,11 +48,21 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
    */
   public InstanceHandlerThreads(int maxThreads, long idleMillis) {
     this.idleMillis = idleMillis;
-    threads = new Bound(maxThreads);
+    max = maxThreads;
+  }
+
+  /** Platform threads of one application that have not ended. */
+  static final class Share {
+    private volatile int threads;
+
+    boolean isOf(HandlerPool pool) {
+      return pool.share == this;
+    }
   }
 
   @Override
-  public HandlerThreads create(String replicaId, int maxOngoing, boolean virtualThreads) {
+  public synchronized HandlerThreads create(
+      String application, String replicaId, int maxOngoing, boolean virtualThreads) {
     ExecutorService executor = virtualThreads ? VirtualHandlers.newExecutor() : null;
     if (executor != null) {
       virtual.add(executor);
@@ -54,53 +71,81 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
     if (virtualThreads) {
       LOG.warn("replica {}: threads: virtual: platform (expected: JDK 21 or later)", replicaId);
     }
-    HandlerPool pool = new HandlerPool(this, replicaId, maxOngoing);
+    Share share = shares.computeIfAbsent(application, none -> new Share());
+    HandlerPool pool = new HandlerPool(this, share, replicaId, maxOngoing);
     pools.add(pool);
+    divide();
     return pool;
   }
 
-  void forget(HandlerPool pool) {
+  synchronized void forget(HandlerPool pool) {
     pools.remove(pool);
+    divide();
+  }
+
+  private void divide() {
+    shares.values().removeIf(of -> of.threads == 0 && pools.stream().noneMatch(of::isOf));
+    each = Math.max(1, max / 2 / Math.max(1, shares.size()));
   }
 
   // --- the limit ---
 
-  /** Takes the right to one thread. */
-  void take() {
-    if (!threads.tryTake(1)) {
-      if (!endIdle()) {
+  /** Takes the right to one thread: an application gets its share though others hold all. */
+  void take(Share share) {
+    if (!tryTake(share)) {
+      if (!endIdle(share) && share.threads >= each) {
         refused.increment();
         throw new RejectedExecutionException(
-            "max_handler_threads: %s (expected: one that is idle)".formatted(threads.most()));
+            "max_handler_threads: %s (expected: one that is idle)".formatted(max));
       }
-      threads.take(1); // the other one gives its own as it ends
+      give(share, -1); // the thread that ends gives its own
     }
   }
 
-  /** A thread ends, or was not needed. */
-  void give() {
-    threads.give(1);
+  /** Leaves what others have not taken of their shares. */
+  private synchronized boolean tryTake(Share share) {
+    int kept = -Math.max(0, each - share.threads);
+    for (Share any : shares.values()) {
+      kept += Math.max(0, each - any.threads);
+    }
+    if (taken + kept >= max) {
+      return false;
+    }
+    give(share, -1);
+    return true;
+  }
+
+  /** Threads end, or were not needed. */
+  synchronized void give(Share share, int threads) {
+    taken -= threads;
+    share.threads -= threads;
+    if (share.threads == 0) {
+      divide();
+    }
   }
 
   /** The operating system gave no thread: those that are through make room, for others too. */
-  void notStarted() {
-    give();
+  void notStarted(Share share) {
+    give(share, 1);
     refused.increment();
-    lacking.set(threads.taken());
-    endIdle();
+    lacking.set(taken);
+    endIdle(share);
   }
 
   /** Whether a thread that is through is to end at once. */
-  boolean lacksThreads() {
-    return lacking.get() > 0 && lacking.getAndDecrement() > 0;
+  boolean lacksThreads(Share share) {
+    return taken > max && share.threads > each
+        || lacking.get() > 0 && lacking.getAndDecrement() > 0;
   }
 
-  private boolean endIdle() {
-    return pools.stream().anyMatch(HandlerPool::endIdle);
+  private boolean endIdle(Share wanting) {
+    return pools.stream()
+        .filter(pool -> pool.share == wanting || pool.share.threads > each)
+        .anyMatch(HandlerPool::endIdle);
   }
 
   public void show(Series into) {
-    into.gauge("berth_handler_threads", threads.taken(), threads.most());
+    into.gauge("berth_handler_threads", taken, max);
     into.counter("berth_handler_threads_refused", refused.sum());
   }
 

@@ -39,7 +39,7 @@ class CarrierWatchTest {
 
   @Test
   void nothingIsMeasuredWithoutHandlersOnVirtualThreads() {
-    handlers.create("r", 1, false);
+    handlers.create("app", "r", 1, false);
     pass(20);
     assertThat(texts).isEmpty();
     assertThat(metrics()).doesNotContain("carriers");
@@ -48,7 +48,7 @@ class CarrierWatchTest {
   @Test
   @EnabledForJreRange(min = JRE.JAVA_21)
   void handlerThatKeepsTheCarriersIsNamedOnce() throws Exception {
-    HandlerThreads threads = handlers.create("app#hog#1", 64, true);
+    HandlerThreads threads = handlers.create("app", "app#hog#1", 64, true);
     int carriers = Runtime.getRuntime().availableProcessors();
     AtomicBoolean end = new AtomicBoolean();
     CountDownLatch running = new CountDownLatch(carriers);

@@ -26,7 +26,12 @@ class HandlerPoolTest {
   private final CountDownLatch end = new CountDownLatch(1);
 
   private HandlerThreads pool(InstanceHandlerThreads instance, String replica, int max) {
-    HandlerThreads pool = instance.create(replica, max, false);
+    return pool(instance, "app", replica, max);
+  }
+
+  private HandlerThreads pool(
+      InstanceHandlerThreads instance, String application, String replica, int max) {
+    HandlerThreads pool = instance.create(application, replica, max, false);
     pools.add(pool);
     return pool;
   }
@@ -41,7 +46,7 @@ class HandlerPoolTest {
   private static Thread ran(HandlerThreads pool) {
     CompletableFuture<Thread> thread = new CompletableFuture<>();
     pool.execute(() -> thread.complete(Thread.currentThread()));
-    Thread worker = thread.join();
+    Thread worker = thread.orTimeout(10, TimeUnit.SECONDS).join();
     while (worker.isAlive() && worker.getState() != Thread.State.TIMED_WAITING) {
       Thread.onSpinWait();
     }
@@ -56,7 +61,7 @@ class HandlerPoolTest {
           thread.complete(Thread.currentThread());
           awaitEnd();
         });
-    return thread.join();
+    return thread.orTimeout(10, TimeUnit.SECONDS).join();
   }
 
   private void awaitEnd() {
@@ -198,25 +203,108 @@ class HandlerPoolTest {
     assertThatThrownBy(() -> pool.execute(() -> {})).isInstanceOf(RejectedExecutionException.class);
   }
 
+  /** A lease of before the change has its slot, and comes when the other call never ends. */
   @Test
-  void loweredPoolEndsThreadsThatAreThrough() throws Exception {
+  void loweredPoolStillRunsTheTaskOfALeaseGrantedBefore() {
     HandlerThreads pool = pool(new InstanceHandlerThreads(10, NEVER_IDLE), "r", 2);
-    Thread one = busy(pool);
-    Thread two = busy(pool);
+    busy(pool);
     pool.resize(1);
-    end.countDown();
-    while (one.isAlive() == two.isAlive()) {
+    assertThat(ran(pool).isAlive()).isTrue();
+  }
+
+  @Test
+  void raisedPoolRunsAsManyTasksAtOnce() {
+    HandlerThreads pool = pool(new InstanceHandlerThreads(10, NEVER_IDLE), "r", 1);
+    busy(pool);
+    pool.resize(2);
+    assertThat(ran(pool).isAlive()).isTrue();
+  }
+
+  /** Starts threads that never end until the limit. */
+  private int fill(HandlerThreads pool) {
+    for (int started = 0; ; started++) {
+      try {
+        busy(pool);
+      } catch (RejectedExecutionException full) {
+        return started;
+      }
+    }
+  }
+
+  @Test
+  void oneApplicationAloneGetsAllThreads() {
+    assertThat(fill(pool(new InstanceHandlerThreads(16, NEVER_IDLE), "r", 100))).isEqualTo(16);
+  }
+
+  @Test
+  void applicationLeavesTheSharesOfTheOthers() {
+    InstanceHandlerThreads instance = new InstanceHandlerThreads(16, NEVER_IDLE);
+    HandlerThreads greedy = pool(instance, "greedy", "g1", 100);
+    HandlerThreads another = pool(instance, "greedy", "g2", 100);
+    HandlerThreads other = pool(instance, "other", "o1", 100);
+    assertThat(fill(greedy)).isEqualTo(12);
+    assertThat(fill(another)).as("of the same application").isZero();
+    assertThat(fill(other)).as("a half of the half").isEqualTo(4);
+    assertThat(metric(instance, "berth_handler_threads")).isEqualTo(16);
+  }
+
+  @Test
+  void newcomerGetsItsShareThoughAnotherHoldsAllAndThatOneGivesWay() {
+    InstanceHandlerThreads instance = new InstanceHandlerThreads(8, NEVER_IDLE);
+    HandlerThreads greedy = pool(instance, "greedy", "g1", 100);
+    CountDownLatch release = new CountDownLatch(1);
+    for (int i = 0; i < 8; i++) {
+      CompletableFuture<Thread> thread = new CompletableFuture<>();
+      greedy.execute(
+          () -> {
+            thread.complete(Thread.currentThread());
+            try {
+              release.await();
+            } catch (InterruptedException stopped) {
+              // It ends.
+            }
+          });
+      thread.join();
+    }
+    assertThat(fill(pool(instance, "other", "o1", 100))).isEqualTo(2);
+    release.countDown();
+    while (metric(instance, "berth_handler_threads") > 8) {
       Thread.onSpinWait();
     }
-    assertThat(ran(pool)).isIn(one, two);
+  }
+
+  /** A handler that heeds no interrupt keeps its thread: that of its own application. */
+  @Test
+  void threadsOfStoppedReplicasCountAgainstTheirApplicationUntilTheyEnd() {
+    InstanceHandlerThreads instance = new InstanceHandlerThreads(8, NEVER_IDLE);
+    CountDownLatch stuck = new CountDownLatch(1);
+    HandlerThreads first = pool(instance, "stubborn", "s1", 100);
+    pool(instance, "other", "o1", 100);
+    for (int i = 0; i < 6; i++) {
+      first.execute(
+          () -> {
+            while (stuck.getCount() > 0) {
+              Thread.onSpinWait();
+            }
+          });
+    }
+    first.stop();
+    HandlerThreads second = pool(instance, "stubborn", "s2", 100);
+    assertThat(fill(second)).isZero();
+    assertThat(fill(pool(instance, "other", "o2", 100))).isEqualTo(2);
+    stuck.countDown();
+    while (metric(instance, "berth_handler_threads") > 2) {
+      Thread.onSpinWait();
+    }
+    assertThat(fill(second)).isEqualTo(6);
   }
 
   @Test
   void threadsAreVirtualWhereTheyAreAskedForAndTheJvmHasThem() throws Exception {
     boolean has = Runtime.version().feature() >= 21;
-    assertThat(new InstanceHandlerThreads(10, NEVER_IDLE).create("r", 1, false))
+    assertThat(new InstanceHandlerThreads(10, NEVER_IDLE).create("app", "r", 1, false))
         .isInstanceOf(HandlerPool.class);
-    HandlerThreads threads = new InstanceHandlerThreads(10, NEVER_IDLE).create("r", 1, true);
+    HandlerThreads threads = new InstanceHandlerThreads(10, NEVER_IDLE).create("app", "r", 1, true);
 
     assertThat(threads instanceof VirtualHandlers).isEqualTo(has);
     CompletableFuture<String> ran = new CompletableFuture<>();
