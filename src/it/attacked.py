@@ -222,6 +222,9 @@ class Others(threading.Thread):
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
 
 
+PRIORITY = 0x20  # flag of HEADERS: five bytes before the block
+
+
 def frame(kind, flags, stream, payload=b""):
     return struct.pack(">I", len(payload) << 8 | kind) + struct.pack(">BI", flags, stream) + payload
 
@@ -318,7 +321,8 @@ class Http2Crowd:
                 return
             kind = buffered[3]
             if kind == HEADERS:
-                status = status_of(bytes(buffered[9 : 9 + length]))
+                block = bytes(buffered[9 : 9 + length])
+                status = status_of(block[5:] if buffered[4] & PRIORITY else block)
                 self.heads[status] = self.heads.get(status, 0) + 1
             elif kind == RST_STREAM:
                 self.resets += 1

@@ -212,9 +212,6 @@ public final class JarRoutes implements AdminRoutes {
 
   /** It is here already. */
   private static Future<Integer> drop(Upload upload) {
-    if (upload.isOver()) {
-      return gone();
-    }
     Promise<Integer> all = Promise.promise();
     upload.request.end().onComplete(whole -> all.tryComplete(200), all::tryFail);
     upload.begin(null, all::tryFail);
