@@ -10,8 +10,6 @@ import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.BuildFailed;
 import dev.berth.controller.ControllerEvent.Built;
-import dev.berth.controller.ControllerEvent.Inventory;
-import dev.berth.controller.DeploymentTarget;
 import dev.berth.protocol.UserFailure;
 import dev.berth.protocol.port.Loop;
 import dev.berth.replica.hooks.HookThreads;
@@ -259,23 +257,15 @@ public final class Builds {
   }
 
   /**
-   * Another controller begins, and knows of this alone: it will never discard what else was built
-   * for the one before it, so that goes as soon as nothing runs it. It was told of what is declared
-   * before: what was read early and not asked for by now never will be.
+   * Discards code of earlier controllers that the present one does not know once its recovery has
+   * ended, and so would never discard. Code that a replica still runs goes with its last replica.
+   *
+   * @param known builds by application, those that other instances alone run included
    */
-  public void keepOnly(Inventory known) {
+  public void keepOnly(Map<String, Set<String>> known) {
     assert control.isHere();
-    closeEarly();
-    Set<String> kept = new HashSet<>();
-    known.complete().forEach(each -> kept.add(each.build()));
-    for (Inventory.Found each : known.replicas()) {
-      kept.add(each.target().build());
-      DeploymentTarget next = each.next();
-      if (next != null) {
-        kept.add(next.build());
-      }
-    }
     for (Held each : List.copyOf(held.values())) {
+      Set<String> kept = known.getOrDefault(each.code.name(), Set.of());
       if (each.telling == 0 && !kept.contains(each.code.build())) {
         each.discarded = true; // until it is built again
         closeIfUnused(each);
@@ -423,7 +413,9 @@ public final class Builds {
     closeEarly();
   }
 
-  private void closeEarly() {
+  /** Closes code that was read early and never asked for, once a controller has begun. */
+  public void closeEarly() {
+    assert control.isHere();
     early.values().forEach(each -> each.read().onSuccess(read -> close(read.code)));
     early.clear();
   }

@@ -61,6 +61,14 @@ final class ApplicationStates {
     return applications.get(name);
   }
 
+  /** Returns a copy of the builds that the controller knows, by application. */
+  Map<String, Set<String>> builds() {
+    Map<String, Set<String>> all = recovery.builds();
+    applications.forEach(
+        (name, each) -> all.computeIfAbsent(name, none -> new HashSet<>()).addAll(each.builds));
+    return all;
+  }
+
   // --- what is wanted ---
 
   void declare(DeclaredApplication declared, Turn turn) {
@@ -248,8 +256,8 @@ final class ApplicationStates {
 
   private void adopt(ApplicationState application, Turn turn) {
     Recovery.Unclaimed unclaimed = recovery.claim(application.name);
+    application.builds.addAll(unclaimed.builds());
     for (DeploymentTarget complete : unclaimed.complete()) {
-      application.builds.add(complete.build());
       if (application.built != null && !application.deployments.containsKey(complete.id())) {
         turn.add(new Remember(epoch, complete.id(), null)); // its code has it no more
       } else {
@@ -258,10 +266,6 @@ final class ApplicationStates {
     }
     for (Found found : unclaimed.replicas()) {
       DeploymentState deployment = found(application, found.target(), turn);
-      application.builds.add(found.target().build());
-      if (found.next() != null) {
-        application.builds.add(found.next().build());
-      }
       deployments.adopt(deployment, found, turn);
       recovery.since(found).forEach(event -> observe.accept(event, turn));
     }

@@ -141,7 +141,7 @@ public final class Controller {
     }
     if (recovering && !recovery.isPending()) {
       recovering = false;
-      turn.add(new ControllerAction.Recovered());
+      turn.add(new ControllerAction.Recovered(applications.builds()));
     }
     return turn.actions;
   }

@@ -99,8 +99,13 @@ public sealed interface ControllerAction {
   /** An instance is there no more: who tells it of anything need not. */
   record NodeGone(String node) implements ControllerAction {}
 
-  /** It knows by now of every replica that ran before it. */
-  record Recovered() implements ControllerAction {}
+  /**
+   * The controller knows every replica that ran before it.
+   *
+   * @param builds that replicas run, or that may be started again, by application; the controller
+   *     discards each of them, and no other build of an earlier controller
+   */
+  record Recovered(Map<String, Set<String>> builds) implements ControllerAction {}
 
   /** An instance told of the load of deployments, and that was not known yet. */
   record Reported(HandleMetricBatch batch) implements ControllerAction {}

@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * What a controller that starts anew waits for: to be told what each instance hosts. Until then it
@@ -29,7 +31,16 @@ final class Recovery {
   private boolean isBounded = true;
 
   /** What was found of one application. */
-  record Unclaimed(List<Found> replicas, List<DeploymentTarget> complete) {}
+  record Unclaimed(List<Found> replicas, List<DeploymentTarget> complete) {
+    Set<String> builds() {
+      return Stream.concat(
+              complete.stream(),
+              replicas.stream().flatMap(each -> Stream.of(each.target(), each.next())))
+          .flatMap(Stream::ofNullable)
+          .map(DeploymentTarget::build)
+          .collect(Collectors.toCollection(HashSet::new));
+    }
+  }
 
   private final Map<String, Unclaimed> unclaimed = new LinkedHashMap<>(); // by application
   private final Map<String, Map<Class<?>, OfReplica>> since = new HashMap<>(); // by unclaimed id
@@ -142,6 +153,13 @@ final class Recovery {
   /** Names of applications of which something was found that nobody has claimed. */
   List<String> unclaimed() {
     return List.copyOf(unclaimed.keySet());
+  }
+
+  /** Returns a copy of the builds of what nobody has claimed, by application. */
+  Map<String, Set<String>> builds() {
+    Map<String, Set<String>> all = new HashMap<>();
+    unclaimed.forEach((name, its) -> all.put(name, its.builds()));
+    return all;
   }
 
   long nextWakeNanos() {

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * @param gate knows the newest controller
  * @param serve keeps what it is told of
  * @param announced told of the states of applications, after they were logged
- * @param recovered told that the controller knows what runs
+ * @param recovered receives the end of the recovery: the controller knows what runs
  * @param instances do the commands, in their order
  */
 record ControllerActions(
@@ -34,7 +34,7 @@ record ControllerActions(
     RoutingLink routing,
     ServeControl serve,
     Consumer<Announce> announced,
-    Runnable recovered,
+    Consumer<Recovered> recovered,
     Consumer<Command> instances)
     implements Consumer<ControllerAction> {
   private static final Logger LOG = LoggerFactory.getLogger(ControllerActions.class);
@@ -53,9 +53,9 @@ record ControllerActions(
       routing.publisher().publish(publish.snapshot());
     } else if (action instanceof NodeGone gone) {
       routing.publisher().lost(gone.node());
-    } else if (action instanceof Recovered) {
+    } else if (action instanceof Recovered known) {
       routing.publisher().recovered();
-      recovered.run();
+      recovered.accept(known);
     } else if (action instanceof Announce announce) {
       transitions.announce(announce);
       serve.announced(announce);

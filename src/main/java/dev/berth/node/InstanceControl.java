@@ -94,7 +94,10 @@ final class InstanceControl implements Commander {
               this.nodes.announced(state);
               announced.accept(state);
             },
-            this.nodes::recovered,
+            recovered -> {
+              host.builds.keepOnly(recovered.builds());
+              this.nodes.recovered();
+            },
             this.nodes::command);
     scaling =
         new ScalingWatch(

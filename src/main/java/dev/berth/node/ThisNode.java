@@ -2,7 +2,6 @@ package dev.berth.node;
 
 import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.ControllerEvent.Withdrawn;
 import dev.berth.node.InstanceHost.Instance;
 import dev.berth.node.loops.EventBusSender;
@@ -34,9 +33,8 @@ record ThisNode(Instance on, InstanceHost host) implements Nodes {
 
   @Override
   public void tell(Consumer<ControllerEvent> controller) {
-    Inventory hosted = host.inventory();
-    host.builds.keepOnly(hosted); // of what was declared by now all that is wanted was asked for
-    controller.accept(hosted);
+    host.builds.closeEarly(); // of what was declared by now all that is wanted was asked for
+    controller.accept(host.inventory());
   }
 
   /** There is nowhere else for what is declared. */

@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -142,12 +143,27 @@ class BuildsTest {
     assertThat(reading).as("read anew").hasSize(1);
   }
 
+  /** Seed 280823012 of the simulation of lifecycles. */
+  @Test
+  void buildThatTheControllerKnowsStaysWithoutUsers() {
+    build();
+    done(reading.removeFirst());
+    String build = ((Built) told.remove(0)).built().build();
+
+    builds.closeEarly(); // another controller begins
+    assertThat(builds.names()).as("until its recovery has ended").hasSize(1);
+    builds.keepOnly(Map.of("a", Set.of(build)));
+    assertThat(builds.names()).as("a worker runs it").hasSize(1);
+    builds.keepOnly(Map.of("b", Set.of(build)));
+    assertThat(builds.names()).as("of another application").isEmpty();
+  }
+
   @Test
   void whatWasReadEarlyAndIsNotDeclaredAnyMoreGoesWhenTheControllerHasBegun() {
     early("gone").complete(ApplicationLoader.read(source("gone"), Map.of()));
     early("slow");
 
-    builds.keepOnly(new ControllerEvent.Inventory("n1", List.of(), List.of()));
+    builds.closeEarly();
     assertThat(builds.jarsInUse()).isEmpty();
     builds.build(new Build(EPOCH, "gone", 2)); // deployed again
     assertThat(reading).as("read anew").hasSize(1);

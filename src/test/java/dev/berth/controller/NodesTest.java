@@ -23,6 +23,7 @@ import dev.berth.protocol.ReplicaDetails;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -484,6 +485,28 @@ class NodesTest {
     assertThat(starts(0)).containsExactly("n1");
     it.finish();
     spread("n1 x2, n3 x1").is("HEALTHY");
+  }
+
+  /**
+   * Seed 280823012 of the simulation of lifecycles: a worker alone runs what is declared no more.
+   */
+  @Test
+  void recoveryEndsWithTheBuildsThatAnyInventoryNamed() {
+    it.join("n1", "n2");
+    it.serve("app", target(MODEL, "v1", 2, null, 20));
+    it.serve("other", target(OTHER, "v1", 2, null, 20));
+    it.complete.clear();
+    it.hosted.values().removeIf(each -> each.node.equals("n1"));
+    it.hosted.values().forEach(each -> each.next = target(each.target.id(), "v2", 2, null, 20));
+    it.builds = false;
+    follow("n1", "n2");
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+    it.tellInventory();
+    assertThat(it.asked(Recovered.class)).isEmpty();
+    it.send(it.inventory("n2"));
+    Set<String> both = Set.of("build-v1", "build-v2");
+    assertThat(it.asked(Recovered.class))
+        .containsExactly(new Recovered(Map.of("app", both, "other", both)));
   }
 
   /** Seeds 91100293 and 91202362 of the cluster simulation. */

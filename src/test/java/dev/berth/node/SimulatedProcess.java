@@ -150,10 +150,9 @@ public final class SimulatedProcess {
     routing.begin(term);
   }
 
-  /** It was told what is declared: of other code the first instance keeps what it hosts alone. */
+  /** The controller received everything that is declared. */
   public void declared() {
-    Instance first = instances.get(0);
-    first.builds.keepOnly(first.found());
+    instances.get(0).builds.closeEarly();
   }
 
   /** A message of routers for the controller. */
@@ -269,7 +268,7 @@ public final class SimulatedProcess {
               routing,
               serve,
               announced -> {},
-              () -> {},
+              recovered -> builds.keepOnly(recovered.builds()),
               here);
     }
 

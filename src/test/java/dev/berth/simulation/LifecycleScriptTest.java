@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.fakes.Rollouts;
 import dev.berth.simulation.LifecycleCode.Part;
 import java.nio.file.Path;
@@ -93,6 +95,34 @@ class LifecycleScriptTest {
           if (deleted) {
             at(on, 300_000, () -> on.commands.withdraw("a"));
           }
+        });
+  }
+
+  /** 280823012: of the next controller the control node kept what it ran itself, and no more. */
+  @Test
+  void codeThatAWorkerAloneRunsIsHeldForTheNextStart() {
+    Settings atMostOne = Rollouts.of(1, 20, 3).with(DeploymentConfig.MAX_REPLICAS_PER_NODE, 1);
+    List<Part> two = List.of(new Part("in", "c1", "l1", 2, atMostOne, 10, 10));
+    LifecycleCode incomplete = new LifecycleCode("a", "/a", "b1", two);
+    LifecycleSimulation.run(
+        SEED,
+        folder,
+        on -> {
+          for (String node : List.of("n1", "n3")) {
+            on.onControl(() -> on.nodes.cordon(node, true));
+          }
+          at(on, 10, () -> on.commands.declare(incomplete));
+          at(on, 60_000, () -> on.commands.declare(incomplete.with("b2!", two)));
+          at(on, 120_000, on::controllerDies);
+          at(on, 200_000, on.nodes::end);
+          at(on, 250_000, () -> on.nodes.loses("n2", true));
+          at(
+              on,
+              400_000,
+              () -> {
+                assertThat(on.routed(IN).replicas()).as("on another node").hasSize(1);
+                on.commands.declare(application("b3", "c1", "l1", 1));
+              });
         });
   }
 

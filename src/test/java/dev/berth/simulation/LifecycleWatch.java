@@ -96,6 +96,7 @@ final class LifecycleWatch {
   private final Map<String, Set<DeploymentId>> parts = new LinkedHashMap<>(); // of what was built
   private final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
   private final Set<String> ended = new LinkedHashSet<>(); // of this controller
+  private final Set<String> lost = new HashSet<>(); // replicas, with their nodes
   private final Map<String, Long> declared = new LinkedHashMap<>(); // revisions, by application
   private final Set<String> decided = new LinkedHashSet<>(); // applications whose code is known
   final Map<DeploymentStatus, Long> statuses = new LinkedHashMap<>();
@@ -112,6 +113,7 @@ final class LifecycleWatch {
   void processBegins() {
     fleets.clear();
     loaded.clear();
+    lost.clear();
   }
 
   /** Another controller begins: it knows nothing but what it is told. */
@@ -173,7 +175,8 @@ final class LifecycleWatch {
       if (rep == null || rep.life != Life.SERVING) {
         over(failed.replicaId());
       }
-      if (failed.reason().startsWith("build: ")) {
+      boolean isLate = rep == null && lost.contains(failed.replicaId()); // its code may be gone
+      if (failed.reason().startsWith("build: ") && !isLate) {
         throw broken("start of " + failed.replicaId() + ": " + failed.reason());
       }
     } else if (event instanceof ControllerEvent.ReplicaStopped stopped) {
@@ -220,6 +223,7 @@ final class LifecycleWatch {
         || event instanceof ControllerEvent.NodeLeft) {
       nodes.remove(node);
       closed.remove(node);
+      lost.addAll(on(node));
       on(node).forEach(this::over);
     } else if (event instanceof ControllerEvent.NodeLeaving) {
       closed.add(node);
