@@ -193,7 +193,7 @@ public final class BerthNode {
             .setEventLoopPoolSize(
                 config.get(InstanceOptions.EVENT_LOOPS) + (cluster == null ? 1 : 2))
             .setWorkerPoolSize(4) // of user code that works for no request; nothing of ours
-            .setInternalBlockingPoolSize(4)
+            .setInternalBlockingPoolSize(20) // files that handlers of all applications read
             // LoopWatchVerticle says so sooner, once, and with the handler's name: here
             // once a minute for a loop that stays blocked, without its stack.
             .setMaxEventLoopExecuteTime(60)
