@@ -5,6 +5,7 @@ cluster. Standard library only; Java with javac. Ends only what it started.
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -45,7 +46,13 @@ def until(so, limit_s=LIMIT_S, every_s=0.1):
 
 
 def free_ports(count):
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    """None of those that the system gives to clients: one could be taken before its node starts."""
+    held = []
+    while len(held) < count:
+        try:
+            held.append(socket.create_server(("127.0.0.1", random.randrange(15_000, 32_000))))
+        except OSError:
+            pass  # taken
     ports = [each.getsockname()[1] for each in held]
     for each in held:
         each.close()
