@@ -75,6 +75,7 @@ record InstanceActions(
       configure(configure.target());
     } else if (command instanceof Forget forget) {
       deployments.forget(forget.deployment());
+      replicas.forget(forget.deployment());
       routes.forgotten(forget.deployment());
       log.level(loggerOf(forget.deployment()), null);
     } else if (command instanceof RouteTo route) {

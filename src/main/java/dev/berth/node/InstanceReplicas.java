@@ -40,7 +40,6 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -64,8 +63,17 @@ import org.slf4j.LoggerFactory;
 public class InstanceReplicas implements ReplicaListener {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceReplicas.class);
 
-  /** Replicas that ended, remembered so that a late command does not start one of them anew. */
-  private static final int MAX_ENDED = 16_384;
+  /** Replicas that ended, so that a late command starts none of them again, and start failures. */
+  private static final int MAX_REMEMBERED = 16_384;
+
+  private static final class Latest<V> extends LinkedHashMap<String, V> {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    protected boolean removeEldestEntry(Map.Entry<String, V> eldest) {
+      return size() > MAX_REMEMBERED;
+    }
+  }
 
   private final DataPlane plane;
   private final InstanceRouters routers;
@@ -78,16 +86,8 @@ public class InstanceReplicas implements ReplicaListener {
   private final Map<String, Found> obtaining = new LinkedHashMap<>(); // replicas without code yet
   private final Map<String, HostedHere> hosted = new LinkedHashMap<>();
   private final Map<DeploymentId, DeploymentTarget> complete = new LinkedHashMap<>();
-  private final Map<String, String> startFailures = new HashMap<>(); // logged last, by deployment
-  private final Map<String, Boolean> ended =
-      new LinkedHashMap<>() {
-        private static final long serialVersionUID = 1;
-
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
-          return size() > MAX_ENDED;
-        }
-      };
+  private final Latest<String> startFailures = new Latest<>(); // logged last, by deployment
+  private final Latest<Boolean> ended = new Latest<>();
   private int nextLoop; // of a replica that is to start
   private @Nullable Long drainStartedNanos; // of the whole instance
   private @Nullable Promise<Void> emptied; // once somebody waits for it
@@ -470,6 +470,11 @@ public class InstanceReplicas implements ReplicaListener {
     } else {
       complete.put(command.deployment(), command.complete());
     }
+  }
+
+  /** Forgets a deployment that is gone. */
+  public void forget(DeploymentId deployment) {
+    startFailures.remove(deployment.toString());
   }
 
   /** The last target of each deployment of which every replica ran. */

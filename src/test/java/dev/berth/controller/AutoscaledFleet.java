@@ -8,6 +8,7 @@ import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusher.Rhythm;
 import dev.berth.metrics.Registration;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.simulation.Footprint;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -54,14 +55,14 @@ final class AutoscaledFleet {
     final String node;
     final MetricsPusher pusher;
     final FakeHandle handle = new FakeHandle(MODEL.name()); // whose gauges the load sets
-    final Registration registration;
+    Registration registration;
     boolean left;
     boolean signalled;
     long heardNanos; // by the controller that is there
 
-    Instance(String node, Rhythm rhythm) {
+    Instance(String node, long incarnation, Rhythm rhythm) {
       this.node = node;
-      pusher = new MetricsPusher(node, 1, rhythm, rhythm, 960 << 10, () -> world.now);
+      pusher = new MetricsPusher(node, incarnation, rhythm, rhythm, 960 << 10, () -> world.now);
       pusher.onSignal(() -> signalled = true);
       registration = pusher.register(handle);
     }
@@ -76,6 +77,7 @@ final class AutoscaledFleet {
   private final Faults faults;
   private final Rhythm rhythm;
   private final long startNanos;
+  private final DeploymentTarget model;
   private final int least;
   private final int most;
   private final List<Instance> instances = new ArrayList<>();
@@ -107,13 +109,14 @@ final class AutoscaledFleet {
     this.wanted = least;
     this.faults = faults;
     for (int i = 1; i <= instances; i++) {
-      this.instances.add(new Instance("n" + i, rhythm));
+      this.instances.add(new Instance("n" + i, 1, rhythm));
     }
     List<String> nodes = this.instances.stream().map(each -> each.node).toList();
     world.controller.recover(nodes, 0);
     nodes.forEach(this::tellInventory);
     String bounds = String.format(Locale.ROOT, "min_replicas: %d, max_replicas: %d, ", least, most);
-    world.serve("app", DrivenController.autoscaled(MODEL, 1, bounds + keys));
+    model = DrivenController.autoscaled(MODEL, 1, bounds + keys);
+    world.serve("app", model);
   }
 
   private void tellInventory(String node) {
@@ -206,6 +209,44 @@ final class AutoscaledFleet {
     last.registration.close();
   }
 
+  /**
+   * Another life: a load that comes and goes, handles that leave and come again, others that do
+   * not, another process of the last instance, another controller, and the application again.
+   *
+   * @param lives before this one
+   */
+  void liveAgain(double[] rates, int lives) {
+    List<Registration> passing = new ArrayList<>();
+    for (Instance each : instances) {
+      passing.add(each.pusher.register(new FakeHandle("passing" + lives).with(1, 1, 0)));
+    }
+    run(rates);
+    double[] none = new double[1_000];
+    passing.forEach(Registration::close);
+    instances.forEach(each -> each.registration.close());
+    run(none);
+    instances.forEach(each -> each.registration = each.pusher.register(each.handle));
+    int last = instances.size() - 1;
+    instances.set(last, new Instance(instances.get(last).node, lives + 2, rhythm));
+    restart();
+    run(rates);
+    run(none);
+    world.send(new ControllerEvent.Withdrawn("app"));
+    run(none);
+    wanted = least;
+    direction = 0;
+    world.serve("app", model);
+    due.clear();
+    world.log.clear();
+    seen = 0;
+    run(none);
+  }
+
+  /** All that its controller and its pushers hold. */
+  Footprint footprint() {
+    return Footprint.of(world.controller, instances.stream().map(each -> each.pusher).toList());
+  }
+
   // --- what is told ---
 
   private void push(Instance each) {
@@ -238,7 +279,7 @@ final class AutoscaledFleet {
   private void restart() {
     watch();
     int kept = wanted;
-    term = 2;
+    term++;
     world.restart(instances.stream().map(each -> each.node).toList());
     world.declareKept(kept, null);
     instances.forEach(each -> tellInventory(each.node));

@@ -6,7 +6,9 @@ import dev.berth.controller.AutoscaledFleet.Faults;
 import dev.berth.controller.AutoscaledFleet.Moment;
 import dev.berth.controller.autoscaling.Trace;
 import dev.berth.metrics.MetricsPusher.Rhythm;
+import dev.berth.simulation.Footprint;
 import java.util.Arrays;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterAll;
@@ -28,6 +30,18 @@ class AutoscalingSimulationTest {
   private static final int MOST = 60;
   private static final String KEYS =
       "upscale_delay_s: 10, downscale_delay_s: 30, look_back_period_s: 20";
+
+  /** Totals, sequences, terms and times, which grow with each life. */
+  private static final Set<String> GROWS =
+      Set.of(
+          "controller.autoscaling.HandleReports$Instance.incarnation",
+          "controller.autoscaling.HandleReports$Instance.sequence",
+          "controller.autoscaling.LoadSeries.begin",
+          "metrics.MetricsPusher.batches",
+          "metrics.MetricsPusher.sequence",
+          "metrics.MetricsPusher.signalled",
+          "metrics.MetricsPusher.skipped",
+          "metrics.MetricsPusher.term");
 
   private static long moments;
 
@@ -169,6 +183,20 @@ class AutoscalingSimulationTest {
     assertThat(fleet.between(300, 900)).anyMatch(at -> at.running() >= needed(rates[0]));
     // Their wait doubles: eight times in 195 s, and then once.
     assertThat(fleet.starts).isLessThan(9 * MOST);
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void anotherLifeLeavesNothingBehind(long seed) {
+    double[] rates = new double[1_500];
+    Arrays.fill(rates, 10 + new SplittableRandom(seed).nextInt(30));
+    AutoscaledFleet fleet = run(seed, 0, new double[10], Faults.NONE);
+    fleet.liveAgain(rates, 0);
+    Footprint before = fleet.footprint();
+    fleet.liveAgain(rates, 1);
+    assertThat(fleet.footprint().grownSince(before, GROWS)).as("seed %d", seed).isEmpty();
+    assertThat(fleet.broken).as("seed %d", seed).isEmpty();
+    moments += fleet.moments.size();
   }
 
   @Test

@@ -79,11 +79,12 @@ final class DrivenController {
   final Map<DeploymentId, DeploymentTarget> complete = new LinkedHashMap<>();
   final List<ControllerAction> log = new ArrayList<>();
   Controller controller;
+  private long term = 1;
   private int made;
   private long sequence; // of what is reported
 
   DrivenController() {
-    controller = controller(1);
+    controller = controller(term);
   }
 
   private Controller controller(long term) {
@@ -110,7 +111,7 @@ final class DrivenController {
 
   /** The same, with these instances there. */
   void restart(List<String> nodes) {
-    controller = controller(2);
+    controller = controller(++term);
     controller.recover(nodes, now);
   }
 

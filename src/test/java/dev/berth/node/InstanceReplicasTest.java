@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import dev.berth.api.Application;
 import dev.berth.api.Deployment;
 import dev.berth.code.Builds;
@@ -27,6 +28,7 @@ import dev.berth.controller.ControllerEvent.ReplicaStopped;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.Epoch;
 import dev.berth.fakes.Answering;
+import dev.berth.fakes.LogLines;
 import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.QueueExecutor;
@@ -292,6 +294,23 @@ class InstanceReplicasTest {
             ReplicaFailed.class,
             failed -> assertThat(failed.reason()).contains("UnsupportedOperationException"));
     assertThat(replicas.size()).isZero();
+  }
+
+  /** Found by the second life of the lifecycle simulation: a line for each deployment that was. */
+  @Test
+  void startFailureOfADeletedDeploymentIsForgotten() {
+    failing = "start";
+    try (LogLines lines = new LogLines(InstanceReplicas.class, Level.ERROR)) {
+      for (int life = 1; life <= 2; life++) {
+        for (int start = 1; start <= 2; start++) {
+          String id = "a#front#" + life + start;
+          replicas.start(new StartReplica(EPOCH, EPOCH.node(), first, id));
+          runAll();
+        }
+        assertThat(lines.all()).as("once in a life").hasSize(life);
+        replicas.forget(first.id());
+      }
+    }
   }
 
   @Test

@@ -345,6 +345,7 @@ public final class SimulatedProcess {
     /** A deployment is gone, of another instance's controller too. */
     public void forget(DeploymentId id) {
       deployments.forget(id);
+      replicas.forget(id);
     }
 
     public boolean isWanted(DeploymentId id) {

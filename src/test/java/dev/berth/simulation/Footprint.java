@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Objects of simulations and of libraries are not entered, except the collections and references
  * of the JDK.
  */
-final class Footprint {
+public final class Footprint {
   /**
    * Totals, sequences, and places in rings: they grow with what has happened. And routers that an
    * instance has heard of and kinds of failures that it has seen, which are bounded.
@@ -117,7 +117,7 @@ final class Footprint {
   private Footprint() {}
 
   /** Measures all that is reachable. */
-  static Footprint of(Object... roots) {
+  public static Footprint of(Object... roots) {
     Footprint made = new Footprint();
     for (Object root : roots) {
       made.enter(root);
@@ -134,7 +134,7 @@ final class Footprint {
    *
    * @param grows fields and classes that may
    */
-  Map<String, String> grownSince(Footprint before, Set<String> grows) {
+  public Map<String, String> grownSince(Footprint before, Set<String> grows) {
     Map<String, String> grown = new TreeMap<>();
     sizes.forEach(
         (what, size) -> {
@@ -167,6 +167,8 @@ final class Footprint {
         && !name.startsWith("dev.berth.simulation.")
         && !name.startsWith("dev.berth.fakes.")
         && !name.startsWith("dev.berth.api.")
+        && !name.startsWith("dev.berth.controller.AutoscaledFleet")
+        && !name.startsWith("dev.berth.controller.DrivenController")
         && !(value instanceof Enum);
   }
 
@@ -218,6 +220,7 @@ final class Footprint {
       } else if (held instanceof Collection<?> all) {
         add(what, all.size());
       } else if (held instanceof Number number
+          && !type.isHidden()
           && !(Modifier.isFinal(field.getModifiers()) && field.getType().isPrimitive())) {
         add(what, number.longValue());
       }

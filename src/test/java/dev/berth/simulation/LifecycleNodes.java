@@ -144,6 +144,11 @@ final class LifecycleNodes {
     if (name == null) {
       return false;
     }
+    leaves(name);
+    return true;
+  }
+
+  void leaves(String name) {
     members.get(name).leaving = true;
     on.tell(new NodeLeaving(name));
     later(
@@ -155,7 +160,6 @@ final class LifecycleNodes {
           on.tell(new NodeLeft(name));
           later(40_000, () -> comesBack(name, null));
         });
-    return true;
   }
 
   boolean isCordoned() {

@@ -56,6 +56,9 @@ final class LifecycleSimulation {
   private static final long CALM_NANOS = TimeUnit.MINUTES.toNanos(50);
   private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
+  /** Of so many seeds one has two more lives. */
+  private static final int MEASURED_EACH = 10;
+
   /** Wakes at one time after which a controller counts as spinning. */
   private static final int MAX_WAKES_AT_ONCE = 100;
 
@@ -199,6 +202,10 @@ final class LifecycleSimulation {
     commands.store().values().stream().filter(this::hasFailed).forEach(commands::declare);
     runUntil(ROUGH_NANOS + CALM_NANOS);
     end.check();
+    if (script == null && world.seed % MEASURED_EACH == 5) {
+      new LifecycleSecondLife(this).run();
+      count("lives measured", 1);
+    }
     harvest();
     return new Result(world.ran(), world.hash(), faults, watch.statuses, counts);
   }

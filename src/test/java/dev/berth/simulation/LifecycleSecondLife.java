@@ -1,0 +1,111 @@
+package dev.berth.simulation;
+
+import dev.berth.controller.Controller;
+import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.fakes.Rollouts;
+import dev.berth.node.SimulatedProcess;
+import dev.berth.node.SimulatedProcess.Instance;
+import dev.berth.simulation.LifecycleCode.Part;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Two more lives of the objects of a lifecycle, which do the same: each application is deleted,
+ * declared and changed, replicas crash, workers register again, another controller follows. After
+ * the second one nothing holds more than after the first.
+ */
+final class LifecycleSecondLife {
+  /**
+   * Revisions, places in files, the last 16 384 replicas that ended, 1 000 deleted applications.
+   */
+  private static final Set<String> GROWS =
+      Set.of(
+          "controller.DeclaredApplication.rollbackRevision",
+          "controller.RoutingPublisher$Subscriber.digest",
+          "desired.DesiredState.said",
+          "desired.StateStore.end",
+          "desired.StateStore.sequence",
+          "desired.StateStore.told",
+          "desired.StateStoreTestFiles.operations",
+          "node.InstanceReplicas.ended");
+
+  private final LifecycleSimulation on;
+
+  LifecycleSecondLife(LifecycleSimulation on) {
+    this.on = on;
+  }
+
+  void run() {
+    live();
+    Footprint before = measured();
+    live();
+    Set<String> grows = new HashSet<>(Footprint.GROWS);
+    grows.addAll(GROWS);
+    Map<String, String> grown = measured().grownSince(before, grows);
+    on.world.failIf(!grown.isEmpty(), () -> "holds more after another life: " + grown);
+  }
+
+  private Footprint measured() {
+    SimulatedProcess process = Objects.requireNonNull(on.process);
+    Controller controller = Objects.requireNonNull(on.controller);
+    return Footprint.of(process, controller);
+  }
+
+  private void live() {
+    for (Instance each : on.instances()) {
+      List<Found> hosted = each.hosted();
+      if (!hosted.isEmpty()) {
+        each.kill(hosted.get(0));
+      }
+    }
+    List<LifecycleCode> declared = List.copyOf(on.commands.store().values());
+    LifecycleCode passing = application("p" + ++on.versions);
+    on.commands.declare(passing);
+    passes(3);
+    on.commands.withdraw(passing.application());
+    declared.forEach(each -> on.commands.withdraw(each.application()));
+    passes(3);
+    for (LifecycleCode each : declared) {
+      on.commands.declare(each.with("b" + ++on.versions, good(each)));
+    }
+    passes(3);
+    on.controllerDies();
+    passes(2);
+    if (!on.alone) {
+      List<String> workers = on.nodes.names().stream().filter(each -> !each.equals("n1")).toList();
+      on.onControl(() -> on.nodes.loses(workers.get(0), false));
+      passes(3);
+      on.onControl(() -> on.nodes.leaves(workers.get(1)));
+      passes(4);
+    }
+    declared.forEach(each -> on.commands.declare(each.with("b" + ++on.versions, good(each))));
+    passes(1);
+    LifecycleEnd end = new LifecycleEnd(on);
+    passes(15);
+    end.check();
+  }
+
+  /** An application of which one deployment runs and another never starts. */
+  private LifecycleCode application(String name) {
+    Part runs = new Part("in", "c" + on.versions, "l1", 1, Rollouts.of(1, 20, 3), 1, 10);
+    Part fails = new Part("mid", "c" + on.versions + "!", "l1", 1, Rollouts.of(1, 20, 3), 1, 10);
+    return new LifecycleCode(name, "/" + name, "b" + on.versions, List.of(runs, fails));
+  }
+
+  private List<Part> good(LifecycleCode of) {
+    List<Part> good = new ArrayList<>();
+    for (Part each : of.parts()) {
+      good.add(each.withLive("l" + ++on.versions));
+    }
+    return good;
+  }
+
+  private void passes(int minutes) {
+    on.world.runTo(on.world.elapsedNanos() + TimeUnit.MINUTES.toNanos(minutes), () -> {});
+  }
+}
