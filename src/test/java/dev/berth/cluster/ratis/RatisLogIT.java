@@ -14,6 +14,7 @@ import dev.berth.desired.JournalLog;
 import dev.berth.desired.NodeRegistry;
 import dev.berth.desired.StateLog;
 import dev.berth.desired.StateLogContract;
+import dev.berth.desired.StateStoreRecords;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.net.ServerSocket;
@@ -304,6 +305,21 @@ class RatisLogIT extends StateLogContract {
     Files.copy(kept, newest, StandardCopyOption.REPLACE_EXISTING);
     open();
     assertThat(log.state().find("a")).isNotNull();
+  }
+
+  @Test
+  void logWithoutItsLastEntryAloneIsRefused() throws IOException {
+    open();
+    deployed("a", "r");
+    log.close();
+    Path group = files("log_inprogress_.*").getParent().getParent();
+    long index = StateStoreRecords.number(Files.readAllBytes(group.resolve("applied")));
+    Throwable refused = null;
+    for (int more = 0; refused == null && more < 10; more++) {
+      LogFiles.mark(group, ++index);
+      refused = catchThrowable(() -> LogFiles.check(group));
+    }
+    assertThat(refused).hasMessageContaining("entries %d to %d of the log", index, index);
   }
 
   @Test
