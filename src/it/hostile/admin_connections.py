@@ -77,6 +77,45 @@ def holding(part, sent, least_ended=SILENT, **more):
     return run
 
 
+def later_heads(jar):
+    """Ten clients that had an answer and send a byte of their next head each 9 s; ten that had one
+    and are silent keep theirs."""
+    with Instance(jar) as instance:
+        health = b"GET /-/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        late, silent = ([connect(instance, health) for _ in range(10)] for _ in range(2))
+        for each in late + silent:
+            each.recv(4096)
+        began = time.monotonic()
+        ended, after, sent = 0, 0, 0
+        while time.monotonic() - began < 40 and ended < 10:
+            if time.monotonic() - began >= 9 * sent:
+                for each in late:
+                    try:
+                        each.send(health[sent:sent + 1])
+                    except OSError:
+                        pass
+                sent += 1
+            ended = sum(closed(each) for each in late)
+            after = time.monotonic() - began
+            time.sleep(0.2)
+        kept = 10 - sum(closed(each) for each in silent)
+        print(f"later-heads: {ended} of 10 late heads ended after {after:.0f} s; "
+              f"{kept} of 10 silent connections kept", flush=True)
+        for each in late + silent:
+            each.close()
+        return ended == 10 and 9.5 < after < 14 and kept == 10
+
+
+def closed(sock):
+    sock.setblocking(False)
+    try:
+        return not sock.recv(4096, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
 def given_up(jar):
     """Of a jar that is kept already, and of one that is not."""
     with Instance(jar) as instance:
@@ -121,6 +160,7 @@ PARTS = {
     # Until it shows its protocol a connection may be silent for 60 s, and there are 256 of them.
     "silent-http2": holding(
         "silent-http2", b"", SILENT - 256, settings=("berth.admin.http2=true",)),
+    "later-heads": later_heads,
     "given-up": given_up,
     "trickling": trickling,
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Over HTTP/2 one malformed stream ends alone: a request beside it is answered, and the connection
-goes on.
+goes on. On the admin port with `berth.admin.http2: true` as well.
 
     bad_streams.py --jar JAR [PART…]        a few seconds
 """
@@ -12,10 +12,9 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from attacked import (  # noqa: E402
-    DATA, GOAWAY, HEADERS, RST_STREAM, Instance, frame, get_frame, main, preface, status_of)
+    DATA, GOAWAY, HEADERS, PRIORITY, RST_STREAM, Instance, frame, get_frame, main, preface, status_of)
 
 CONTINUATION = 9
-PRIORITY = 0x20  # flag of HEADERS: five bytes before the block
 MOST = 16 << 10
 
 
@@ -44,8 +43,8 @@ def head_frames(stream, end, *pairs):
     return made + frame(kind, flags | 4, stream, block)
 
 
-def request(method="GET", scheme="http", *more):
-    return ((":method", method), (":scheme", scheme), (":path", "/hi"), (":authority", "a"), *more)
+def request(method="GET", scheme="http", *more, path="/hi", host="a"):
+    return ((":method", method), (":scheme", scheme), (":path", path), (":authority", host), *more)
 
 
 def frames(sock, seconds=5):
@@ -71,10 +70,10 @@ def frames(sock, seconds=5):
             buffered = buffered[9 + length:]
 
 
-def part(name, bad, expected):
+def part(name, bad, expected, settings=()):
     """`bad` is sent on stream 3, beside a request of stream 1 that waits, and before one of stream 5."""
     def run(jar):
-        with Instance(jar) as instance:
+        with Instance(jar, settings=settings) as instance:
             sock = socket.create_connection(("127.0.0.1", instance.port), timeout=5)
             sock.sendall(preface(1 << 20) + frame(4, 1, 0) + get_frame(1, "/wait") + bad)
             of_bad, of_next, end = None, None, "open"
@@ -98,6 +97,96 @@ def part(name, bad, expected):
     return run
 
 
+def on_admin(name, bad, expected):
+    """On the admin port, which has no request that waits."""
+    def run(jar):
+        with Instance(jar, settings=("berth.admin.http2=true",)) as instance:
+            sock = socket.create_connection(("127.0.0.1", instance.admin_port), timeout=5)
+            sock.sendall(preface(1 << 20) + frame(4, 1, 0) + bad)
+            of_bad, of_next, end = None, None, "open"
+            for kind, stream, payload in frames(sock):
+                if kind == HEADERS and stream == 3:
+                    of_bad = status_of(payload)
+                    sock.sendall(head_frames(5, True, *request(path="/-/healthz", host="localhost")))
+                elif kind == HEADERS and stream == 5:
+                    of_next = status_of(payload)
+                    break
+                elif kind == GOAWAY:
+                    end = f"GOAWAY {struct.unpack('>I', payload[4:8])[0]}"
+            print(f"{name}: {of_bad}, next {of_next}, connection {end}", flush=True)
+            sock.close()
+            return of_bad == expected and of_next == 200 and end == "open"
+    return run
+
+
+def mixed(jar):
+    """200 streams, 50 at a time, of which each tenth is malformed in one of four ways."""
+    ways = (
+        (request("GET", "http", ("a", "x" * 9000)), 431), (request("G T"), 400),
+        (request("GET", "ftp"), 400), (request("GET", "http", ("a", "x" * 33000)), 431))
+    with Instance(jar) as instance:
+        sock = socket.create_connection(("127.0.0.1", instance.port), timeout=5)
+        sock.sendall(preface(1 << 20) + frame(4, 1, 0))
+        wrong, end, answered = 0, "open", 0
+        for first in range(0, 200, 50):
+            expected = {}
+            sent = b""
+            for i in range(first, first + 50):
+                head, status = ways[i // 10 % 4] if i % 10 == 5 else (request(), 200)
+                expected[2 * i + 1] = status
+                sent += head_frames(2 * i + 1, True, *head)
+            try:
+                sock.sendall(sent)
+            except OSError:
+                break  # the connection has ended
+            for kind, stream, payload in frames(sock):
+                if kind == HEADERS:
+                    answered += 1
+                    wrong += status_of(payload) != expected.pop(stream)
+                    if not expected:
+                        break
+                elif kind == GOAWAY:
+                    end = f"GOAWAY {struct.unpack('>I', payload[4:8])[0]}"
+        sock.close()
+        print(f"mixed: of 200 streams {answered} answered, {wrong} wrongly, connection {end}",
+              flush=True)
+        return answered == 200 and wrong == 0 and end == "open"
+
+
+def trailers(name, bytes_, expected):
+    """Trailers of stream 3 over the limit; a request of stream 1 waits beside it."""
+    sent = head_frames(3, False, *request("POST")) + frame(DATA, 0, 3, b"abc")
+    return part(name, sent + head_frames(3, True, ("x", "y" * bytes_)), expected)
+
+
+def block_over(jar):
+    """A block over five times the limit, and many small CONTINUATION frames, end the connection
+    alone: others are served, and nothing is kept."""
+    first = frame(HEADERS, 1, 1, b"\0\x01a\x7f\x81\x7f" + b"x" * 16000)
+    attacks = {
+        "block": first + frame(CONTINUATION, 0, 1, b"x" * MOST) * 2,
+        "small": frame(HEADERS, 1, 1, b"\0") + frame(CONTINUATION, 0, 1, b"") * 5000}
+    well = True
+    with Instance(jar) as instance:
+        for name, attack in attacks.items():
+            end = None
+            for _ in range(20):
+                sock = socket.create_connection(("127.0.0.1", instance.port), timeout=5)
+                try:
+                    sock.sendall(preface(1 << 20) + frame(4, 1, 0) + attack)
+                except OSError:
+                    pass
+                for kind, _, payload in frames(sock):
+                    if kind == GOAWAY:
+                        end = struct.unpack(">I", payload[4:8])[0]
+                sock.close()
+            found, _ = instance.get("/hi")
+            print(f"block-over, {name}: 20 connections ended by GOAWAY {end}; others get {found}",
+                  flush=True)
+            well = well and end is not None and found == 200
+    return well
+
+
 def body(length, *pieces):
     return head_frames(3, False, *request("POST", "http", ("content-length", str(length)))) + b"".join(
         frame(DATA, 1 if last else 0, 3, piece) for piece, last in pieces)
@@ -111,7 +200,18 @@ PARTS = {
         "head-32k", head_frames(3, True, *request("GET", "http", ("a", "x" * 32000))), 431),
     "method": part("method", head_frames(3, True, *request("G T")), 400),
     "scheme": part("scheme", head_frames(3, True, *request("GET", "ftp")), 400),
+    "head-39k": part(
+        "head-39k", head_frames(3, True, *request("GET", "http", ("a", "x" * 39000))), 431),
+    "admin-head": on_admin(
+        "admin-head", head_frames(3, True, *request("GET", "http", ("a", "x" * 10500))), 431),
+    "admin-method": on_admin("admin-method", head_frames(3, True, *request("G T")), 400),
+    "mixed": mixed,
+    "trailers-9k": trailers("trailers-9k", 9000, 200),
+    "trailers-33k": trailers("trailers-33k", 33000, 431),
+    "block-over": block_over,
     "body-short": part("body-short", body(5, (b"abc", True)), "reset"),
+    "body-stalled": part(
+        "body-stalled", body(100, (b"abc", False)), 408, ("berth.limits.idle_timeout_s=2",)),
     "body-long": part("body-long", body(5, (b"abcdef", False)), "reset"),
 }
 

@@ -1,6 +1,9 @@
 package dev.berth.admin;
 
 import dev.berth.metrics.Meters;
+import dev.berth.protocol.http.RefusedRequest;
+import dev.berth.protocol.http.RequestDecoder;
+import dev.berth.protocol.http.StreamHeads;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -15,6 +18,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   accepted --no whole head within 10 s--> dropped
+ *   used     --a later head not whole 10 s after its first byte, HTTP/1--> dropped
  *   silent   --longest of all, and a new connection at the limit--> dropped
  *   any      --nothing moves for 60 s, unless an answer is due--> dropped
  * </pre>
@@ -34,7 +39,8 @@ final class AdminConnections {
    * Limits of one server.
    *
    * @param connections the maximum; more than 256 operators, scrapers or nodes are an attack
-   * @param headMs from the accept until the first head is whole, milliseconds
+   * @param headMs from the accept until the first head is whole, and from the first byte of a later
+   *     one, milliseconds; late by at most a tenth
    * @param idleMs without anything in either direction, milliseconds
    */
   record Limits(int connections, long headMs, int idleMs) {
@@ -50,33 +56,50 @@ final class AdminConnections {
     this.limits = limits;
   }
 
-  /** Shows its numbers. */
-  void show(Meters meters, String series) {
+  /** Shows its numbers, and ends connections whose heads are late from now on. */
+  void start(Vertx vertx, Meters meters, String series) {
+    vertx.setPeriodic(
+        limits.headMs / 10,
+        sweep -> {
+          long now = System.nanoTime();
+          List.copyOf(silent).forEach(each -> each.sweep(now));
+        });
     meters.addGauge(series + "_connections", () -> connections);
     meters.addGauge(series + "_connections_limit", limits::connections);
     meters.addCounter(series + "_connections_ended", ended::sum);
   }
 
-  /** A connection was accepted, and its protocol is known. */
-  void opened(Vertx vertx, HttpConnection http) {
-    Open made = new Open(channel(http));
+  /**
+   * A connection was accepted, and its protocol is known.
+   *
+   * @param maxHeaderBytes the limit of a request's head, for HTTP/2
+   */
+  void opened(HttpConnection http, int maxHeaderBytes) {
+    ChannelHandlerContext context = ((HttpServerConnection) http).channelHandlerContext();
+    boolean streams = http.getWindowSize() >= 0; // as Vert.x shows that this is HTTP/2
+    Open made =
+        new Open(context.channel(), streams ? StreamHeads.install(context, maxHeaderBytes) : null);
     silent.add(made);
     if (++connections > limits.connections) {
       silent.iterator().next().end(); // itself, if all others have requests
     }
     made.channel.pipeline().addAfter("idle", null, made); // Vert.x's
-    long timer = vertx.setTimer(limits.headMs, late -> made.endUnlessUsed());
     http.closeHandler(
         closed -> {
           connections--;
           silent.remove(made);
-          vertx.cancelTimer(timer);
         });
   }
 
   /** The head of a request is whole; its connection is silent again when it is answered. */
   void began(RoutingContext context) {
-    Open on = channel(context.request().connection()).pipeline().get(Open.class);
+    HttpServerConnection http = (HttpServerConnection) context.request().connection();
+    Open on = http.channelHandlerContext().pipeline().get(Open.class);
+    RefusedRequest refused = on.heads == null ? null : on.heads.refusal();
+    if (refused != null) {
+      refused.tell(context.request());
+      throw AdminRefusal.of(refused);
+    }
     HttpServerResponse response = context.response();
     silent.remove(on);
     on.used = true;
@@ -85,24 +108,24 @@ final class AdminConnections {
         over -> {
           on.due.remove(response);
           if (on.due.isEmpty() && on.channel.isOpen()) {
+            on.headNanos = System.nanoTime();
             silent.add(on);
           }
         });
     context.next();
   }
 
-  private static Channel channel(HttpConnection http) {
-    return ((HttpServerConnection) http).channelHandlerContext().channel();
-  }
-
   /** One connection. Behind Vert.x's idle handler it decides about its events in Vert.x's place. */
   private final class Open extends ChannelInboundHandlerAdapter {
     private final Channel channel;
+    private final @Nullable StreamHeads heads; // null for HTTP/1
     private final List<HttpServerResponse> due = new ArrayList<>(1);
     private boolean used;
+    private long headNanos = System.nanoTime(); // when its next head began, or at the latest begins
 
-    Open(Channel channel) {
+    Open(Channel channel, @Nullable StreamHeads heads) {
       this.channel = channel;
+      this.heads = heads;
     }
 
     @Override
@@ -121,8 +144,12 @@ final class AdminConnections {
           && (out == null || out.totalPendingWriteBytes() == 0);
     }
 
-    void endUnlessUsed() {
-      if (!used) {
+    /** Ends it if a head is late: the first one, or a later one that has begun. */
+    void sweep(long now) {
+      RequestDecoder decoder = channel.pipeline().get(RequestDecoder.class);
+      if (used && (decoder == null || !decoder.isInHead())) {
+        headNanos = now + TimeUnit.MILLISECONDS.toNanos(limits.headMs / 10); // of the next sweep
+      } else if (now - headNanos >= TimeUnit.MILLISECONDS.toNanos(limits.headMs)) {
         end();
       }
     }

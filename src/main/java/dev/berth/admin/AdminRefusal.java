@@ -1,5 +1,6 @@
 package dev.berth.admin;
 
+import dev.berth.protocol.http.RefusedRequest;
 import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.json.JsonArray;
@@ -35,6 +36,11 @@ public final class AdminRefusal extends RuntimeException {
   public AdminRefusal(int status, String code, String message, String detail) {
     this(status, code, message);
     body.put("detail", detail);
+  }
+
+  static AdminRefusal of(RefusedRequest refused) {
+    String why = String.valueOf(refused.getMessage());
+    return new AdminRefusal(refused.status(), refused.code(), why);
   }
 
   /** That of a command, with {@code problems} beside; null for what failed otherwise. */

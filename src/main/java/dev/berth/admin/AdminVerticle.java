@@ -5,6 +5,7 @@ import dev.berth.config.BearerToken;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.http.RefusedRequest;
+import dev.berth.protocol.http.StreamHeads;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.VerticleBase;
@@ -122,15 +123,17 @@ public final class AdminVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    connections.show(meters, series);
+    connections.start(vertx, meters, series);
     return gate.apply(vertx).compose(this::listen);
   }
 
   private Future<?> listen(Handler<RoutingContext> first) {
+    int maxHeaderBytes = options.getMaxHeaderSize(); // HTTP/2 has the same
+    options.getInitialSettings().setMaxHeaderListSize(StreamHeads.READ_LIMITS * maxHeaderBytes);
     HttpServer made =
         vertx
             .createHttpServer(options)
-            .connectionHandler(http -> connections.opened(vertx, http))
+            .connectionHandler(http -> connections.opened(http, maxHeaderBytes))
             .invalidRequestHandler(AdminVerticle::refuseMalformed)
             .requestHandler(router(vertx, first, routes));
     server = made;
@@ -223,8 +226,7 @@ public final class AdminVerticle extends VerticleBase {
     }
     refused.tell(request);
     request.response().putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE);
-    new AdminRefusal(refused.status(), refused.code(), String.valueOf(refused.getMessage()))
-        .send(request.response());
+    AdminRefusal.of(refused).send(request.response());
     request.connection().close();
   }
 }

@@ -142,12 +142,8 @@ final class ErrorResponses {
       return uriTooLong();
     }
     return cause instanceof TooLongHttpHeaderException
-        ? headersTooLarge()
+        ? refusal(431, "headers_too_large", "Request Header Fields Too Large")
         : badRequest("Bad Request");
-  }
-
-  static HttpFailure headersTooLarge() {
-    return refusal(431, "headers_too_large", "Request Header Fields Too Large");
   }
 
   static HttpFailure badRequest(String message) {

@@ -1,7 +1,9 @@
 package dev.berth.ingress;
 
 import dev.berth.config.LimitOptions;
-import dev.berth.protocol.port.HttpFailure;
+import dev.berth.config.keys.Settings;
+import dev.berth.protocol.http.RefusedRequest;
+import dev.berth.protocol.http.StreamHeads;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.vertx.core.Future;
@@ -49,10 +51,9 @@ final class Http2Connection extends Connection {
     this.handler = (Http2ConnectionHandler) context.handler();
     this.outflow = new Http2Outflow(() -> loop.ingress.cutFlood(channel.remoteAddress()));
     Http2ConnectionDecoder decoder = handler.decoder();
-    this.heads =
-        new StreamHeads(
-            decoder.frameListener(), loop.ingress.settings.get(LimitOptions.MAX_HEADER_BYTES));
-    decoder.frameListener(new ControlFrames(heads, loop.ingress.settings, loop::coarseNow));
+    Settings settings = loop.ingress.settings;
+    this.heads = StreamHeads.install(context, settings.get(LimitOptions.MAX_HEADER_BYTES));
+    decoder.frameListener(new ControlFrames(heads, settings, loop::coarseNow));
     context.pipeline().addBefore(context.name(), "outflow", outflow);
   }
 
@@ -76,7 +77,7 @@ final class Http2Connection extends Connection {
   }
 
   /** Returns why the head of the request that has just come is refused; null when it is not. */
-  @Nullable HttpFailure refusal() {
+  @Nullable RefusedRequest refusal() {
     return heads.refusal();
   }
 

@@ -9,7 +9,6 @@ import dev.berth.ingress.access.AccessRoute;
 import dev.berth.metrics.HttpMeters;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.http.RefusedRequest;
-import dev.berth.protocol.http.RequestTarget;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpFailure;
 import dev.berth.routing.RouterLoop;
@@ -221,20 +220,13 @@ final class IngressLoop {
       if (!streams.admits(request)) {
         return;
       }
-      HttpFailure why = streams.refusal();
-      if (why != null) {
-        begin(request, connection, unrouted).answer(why);
-        return;
-      }
-      String uri = request.uri();
-      if (uri != null && uri.length() > maxUriBytes) { // CONNECT has none
-        begin(request, connection, unrouted).answer(ErrorResponses.uriTooLong());
-        return;
-      }
-      RefusedRequest refused =
-          RequestTarget.refusal(request.method().name(), uri == null ? "" : uri);
+      RefusedRequest refused = streams.refusal();
       if (refused != null) {
         refuse(request, connection, refused);
+        return;
+      }
+      if (request.uri().length() > maxUriBytes) {
+        begin(request, connection, unrouted).answer(ErrorResponses.uriTooLong());
         return;
       }
       nameHost(request);

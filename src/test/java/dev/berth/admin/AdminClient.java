@@ -5,10 +5,12 @@ import dev.berth.config.AdminOptions;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
+import dev.berth.ingress.IngressTransport;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -31,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 public final class AdminClient implements AutoCloseable {
   final Meters meters = new Meters("node-1", "127.0.0.1", "");
   public final int port;
-  final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(2));
+  final Vertx vertx;
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
@@ -61,10 +63,17 @@ public final class AdminClient implements AutoCloseable {
   }
 
   AdminClient(Settings options, Areas areas) {
-    this(options, areas, AdminConnections.Limits.DEFAULT);
+    this(options, areas, AdminConnections.Limits.DEFAULT, Vertx.builder());
   }
 
+  /** Reads HTTP/1 as an instance does. */
   AdminClient(Settings options, Areas areas, AdminConnections.Limits limits) {
+    this(options, areas, limits, IngressTransport.preferred().builder());
+  }
+
+  private AdminClient(
+      Settings options, Areas areas, AdminConnections.Limits limits, VertxBuilder builder) {
+    vertx = builder.with(new VertxOptions().setEventLoopPoolSize(2)).build();
     AdminVerticle admin =
         new AdminVerticle(options.with(AdminOptions.PORT, 0), meters, areas.of(meters), limits);
     await(vertx.deployVerticle(admin));

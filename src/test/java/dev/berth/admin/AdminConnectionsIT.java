@@ -11,6 +11,7 @@ import io.vertx.ext.web.RoutingContext;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -19,6 +20,8 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Sockets are real, and so is the time that ends them: each wait is for what a socket reads. */
 @Timeout(60)
@@ -94,6 +97,8 @@ class AdminConnectionsIT {
           break;
         }
       }
+    } catch (SocketTimeoutException open) {
+      throw open;
     } catch (IOException reset) {
       return "";
     }
@@ -140,6 +145,29 @@ class AdminConnectionsIT {
     assertThat(isOpen(served)).as("may be silent for longer").isTrue();
     Socket later = connect("GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assertThat(line(later)).as("the server's own time").isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"G", "GET /-/healthz HTTP/1.1\r\nHost: loc", "\r\n\r\nGET"})
+  void laterHeadThatIsNotWholeInTimeEndsItsConnection(String begun) throws Exception {
+    start(16, 300, LONG_MS);
+    Socket served = connect(HEALTH);
+    assertThat(line(served)).isEqualTo("HTTP/1.1 200 OK");
+    long began = System.nanoTime();
+    served.getOutputStream().write(begun.getBytes(UTF_8));
+    assertThat(line(served)).as("ended").isEmpty();
+    assertThat(System.nanoTime() - began).isGreaterThan(300_000_000);
+    await(() -> admin.get("/metrics").body().contains("berth_admin_connections_ended_total 1.0"));
+  }
+
+  @Test
+  void laterHeadBesideAnAnswerThatIsDueIsNotLate() throws Exception {
+    start(16, 100, LONG_MS);
+    String later = "GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    Socket pipelined = connect(later + later + "GET /-/healthz HTTP/1.1\r\n");
+    assertThat(line(pipelined)).isEqualTo("HTTP/1.1 200 OK");
+    assertThat(line(pipelined)).isEqualTo("HTTP/1.1 200 OK");
+    assertThat(line(pipelined)).as("now its client is late").isEmpty();
   }
 
   @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ServeConfig;
+import dev.berth.ingress.RawHttp2;
 import dev.berth.protocol.port.Reservations;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClientAgent;
@@ -157,6 +158,64 @@ class AdminHttpIT {
     assertThat(answer).startsWith("HTTP/1.1 404");
     if (!method.equals("HEAD")) {
       assertThat(answer).contains("GET / lists the paths", "http_options.port");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "GET, http, 9000, headers_too_large",
+    "GET, http, 10500, headers_too_large",
+    "GET, http, 32500, headers_too_large",
+    "G T, http, 1, bad_request",
+    "GET, ftp, 1, bad_request",
+    "TRACE, http, 1, method_not_allowed",
+    "POST, http, 9000, headers_too_large"
+  })
+  void malformedHeadEndsItsStreamAloneOnTheAdminPort(
+      String method, String scheme, int bytes, String code) throws Exception {
+    String[] head = {
+      ":method",
+      method,
+      ":scheme",
+      scheme,
+      ":path",
+      "/",
+      ":authority",
+      "localhost",
+      "a",
+      "x".repeat(bytes)
+    };
+    try (RawHttp2 raw = new RawHttp2(HTTP2.port)) {
+      for (int stream = 1; stream < 7; stream += 2) {
+        raw.headers(stream, !method.equals("POST"), head);
+        assertThat(raw.next(RawHttp2.DATA, stream).text()).contains(code);
+      }
+      raw.headers(7, true, ":method", "CONNECT", ":authority", "localhost:1");
+      assertThat(raw.next(RawHttp2.DATA, 7).text()).contains("method_not_allowed");
+      raw.headers(
+          9,
+          true,
+          ":method",
+          "GET",
+          ":scheme",
+          "http",
+          ":path",
+          "/-/healthz",
+          ":authority",
+          "localhost");
+      assertThat(raw.next(RawHttp2.DATA, 9).text()).isEqualTo("success");
+    }
+  }
+
+  @Test
+  void limitOfHeadersIsAnnouncedAsItIs() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(HTTP2.port)) {
+      byte[] last = {};
+      for (int i = 0; i < 3; i++) { // the server's, its acknowledgement, the limit
+        byte[] settings = raw.next(RawHttp2.SETTINGS).payload();
+        last = settings.length == 0 ? last : settings;
+      }
+      assertThat(last).containsExactly(0, 6, 0, 0, 0x20, 0); // 8192
     }
   }
 }

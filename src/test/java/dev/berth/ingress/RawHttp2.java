@@ -13,14 +13,14 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** An HTTP/2 client that sends the frames a test wants, the wrong ones too (RFC 9113, 7541). */
-final class RawHttp2 implements Closeable {
-  static final int DATA = 0;
-  static final int HEADERS = 1;
+public final class RawHttp2 implements Closeable {
+  public static final int DATA = 0;
+  public static final int HEADERS = 1;
   static final int PRIORITY = 2;
-  static final int RST_STREAM = 3;
-  static final int SETTINGS = 4;
+  public static final int RST_STREAM = 3;
+  public static final int SETTINGS = 4;
   static final int PING = 6;
-  static final int GOAWAY = 7;
+  public static final int GOAWAY = 7;
   static final int WINDOW_UPDATE = 8;
   static final int CONTINUATION = 9;
 
@@ -32,13 +32,13 @@ final class RawHttp2 implements Closeable {
   private static final int READ_TIMEOUT_MS = 10_000;
 
   /** One frame as received. */
-  record Frame(int type, int flags, int stream, byte[] payload) {
+  public record Frame(int type, int flags, int stream, byte[] payload) {
     /** The error code of RST_STREAM, or of GOAWAY. */
-    int errorCode() {
+    public int errorCode() {
       return ByteBuffer.wrap(payload).getInt(type == GOAWAY ? 4 : 0);
     }
 
-    String text() {
+    public String text() {
       return new String(payload, StandardCharsets.ISO_8859_1);
     }
   }
@@ -48,7 +48,7 @@ final class RawHttp2 implements Closeable {
   private final OutputStream out;
 
   /** Connects with prior knowledge; settings of the server are not acknowledged. */
-  RawHttp2(int port) throws IOException {
+  public RawHttp2(int port) throws IOException {
     socket = new Socket("127.0.0.1", port);
     socket.setSoTimeout(READ_TIMEOUT_MS);
     socket.setTcpNoDelay(true);
@@ -58,7 +58,7 @@ final class RawHttp2 implements Closeable {
     frame(SETTINGS, 0, 0, new byte[0]);
   }
 
-  RawHttp2 frame(int type, int flags, int stream, byte[] payload) throws IOException {
+  public RawHttp2 frame(int type, int flags, int stream, byte[] payload) throws IOException {
     ByteBuffer frame = ByteBuffer.allocate(9 + payload.length);
     frame.putInt(payload.length << 8 | type).put((byte) flags).putInt(stream).put(payload);
     out.write(frame.array());
@@ -67,7 +67,7 @@ final class RawHttp2 implements Closeable {
   }
 
   /** A request's head; nothing is compressed. */
-  RawHttp2 headers(int stream, boolean end, String... pairs) throws IOException {
+  public RawHttp2 headers(int stream, boolean end, String... pairs) throws IOException {
     byte[] block = block(pairs);
     int type = HEADERS;
     int from = 0;
@@ -81,11 +81,11 @@ final class RawHttp2 implements Closeable {
   }
 
   /** A GET without a body. */
-  RawHttp2 get(int stream, String path, String... pairs) throws IOException {
+  public RawHttp2 get(int stream, String path, String... pairs) throws IOException {
     return headers(stream, true, head("GET", path, pairs));
   }
 
-  RawHttp2 post(int stream, String path, String... pairs) throws IOException {
+  public RawHttp2 post(int stream, String path, String... pairs) throws IOException {
     return headers(stream, false, head("POST", path, pairs));
   }
 
@@ -141,7 +141,7 @@ final class RawHttp2 implements Closeable {
   }
 
   /** The next frame of a type; what comes before is passed over. */
-  Frame next(int type) throws IOException {
+  public Frame next(int type) throws IOException {
     String last = "";
     while (true) {
       Frame frame = read();
@@ -158,7 +158,7 @@ final class RawHttp2 implements Closeable {
   }
 
   /** The next frame of a type on a stream. */
-  Frame next(int type, int stream) throws IOException {
+  public Frame next(int type, int stream) throws IOException {
     while (true) {
       Frame frame = next(type);
       if (frame.stream() == stream) {

@@ -47,6 +47,7 @@ public final class RefusedRequest extends RuntimeException {
   public String code() {
     return switch (status) {
       case 405 -> "method_not_allowed";
+      case 431 -> "headers_too_large";
       case 501 -> "not_implemented";
       case 505 -> "version_not_supported";
       default -> "bad_request";

@@ -14,6 +14,7 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.AsciiString;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.impl.VertxHttpRequestDecoder;
@@ -50,7 +51,8 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
   private int hosts; // fields of the head so far
   private int lengths; // likewise
   private boolean keyed; // Sec-WebSocket-Key1 is among them
-  private boolean trailing; // the head is whole: fields are trailers
+  private boolean trailing = true; // the head is whole: fields are trailers
+  private boolean between = true; // a request and the next
   private @Nullable String authority; // of a target in absolute-form
 
   private RequestDecoder(HttpServerOptions options, boolean upgrades) {
@@ -192,6 +194,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
   @Override
   protected boolean isContentAlwaysEmpty(HttpMessage message) {
     trailing = true;
+    between = false;
     HttpHeaders headers = message.headers();
     boolean old = message.protocolVersion() == HttpVersion.HTTP_1_0;
     String host = headers.get(HttpHeaderNames.HOST);
@@ -244,16 +247,22 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     }
   }
 
+  /** Returns whether a head has begun and is not whole. */
+  public boolean isInHead() {
+    return !trailing || (between && actualReadableBytes() > 0);
+  }
+
   // --- what follows them ---
 
   @Override
   protected void decode(ChannelHandlerContext context, ByteBuf in, List<Object> out)
       throws Exception {
     super.decode(context, in, out);
-    if (!out.isEmpty()
-        && out.get(out.size() - 1) instanceof HttpContent content
-        && !(content instanceof HttpRequest)
-        && content.decoderResult().isFailure()) {
+    if (out.isEmpty() || !(out.get(out.size() - 1) instanceof HttpContent content)) {
+      return;
+    }
+    between = content instanceof LastHttpContent;
+    if (!(content instanceof HttpRequest) && content.decoderResult().isFailure()) {
       ((HttpObject) content)
           .setDecoderResult(DecoderResult.failure(RefusedRequest.malformedBody()));
     }
