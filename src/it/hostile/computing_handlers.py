@@ -2,9 +2,11 @@
 """Handlers that compute without end leave the blocking handlers of every other application alone, on
 each JDK.
 
-    computing_handlers.py --jar JAR [PART…]        at most about three minutes
+    computing_handlers.py --jar JAR [PART…]        at most about five minutes
 
-Application A keeps two handlers computing: endless loops, or runs of 1 s one after the other.
+Application A keeps two handlers computing: endless loops, runs of 1 s one after the other, or runs of
+an ONNX model of about 1 s with one thread each (ONNX Runtime is that of berth-examples.jar, beside
+the jar).
 Application B's trivial blocking handler is asked beside them on JDK 17 and JDK 25 in turn.
 """
 
@@ -53,21 +55,93 @@ public final class Computing {
 }
 """
 
+ONNX = """
+import ai.onnxruntime.*;
+import dev.berth.api.*;
+import java.nio.*;
+import java.util.Map;
+
+public final class Computing {
+  static final class Model {
+    static final OrtEnvironment ENVIRONMENT = OrtEnvironment.getEnvironment();
+    static final OrtSession SESSION = open();
+
+    static OrtSession open() {
+      try (var model = Computing.class.getResourceAsStream("/heavy.onnx");
+          var options = new OrtSession.SessionOptions()) {
+        options.setIntraOpNumThreads(1);
+        options.setInterOpNumThreads(1);
+        return ENVIRONMENT.createSession(model.readAllBytes(), options);
+      } catch (Exception failed) {
+        throw new IllegalStateException(failed);
+      }
+    }
+  }
+
+  public static Application compute() {
+    return Application.of(Deployment.blocking("compute", (request, context) -> {
+      FloatBuffer zeros = ByteBuffer.allocateDirect(4 * SIDE * SIDE).order(ByteOrder.nativeOrder()).asFloatBuffer();
+      long began = System.nanoTime();
+      try (var x = OnnxTensor.createTensor(Model.ENVIRONMENT, zeros, new long[] {SIDE, SIDE});
+          var result = Model.SESSION.run(Map.of("x", x))) {
+        return Response.text("" + (System.nanoTime() - began) / 1_000_000);
+      }
+    }).withMaxOngoingRequests(2));
+  }
+
+  public static Application small() {
+    return Application.of(Deployment.blocking("small", (request, context) -> Response.text("hi")));
+  }
+}
+"""
+SIDE = 1024
+PRODUCTS = 25  # of matrices, one after the other
+
+
+def field(number, value):
+    """One field of a protobuf message."""
+    def varint(rest):
+        while rest > 127:
+            yield rest & 127 | 128
+            rest >>= 7
+        yield rest
+    if isinstance(value, int):
+        return bytes(varint(number << 3)) + bytes(varint(value))
+    value = value.encode() if isinstance(value, str) else value
+    return bytes(varint(number << 3 | 2)) + bytes(varint(len(value))) + value
+
+
+def heavy_model():
+    """An ONNX model whose one run computes for about a second: x · w · w · …"""
+    dimension = field(1, field(1, SIDE))
+    kind = field(2, field(1, field(1, 1) + field(2, dimension + dimension)))
+    nodes = b"".join(
+        field(1, field(1, f"x{k}" if k else "x") + field(1, "w") + field(2, f"x{k + 1}") + field(4, "MatMul"))
+        for k in range(PRODUCTS))
+    weights = field(1, SIDE) + field(1, SIDE) + field(2, 1) + field(8, "w") + field(9, bytes(4 * SIDE * SIDE))
+    graph = nodes + field(2, "heavy") + field(5, weights) + field(11, field(1, "x") + kind) \
+        + field(12, field(1, f"x{PRODUCTS}") + kind)
+    return field(1, 8) + field(7, graph) + field(8, field(2, 13))
+
 
 class Computing(Instance):
-    def __init__(self, jar, home, entry=""):
+    def __init__(self, jar, home, entry="", application=APPLICATION):
         super().__init__(jar, "-Xmx256m", java=(os.path.join(home, "bin", "java"),))
+        examples = os.path.join(os.path.dirname(jar), "berth-examples.jar")
         source = os.path.join(self.folder, "Computing.java")
         with open(source, "w") as out:
-            out.write(APPLICATION)
+            out.write(application.replace("SIDE", str(SIDE)))
         classes = os.path.join(self.folder, "computing-classes")
-        subprocess.run(["javac", "-nowarn", "--release", "17", "-cp", jar, "-d", classes, source],
+        subprocess.run(["javac", "-nowarn", "--release", "17", "-cp", jar + ":" + examples, "-d", classes, source],
                        check=True)
+        if application == ONNX:
+            with open(os.path.join(classes, "heavy.onnx"), "wb") as out:
+                out.write(heavy_model())
         made = os.path.join(self.folder, "computing.jar")
         subprocess.run(["jar", "cf", made, "-C", classes, "."], check=True)
         applications = [
             {"name": name, "route_prefix": "/" + name, "import_path": "Computing:" + name,
-             "runtime_env": {"jars": [made]},
+             "runtime_env": {"jars": [made] + ([examples] if application == ONNX else [])},
              **({"deployments": [{"name": name, "berth": entry}]} if entry and name == "compute" else {})}
             for name in ("compute", "small")]
         connection = http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=60)
@@ -114,7 +188,7 @@ def p99(times):
     return statistics.quantiles(times, n=100)[98]
 
 
-def beside(part, path):
+def beside(part, path, application=APPLICATION):
     def run(jar):
         jdks = homes(17, 25)
         if len(jdks) < 2:
@@ -125,9 +199,12 @@ def beside(part, path):
             for version, home in sorted(jdks.items()):
                 if times[version].count(None) >= GIVEN_UP:
                     continue
-                with Computing(jar, home) as instance:
+                with Computing(jar, home, application=application) as instance:
                     over = threading.Event()
                     instance.ask_small()  # code that is new is slow
+                    if application == ONNX:
+                        took = [instance.get(path)[1] for _ in range(2)]
+                        print(f"{part}: JDK {version}: a run of the model takes {took[1]} ms", flush=True)
                     instance.keep_computing(path, over)
                     time.sleep(0.5)
                     times[version] += instance.ask_small()
@@ -178,4 +255,4 @@ def shared(jar):
 
 if __name__ == "__main__":
     main({"loops": beside("loops", "/compute"), "runs": beside("runs", "/compute?ms=1000"),
-          "virtual": shared})
+          "onnx": beside("onnx", "/compute", ONNX), "virtual": shared})

@@ -152,12 +152,20 @@ final class HandlerPool implements HandlerThreads {
           try {
             task.run();
           } catch (Throwable thrown) { // user code's were caught: it is ours
-            LOG.error("{} threw", getName(), thrown);
+            log(thrown);
           }
           task = null;
         }
       } finally {
         instance.give(share, 1);
+      }
+    }
+
+    private void log(Throwable thrown) {
+      try {
+        LOG.error("{} threw", getName(), thrown);
+      } catch (Throwable noMemory) {
+        // A thread that died of it would still count as one of the pool, and tasks wait for it.
       }
     }
 

@@ -172,6 +172,21 @@ class HandlerPoolTest {
   }
 
   @Test
+  void threadOutlivesALogThatRunsOutOfMemory() {
+    HandlerThreads pool = pool(new InstanceHandlerThreads(1, NEVER_IDLE), "r", 1);
+    pool.execute(
+        () -> {
+          throw new IllegalStateException() {
+            @Override
+            public String getMessage() {
+              throw new OutOfMemoryError("of a test");
+            }
+          };
+        });
+    assertThat(ran(pool).isAlive()).isTrue();
+  }
+
+  @Test
   void interruptOfAnIdleThreadDoesNotReachTheNextTask() {
     HandlerThreads pool = pool(new InstanceHandlerThreads(1, NEVER_IDLE), "r", 1);
     for (int i = 0; i < 1_000; i++) {
