@@ -77,14 +77,12 @@ final class AutoscalingCommand extends AdminCommand {
       watch(serve, true, (now, trouble) -> changes.since(found(now)).forEach(out::println));
       return;
     }
-    JsonObject whole = deployment == null ? null : whole(app, deployment);
-    JsonObject all = whole == null ? new JsonObject(new LinkedHashMap<>(found)) : whole;
+    JsonObject all = // without a deployment no decisions: each name in it has a slash
+        deployment == null ? new JsonObject(new LinkedHashMap<>(found)) : whole(app, deployment);
     Stream<String> decisions =
-        whole == null
-            ? Stream.empty()
-            : ServeStatus.list(whole, "decisions").stream()
-                .limit(SHOWN)
-                .map(each -> line("", each, "told"));
+        ServeStatus.list(all, "decisions").stream()
+            .limit(SHOWN)
+            .map(each -> line("", each, "told"));
     show(json, all, () -> Stream.concat(table(found).lines().stream(), decisions).toList());
   }
 

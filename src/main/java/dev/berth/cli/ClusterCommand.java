@@ -41,10 +41,6 @@ final class ClusterCommand extends CliCommand {
     throw wrong("Missing command: one of " + String.join(", ", spec.subcommands().keySet()));
   }
 
-  private static String path(String node, String command) {
-    return AdminServer.path("cluster", "nodes", node, command);
-  }
-
   /** {@code berth cluster drain}: has other nodes take what a node runs. */
   @Command(
       name = "drain",
@@ -70,7 +66,8 @@ final class ClusterCommand extends CliCommand {
 
     @Override
     void run(PrintWriter out) throws InterruptedException {
-      AdminServer.Answer response = server.send("POST", path(node, "drain"), null);
+      String path = AdminServer.path("cluster", "nodes", node, "drain");
+      AdminServer.Answer response = server.send("POST", path, null);
       if (response.statusCode() != HTTP_ACCEPTED) {
         throw server.refusal(response);
       }
@@ -125,7 +122,8 @@ final class ClusterCommand extends CliCommand {
 
     @Override
     void run(PrintWriter out) throws InterruptedException {
-      server.required(server.send("POST", path(node, "uncordon"), null), "message", String.class);
+      String path = AdminServer.path("cluster", "nodes", node, "uncordon");
+      server.required(server.send("POST", path, null), "message", String.class);
       JsonObject done = new JsonObject().put("node", node).put("outcome", "accepted");
       show(json, done, () -> List.of(node + ": takes replicas again"));
     }

@@ -92,9 +92,13 @@ final class TrafficCommand extends AdminCommand {
   private void show(String query) throws InterruptedException {
     JsonObject answer =
         server.required(server.get("/api/v1/traffic" + query), "routes", JsonArray.class);
+    show(json, answer, () -> table(answer).lines());
+  }
+
+  private static Table table(JsonObject answer) {
     Table table = new Table("route|deployment|share|requests|errors|p50 ms|p99 ms|");
     ServeStatus.list(answer, "routes").forEach(each -> rows(each, table));
-    show(json, answer, table::lines);
+    return table;
   }
 
   private static void rows(JsonObject of, Table table) {

@@ -56,6 +56,13 @@ class TrafficCommandTest {
   }
 
   @Test
+  void jsonOfAnotherVersionIsPrintedAsItComes() {
+    instance.answer("GET " + PATH, 200, "{\"routes\": [{\"route\": \"/x\", \"shadow\": [{}]}]}");
+    assertThat(instance.execute("traffic", "--json")).as(instance.err.toString()).isZero();
+    assertThat(new JsonObject(instance.out.toString()).getJsonArray("routes")).hasSize(1);
+  }
+
+  @Test
   void whereARequestWouldGoIsSaidInALine() {
     instance.answer(
         "GET " + PATH + "/explain", 200, "{\"deployment\": \"v2\", \"why\": \"shop#v2: match 0\"}");
