@@ -215,6 +215,9 @@ class DesiredStateTest extends DesiredRig {
     done(state.nextTerm(1, 0));
     done(state.nextTerm(1, 0));
     assertThat(state.head().term()).isEqualTo(2);
+    done(state.nextTerm(1, 10_000));
+    done(state.nextTerm(1, 6_400)); // the clock was set an hour back
+    assertThat(state.term()).isEqualTo(10_001);
   }
 
   // --- what was said, and by which file ---

@@ -29,6 +29,7 @@ final class DesiredStateMachine extends BaseStateMachine {
 
   private volatile AgreedState agreed = new AgreedState(DesiredState.EMPTY);
   private Path folder = Path.of(""); // of the log, once it is open
+  private long marked; // index that its marker names, at least
   private TermIndex whole = TermIndex.INITIAL_VALUE; // what the last part that waits goes behind
 
   DesiredState state() {
@@ -40,6 +41,7 @@ final class DesiredStateMachine extends BaseStateMachine {
       throws IOException {
     super.initialize(server, group, storage);
     folder = storage.getStorageDir().getRoot().toPath();
+    marked = LogFiles.marked(folder);
     agreed = new AgreedState(snapshots.open(storage));
     if (snapshots.getLatestSnapshot() != null) {
       setLastAppliedTermIndex(snapshots.getLatestSnapshot().getTermIndex());
@@ -64,7 +66,9 @@ final class DesiredStateMachine extends BaseStateMachine {
       boolean applied =
           agreed.apply(entry.getStateMachineLogEntry().getLogData().asReadOnlyByteBuffer());
       updateLastAppliedTermIndex(entry.getTerm(), entry.getIndex());
-      LogFiles.mark(folder, entry.getIndex());
+      if (entry.getIndex() > marked) { // else it is applied again, by a start
+        LogFiles.mark(folder, entry.getIndex());
+      }
       return CompletableFuture.completedFuture(Message.valueOf(String.valueOf(applied)));
     } catch (IOException | RuntimeException unknown) {
       broken.completeExceptionally(

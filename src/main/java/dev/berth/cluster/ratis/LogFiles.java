@@ -1,6 +1,7 @@
 package dev.berth.cluster.ratis;
 
 import static java.nio.file.StandardOpenOption.CREATE;
+import static java.nio.file.StandardOpenOption.DSYNC;
 import static java.nio.file.StandardOpenOption.WRITE;
 import static org.apache.ratis.statemachine.impl.SimpleStateMachineStorage.SNAPSHOT_REGEX;
 import static org.apache.ratis.statemachine.impl.SimpleStateMachineStorage.getTermIndexFromSnapshotFile;
@@ -8,8 +9,10 @@ import static org.apache.ratis.statemachine.impl.SimpleStateMachineStorage.getTe
 import dev.berth.code.StartFailedException;
 import dev.berth.desired.StateStoreRecords;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.apache.ratis.server.RaftServerConfigKeys.Log.CorruptionPolicy;
 import org.apache.ratis.server.raftlog.segmented.LogSegment;
 import org.apache.ratis.server.raftlog.segmented.LogSegmentPath;
@@ -20,8 +23,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Reads the files of a log before Ratis does, which takes a file that lost its entries for a short
  * one, and reports a damaged one by a chain of exceptions. A marker beside them names the last
- * entry that was applied. It is written behind that entry and not forced, so it is never ahead of
- * the log.
+ * entry that was applied. It is forced behind that entry, so it is never ahead of the log.
  */
 final class LogFiles {
   private static final Logger LOG = LoggerFactory.getLogger(LogFiles.class);
@@ -32,32 +34,62 @@ final class LogFiles {
 
   private LogFiles() {}
 
-  /** Notes the index of an entry that was applied. */
+  /** Notes the index of an entry that was applied, forced. Blocks. */
   static void mark(Path group, long index) {
     try { // in place: a full disk has room for it
-      Files.write(group.resolve(MARKER), StateStoreRecords.number(index), CREATE, WRITE);
+      Files.write(group.resolve(MARKER), StateStoreRecords.number(index), CREATE, WRITE, DSYNC);
     } catch (IOException failed) {
       LOG.debug("state: {} is not noted: {}", index, failed.toString());
     }
   }
 
+  /** Ratis reports a folder that it cannot write by a chain of exceptions. */
+  static void requireWritable(Path folder) throws IOException {
+    if (Files.exists(folder) && !Files.isWritable(folder)) {
+      throw new IOException(folder + " cannot be written");
+    }
+  }
+
+  /** Index that the marker names; -1 without one. */
+  static long marked(Path group) throws IOException {
+    Path marker = group.resolve(MARKER);
+    return Files.exists(marker) ? StateStoreRecords.number(Files.readAllBytes(marker)) : -1;
+  }
+
   /**
+   * Marks a log that is ahead of its marker, or has none, as those of earlier versions.
+   *
    * @param group folder of the log; it may be missing
    * @throws StartFailedException when a file is damaged, or entries are missing at the end
    */
   static void check(Path group) throws IOException {
+    for (Path each : List.of(group, group.resolve("current"), group.resolve("sm"))) {
+      requireWritable(each);
+    }
     long last = -1;
     for (Path snapshot : Snapshots.matching(group.resolve("sm"), SNAPSHOT_REGEX)) {
       last = Math.max(last, getTermIndexFromSnapshotFile(snapshot.toFile()).getIndex());
     }
-    for (Path file : Snapshots.matching(group.resolve("current"), Snapshots.SEGMENT)) {
+    List<Path> segments = Snapshots.matching(group.resolve("current"), Snapshots.SEGMENT);
+    for (Path file : segments) {
       LogSegmentPath segment = LogSegmentPath.matchLogSegment(file);
       last = segment == null ? last : Math.max(last, lastOf(segment));
     }
-    Path marker = group.resolve(MARKER);
-    long applied = Files.exists(marker) ? StateStoreRecords.number(Files.readAllBytes(marker)) : -1;
+    long applied = marked(group);
     if (applied > last) {
       throw lost(group, "entries %s to %s of the log are missing".formatted(last + 1, applied));
+    }
+    if (applied < last) {
+      for (Path file : segments) {
+        force(file); // a kill may have come before Ratis did
+      }
+      mark(group, last);
+    }
+  }
+
+  private static void force(Path file) throws IOException {
+    try (FileChannel channel = FileChannel.open(file, WRITE)) {
+      channel.force(true);
     }
   }
 

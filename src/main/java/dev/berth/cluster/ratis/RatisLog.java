@@ -99,6 +99,7 @@ final class RatisLog implements StateLog {
 
   private void requireOneCluster(Path log) throws IOException {
     Files.createDirectories(log);
+    LogFiles.requireWritable(log);
     String own = RatisServer.group(options.cluster()).toString();
     try (Stream<Path> others = Files.list(log)) {
       if (others.anyMatch(each -> !each.getFileName().toString().equals(own))) {

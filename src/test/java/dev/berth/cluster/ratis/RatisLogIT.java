@@ -323,6 +323,39 @@ class RatisLogIT extends StateLogContract {
   }
 
   @Test
+  void logOfAnEarlierVersionIsMarkedBeforeItIsOpened() throws IOException {
+    open();
+    deployed("a", "1");
+    log.close();
+    Path marker = files("applied");
+    long applied = StateStoreRecords.number(Files.readAllBytes(marker));
+    assertThat(applied).isPositive();
+    for (byte[] earlier : new byte[][] {null, {}, StateStoreRecords.number(applied - 1)}) {
+      Files.delete(marker);
+      if (earlier != null) {
+        Files.write(marker, earlier);
+      }
+      LogFiles.check(marker.getParent());
+      assertThat(LogFiles.marked(marker.getParent())).isEqualTo(applied);
+    }
+    Files.write(files("log_inprogress_.*"), new byte[0]);
+    refused((RatisLog) make(), "entries 0 to " + applied + " of the log are missing");
+  }
+
+  @Test
+  void markerIsNeverLowered() throws IOException {
+    open();
+    deployed("a", "1");
+    log.close();
+    Path group = files("applied").getParent();
+    long applied = LogFiles.marked(group);
+    open(); // applies all entries again
+    assertThat(LogFiles.marked(group)).isEqualTo(applied);
+    deployed("a", "2");
+    assertThat(LogFiles.marked(group)).isGreaterThan(applied);
+  }
+
+  @Test
   void aDamagedLogIsNotTakenForAShortOne() throws IOException, InterruptedException {
     open();
     for (int i = 0; i < 20; i++) {
