@@ -253,6 +253,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
       controller.tell(gone instanceof Lost ? new NodeLost(node) : new NodeLeft(node));
     } else if (news instanceof StandBy it) {
       standsBy = true;
+      side.noController(); // for the routers here, too
       standing.begin(List.of());
       serve.nodes(registry -> registry.standingBy(it.reason())); // over restarts, until --adopt
       serve.refuse("the controller stands by: " + it.reason());

@@ -125,6 +125,20 @@ class ClusterStateIT {
         () -> "it does not stand by");
   }
 
+  /** Its own routers must not wait for a controller that commands nobody. */
+  private void untilUncontrolled() {
+    TestNode.until(
+        () ->
+            TestNode.at(admin, "GET", "/metrics", "")
+                .body()
+                .lines()
+                .anyMatch(
+                    each ->
+                        each.startsWith("berth_controller_connected{")
+                            && Double.parseDouble(each.substring(each.lastIndexOf(' '))) == 0),
+        () -> "it hears itself");
+  }
+
   private static boolean isAlive(JsonObject status) {
     return status.getString("stands_by") == null
         && status.getJsonArray("nodes").encode().contains("\"n2\"");
@@ -178,6 +192,7 @@ class ClusterStateIT {
     for (int start = 1; start <= 4; start++) {
       try (Control ignored = new Control("")) {
         untilStandsBy();
+        untilUncontrolled();
         assertThat(deploy(3)).as("start %d", start).isEqualTo(503);
         assertThat(worker.get("/a").statusCode()).isEqualTo(200);
       }
