@@ -121,7 +121,8 @@ public final class ClusterOptions {
       KEYS.optional("adopt", Types.TEXT)
           .means(
               "For one start of a control node that lost its state, or has an older one: the state that"
-                  + " its nodes follow instead, as berth run --adopt names it after it said what stops.");
+                  + " its nodes follow instead, as berth run --adopt names it after it said what stops."
+                  + " Left in a file it adopts nothing a second time.");
   public static final Key<Role> ROLE =
       KEYS.required("role", Types.words(Role.class))
           .means(

@@ -154,6 +154,11 @@ public final class DesiredState {
     return application.equals(there) ? null : there;
   }
 
+  /** Term of the controller that is to run. */
+  public long term() {
+    return head.term();
+  }
+
   /** What is not of one application. */
   Head head() {
     return head;

@@ -261,14 +261,9 @@ public final class ServeControl implements Builds.Sources {
     return log.state().nodes();
   }
 
-  /** As {@link DesiredState#command}. Any thread. */
-  public Map.Entry<Long, String> command() {
-    return log.state().command();
-  }
-
-  /** As {@link DesiredState#includes}. Any thread. */
-  public boolean includes(long index, String digest) {
-    return log.state().includes(index, digest);
+  /** The last state that is kept. Any thread. */
+  public DesiredState logged() {
+    return log.state();
   }
 
   /** Names an application's revision for people. */

@@ -71,7 +71,7 @@ public final class BerthNode {
   private final LogFeed log;
   private final CompletionStage<String> stop; // of the start
   private final @Nullable ClusterConfig cluster;
-  private final @Nullable LogDirectory held; // by a worker: others would remove its fetched jars
+  private @Nullable LogDirectory held; // by a worker: others would remove its fetched jars
   private final Identity identity;
   private final long beganNanos;
   private final InstanceThreads threads;
@@ -102,8 +102,6 @@ public final class BerthNode {
     if (refused != null) {
       throw new StartFailedException(refused);
     }
-    this.held =
-        cluster != null && cluster.role() == ClusterConfig.Role.WORKER ? held(config) : null;
     this.identity = Identity.create(cluster);
     StateLog declared = stateLog();
     this.beganNanos = identity.now();
@@ -217,7 +215,14 @@ public final class BerthNode {
 
   // --- start ---
 
+  /** What it begins with is released by {@link #end}, however the start fails. */
   private void begin() {
+    try {
+      held = cluster != null && cluster.role() == ClusterConfig.Role.WORKER ? held(config) : null;
+    } catch (StartFailedException refused) {
+      end().onComplete(ended -> started.fail(refused));
+      return;
+    }
     Future<@Nullable ClusterTerms> terms =
         cluster == null ? Future.succeededFuture() : ClusterTerms.read(vertx, cluster);
     LoopVerticle links = cluster == null ? null : new LoopVerticle("links loop");

@@ -3,6 +3,7 @@ package dev.berth.node;
 import dev.berth.cluster.control.Registrations;
 import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Registered;
+import dev.berth.desired.DesiredState;
 import dev.berth.desired.NodeRegistry;
 import dev.berth.desired.ServeControl;
 import dev.berth.protocol.port.Loop;
@@ -43,18 +44,18 @@ record LoggedNodes(ServeControl serve, Loop control) implements Registrations {
 
   /** What the controller on this node commands by, as it is now. */
   Authority authority() {
-    NodeRegistry registry = serve.nodes();
-    Map.Entry<Long, String> command = serve.command();
+    DesiredState now = serve.logged();
+    Map.Entry<Long, String> command = now.command();
     return new Authority(
-        registry.cluster(),
-        registry.generation(),
-        serve.term(),
+        now.nodes().cluster(),
+        now.nodes().generation(),
+        now.term(),
         command.getKey(),
         command.getValue());
   }
 
   @Override
   public boolean includes(Authority seen) {
-    return serve.includes(seen.revision(), seen.digest());
+    return serve.logged().includes(seen.revision(), seen.digest());
   }
 }

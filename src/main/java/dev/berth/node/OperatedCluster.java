@@ -8,6 +8,7 @@ import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.NodeCordoned;
 import dev.berth.controller.ControllerEvent.NodeLeaving;
+import dev.berth.desired.DesiredState;
 import dev.berth.desired.NodeRegistry;
 import dev.berth.desired.ServeControl;
 import dev.berth.protocol.ClusterDetails;
@@ -45,14 +46,15 @@ record OperatedCluster(
   }
 
   private ClusterDetails details(MembershipStatus status) {
-    NodeRegistry registry = serve.nodes();
+    DesiredState now = serve.logged();
+    NodeRegistry registry = now.nodes();
     Map<String, Integer> hosted = replicas.get();
     return new ClusterDetails(
         side.cluster(),
         registry.cluster(),
         registry.generation(),
-        serve.term(),
-        serve.command().getKey(),
+        now.term(),
+        now.command().getKey(),
         side.node(),
         side.node(),
         status.cutOff(),

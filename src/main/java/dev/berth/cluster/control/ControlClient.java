@@ -167,10 +167,17 @@ public final class ControlClient {
           }
           long ask = ++lastAsk;
           asked.put(ask, answer);
-          answer.future().onComplete(over -> asked.remove(ask));
-          loops
-              .links()
-              .setTimer(self.timeout.toMillis(), due -> answer.tryFail("no answer in time"));
+          long timer =
+              loops
+                  .links()
+                  .setTimer(self.timeout.toMillis(), due -> answer.tryFail("no answer in time"));
+          answer
+              .future()
+              .onComplete(
+                  over -> {
+                    asked.remove(ask);
+                    loops.links().owner().cancelTimer(timer);
+                  });
           say(new Bus(ask, payload), true);
         });
     return answer.future();
