@@ -32,6 +32,9 @@ applications:
 """
 
 
+MOUNTS = "BERTH_STATE_MOUNTS"  # set where a tmpfs may be mounted
+
+
 class Node:
     def __init__(self, berth, folder, name, port):
         self.berth, self.folder, self.name = berth, folder, name
@@ -86,6 +89,9 @@ berth:
         request = urllib.request.Request(f"http://127.0.0.1:{self.admin}{path}", method=method,
                                          data=None if body is None else body.encode())
         return answer(request)
+
+    def errors(self):
+        return [line for line in self.said().splitlines() if " ERROR " in line]
 
     def serves(self):
         return answer(urllib.request.Request(f"http://127.0.0.1:{self.http}/echo", data=b"hello"))[0]
@@ -166,6 +172,7 @@ class Way:
     def end(self):
         self.n1.end()
         self.n2.end()
+        subprocess.run(["umount", "-q", self.n1.state], stderr=subprocess.DEVNULL, check=False)
         if self.options.keep:
             print(f"  kept: {self.folder}")
         else:
@@ -303,6 +310,87 @@ def jar(way):
             f" with n2 again: {seconds(back)}")
 
 
+def full(way):
+    """F28: the disk of the state directory is full: of a control node beside a worker, and of an instance by itself."""
+    if MOUNTS not in os.environ:
+        return True, "skipped: a tmpfs of its own needs the right to mount (unshare -m)"
+    seen, held = [], []
+    for alone in (False, True):
+        way.n1.end()
+        if alone:
+            way.n1.config.write_text(way.n1.config.read_text().split("  cluster:")[0], encoding="utf-8")
+            shutil.rmtree(way.n1.state / "log")
+            way.n1.start()
+            up = until(lambda: way.deploy(1)[0] == 200 and way.n1.serves() == 200, 60)
+        else:
+            way.n1.state.mkdir()
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", way.n1.state], check=True)
+            up = way.begin()
+        before = len(way.n1.errors())
+        fill = fills(way.n1.state)
+        codes = [way.deploy(1 + each % 2)[0] for each in range(10)]
+        served = {way.n1.serves() for _ in range(20)}
+        refused, errors = codes.count(503), len(way.n1.errors()) - before
+        way.n1.end()
+        way.n1.start()
+        ended = None if alone else way.n1.why()
+        restarted = until(lambda: way.n1.serves() == 200, 40) is not None if alone else ended
+        others = 200 if alone else way.n2.serves()
+        lines = len(way.n1.errors())
+        way.n1.end()
+        fill.unlink()
+        way.n1.start()
+        healed = until(lambda: way.deploy(2)[0] == 200 and way.n1.serves() == 200, 60)
+        seen.append(f"{'alone' if alone else 'control node'}: {refused} of 10 deploys 503, {errors} ERROR lines,"
+                    f" requests {sorted(served)}; started again: {restarted}, {lines} ERROR lines;"
+                    f" with room again: {seconds(healed)}")
+        held += [up != 0, refused > 0, errors <= refused, served == {200}, others == 200, lines <= 1,
+                 restarted if alone else bool(ended) and ended[0] == 1 and ended[2] == 1, healed is not None]
+    return all(held), "; ".join(seen)
+
+
+def fills(folder):
+    """Writes a file until the disk takes nothing more."""
+    path = folder / "fill"
+    with open(path, "wb", buffering=0) as out:
+        for block in (1 << 16, 1):
+            try:
+                while out.write(b"x" * block):
+                    pass
+            except OSError:
+                pass
+    return path
+
+
+def copies(way):
+    """Attack: two control nodes run on copies of one state directory; then the copy takes the place of the first."""
+    way.begin(1)
+    way.n1.end()
+    (way.folder / "copy").mkdir()
+    copy = Node(way.n1.berth, way.folder / "copy", "n1", way.options.port + 100)
+    shutil.copytree(way.n1.state, copy.state)
+    way.n1.start()
+    copy.start()
+    both = until(lambda: way.alive() and copy.status().get("nodes"), 60)
+    deploys = [until(lambda: way.deploy(2)[0] == 200, 30), until(lambda: way.deploy(2, copy)[0] == 200, 30)]
+    until(lambda: way.replicas() == 2)
+    way.n1.end()
+    copy.end()
+    way.n1.state.rename(way.folder / "first")
+    shutil.copytree(copy.state, way.n1.state)
+    way.n1.start()
+    stands = until(lambda: way.n1.status().get("stands_by"), 30)
+    refused, serves = way.deploy(1)[0], way.n2.serves()
+    way.n1.end()
+    shutil.rmtree(way.n1.state)
+    (way.folder / "first").rename(way.n1.state)
+    way.n1.start()
+    back = until(lambda: way.alive() and way.deploy(1)[0] == 200, 60)
+    return (None not in (both, stands, back, *deploys) and refused == 503 and serves == 200,
+            f"both deployed: {None not in deploys}; the copy in the first one's place stands by:"
+            f" {stands is not None}, a deploy {refused}, n2 serves {serves}; the first again: {seconds(back)}")
+
+
 def seconds(took):
     return "no" if not took else f"{took:.1f} s"
 
@@ -324,6 +412,8 @@ WAYS = {
     "emptied": (emptied, "healthy status, terms given again, requests at n1 end 408"),
     "flipped": (flipped, "a chain of exceptions of Ratis, a backup is asked for"),
     "jar": (jar, "n1 loads it unchecked, n2 refuses it, UPDATING without a reason"),
+    "full": (full, "185 ERROR lines"),
+    "copies": (copies, "whichever state had started more often commanded"),
 }
 
 
@@ -336,6 +426,10 @@ def main():
     parser.add_argument("--port", type=int, default=25000)
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
+    if MOUNTS not in os.environ and subprocess.run(
+            ["unshare", "-m", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        os.environ[MOUNTS] = "yes"  # a namespace of its own: what is mounted goes with it
+        os.execvp("unshare", ["unshare", "-m", sys.executable, *sys.argv])
     only = options.only.split(",") if options.only else list(WAYS)
     if set(only) - set(WAYS):
         parser.error(f"--only (expected: some of {', '.join(WAYS)})")
