@@ -95,6 +95,9 @@ final class AdminConnections {
   void began(RoutingContext context) {
     HttpServerConnection http = (HttpServerConnection) context.request().connection();
     Open on = http.channelHandlerContext().pipeline().get(Open.class);
+    if (on == null) {
+      return; // closed, with requests that were read before
+    }
     RefusedRequest refused = on.heads == null ? null : on.heads.refusal();
     if (refused != null) {
       refused.tell(context.request());
