@@ -18,7 +18,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
@@ -47,6 +46,8 @@ final class AdminConnections {
     static final Limits DEFAULT = new Limits(256, 10_000, 60_000);
   }
 
+  private static final int SWEEPS = 10; // in the time of a head
+
   private final Limits limits;
   private final Set<Open> silent = new LinkedHashSet<>(); // longest first
   private final LongAdder ended = new LongAdder();
@@ -58,12 +59,7 @@ final class AdminConnections {
 
   /** Shows its numbers, and ends connections whose heads are late from now on. */
   void start(Vertx vertx, Meters meters, String series) {
-    vertx.setPeriodic(
-        limits.headMs / 10,
-        sweep -> {
-          long now = System.nanoTime();
-          List.copyOf(silent).forEach(each -> each.sweep(now));
-        });
+    vertx.setPeriodic(limits.headMs / SWEEPS, sweep -> List.copyOf(silent).forEach(Open::sweep));
     meters.addGauge(series + "_connections", () -> connections);
     meters.addGauge(series + "_connections_limit", limits::connections);
     meters.addCounter(series + "_connections_ended", ended::sum);
@@ -111,7 +107,7 @@ final class AdminConnections {
         over -> {
           on.due.remove(response);
           if (on.due.isEmpty() && on.channel.isOpen()) {
-            on.headNanos = System.nanoTime();
+            on.sweeps = 0;
             silent.add(on);
           }
         });
@@ -124,7 +120,7 @@ final class AdminConnections {
     private final @Nullable StreamHeads heads; // null for HTTP/1
     private final List<HttpServerResponse> due = new ArrayList<>(1);
     private boolean used;
-    private long headNanos = System.nanoTime(); // when its next head began, or at the latest begins
+    private int sweeps; // since its next head began, or had to begin
 
     Open(Channel channel, @Nullable StreamHeads heads) {
       this.channel = channel;
@@ -148,11 +144,11 @@ final class AdminConnections {
     }
 
     /** Ends it if a head is late: the first one, or a later one that has begun. */
-    void sweep(long now) {
+    void sweep() {
       RequestDecoder decoder = channel.pipeline().get(RequestDecoder.class);
       if (used && (decoder == null || !decoder.isInHead())) {
-        headNanos = now + TimeUnit.MILLISECONDS.toNanos(limits.headMs / 10); // of the next sweep
-      } else if (now - headNanos >= TimeUnit.MILLISECONDS.toNanos(limits.headMs)) {
+        sweeps = 0;
+      } else if (++sweeps > SWEEPS) {
         end();
       }
     }
