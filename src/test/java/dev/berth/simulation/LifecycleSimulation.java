@@ -56,7 +56,7 @@ final class LifecycleSimulation {
   private static final long CALM_NANOS = TimeUnit.MINUTES.toNanos(50);
   private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** Of so many seeds one has two more lives. */
+  /** Of so many seeds one has more lives. */
   private static final int MEASURED_EACH = 10;
 
   /** Wakes at one time after which a controller counts as spinning. */
