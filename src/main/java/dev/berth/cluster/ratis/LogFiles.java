@@ -1,5 +1,6 @@
 package dev.berth.cluster.ratis;
 
+import static java.nio.file.StandardCopyOption.REPLACE_EXISTING;
 import static java.nio.file.StandardOpenOption.CREATE;
 import static java.nio.file.StandardOpenOption.DSYNC;
 import static java.nio.file.StandardOpenOption.WRITE;
@@ -70,12 +71,12 @@ final class LogFiles {
     for (Path snapshot : Snapshots.matching(group.resolve("sm"), SNAPSHOT_REGEX)) {
       last = Math.max(last, getTermIndexFromSnapshotFile(snapshot.toFile()).getIndex());
     }
+    long applied = marked(group);
     List<Path> segments = Snapshots.matching(group.resolve("current"), Snapshots.SEGMENT);
     for (Path file : segments) {
       LogSegmentPath segment = LogSegmentPath.matchLogSegment(file);
-      last = segment == null ? last : Math.max(last, lastOf(segment));
+      last = segment == null ? last : Math.max(last, lastOf(segment, applied));
     }
-    long applied = marked(group);
     if (applied > last) {
       throw lost(group, "entries %s to %s of the log are missing".formatted(last + 1, applied));
     }
@@ -93,7 +94,11 @@ final class LogFiles {
     }
   }
 
-  private static long lastOf(LogSegmentPath segment) {
+  /**
+   * Index of a segment's last whole entry. What follows the marked one in the open segment was
+   * never acknowledged: a crash amid its write leaves a part of it, which Ratis then cuts off.
+   */
+  private static long lastOf(LogSegmentPath segment, long applied) throws IOException {
     long[] last = {-1};
     try {
       LogSegment.readSegmentFile(
@@ -105,8 +110,20 @@ final class LogFiles {
           entry -> last[0] = entry.getIndex());
       return last[0];
     } catch (IOException | RuntimeException damaged) {
+      Path file = segment.getPath();
+      boolean open = file.getFileName().toString().contains("inprogress");
+      if (open && applied >= 0 && last[0] >= applied) {
+        Path aside = file.getParent().resolveSibling(file.getFileName() + ".corrupt-" + last[0]);
+        Files.copy(file, aside, REPLACE_EXISTING);
+        LOG.warn(
+            "state: {}: part of an entry behind {}, not acknowledged, is cut off; whole file: {}",
+            file,
+            last[0],
+            aside);
+        return last[0];
+      }
       String where = last[0] < 0 ? "at its first entry" : "behind entry " + last[0];
-      throw lost(segment.getPath(), "is damaged " + where);
+      throw lost(file, "is damaged " + where);
     }
   }
 

@@ -125,6 +125,8 @@ final class RatisServer implements AutoCloseable {
     RaftServerConfigKeys.Rpc.setTimeoutMax(all, millis(3_000));
     RaftServerConfigKeys.Log.setSegmentSizeMax(all, SizeInBytes.valueOf("1MB"));
     RaftServerConfigKeys.Log.setPreallocatedSize(all, SizeInBytes.valueOf("64KB"));
+    RaftServerConfigKeys.Log.setCorruptionPolicy( // of a part of an entry, which LogFiles let pass
+        all, RaftServerConfigKeys.Log.CorruptionPolicy.WARN_AND_RETURN);
     RaftServerConfigKeys.Log.setLogMetadataEnabled(all, false);
     RaftServerConfigKeys.Log.setPurgeUptoSnapshotIndex(all, true);
     RaftServerConfigKeys.Log.setPurgePreservationLogNum(all, KEPT_ENTRIES);

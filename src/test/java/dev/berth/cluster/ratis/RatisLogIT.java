@@ -21,6 +21,8 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
@@ -371,6 +373,33 @@ class RatisLogIT extends StateLogContract {
         assertThat(each.isAlive()).as("%s holds the process", each).isFalse();
       }
     }
+  }
+
+  @Test
+  void partOfAnEntryThatWasNeverAcknowledgedIsCutOff() throws IOException {
+    open();
+    deployed("a", "r");
+    log.close();
+    Path newest = files("log_inprogress_.*");
+    byte[] whole = Files.readAllBytes(newest);
+    int end = whole.length;
+    while (whole[end - 1] == 0) {
+      end--;
+    }
+    byte[] torn = Arrays.copyOf(whole, Math.max(whole.length, end + 10_000));
+    byte[] part = new byte[4_000];
+    new Random(28).nextBytes(part);
+    System.arraycopy(part, 0, torn, end + 2, part.length);
+    torn[end] = (byte) 0xc0; // 8 000 bytes would follow
+    torn[end + 1] = 0x3e;
+    Files.write(newest, torn);
+    open();
+    assertThat(log.state().find("a")).isNotNull();
+    deployed("a", "next");
+    log.close();
+    open();
+    assertThat(log.state().find("a")).isNotNull();
+    assertThat(files("log_inprogress_.*corrupt-.*")).hasBinaryContent(torn);
   }
 
   @Test
