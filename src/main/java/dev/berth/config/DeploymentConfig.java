@@ -86,8 +86,9 @@ public final class DeploymentConfig {
       KEYS.optional("max_replicas_per_node", Types.integer(1, 100, "replicas"))
           .reaches(Reach.CONTROLLER)
           .means(
-              "Most replicas of it on one node; null is no bound. Without berth.cluster the instance"
-                  + " is the only node, and more are refused when the application is loaded.");
+              "Most replicas of it on one node; null is no bound. A lower one is for starts: what runs"
+                  + " stays. Without berth.cluster the instance is the only node, and more are"
+                  + " refused when the application is loaded.");
 
   // how replicas of one version give way to those of another
   public static final Key<Double> ROLLING_UPDATE_PERCENTAGE =

@@ -121,7 +121,8 @@ class NodeRegistryTest extends ServeControlRig {
 
   /** Each node that comes makes a command that is computed beside it one of an earlier state. */
   @Test
-  void commandIsCommittedAmongNodesThatComeAllTheWhile() throws IOException {
+  void commandIsCommittedAmongNodesThatComeAllTheWhile() throws Exception {
+    List<Thread> came = new ArrayList<>();
     JournalLog log = new JournalLog(kept());
     log.open();
     Commits commits = commits(log);
@@ -131,13 +132,16 @@ class NodeRegistryTest extends ServeControlRig {
         commits.carryOut(
             on -> {
               String name = "n" + computed.incrementAndGet();
-              comes(commits, name);
+              came.add(comes(commits, name));
               return new ServeControl.Decision(on.nextTerm(on.head().keeps(), 0), List.of());
             },
             Set.of(),
             Map.of());
     assertThat(done.state().head().term()).isEqualTo(done.on().head().term() + 1);
     assertThat(computed).hasValueLessThan(Commits.MOST_TRIES);
+    for (Thread each : came) {
+      each.join(); // it writes into the folder
+    }
     log.close();
   }
 

@@ -165,7 +165,9 @@ final class LifecycleEnd {
     if (!on.alone && !on.nodes.names().containsAll(placed.keySet())) {
       throw broken(id + ": " + placed + " (expected: on some of " + on.nodes.names() + ")");
     }
-    if (most != null && placed.values().stream().anyMatch(each -> each > most)) {
+    if (most != null
+        && placed.entrySet().stream()
+            .anyMatch(at -> at.getValue() > Math.max(most, on.watch.before(id, at.getKey())))) {
       throw broken(id + ": " + placed + " (expected: at most " + most + " on each)");
     }
     if (details.replicas().size() != wanted || routable.size() != wanted) {

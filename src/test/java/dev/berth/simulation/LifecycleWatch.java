@@ -75,6 +75,7 @@ final class LifecycleWatch {
   private static final class Fleet {
     final Map<String, Rep> reps = new LinkedHashMap<>();
     @Nullable DeploymentTarget target; // of this controller's last word
+    final Map<String, Integer> before = new LinkedHashMap<>(); // replicas at each node by then
     boolean deleting;
     boolean leftAsFound; // the code has it no more, and this controller came upon it
     @Nullable DeploymentStatus status;
@@ -85,6 +86,13 @@ final class LifecycleWatch {
     int servingBefore; // this turn
     int startedNow;
     int leftNow; // serving well, and told to stop
+
+    /** A lower max_replicas_per_node is for starts: what runs by then stays. */
+    void configured(DeploymentTarget next) {
+      target = next;
+      before.clear();
+      reps.values().forEach(rep -> before.merge(rep.node, 1, Integer::sum));
+    }
 
     int serving() {
       return (int) reps.values().stream().filter(Rep::serves).count();
@@ -345,7 +353,7 @@ final class LifecycleWatch {
       }
       rep.next = reconfigure.target();
     } else if (action instanceof ControllerAction.Configure configure) {
-      fleet(configure.target().id()).target = configure.target();
+      fleet(configure.target().id()).configured(configure.target());
     } else if (action instanceof ControllerAction.DiscardBuild discard) {
       discard(discard);
     } else if (action instanceof ControllerAction.Publish publish) {
@@ -415,6 +423,11 @@ final class LifecycleWatch {
     if (most != null && there > most) {
       throw broken(start.replicaId() + ": " + there + " on " + node + " (expected: " + most + ")");
     }
+  }
+
+  /** Returns how many replicas ran at a node when the deployment was configured last. */
+  int before(DeploymentId id, String node) {
+    return fleet(id).before.getOrDefault(node, 0);
   }
 
   /** What never starts, or is never taken, cannot be well where a replica of it is wanted. */
