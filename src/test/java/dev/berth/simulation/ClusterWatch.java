@@ -52,6 +52,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
   private final ClusterSimulation on;
   private final World world;
   private final Map<String, ClusterCall> calls = new HashMap<>();
+  private final Map<String, Long> registeredMs = new HashMap<>(); // last, by node
   private final List<ClusterCall> open = new ArrayList<>();
   private final Map<String, Long> sentNanos = new HashMap<>(); // calls to other nodes, the last
   private final Map<String, Made> made = new LinkedHashMap<>();
@@ -82,6 +83,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
             (name, node) -> {
               if (!node.equals(before.find(name))) {
                 world.note("node", name + " " + node);
+                registeredMs.put(name, TimeUnit.NANOSECONDS.toMillis(world.elapsedNanos()));
                 if (!numbers.add(node.registration())) {
                   throw broken(name + ": given a number twice: " + node);
                 }
@@ -127,6 +129,9 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
       return;
     }
     world.note("made", replicaId + " on " + at.name);
+    if (isOfLost(at, replicaId)) {
+      return;
+    }
     made.put(replicaId, new Made(at, at.processes, registration(at)));
     made.entrySet().removeIf(each -> isOver(each.getKey(), each.getValue()));
     on.count("replicas");
@@ -141,6 +146,14 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
           "%s is one of %d: %s (expected: %d, while nobody is lost)"
               .formatted(replicaId, made.size(), made, on.replicas));
     }
+  }
+
+  /** It was to start under a registration that was lost, and its node does not know that yet. */
+  private boolean isOfLost(ClusterNode at, String replicaId) {
+    return at.serves()
+        && at.process().hosted().stream()
+            .filter(each -> each.info().replicaId().equals(replicaId))
+            .anyMatch(each -> each.startedMs() < registeredMs.getOrDefault(at.name, 0L));
   }
 
   private boolean isOver(String replicaId, Made it) {
