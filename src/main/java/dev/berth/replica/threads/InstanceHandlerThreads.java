@@ -93,7 +93,8 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
   /** Takes the right to one thread: an application gets its share though others hold all. */
   void take(Share share) {
     if (!tryTake(share)) {
-      if (!endIdle(share) && share.threads >= each) {
+      int most = taken < max + max / 2 ? each : 1; // else many newcomers add up to far more
+      if (!endIdle(share) && share.threads >= most) {
         refused.increment();
         throw new RejectedExecutionException(
             "max_handler_threads: %s (expected: one that is idle)".formatted(max));

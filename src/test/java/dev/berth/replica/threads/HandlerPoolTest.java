@@ -288,6 +288,15 @@ class HandlerPoolTest {
     }
   }
 
+  @Test
+  void newcomersTakeHalfOfTheLimitBeyondItAndThenOneThreadEach() {
+    InstanceHandlerThreads instance = new InstanceHandlerThreads(64, NEVER_IDLE);
+    for (int application = 0; application < 16; application++) {
+      assertThat(fill(pool(instance, "app" + application, "r" + application, 100))).isPositive();
+    }
+    assertThat(metric(instance, "berth_handler_threads")).isBetween(64 + 32.0, 64 + 32 + 16.0);
+  }
+
   /** A handler that heeds no interrupt keeps its thread: that of its own application. */
   @Test
   void threadsOfStoppedReplicasCountAgainstTheirApplicationUntilTheyEnd() {
