@@ -100,6 +100,22 @@ final class JarStore {
     return false;
   }
 
+  /** Copies a jar from one of another name; false when none has its content. */
+  boolean copyAgain(Jar jar, long nowMs) {
+    try {
+      Path same = find(jar.digest(), nowMs);
+      if (same != null) {
+        Path copying = directory.resolve(BEING_WRITTEN);
+        Files.copy(same, copying, StandardCopyOption.REPLACE_EXISTING);
+        place(copying, jar);
+      }
+      return same != null;
+    } catch (IOException failed) {
+      LOG.error("state: {}: not copied from another: {}", path(jar), failed.toString());
+      return false;
+    }
+  }
+
   /** What jars are, without keeping them. */
   List<Jar> identify(List<Path> files) throws IOException {
     List<Jar> jars = new ArrayList<>();

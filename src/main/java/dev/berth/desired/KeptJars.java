@@ -139,7 +139,8 @@ final class KeptJars implements JarStore.Spare {
   List<Path> paths(List<Jar> jars) {
     durable();
     for (Jar jar : jars) {
-      if (stores().noneMatch(store -> store.isThere(jar))) {
+      if (stores()
+          .noneMatch(store -> store.isThere(jar) || store.copyAgain(jar, nowMs.steadyMs()))) {
         lost.add(jar);
         throw new CommandRefused(
             Kind.PRECONDITION,

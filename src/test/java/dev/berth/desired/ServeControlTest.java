@@ -196,6 +196,28 @@ class ServeControlTest extends ServeControlRig {
   }
 
   @Test
+  void lostJarIsTakenFromACopyOfAnotherName() throws IOException {
+    Files.writeString(folder.resolve("a.jar"), "one");
+    Files.writeString(folder.resolve("b.jar"), "one");
+    start();
+    deploy("a", WITH_JAR);
+    deploy("b", WITH_JAR.replace("a.jar", "b.jar").replace("name: a", "name: b, route_prefix: /b"));
+    stop();
+    Path kept;
+    try (Stream<Path> jars = Files.list(folder.resolve("state/jars"))) {
+      kept =
+          jars.filter(each -> each.getFileName().toString().startsWith("a-"))
+              .findFirst()
+              .orElseThrow();
+    }
+    Files.writeString(kept, "two");
+    start();
+    assertThat(control.lostJars()).isEmpty();
+    assertThat(control.find("a", 1).config().jars()).containsExactly(kept);
+    assertThat(kept).hasContent("one");
+  }
+
+  @Test
   void lostJarOfDeletedApplicationIsNotWantedBack() throws IOException {
     Files.writeString(folder.resolve("a.jar"), "one");
     start();
