@@ -64,8 +64,8 @@ final class LogFiles {
    * @throws StartFailedException when a file is damaged, or entries are missing at the end
    */
   static void check(Path group) throws IOException {
-    for (Path each : List.of(group, group.resolve("current"), group.resolve("sm"))) {
-      requireWritable(each);
+    for (String each : List.of("", "current", "sm", MARKER)) {
+      requireWritable(group.resolve(each));
     }
     long last = -1;
     for (Path snapshot : Snapshots.matching(group.resolve("sm"), SNAPSHOT_REGEX)) {
@@ -75,7 +75,7 @@ final class LogFiles {
     List<Path> segments = Snapshots.matching(group.resolve("current"), Snapshots.SEGMENT);
     for (Path file : segments) {
       LogSegmentPath segment = LogSegmentPath.matchLogSegment(file);
-      last = segment == null ? last : Math.max(last, lastOf(segment, applied));
+      last = segment == null ? last : Math.max(last, lastOf(segment, applied, last));
     }
     if (applied > last) {
       throw lost(group, "entries %s to %s of the log are missing".formatted(last + 1, applied));
@@ -98,7 +98,7 @@ final class LogFiles {
    * Index of a segment's last whole entry. What follows the marked one in the open segment was
    * never acknowledged: a crash amid its write leaves a part of it, which Ratis then cuts off.
    */
-  private static long lastOf(LogSegmentPath segment, long applied) throws IOException {
+  private static long lastOf(LogSegmentPath segment, long applied, long before) throws IOException {
     long[] last = {-1};
     try {
       LogSegment.readSegmentFile(
@@ -112,15 +112,16 @@ final class LogFiles {
     } catch (IOException | RuntimeException damaged) {
       Path file = segment.getPath();
       boolean open = file.getFileName().toString().contains("inprogress");
-      if (open && applied >= 0 && last[0] >= applied) {
-        Path aside = file.getParent().resolveSibling(file.getFileName() + ".corrupt-" + last[0]);
+      long whole = last[0] < 0 ? before : last[0]; // a start begins a file
+      if (open && applied >= 0 && whole >= applied) {
+        Path aside = file.getParent().resolveSibling(file.getFileName() + ".corrupt-" + whole);
         Files.copy(file, aside, REPLACE_EXISTING);
         LOG.warn(
             "state: {}: part of an entry behind {}, not acknowledged, is cut off; whole file: {}",
             file,
-            last[0],
+            whole,
             aside);
-        return last[0];
+        return whole;
       }
       String where = last[0] < 0 ? "at its first entry" : "behind entry " + last[0];
       throw lost(file, "is damaged " + where);

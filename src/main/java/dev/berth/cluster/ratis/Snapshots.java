@@ -86,7 +86,10 @@ final class Snapshots extends SimpleStateMachineStorage {
   /** Files with such names in a folder, which may be missing. */
   static List<Path> matching(Path folder, Pattern names) throws IOException {
     try (Stream<Path> files = Files.list(folder)) {
-      return files.filter(each -> names.matcher(each.getFileName().toString()).matches()).toList();
+      return files
+          .filter(each -> names.matcher(each.getFileName().toString()).matches())
+          .sorted() // the open segment is the last
+          .toList();
     } catch (NoSuchFileException none) {
       return List.of();
     }

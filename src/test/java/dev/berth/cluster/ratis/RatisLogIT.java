@@ -402,6 +402,30 @@ class RatisLogIT extends StateLogContract {
     assertThat(files("log_inprogress_.*corrupt-.*")).hasBinaryContent(torn);
   }
 
+  /** Each start begins a file, with an entry that nobody waits for. */
+  @Test
+  void partOfTheFirstEntryOfANewFileIsCutOff() throws IOException {
+    open();
+    deployed("a", "r");
+    log.close();
+    open();
+    log.close();
+    Path newest = files("log_inprogress_.*");
+    byte[] torn = Arrays.copyOf(Files.readAllBytes(newest), 64 << 10); // as it is made
+    assertThat(newest).asString().doesNotEndWith("_0");
+    Arrays.fill(torn, 8, torn.length, (byte) 0);
+    torn[8] = (byte) 0xc0; // 8 000 bytes would follow
+    torn[9] = 0x3e;
+    Arrays.fill(torn, 10, 20, (byte) 7);
+    Files.write(newest, torn);
+    open();
+    assertThat(log.state().find("a")).isNotNull();
+    deployed("a", "next");
+    log.close();
+    open();
+    assertThat(log.state().find("a")).isNotNull();
+  }
+
   @Test
   void aPortThatIsTakenEndsNoProcess() throws IOException {
     Thread.UncaughtExceptionHandler handler = Thread.getDefaultUncaughtExceptionHandler();
