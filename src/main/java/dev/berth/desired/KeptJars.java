@@ -152,6 +152,11 @@ final class KeptJars implements JarStore.Spare {
     return jars.stream().map(this::path).toList();
   }
 
+  /** As {@link #paths}, for those of these files that are copies of kept jars. */
+  void requireWhole(List<Path> files) {
+    paths(jars(log.state()).stream().filter(each -> files.contains(path(each))).toList());
+  }
+
   /** Kept jars whose copies were found missing or damaged. Any thread. */
   Set<Jar> lost() {
     if (!lost.isEmpty()) {

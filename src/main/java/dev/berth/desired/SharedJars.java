@@ -58,6 +58,7 @@ public record SharedJars(
   }
 
   private List<JarFile> files(List<Path> paths) throws IOException {
+    jars.requireWhole(paths); // else a node is sent for what no node has
     List<Jar> identified = jars.identify(paths);
     List<JarFile> files = new ArrayList<>();
     for (int at = 0; at < paths.size(); at++) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Level;
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Jar;
+import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
@@ -249,6 +250,26 @@ class ServeControlTest extends ServeControlRig {
     assertThat(jar.bytes()).isEqualTo(3);
     assertThat(ok(control.jars().find(jar.sha256()))).hasContent("one");
     assertThat(ok(control.jars().find("0".repeat(64)))).isNull();
+  }
+
+  @Test
+  void jarDamagedSinceTheStartIsLostOnceAnotherNodeNeedsIt() throws IOException {
+    Files.writeString(folder.resolve("a.jar"), "one");
+    start();
+    deploy("a", WITH_JAR);
+    ApplicationConfig config = Objects.requireNonNull(control.find("a", 1)).config();
+    Files.writeString(config.jars().get(0), "two");
+
+    assertThat(refused(Kind.PRECONDITION, control.jars().source(config)))
+        .hasMessageContaining("missing or damaged here");
+    Jar lost = new Jar("a.jar", DeclaredEntry.digest("one"));
+    assertThat(control.lostJars()).containsExactly(lost);
+
+    Path written = ok(control.jars().begin(3));
+    Files.writeString(written, "one");
+    ok(control.jars().take(written, lost.name(), lost.digest()));
+    assertThat(control.lostJars()).isEmpty();
+    assertThat(ok(control.jars().source(config)).jars().get(0).sha256()).isEqualTo(lost.digest());
   }
 
   @Test
