@@ -12,7 +12,11 @@ import dev.berth.routing.DeploymentRouter;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +27,29 @@ import org.jspecify.annotations.Nullable;
 abstract class ClusterRun implements SimulatedInstance.TickListener {
   /** Longer than any lease, and any memory of one. */
   private static final long REST_NANOS = millis(12_000);
+
+  /** Seeds from one with a second life to the next; odd, as every second seed of legs is calm. */
+  private static final int MEASURED_EACH = Integer.getInteger("simulation.measured", 11);
+
+  /** Longer than a ledger remembers a router that sends it nothing. */
+  private static final int FORGETS_SECONDS = 30;
+
+  /**
+   * Totals, places in sequences, and the failures in a row of a replica, which are its next
+   * answer's to end: with {@link Footprint#GROWS} all that may grow from life to life.
+   */
+  private static final Set<String> GROWS =
+      Set.of(
+          "protocol.StreamLedger.waits",
+          "replica.PassiveHealth.answered",
+          "replica.PassiveHealth.failed",
+          "replica.PassiveHealth.inARow",
+          "replica.ReplicaLoop.earliest",
+          "replica.slots.RouterAttempts.forgotten",
+          "replica.slots.RouterAttempts.newest",
+          "replica.slots.RouterAttempts.newestThen",
+          "routing.HandleCounters.collectedAnew",
+          "routing.RouterLoop.requestIds");
 
   /** A replica to keep running. */
   static final class Seat {
@@ -67,6 +94,14 @@ abstract class ClusterRun implements SimulatedInstance.TickListener {
   /** Whether replicas of it are to run. */
   boolean wants(DeploymentId id) {
     return true;
+  }
+
+  /** Requests arrive, faults happen; it ends when all is at rest, and has been checked. */
+  abstract void live();
+
+  /** Objects of an instance that must not grow from life to life. */
+  Object[] measured(SimulatedInstance at) {
+    return new Object[] {at.plane};
   }
 
   /** What holds after every event. */
@@ -144,6 +179,33 @@ abstract class ClusterRun implements SimulatedInstance.TickListener {
   }
 
   // --- the end ---
+
+  /** Runs a life and, in some seeds, a second one, after which no instance holds more. */
+  final void lives() {
+    live();
+    if (world.seed % MEASURED_EACH == 3 % MEASURED_EACH) {
+      Map<SimulatedInstance, Footprint> before = footprints();
+      live();
+      Set<String> grows = new HashSet<>(Footprint.GROWS);
+      grows.addAll(GROWS);
+      footprints()
+          .forEach(
+              (at, now) -> {
+                Map<String, String> grown = now.grownSince(before.get(at), grows);
+                world.failIf(!grown.isEmpty(), () -> at.node + ": grew in a life: " + grown);
+              });
+    }
+  }
+
+  private Map<SimulatedInstance, Footprint> footprints() {
+    for (int second = 0; second < FORGETS_SECONDS; second++) {
+      instances.forEach(each -> each.host.tick()); // looks at its replicas, as the node has it do
+      world.runTo(world.elapsedNanos() + millis(1_000), this::check);
+    }
+    Map<SimulatedInstance, Footprint> made = new LinkedHashMap<>();
+    instances.forEach(each -> made.put(each, Footprint.of(measured(each))));
+    return made;
+  }
 
   final void rest() {
     world.runTo(world.elapsedNanos() + REST_NANOS, this::check);

@@ -284,6 +284,15 @@ final class CrowdSimulation extends ClusterRun {
       }
     }
     seats.forEach(this::start);
+    lives();
+    return new Result(world.hash(), world.ran(), met, cuts);
+  }
+
+  @Override
+  void live() {
+    over = false;
+    crowd.clear();
+    readers.clear();
     for (int loop = 0; loop < SimulatedInstance.LOOPS; loop++) {
       sweep(loop);
     }
@@ -318,7 +327,6 @@ final class CrowdSimulation extends ClusterRun {
       met.add(Met.GRANT_WAITED);
     }
     checkAtEnd();
-    return new Result(world.hash(), world.ran(), met, cuts);
   }
 
   private boolean isAtTheDoor(Replica replica, String id) {

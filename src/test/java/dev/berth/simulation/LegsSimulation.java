@@ -83,6 +83,14 @@ final class LegsSimulation extends ClusterRun {
     instances.forEach(each -> each.start(this));
     seats.forEach(this::start);
     deployments.forEach(this::publish);
+    lives();
+    long anew = routers().stream().mapToLong(each -> each.counters.collectedAnew()).sum();
+    return new Result(world.hash(), world.ran(), workload.outcomes, anew, gated);
+  }
+
+  @Override
+  void live() {
+    over = false;
     workload.start();
     if (rough) {
       bus.rates(FaultRates.draw(random));
@@ -96,8 +104,6 @@ final class LegsSimulation extends ClusterRun {
     checkAllAnswered();
     rest();
     checkAtEnd();
-    long anew = routers().stream().mapToLong(each -> each.counters.collectedAnew()).sum();
-    return new Result(world.hash(), world.ran(), workload.outcomes, anew, gated);
   }
 
   @Override

@@ -137,7 +137,9 @@ final class LegsWorkload {
     this.meanGapNanos = millis(1) / 4 + random.nextLong(millis(8));
   }
 
+  /** Begins; again, once all have an answer. */
   void start() {
+    askers.clear();
     world.after(millis(50), "arrival", this::arrive);
   }
 

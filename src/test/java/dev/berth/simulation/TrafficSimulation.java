@@ -226,9 +226,40 @@ final class TrafficSimulation extends ClusterRun {
     }
     sides.forEach(id -> want(id, true));
     shadows.forEach(id -> want(id, true));
+    if (rough) {
+      lives();
+    } else {
+      live(); // users' waits are compared with those of other runs
+    }
+    EnumMap<ShadowMeters.Event, Long> copies = new EnumMap<>(ShadowMeters.Event.class);
+    shadows.forEach(
+        id ->
+            meters
+                .shadow("/r", id)
+                .forEach((event, times) -> copies.merge(event, times, Long::sum)));
+    long[] waits =
+        users.all.stream()
+            .filter(TrafficUsers.User::granted)
+            .mapToLong(each -> each.grantedNanos - each.askedNanos)
+            .sorted()
+            .toArray();
+    return new Result(world.hash(), world.ran(), met, users.answers, copies, users.drawn, waits);
+  }
+
+  @Override
+  Object[] measured(SimulatedInstance at) {
+    List<Object> all =
+        new ArrayList<>(List.of(at.plane, controls.get(instances.indexOf(at)).routes));
+    users.doors.stream().filter(door -> door.at == at).forEach(door -> all.add(door.parked));
+    return all.toArray();
+  }
+
+  @Override
+  void live() {
+    over = false;
     world.after(millis(20), "weights", this::changeWeights);
     world.after(millis(30), "ranker", this::switchRanker);
-    world.after(millis(50), "arrival", users::arrive);
+    world.after(millis(50), "arrival", users::start);
     if (rough) {
       bus.rates(FaultRates.draw(random));
       world.after(millis(60), "fault", this::fault);
@@ -244,19 +275,8 @@ final class TrafficSimulation extends ClusterRun {
         .ifPresent(each -> world.fail(users.waiting + " have no answer, the first: " + each));
     rest();
     checkAtEnd();
-    EnumMap<ShadowMeters.Event, Long> copies = new EnumMap<>(ShadowMeters.Event.class);
-    shadows.forEach(
-        id ->
-            meters
-                .shadow("/r", id)
-                .forEach((event, times) -> copies.merge(event, times, Long::sum)));
-    long[] waits =
-        users.all.stream()
-            .filter(TrafficUsers.User::granted)
-            .mapToLong(each -> each.grantedNanos - each.askedNanos)
-            .sorted()
-            .toArray();
-    return new Result(world.hash(), world.ran(), met, users.answers, copies, users.drawn, waits);
+    routers().forEach(each -> each.ranker.set(new PowerOfTwoRanker())); // as each life begins
+    controls.forEach(each -> each.rings.clear());
   }
 
   @Override

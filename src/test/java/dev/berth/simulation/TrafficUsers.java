@@ -318,6 +318,7 @@ final class TrafficUsers {
   private final Map<String, KeyAt> keys = new HashMap<>();
   private final Map<String, KeyHome> homes = new HashMap<>();
   private @Nullable User calling;
+  private int last = ARRIVALS; // arrivals of this life and of those before
   int waiting;
 
   /**
@@ -337,10 +338,16 @@ final class TrafficUsers {
   }
 
   boolean closed() {
-    return all.size() >= ARRIVALS;
+    return all.size() >= last;
   }
 
-  void arrive() {
+  /** The first of some more arrives. */
+  void start() {
+    last = all.size() + ARRIVALS;
+    arrive();
+  }
+
+  private void arrive() {
     User user = new User();
     all.add(user);
     active.removeIf(each -> each.answered);
