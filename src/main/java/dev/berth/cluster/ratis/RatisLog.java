@@ -80,7 +80,7 @@ final class RatisLog implements StateLog {
     directory = held;
     requireOneCluster(held.log());
     requireRoom(LEAST_ROOM_OF_NOTES);
-    LogFiles.check(held.log().resolve(RatisServer.group(options.cluster()).toString()));
+    checkFiles();
     Journal journal = held.journal();
     RatisServer leading = RatisServer.start(options, held.log());
     server = leading;
@@ -95,6 +95,11 @@ final class RatisLog implements StateLog {
       }
       held.setAside();
     }
+  }
+
+  /** Before each opening, since Ratis cuts a damaged file off. */
+  private void checkFiles() throws IOException {
+    LogFiles.check(held().log().resolve(RatisServer.group(options.cluster()).toString()));
   }
 
   private void requireOneCluster(Path log) throws IOException {
@@ -191,6 +196,11 @@ final class RatisLog implements StateLog {
     requireRoom(LEAST_ROOM_OF_NOTES);
     LOG.warn("state: the log is opened anew: {}", failure.toString());
     last.close();
+    try {
+      checkFiles();
+    } catch (StartFailedException damaged) {
+      throw new IOException(damaged.getMessage(), damaged);
+    }
     server = RatisServer.start(options, held().log());
   }
 

@@ -427,6 +427,33 @@ class RatisLogIT extends StateLogContract {
   }
 
   @Test
+  void logThatIsDamagedWhenItIsBuiltAnewIsRefused() throws IOException {
+    open();
+    deployed("a", "1");
+    deployed("a", "2");
+    Path current = files("current");
+    Path away = current.resolveSibling("away");
+    Files.move(current, away);
+    String large = "y".repeat(900_000);
+    assertThatThrownBy(
+            () -> {
+              for (int i = 0; i < 5; i++) { // until a segment is full
+                deployed("b", large + i);
+              }
+            })
+        .isInstanceOf(IOException.class);
+    long acknowledged = log.state().index();
+    Files.move(away, current);
+    flip(files("log_inprogress_.*"), 1_000);
+    Throwable refused = null;
+    for (int i = 0; refused == null && log.state().index() >= acknowledged && i < 1_000_000; i++) {
+      refused = catchThrowable(log::prepare);
+    }
+    assertThat(log.state().index()).isGreaterThanOrEqualTo(acknowledged);
+    assertThat(refused).hasMessageContaining("is damaged behind entry ");
+  }
+
+  @Test
   void aPortThatIsTakenEndsNoProcess() throws IOException {
     Thread.UncaughtExceptionHandler handler = Thread.getDefaultUncaughtExceptionHandler();
     try (ServerSocket taken = new ServerSocket(0)) {
