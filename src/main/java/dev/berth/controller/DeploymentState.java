@@ -202,7 +202,8 @@ final class DeploymentState {
   }
 
   private static final String CARRIERS =
-      "handlers share the carriers of virtual threads with all others (threads: virtual)";
+      "handlers share the carriers of virtual threads with all others (threads: virtual; platform"
+          + " threads on nodes with a JDK below 21)";
 
   private static final String PAUSED = "autoscaling is paused until berth scale --auto";
 
@@ -214,7 +215,10 @@ final class DeploymentState {
     boolean virtual = target.settings().get(DeploymentConfig.THREADS).equals("virtual");
     String waits =
         replicas.values().stream()
-            .filter(replica -> virtual || replica.phase == ReplicaPhase.STARTING)
+            .filter(
+                replica ->
+                    replica.phase == ReplicaPhase.STARTING
+                        || virtual && replica.phase == ReplicaPhase.RUNNING)
             .filter(replica -> !replica.reason.isEmpty())
             .findFirst()
             .map(replica -> replica.id + ' ' + replica.reason)

@@ -15,6 +15,7 @@ record Hello(JsonObject fields) {
   /** Of the frames; that of what is in them is the {@link WireCodec}'s. */
   static final int VERSION = 1;
 
+  private static final String UNREGISTERED = " is not registered yet";
   private static final String LOOP = "loop";
   private static final String SENDER = "sender";
 
@@ -52,6 +53,11 @@ record Hello(JsonObject fields) {
     return fields.getInteger(LOOP, 0);
   }
 
+  /** Returns whether a refusal names another process than the one that is meant, or no node yet. */
+  static boolean isOfAnother(String refusal) {
+    return refusal.startsWith("receiver: ") || refusal.endsWith(UNREGISTERED);
+  }
+
   /**
    * What is not as the receiver has it, the first of it; null when all is.
    *
@@ -60,7 +66,7 @@ record Hello(JsonObject fields) {
    */
   @Nullable String refusal(String receiver, @Nullable OwnRegistration own, @Nullable Member known) {
     if (own == null) {
-      return receiver + " is not registered yet";
+      return receiver + UNREGISTERED;
     }
     long number = known == null ? -1 : known.registration();
     Hello expected = of(own.clusterId(), receiver, own.number(), sender(), number, loop());

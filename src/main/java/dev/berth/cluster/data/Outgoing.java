@@ -108,7 +108,9 @@ final class Outgoing implements Link.Owner {
 
   private void take(byte kind, Buffer frame) {
     if (kind == DataFrame.REFUSED) {
-      link.end("refused: " + DataFrame.text(frame));
+      String why = DataFrame.text(frame).toString();
+      suspect = Hello.isOfAnother(why); // the process that is meant is gone
+      link.end("refused: " + why);
     } else if (kind == DataFrame.WELCOME && !welcome) {
       welcome = true;
       silence = home.silence(home.bus.config.timeout());

@@ -40,7 +40,7 @@ final class LogFiles {
     try { // in place: a full disk has room for it
       Files.write(group.resolve(MARKER), StateStoreRecords.number(index), CREATE, WRITE, DSYNC);
     } catch (IOException failed) {
-      LOG.debug("state: {} is not noted: {}", index, failed.toString());
+      LOG.warn("state: entry {} is kept, and not marked: {}", index, failed.toString());
     }
   }
 
@@ -108,7 +108,6 @@ final class LogFiles {
           CorruptionPolicy.EXCEPTION,
           null,
           entry -> last[0] = entry.getIndex());
-      return last[0];
     } catch (IOException | RuntimeException damaged) {
       Path file = segment.getPath();
       boolean open = file.getFileName().toString().contains("inprogress");
@@ -123,9 +122,18 @@ final class LogFiles {
             aside);
         return whole;
       }
-      String where = last[0] < 0 ? "at its first entry" : "behind entry " + last[0];
-      throw lost(file, "is damaged " + where);
+      throw damaged(file, last[0]);
     }
+    String name = segment.getPath().getFileName().toString();
+    int end = name.indexOf('-') + 1; // of a closed segment
+    if (end > 0 && Long.parseLong(name.substring(end)) != last[0]) {
+      throw damaged(segment.getPath(), last[0]);
+    }
+    return last[0];
+  }
+
+  private static StartFailedException damaged(Path file, long last) {
+    return lost(file, "is damaged " + (last < 0 ? "at its first entry" : "behind entry " + last));
   }
 
   private static StartFailedException lost(Path file, String what) {

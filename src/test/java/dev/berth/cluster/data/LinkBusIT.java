@@ -432,6 +432,7 @@ class LinkBusIT {
     wrong.step.accept(new Wrong.Two(one, two));
     String to = wrong == Wrong.PROCESS ? "n2~7" : "n2~1";
     assertRefused(one, to, "refused: " + wrong.said, "n1~1 is refused: " + wrong.said);
+    assertThat(one.told.contains("suspected " + to)).isEqualTo(wrong == Wrong.PROCESS);
     assertThat(two.routers(0)).isEmpty();
   }
 
