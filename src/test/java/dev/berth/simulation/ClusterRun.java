@@ -28,7 +28,7 @@ abstract class ClusterRun implements SimulatedInstance.TickListener {
   /** Longer than any lease, and any memory of one. */
   private static final long REST_NANOS = millis(12_000);
 
-  /** Seeds from one with a second life to the next; odd, as every second seed of legs is calm. */
+  /** Seeds per seed with a second life; odd, as every second seed of legs is calm. */
   private static final int MEASURED_EACH = Integer.getInteger("simulation.measured", 11);
 
   /** Longer than a ledger remembers a router that sends it nothing. */
@@ -129,7 +129,7 @@ abstract class ClusterRun implements SimulatedInstance.TickListener {
             context -> handler(seat)),
         replica -> {
           started.add(replica);
-          if (wants(seat.deployment)) {
+          if (wants(seat.deployment) && seat.current == null) { // else one was started meanwhile
             seat.current = replica;
             changed(seat.deployment);
           } else {

@@ -259,7 +259,7 @@ final class TrafficSimulation extends ClusterRun {
     over = false;
     world.after(millis(20), "weights", this::changeWeights);
     world.after(millis(30), "ranker", this::switchRanker);
-    world.after(millis(50), "arrival", users::start);
+    users.start();
     if (rough) {
       bus.rates(FaultRates.draw(random));
       world.after(millis(60), "fault", this::fault);

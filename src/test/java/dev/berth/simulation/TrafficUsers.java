@@ -341,10 +341,10 @@ final class TrafficUsers {
     return all.size() >= last;
   }
 
-  /** The first of some more arrives. */
+  /** Begins; again, once all have an answer. */
   void start() {
     last = all.size() + ARRIVALS;
-    arrive();
+    world.after(ClusterRun.millis(50), "arrival", this::arrive);
   }
 
   private void arrive() {
