@@ -108,7 +108,7 @@ final class ClusterSimulation {
   private final boolean isMeasured; // what nodes hold, after another life
   private int versions;
   private int asked;
-  private boolean rough = true;
+  boolean rough = true;
   private boolean called = true; // somebody calls
   boolean isDeployed; // by somebody, in the cluster
   private @Nullable AgreedLog empty; // that the control node has in place of its own

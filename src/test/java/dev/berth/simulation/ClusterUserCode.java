@@ -54,7 +54,8 @@ public final class ClusterUserCode {
         on.executions.settle(execution);
         return Future.succeededFuture(answer(context));
       }
-      int mostMillis = temper < 70 ? 20 : temper < 95 ? 1_500 : 6_000;
+      int longest = on.rough ? 6_000 : 4_500; // else below the grace of a replica that is replaced
+      int mostMillis = temper < 70 ? 20 : temper < 95 ? 1_500 : longest;
       return context
           .after(Duration.ofNanos(1_000L * random.nextInt(1_000 * mostMillis)))
           .onComplete((none, cancelled) -> on.executions.settle(execution))
