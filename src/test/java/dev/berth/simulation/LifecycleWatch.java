@@ -310,6 +310,7 @@ final class LifecycleWatch {
     Fleet fleet = fleet(found.target().id());
     fleet.found = true;
     fleet.reps.put(id, rep);
+    fleet.before.merge(rep.node, 1, Integer::sum); // it was started under an earlier controller
   }
 
   private static void foundAgain(Rep known, Life life, ControllerEvent.Inventory.Found found) {
