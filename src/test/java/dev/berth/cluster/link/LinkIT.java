@@ -221,7 +221,8 @@ class LinkIT {
     assertThat(from.inFlight.bytes()).isZero();
     unread.resume(); // reads what is left, and then the end
     await(gone.future());
-    assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)).isLessThan(1_000);
+    long took = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
+    assertThat(took).as("below Netty's wait for what is unsent, 3 s").isLessThan(2_500);
   }
 
   @Test
