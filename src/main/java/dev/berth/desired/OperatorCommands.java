@@ -47,12 +47,7 @@ import org.slf4j.LoggerFactory;
  * @param id of the commands that are given here; null when they have none
  */
 record OperatorCommands(
-    ServeControl serve,
-    Path folder,
-    EntryReader reader,
-    ServeControl.Controls controls,
-    TimeOfDay nowMs,
-    @Nullable String id)
+    ServeControl serve, Path folder, EntryReader reader, TimeOfDay nowMs, @Nullable String id)
     implements ControllerCommands {
   private static final Logger LOG = LoggerFactory.getLogger(OperatorCommands.class);
 
@@ -61,7 +56,7 @@ record OperatorCommands(
 
   @Override
   public ControllerCommands once(@Nullable String id) {
-    return new OperatorCommands(serve, folder, reader, controls, nowMs, id);
+    return new OperatorCommands(serve, folder, reader, nowMs, id);
   }
 
   private Future<@Nullable Long> ask(Supplier<String> what, Command command) {
@@ -294,8 +289,8 @@ record OperatorCommands(
     return ask(
             () -> (pauses ? "pause " : "scale ") + which + " to " + replicas,
             () -> {
-              Set<String> known = controls.deployments(which.application());
-              follows.set(pauses && controls.autoscales(which));
+              Set<String> known = serve.controls().deployments(which.application());
+              follows.set(pauses && serve.controls().autoscales(which));
               return state ->
                   ScaleRules.decide(state, which, replicas, known, follows.get(), !pauses);
             })
@@ -323,7 +318,7 @@ record OperatorCommands(
     return ask(
             () -> "split " + application + " " + new TreeMap<>(weights),
             () -> {
-              Set<String> known = controls.deployments(application);
+              Set<String> known = serve.controls().deployments(application);
               return on -> revisions().split(on, require(on, application), weights, known);
             })
         .map(Objects::requireNonNull);
@@ -343,7 +338,7 @@ record OperatorCommands(
 
   private boolean isKnown(String side) {
     int at = side.indexOf('#');
-    Set<String> known = at < 1 ? null : controls.deployments(side.substring(0, at));
+    Set<String> known = at < 1 ? null : serve.controls().deployments(side.substring(0, at));
     return known != null && known.contains(side.substring(at + 1));
   }
 
@@ -361,14 +356,14 @@ record OperatorCommands(
 
   @Override
   public Future<ServeDetails> details() {
-    return controls.details(serve.state().head().targetCapacity(), serve.directory());
+    return serve.controls().details(serve.state().head().targetCapacity(), serve.directory());
   }
 
   @Override
   public Future<Supplier<JsonObject>> autoscaling(String application, String deployment) {
     DeploymentId id = new DeploymentId(application, deployment);
-    Set<String> known = controls.deployments(application);
-    Supplier<JsonObject> found = controls.autoscaling(id);
+    Set<String> known = serve.controls().deployments(application);
+    Supplier<JsonObject> found = serve.controls().autoscaling(id);
     if (known == null) {
       throw unknown(application);
     }
@@ -381,12 +376,12 @@ record OperatorCommands(
 
   @Override
   public Future<Void> restartController() {
-    return serve.nextTerm().compose(controls::restart);
+    return serve.nextTerm().compose(serve.controls()::restart);
   }
 
   @Override
   public Future<Void> drain() {
-    return controls.drain();
+    return serve.controls().drain();
   }
 
   // --- refusals ---

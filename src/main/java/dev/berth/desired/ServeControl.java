@@ -24,6 +24,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -55,22 +56,16 @@ public final class ServeControl implements Builds.Sources {
     Future<ServeDetails> details(@Nullable Double targetCapacity, @Nullable String stateDir);
 
     /** See {@link ControllerCommands#autoscaling}; null of one that does not follow its load. */
-    default @Nullable Supplier<JsonObject> autoscaling(DeploymentId deployment) {
-      return null;
-    }
+    @Nullable Supplier<JsonObject> autoscaling(DeploymentId deployment);
 
     /** Names of the deployments; empty before they are known; null for an unknown application. */
     @Nullable Set<String> deployments(String application);
 
     /** Whether the number of replicas of a deployment follows its load, as far as is known. */
-    default boolean autoscales(DeploymentId deployment) {
-      return false;
-    }
+    boolean autoscales(DeploymentId deployment);
 
     /** Copies of jars that code may be loaded from; null when that is not known: none goes. */
-    default @Nullable Set<Path> jarsInUse() {
-      return null;
-    }
+    @Nullable Set<Path> jarsInUse();
 
     /** Starts the controller anew under that term. */
     Future<Void> restart(long term);
@@ -126,11 +121,11 @@ public final class ServeControl implements Builds.Sources {
   private final CommandQueue queue;
   private final CommandQueue nodesQueue; // a command may copy jars meanwhile
   private final RevisionMarks marks;
-  private final Controls controls;
   private final OperatorCommands commands;
   private final Map<String, EntryReader.Reading> read = new HashMap<>(); // what runs, by name
   private final Map<String, DeclaredApplication> refused = new LinkedHashMap<>(); // by name
   private final LatestNotes<DeploymentId, @Nullable Autoscaled> found;
+  private @Nullable Controls controls; // once there is a controller
   private DesiredState state = DesiredState.EMPTY; // that is applied
   private boolean removing; // of jars, is queued
 
@@ -148,8 +143,7 @@ public final class ServeControl implements Builds.Sources {
       StateLog log,
       Executor offLoop,
       Loop control,
-      TimeOfDay nowMs,
-      Controls controls) {
+      TimeOfDay nowMs) {
     this.control = control;
     this.log = log;
     this.jars = new KeptJars(log, nowMs, JarStore.MOST_BYTES);
@@ -164,8 +158,12 @@ public final class ServeControl implements Builds.Sources {
             queue,
             all ->
                 note("what autoscaling found", on -> new Decision(on.autoscaled(all), List.of())));
-    this.controls = controls;
-    this.commands = new OperatorCommands(this, folder, reader, controls, nowMs, null);
+    this.commands = new OperatorCommands(this, folder, reader, nowMs, null);
+  }
+
+  /** Sets the controller that commands reach: what is open by then it learns at its start. */
+  public void connect(Controls to) {
+    controls = to;
   }
 
   // --- start ---
@@ -214,7 +212,9 @@ public final class ServeControl implements Builds.Sources {
     }
     EntryReader.Reading entry = read.getOrDefault(application, EntryReader.Reading.NONE);
     if (entry.config() == null) {
-      controls.tell(new ControllerEvent.BuildFailed(application, revision, entry.problem()));
+      if (controls != null) {
+        controls.tell(new ControllerEvent.BuildFailed(application, revision, entry.problem()));
+      }
       return null;
     }
     Head head = state.head();
@@ -274,7 +274,7 @@ public final class ServeControl implements Builds.Sources {
   /** The jars of what is declared, for others. */
   public SharedJars jars() {
     return new SharedJars(
-        queue, jars, controls::jarsInUse, () -> queue.addAnyway(0, this::caughtUp));
+        queue, jars, controls()::jarsInUse, () -> queue.addAnyway(0, this::caughtUp));
   }
 
   /** Jars of declared applications whose copies are missing or damaged. Any thread. */
@@ -298,7 +298,7 @@ public final class ServeControl implements Builds.Sources {
                     read.putAll(anew);
                     on.declared().stream()
                         .filter(each -> anew.containsKey(each.name()))
-                        .forEach(each -> controls.tell(new ControllerEvent.Declared(each)));
+                        .forEach(each -> controls().tell(new ControllerEvent.Declared(each)));
                     return null;
                   });
         });
@@ -348,6 +348,11 @@ public final class ServeControl implements Builds.Sources {
     return state.head().splits();
   }
 
+  /** The controller that is connected. */
+  Controls controls() {
+    return Objects.requireNonNull(controls, "controller: null (expected: a connected one)");
+  }
+
   /** What is applied. */
   DesiredState state() {
     return state;
@@ -387,7 +392,7 @@ public final class ServeControl implements Builds.Sources {
   }
 
   private Future<@Nullable Long> begin(Command command) {
-    Set<Path> running = controls.jarsInUse(); // what is built meanwhile is declared
+    Set<Path> running = controls().jarsInUse(); // what is built meanwhile is declared
     return queue
         .offLoop(() -> commits.carryOut(command, running, read))
         .map(this::apply)
@@ -421,7 +426,7 @@ public final class ServeControl implements Builds.Sources {
     } else if (event instanceof ControllerEvent.Declared there) {
       refused.remove(there.application().name());
     }
-    controls.tell(event);
+    controls().tell(event);
   }
 
   private void forget(String application) {
@@ -470,7 +475,7 @@ public final class ServeControl implements Builds.Sources {
           0,
           () -> {
             removing = false;
-            Set<Path> running = controls.jarsInUse();
+            Set<Path> running = controls().jarsInUse();
             return queue.offLoop(
                 () -> {
                   jars.begin(running);

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
 final class Leading implements Conduct {
   private final ServeControl serve;
   private final InitialApplications initial;
+  private final Runnable drainAsked;
   private boolean isOfCluster;
-  private @Nullable InstanceControl control; // once there are parts; the control loop's
 
   /**
    * @param log of what is declared, not opened yet
@@ -46,8 +46,8 @@ final class Leading implements Conduct {
             log,
             threads.commands(),
             loop,
-            TimeOfDay.of(identity.wallClock()::millis, identity.nanoClock()),
-            new NodeControls(() -> control, identity.nanoClock(), drainAsked));
+            TimeOfDay.of(identity.wallClock()::millis, identity.nanoClock()));
+    this.drainAsked = drainAsked;
     initial = // beside the event loops
         new InitialApplications(serve, threads.commands(), threads, callers);
   }
@@ -67,15 +67,13 @@ final class Leading implements Conduct {
       Instance on, InstanceHost host, @Nullable ClusterSide side, Consumer<Announce> announced) {
     isOfCluster = side != null;
     ThisNode here = new ThisNode(on, host);
-    InstanceControl made =
-        new InstanceControl(
-            on,
-            host,
-            serve,
-            controller -> side == null ? here : new ClusterNodes(here, side, serve, controller),
-            announced);
-    control = made;
-    return made;
+    return new LocalController(
+        on,
+        host,
+        serve,
+        controller -> side == null ? here : new ClusterNodes(here, side, serve, controller),
+        announced,
+        drainAsked);
   }
 
   @Override

@@ -4,10 +4,12 @@ import dev.berth.api.DeploymentId;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.protocol.ServeDetails;
 import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A controller that notes what it is told. */
@@ -28,6 +30,11 @@ final class FakeControls implements ServeControl.Controls {
   public Future<ServeDetails> details(@Nullable Double capacity, @Nullable String dir) {
     stateDir = dir;
     return Future.succeededFuture(new ServeDetails("n", 1, 1, 1, capacity, dir, List.of()));
+  }
+
+  @Override
+  public @Nullable Supplier<JsonObject> autoscaling(DeploymentId deployment) {
+    return null;
   }
 
   @Override

@@ -52,9 +52,9 @@ abstract class ServeControlRig {
             log,
             offLoop::add,
             PlaneBuilder.loopOf(Runnable::run, () -> true),
-            TimeOfDay.of(() -> nowMs, () -> steadyMs * 1_000_000),
-            controls);
+            TimeOfDay.of(() -> nowMs, () -> steadyMs * 1_000_000));
     opened.add(control);
+    control.connect(controls);
     control.open(List::of);
     control.applications().forEach(each -> controls.tell(new ControllerEvent.Declared(each)));
     return control;

@@ -58,7 +58,6 @@ public final class SimulatedNode {
   private final Around around;
   private final LoopVerticle control = new LoopVerticle("control");
   private final @Nullable ServeControl serve;
-  private @Nullable InstanceControl controlling;
   private @Nullable InstanceParts parts;
 
   public SimulatedNode(Around around) {
@@ -74,8 +73,7 @@ public final class SimulatedNode {
                 log,
                 around.offLoop,
                 control,
-                identity.wallClock()::millis,
-                new NodeControls(() -> controlling, identity.nanoClock(), () -> {}));
+                identity.wallClock()::millis);
   }
 
   /** On the control loop. */
@@ -212,14 +210,13 @@ public final class SimulatedNode {
         return Objects.requireNonNull(following).commander(on, host, side, announced);
       }
       ClusterSide there = Objects.requireNonNull(side);
-      controlling =
-          new InstanceControl(
-              on,
-              host,
-              own,
-              controller -> new ClusterNodes(new ThisNode(on, host), there, own, controller),
-              announced);
-      return controlling;
+      return new LocalController(
+          on,
+          host,
+          own,
+          controller -> new ClusterNodes(new ThisNode(on, host), there, own, controller),
+          announced,
+          () -> {});
     }
 
     @Override

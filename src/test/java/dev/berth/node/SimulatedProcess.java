@@ -113,8 +113,8 @@ public final class SimulatedProcess {
             disk.log(folder),
             around.threads,
             around.control,
-            around.wallClock()::millis,
-            controls);
+            around.wallClock()::millis);
+    serve.connect(controls);
     String first = nodes.get(0);
     routing =
         new RoutingLink(

@@ -37,6 +37,8 @@ final class ClusterJournal {
     Stub<ServeControl.Controls> controls =
         new Stub<>(ServeControl.Controls.class)
             .on("tell", told -> null)
+            .on("jarsInUse", none -> null)
+            .on("autoscales", of -> false)
             .on("deployments", of -> Set.of("model"))
             .on("restart", term -> Future.succeededFuture())
             .on("drain", none -> Future.succeededFuture());
@@ -48,8 +50,8 @@ final class ClusterJournal {
             log,
             tasks::add,
             PlaneBuilder.loopOf(Runnable::run, () -> true),
-            millis::getAsLong,
-            controls.made);
+            millis::getAsLong);
+    control.connect(controls.made);
     control.open(List::of);
     done(submit(control.commands(), application, entry));
     done(control.commands().scale(application, "model", replicas));

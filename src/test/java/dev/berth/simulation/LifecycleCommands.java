@@ -15,6 +15,7 @@ import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -27,6 +28,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -370,6 +372,21 @@ final class LifecycleCommands implements ServeControl.Controls {
     Set<String> names = new LinkedHashSet<>();
     known.deployments().stream().map(DeploymentDetails::name).forEach(names::add);
     return names;
+  }
+
+  @Override
+  public @Nullable Supplier<JsonObject> autoscaling(DeploymentId deployment) {
+    return null;
+  }
+
+  @Override
+  public boolean autoscales(DeploymentId deployment) {
+    return false;
+  }
+
+  @Override
+  public @Nullable Set<Path> jarsInUse() {
+    return null;
   }
 
   @Override

@@ -1,5 +1,7 @@
 package dev.berth.node;
 
+import static java.util.stream.Collectors.toCollection;
+
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.JarRoutes;
 import dev.berth.api.DeploymentId;
@@ -16,37 +18,46 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Declared;
 import dev.berth.controller.ControllerPorts;
 import dev.berth.controller.Epoch;
+import dev.berth.controller.ScalingView;
 import dev.berth.desired.CommandQueue;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.ServeControl;
 import dev.berth.metrics.Meters;
 import dev.berth.node.loops.EventBusSender;
 import dev.berth.node.loops.LoopVerticle;
+import dev.berth.node.scaling.ScalingJson;
 import dev.berth.node.scaling.ScalingWatch;
 import dev.berth.protocol.Addresses;
+import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.DeploymentDetails;
+import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.eventbus.Message;
+import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The controller on an instance, wired: what it is to keep true, and what does what it wants.
- * Belongs to the control loop.
+ * The controller of this instance, with the commands of operators and the actions that it takes.
+ * Confined to the control loop.
  */
-final class InstanceControl implements Commander {
+final class LocalController implements Commander, ServeControl.Controls {
   /** For what is answered: shorter than the time after which a pusher gives its batch up. */
   private static final DeliveryOptions ANSWERED =
       new DeliveryOptions(EventBusSender.LOCAL).setSendTimeout(1_500);
@@ -55,28 +66,32 @@ final class InstanceControl implements Commander {
   private final InstanceHost host;
   private final ServeControl serve;
   private final Nodes nodes;
+  private final Runnable drainAsked;
   private final LongSupplier wallMillis;
   private final Policies policies;
   private final TransitionLog transitions = new TransitionLog();
-  final ScalingWatch scaling;
-  final ControlPlane plane;
+  private final ScalingWatch scaling;
+  private final ControlPlane plane;
 
   /**
    * @param host does here what instances are to do
    * @param serve what the controller is to keep true, and the commands of operators
    * @param nodes makes those that the controller commands
-   * @param announced told of the states of applications
+   * @param announced receives the states of applications
+   * @param drainAsked begins the drain of the instance
    */
-  InstanceControl(
+  LocalController(
       InstanceHost.Instance on,
       InstanceHost host,
       ServeControl serve,
       Function<Commander, Nodes> nodes,
-      Consumer<Announce> announced) {
+      Consumer<Announce> announced,
+      Runnable drainAsked) {
     this.on = on;
     this.host = host;
     this.serve = serve;
     this.nodes = nodes.apply(this);
+    this.drainAsked = drainAsked;
     this.wallMillis = on.identity().wallClock()::millis;
     LoopVerticle control = on.loops().control();
     policies =
@@ -115,12 +130,70 @@ final class InstanceControl implements Commander {
             serve.commands()::restartController,
             actions.andThen(scaling),
             routing);
+    serve.connect(this);
   }
 
-  /** Copies of jars that code may be loaded from. */
-  Set<Path> jarsInUse() {
+  // --- what operators ask ---
+
+  @Override
+  public Future<ServeDetails> details(@Nullable Double targetCapacity, @Nullable String stateDir) {
+    return Future.succeededFuture(
+        controller().details(targetCapacity, stateDir, on.identity().now()));
+  }
+
+  @Override
+  public @Nullable Supplier<JsonObject> autoscaling(DeploymentId deployment) {
+    long now = on.identity().now();
+    ScalingView view = controller().autoscaling(deployment, now);
+    return view == null ? null : () -> ScalingJson.of(view, now);
+  }
+
+  @Override
+  public @Nullable Set<String> deployments(String application) {
+    ApplicationDetails known = controller().details(application);
+    return known == null
+        ? null
+        : known.deployments().stream()
+            .map(DeploymentDetails::name)
+            .collect(toCollection(LinkedHashSet::new));
+  }
+
+  @Override
+  public boolean autoscales(DeploymentId id) {
+    ApplicationDetails known = controller().details(id.application());
+    return known != null
+        && known.deployments().stream()
+            .filter(each -> each.name().equals(id.name()))
+            .anyMatch(
+                each -> each.config().containsKey(DeploymentConfig.AUTOSCALING_CONFIG.name()));
+  }
+
+  @Override
+  public Set<Path> jarsInUse() {
     return host.builds.jarsInUse();
   }
+
+  private Controller controller() {
+    Controller now = plane.controller();
+    if (now == null) {
+      throw new CommandRefused(
+          CommandRefused.Kind.UNAVAILABLE, "controller: none (expected: one, in a moment)");
+    }
+    return now;
+  }
+
+  @Override
+  public Future<Void> restart(long term) {
+    return plane.restart(term);
+  }
+
+  @Override
+  public Future<Void> drain() {
+    drainAsked.run();
+    return Future.succeededFuture();
+  }
+
+  // --- its parts ---
 
   @Override
   public void gone(LoadedApplication code) {
