@@ -15,9 +15,12 @@ import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.desired.ConsensusEngine;
 import dev.berth.desired.JournalLog;
 import dev.berth.desired.LogDirectory;
+import dev.berth.desired.ServeControl;
 import dev.berth.desired.StateLog;
+import dev.berth.desired.TimeOfDay;
 import dev.berth.ingress.IngressTransport;
 import dev.berth.metrics.Meters;
+import dev.berth.node.InstanceHost.Instance;
 import dev.berth.node.loops.EventLoops;
 import dev.berth.node.loops.HeapWatch;
 import dev.berth.node.loops.Identity;
@@ -45,6 +48,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -86,7 +90,8 @@ public final class BerthNode {
   private final AtomicBoolean closeAsked = new AtomicBoolean();
 
   private final Promise<String> stopAsked = Promise.promise();
-  private final Conduct conduct;
+  private final @Nullable ServeControl serve; // null: the controller is on another node
+  private final InitialApplications initial;
 
   // The control loop's.
   private @Nullable InstanceDrain drain; // once the event loops are there
@@ -115,17 +120,25 @@ public final class BerthNode {
             config.get(MetricsOptions.PREFIX),
             cluster != null);
     this.vertx = newVertx();
-    this.conduct =
-        cluster != null && cluster.role() == ClusterConfig.Role.WORKER
-            ? new Following(threads.commands())
-            : new Leading(
-                config,
-                declared,
-                threads,
-                control,
-                identity,
-                this::drainAsked,
-                () -> cluster == null ? List.of() : ClusterTerms.callers(vertx, cluster));
+    if (declared == null) {
+      serve = null;
+      initial = new InitialApplications();
+    } else {
+      serve =
+          new ServeControl(
+              config,
+              config.folder(),
+              declared,
+              threads.commands(),
+              control,
+              TimeOfDay.of(identity.wallClock()::millis, identity.nanoClock()));
+      initial = // beside the event loops
+          new InitialApplications(
+              serve,
+              threads.commands(),
+              threads,
+              () -> cluster == null ? List.of() : ClusterTerms.callers(vertx, cluster));
+    }
   }
 
   /**
@@ -162,11 +175,28 @@ public final class BerthNode {
     }
   }
 
-  /** What is declared is kept by this instance alone, or by a cluster's control nodes. */
-  private StateLog stateLog() {
-    return cluster == null || cluster.role() == ClusterConfig.Role.WORKER
-        ? new JournalLog(config.settings()) // which a worker does not open
+  private boolean isWorker() {
+    return cluster != null && cluster.role() == ClusterConfig.Role.WORKER;
+  }
+
+  /** Returns the log of what is declared, which a worker has not. */
+  private @Nullable StateLog stateLog() {
+    if (isWorker()) {
+      return null;
+    }
+    return cluster == null
+        ? new JournalLog(config.settings())
         : ConsensusEngine.find().log(ClusterTerms.consensus(config, cluster, identity));
+  }
+
+  private NodeRole role(
+      Instance on, Function<NodeRole, InstanceHost> host, @Nullable ClusterSide side) {
+    if (serve == null) {
+      return new WorkerRole(on, host, Objects.requireNonNull(side), threads.commands());
+    }
+    return side == null
+        ? new StandaloneRole(on, host, serve, this::announced, this::drainAsked)
+        : new ControlRole(on, host, serve, side, this::announced, this::drainAsked);
   }
 
   /** The port it serves on. */
@@ -218,7 +248,7 @@ public final class BerthNode {
   /** What it begins with is released by {@link #end}, however the start fails. */
   private void begin() {
     try {
-      held = cluster != null && cluster.role() == ClusterConfig.Role.WORKER ? held(config) : null;
+      held = isWorker() ? held(config) : null;
     } catch (StartFailedException refused) {
       end().onComplete(ended -> started.fail(refused));
       return;
@@ -248,9 +278,7 @@ public final class BerthNode {
     logTransport();
     InstanceParts made =
         new InstanceParts(
-            new InstanceHost.Instance(config, identity, meters, loops, threads, log, terms),
-            conduct,
-            this::announced);
+            new Instance(config, identity, meters, loops, threads, log, terms), this::role);
     meters.add(threads::show);
     meters.add(workers::show);
     if (cluster != null) {
@@ -263,19 +291,19 @@ public final class BerthNode {
         .thenAccept(early -> control.execute(() -> fail(early)));
     // Nothing listens before every application's code is found fit for what the file says.
     made.startCore()
-        .compose(core -> conduct.read())
+        .compose(core -> initial.read())
         .onComplete(read -> step(() -> serve(made)), this::fail);
   }
 
   private void serve(InstanceParts made) {
     assert control.isHere();
-    Throwable problem = conduct.problem();
+    Throwable problem = initial.problem();
     if (problem != null) {
       fail(problem);
     } else if (!closeAsked.get()) {
-      awaited.addAll(conduct.awaited());
-      conduct.handTo(made.host.builds);
-      made.commander
+      awaited.addAll(initial.awaited());
+      initial.handTo(made.host.builds);
+      made.role
           .start()
           .compose(controls -> made.startEdge(drainLimit()))
           .onComplete(edge -> step(this::listening), this::fail);
@@ -350,10 +378,8 @@ public final class BerthNode {
 
   /** Ends a start whose parts were not made: it takes no requests, and keeps its state at most. */
   private Future<Void> endUnwired() {
-    return Future.join(conduct.read(), conduct.drain())
-        .eventually(this::closeConduct)
-        .eventually(this::end)
-        .mapEmpty();
+    Future<Void> released = serve == null ? Future.succeededFuture() : serve.close();
+    return Future.join(initial.read(), released).eventually(this::end).mapEmpty();
   }
 
   private long millisSinceStart() {
@@ -409,7 +435,7 @@ public final class BerthNode {
   private void drain() {
     assert control.isHere();
     draining()
-        .begin(listening, Future.join(conduct.read(), conduct.drain()))
+        .begin(listening, initial.read())
         .onComplete(drained -> control.execute(() -> stop(drained.cause())));
   }
 
@@ -425,16 +451,9 @@ public final class BerthNode {
     long left = config.get(InstanceOptions.SHUTDOWN_TIMEOUT_S).minus(drainLimit()).toMillis();
     running()
         .stopOthers()
-        .eventually(this::closeConduct)
         .timeout(Math.max(500, left), TimeUnit.MILLISECONDS)
         .onFailure(failed -> LOG.warn("{} did not stop in order", identity.node(), failed))
         .onComplete(stopped -> control.execute(() -> ended(notDrained))); // its last is a thread's
-  }
-
-  private Future<Void> closeConduct() {
-    Promise<Void> done = Promise.promise();
-    control.execute(() -> conduct.close().onComplete(done));
-    return done.future();
   }
 
   private void ended(@Nullable Throwable notDrained) {
@@ -455,7 +474,7 @@ public final class BerthNode {
     if (all != null) {
       all.host.builds.closeAll();
     }
-    conduct.discard();
+    initial.close();
     return vertx.close().onComplete(closed -> release());
   }
 

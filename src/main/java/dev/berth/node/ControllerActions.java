@@ -12,8 +12,10 @@ import dev.berth.controller.ControllerAction.NodeGone;
 import dev.berth.controller.ControllerAction.Publish;
 import dev.berth.controller.ControllerAction.Recovered;
 import dev.berth.controller.ControllerAction.Rescale;
+import dev.berth.controller.RoutingPublisher;
 import dev.berth.desired.ServeControl;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,6 +24,7 @@ import org.slf4j.LoggerFactory;
  * to do is handed on. What fails fails alone. Belongs to the control loop.
  *
  * @param gate knows the newest controller
+ * @param routing of the controller there is
  * @param serve keeps what it is told of
  * @param announced told of the states of applications, after they were logged
  * @param recovered receives the end of the recovery: the controller knows what runs
@@ -31,7 +34,7 @@ record ControllerActions(
     EpochGate gate,
     TransitionLog transitions,
     Policies policies,
-    RoutingLink routing,
+    Supplier<RoutingPublisher> routing,
     ServeControl serve,
     Consumer<Announce> announced,
     Consumer<Recovered> recovered,
@@ -50,11 +53,11 @@ record ControllerActions(
 
   private void apply(ControllerAction action) {
     if (action instanceof Publish publish) {
-      routing.publisher().publish(publish.snapshot());
+      routing.get().publish(publish.snapshot());
     } else if (action instanceof NodeGone gone) {
-      routing.publisher().lost(gone.node());
+      routing.get().lost(gone.node());
     } else if (action instanceof Recovered known) {
-      routing.publisher().recovered();
+      routing.get().recovered();
       recovered.accept(known);
     } else if (action instanceof Announce announce) {
       transitions.announce(announce);
@@ -80,7 +83,7 @@ record ControllerActions(
 
   private void handOn(Command command) {
     if (command instanceof Forget forget && gate.admits(forget.epoch())) {
-      routing.publisher().forget(forget.deployment());
+      routing.get().forget(forget.deployment());
       policies.forget(forget.deployment());
     }
     instances.accept(command);

@@ -13,6 +13,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -22,15 +23,19 @@ import org.slf4j.LoggerFactory;
 /**
  * The applications that an instance starts with, of its file or of what was kept: their code is
  * read while its event loops are made, for neither needs the other. Of a file's applications none
- * may be unfit. Made on any thread, then the control loop's.
+ * may be unfit. A worker starts with none. Made on any thread, then the control loop's.
  */
 final class InitialApplications {
   private static final Logger LOG = LoggerFactory.getLogger(InitialApplications.class);
 
-  private final ServeControl serve;
-  private final HookThreads threads;
   private final Future<Void> opened;
   private final List<Builds.Reading> loads = new ArrayList<>();
+  private List<String> awaited = List.of(); // those of a file; written before it is open
+
+  /** Of a worker. */
+  InitialApplications() {
+    opened = Future.succeededFuture();
+  }
 
   /**
    * Finds out what is declared, and starts to read it.
@@ -43,27 +48,25 @@ final class InitialApplications {
       Executor commands,
       HookThreads threads,
       Supplier<List<FirstCaller>> callers) {
-    this.serve = serve;
-    this.threads = threads;
     Promise<Void> promise = Promise.promise();
     opened = promise.future();
     commands.execute(
         () -> {
           try {
             serve.open(callers);
-            serve.applications().forEach(this::load);
+            List<DeclaredApplication> all = serve.applications();
+            if (serve.fromFile()) {
+              awaited = all.stream().map(DeclaredApplication::name).toList();
+            }
+            all.stream()
+                .map(each -> serve.find(each.name(), each.revision()))
+                .filter(Objects::nonNull) // else it cannot be read: the build finds out why
+                .forEach(source -> loads.add(Builds.read(threads, source)));
             promise.complete();
           } catch (Throwable thrown) { // whatever it is, the start must not wait for ever
             promise.tryFail(thrown);
           }
         });
-  }
-
-  private void load(DeclaredApplication application) {
-    Builds.Source source = serve.find(application.name(), application.revision());
-    if (source != null) { // else it cannot be read: who builds it finds out why
-      loads.add(Builds.read(threads, source));
-    }
   }
 
   /** Completes when each of them is read, or failed to be; it does not fail. */
@@ -79,7 +82,7 @@ final class InitialApplications {
     if (opened.failed()) {
       return opened.cause();
     }
-    if (!serve.fromFile()) {
+    if (awaited.isEmpty()) {
       return null; // what was kept ran once: operators see what has become of it
     }
     List<Problem> problems = new ArrayList<>();
@@ -102,11 +105,9 @@ final class InitialApplications {
         "application " + application + ": " + StartFailedException.describe(cause));
   }
 
-  /** Names of those that the start waits for. */
+  /** Returns the names of those that the start waits for. */
   List<String> awaited() {
-    return serve.fromFile()
-        ? serve.applications().stream().map(DeclaredApplication::name).toList()
-        : List.of();
+    return awaited;
   }
 
   /** Hands what was read to whoever builds: it answers the first build of each. */

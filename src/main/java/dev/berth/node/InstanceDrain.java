@@ -43,7 +43,7 @@ final class InstanceDrain {
     parts.reservations.drain();
     parts.ingress.drain();
     parts.host.replicas.drainStarts();
-    parts.commander.drains();
+    Future<Void> released = parts.role.drains();
     // Every answer now says that its connection will close. Who is about to send on a connection
     // that is idle for an instant learns it so, and is not cut off.
     long notice = listening ? noticeMillis() : 2;
@@ -62,7 +62,7 @@ final class InstanceDrain {
     answered
         .timeout(grace, TimeUnit.MILLISECONDS)
         .onComplete(ended -> control.execute(this::withdrawAll));
-    return Future.join(answered, allGone.future(), alsoAwaited)
+    return Future.join(answered, allGone.future(), alsoAwaited, released)
         .<Void>mapEmpty()
         .timeout(limit.toMillis(), TimeUnit.MILLISECONDS);
   }
@@ -76,6 +76,6 @@ final class InstanceDrain {
   }
 
   private void withdrawAll() {
-    parts.commander.withdraw().onComplete(allGone);
+    parts.role.withdraw().onComplete(allGone);
   }
 }

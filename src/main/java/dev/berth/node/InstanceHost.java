@@ -2,7 +2,6 @@ package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
-import dev.berth.code.LoadedApplication;
 import dev.berth.code.RetainedLoaders;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.HttpOptions;
@@ -11,7 +10,6 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
-import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
@@ -32,10 +30,8 @@ import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.traffic.TrafficPolicy;
 import io.vertx.core.Vertx;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -66,20 +62,6 @@ final class InstanceHost {
     }
   }
 
-  /**
-   * What it is commanded by.
-   *
-   * @param sources of code
-   * @param endpointSplits the weights that endpoints were given, by route
-   * @param controller told of what happens; any thread
-   * @param gone told of code that nothing uses any more
-   */
-  record Commands(
-      Builds.Sources sources,
-      Map<String, Map<String, Double>> endpointSplits,
-      Consumer<ControllerEvent> controller,
-      Consumer<LoadedApplication> gone) {}
-
   /** For so long, or longer, a replica that stopped is remembered with its code. */
   private static final long MIN_REMEMBERED_NANOS = TimeUnit.MINUTES.toNanos(1);
 
@@ -94,12 +76,13 @@ final class InstanceHost {
   final InstanceActions actions;
 
   /**
+   * @param role gives the code, and receives what happens; called later
    * @param requests what they pass through
    * @param accessEncoding how requests are logged; null when they are not
    */
   InstanceHost(
       Instance on,
-      Commands commands,
+      NodeRole role,
       MetricsPusher pusher,
       Ingress ingress,
       DataPlane requests,
@@ -116,7 +99,6 @@ final class InstanceHost {
             this::leadsTo,
             new Endpoints(
                 on.config.get(InstanceOptions.ENDPOINTS),
-                commands.endpointSplits(),
                 id -> deployments().isWanted(id),
                 endpoint -> leadsTo("", TrafficPolicy.of(endpoint, "", null))));
     retained =
@@ -130,15 +112,15 @@ final class InstanceHost {
         new Builds(
             on.threads,
             control,
-            commands.sources(),
-            commands.controller(),
+            role,
+            role::tell,
             code -> {
               deployments().forgetUnwanted(code);
               retained.closed(code.name(), code.classLoader());
               if (builds().names().stream().noneMatch(each -> each.startsWith(code.name() + "/"))) {
                 on.loops.forget(code.name());
               }
-              commands.gone().accept(code);
+              role.gone(code);
             });
     deployments =
         new InstanceRouters(
@@ -154,7 +136,7 @@ final class InstanceHost {
             this::show,
             control,
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
-            commands.controller());
+            role::tell);
     actions = new InstanceActions(new EpochGate(), builds, replicas, deployments, routes, on.log);
     on.meters.add(into -> into.gauge("berth_class_loaders_retained", retained.retained()));
     on.meters.add(into -> into.counter("berth_stale_commands", actions.gate().refused()));

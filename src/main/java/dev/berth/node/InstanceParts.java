@@ -29,7 +29,6 @@ import dev.berth.config.MetricsOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
-import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressVerticle;
 import dev.berth.metrics.FlightRecords;
@@ -65,7 +64,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -105,16 +103,16 @@ final class InstanceParts {
   final MetricsPusher pusher; // what tells the controller of the handles
   final AdminVerticle admin;
   private final @Nullable AdminVerticle peer; // admin for other nodes; null without any
-  final InstanceHost host; // what the controller commands
-  final Commander commander;
+  final NodeRole role;
+  final InstanceHost host; // the role's
   private final RoutingFeedVerticle feed;
   private final List<Part> ingresses = new ArrayList<>(); // started
   private final List<Part> others = new ArrayList<>(); // started, in that order
 
   /**
-   * @param announced told of the states of applications, where they are known
+   * @param roles makes its role
    */
-  InstanceParts(InstanceHost.Instance on, Conduct conduct, Consumer<Announce> announced) {
+  InstanceParts(InstanceHost.Instance on, NodeRole.Factory roles) {
     this.on = on;
     config = on.config();
     identity = on.identity();
@@ -165,40 +163,33 @@ final class InstanceParts {
         reservations,
         config.get(ReservationOptions.DATA_PORT) ? new BearerTokens(secrets, true, api) : null);
     pusher = pusher(config, identity);
-    host =
-        new InstanceHost(
+    role =
+        roles.make(
             on,
-            new InstanceHost.Commands(
-                conduct.sources(),
-                conduct.endpointSplits(),
-                event -> commander().tell(event),
-                code -> commander().gone(code)),
-            pusher,
-            ingress,
-            plane,
-            this::accessEncoding);
+            made -> new InstanceHost(on, made, pusher, ingress, plane, this::accessEncoding),
+            side);
+    host = role.host();
     carriers = new CarrierWatch(handlers, identity.nanoClock(), host.replicas::carriersBlocked);
-    commander = conduct.commander(on, host, side, announced);
     BearerTokens known = new BearerTokens(secrets, false, api);
     List<AdminRoutes> routes = new ArrayList<>();
     routes.add(new HealthRoutes(meters));
     routes.add(new LedgerRoutes(this::ledgers, identity.wallClock()));
     routes.add(new ExplainRoutes(explained, config.settings()));
     routes.add(new LogRoutes(logRing));
-    routes.addAll(commander.operators(this::serveRoutes));
+    routes.addAll(role.operators(this::serveRoutes));
     routes.add(new EndpointRoutes("/api/v1/applications/*", known));
     routes.add(new EndpointRoutes("/api/v1/reservations", known));
     peer = side == null ? null : side.peerServer(meters, routes);
     List<AdminRoutes> all = new ArrayList<>(side == null ? List.of() : side.ofAllNodes());
     all.addAll(routes);
-    all.addAll(commander.forwarded());
+    all.addAll(role.forwarded());
     admin = new AdminVerticle(config.settings(), meters, all);
     feed =
         new RoutingFeedVerticle(
             identity.node(),
             identity.incarnation(),
             plane.routers(),
-            commander::send,
+            role::send,
             identity.nanoClock());
   }
 
@@ -214,10 +205,6 @@ final class InstanceParts {
             config.get(MetricsOptions.REPLICA_PUSH_INTERVAL_MS)),
         MetricsPusher.DEFAULT_MAX_REPORT_BYTES,
         identity.nanoClock());
-  }
-
-  private Commander commander() {
-    return commander; // which is made after the host
   }
 
   private ServeRoutes serveRoutes(ControllerCommands commands) {
@@ -243,7 +230,7 @@ final class InstanceParts {
             config.get(LimitOptions.MAX_RESERVATION_LEGS)),
         host.equals("0.0.0.0") || host.equals("::") ? null : host,
         ingress::port,
-        () -> !commander().complete().isComplete());
+        () -> !role.complete().isComplete());
   }
 
   /** How requests are logged; null when they are not. Starts the writer if it is needed. */
@@ -357,11 +344,11 @@ final class InstanceParts {
   Future<Void> startEdge(Duration stopTimeout) {
     assert loops.control().isHere();
     showLoops();
-    MetricsPusherVerticle pushing = new MetricsPusherVerticle(pusher, commander::ask);
+    MetricsPusherVerticle pushing = new MetricsPusherVerticle(pusher, role::ask);
     return Future.all(
             loops.control().deploy(admin),
             start(loops.control(), pushing),
-            commander.complete().compose(complete -> startIngress(stopTimeout)))
+            role.complete().compose(complete -> startIngress(stopTimeout)))
         .mapEmpty();
   }
 
@@ -438,7 +425,7 @@ final class InstanceParts {
     }
     return stopped
         .eventually(() -> loops.control().undeploy(admin)) // last: someone may be looking
-        .eventually(commander::stop)
+        .eventually(role::stop)
         .eventually(accessLog::stop)
         .onComplete(over -> endLog.run());
   }

@@ -6,6 +6,7 @@ import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.JarRoutes;
 import dev.berth.api.DeploymentId;
 import dev.berth.cluster.http.BuildRoutes;
+import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
 import dev.berth.code.Policies;
 import dev.berth.config.ApplicationConfig;
@@ -14,17 +15,22 @@ import dev.berth.config.InstanceOptions;
 import dev.berth.config.MetricsOptions;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.ControllerAction.Command;
+import dev.berth.controller.ControllerAction.Recovered;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Declared;
 import dev.berth.controller.ControllerPorts;
+import dev.berth.controller.ControllerVerticle;
 import dev.berth.controller.Epoch;
+import dev.berth.controller.RoutingPublisher;
 import dev.berth.controller.ScalingView;
 import dev.berth.desired.CommandQueue;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.ServeControl;
 import dev.berth.metrics.Meters;
+import dev.berth.node.InstanceHost.Instance;
 import dev.berth.node.loops.EventBusSender;
-import dev.berth.node.loops.LoopVerticle;
+import dev.berth.node.loops.Identity;
 import dev.berth.node.scaling.ScalingJson;
 import dev.berth.node.scaling.ScalingWatch;
 import dev.berth.protocol.Addresses;
@@ -41,95 +47,106 @@ import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
-import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * The controller of this instance, with the commands of operators and the actions that it takes.
- * Confined to the control loop.
+ * A role whose controller is on this instance. It commands this node; a subclass may add others.
+ *
+ * <p><b>State.</b> One controller at a time, and none between two. The next one has a later term,
+ * and receives what is declared and what runs before it decides, so requests and replicas continue.
+ * Events between two controllers are dropped, since they are part of what the next one receives.
+ *
+ * <p><b>Concurrency.</b> Confined to the control loop, unless a method says otherwise.
+ *
+ * <p><b>Failure.</b> A controller that failed is followed by another; the wait before it doubles
+ * with each failure.
  */
-final class LocalController implements Commander, ServeControl.Controls {
+abstract class LocalController implements NodeRole, ServeControl.Controls {
   /** For what is answered: shorter than the time after which a pusher gives its batch up. */
   private static final DeliveryOptions ANSWERED =
       new DeliveryOptions(EventBusSender.LOCAL).setSendTimeout(1_500);
 
-  private final InstanceHost.Instance on;
+  private static final Logger LOG = LoggerFactory.getLogger(LocalController.class);
+
+  /** Bounds of the wait before a controller that failed is followed. */
+  private static final long MIN_WAIT_MS = 50;
+
+  private static final long MAX_WAIT_MS = 30_000;
+
+  /** Run time after which a failure has another reason than the one before. */
+  private static final long WELL_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+  final Instance on;
+  final ServeControl serve;
   private final InstanceHost host;
-  private final ServeControl serve;
-  private final Nodes nodes;
   private final Runnable drainAsked;
-  private final LongSupplier wallMillis;
+  private final Consumer<Announce> announced;
+  private final RandomGenerator random;
   private final Policies policies;
   private final TransitionLog transitions = new TransitionLog();
   private final ScalingWatch scaling;
-  private final ControlPlane plane;
+  private final ControllerActions actions;
+
+  private RoutingPublisher publisher; // of the controller there is, or is to be the first
+  private @Nullable ControllerVerticle current;
+  private Future<Void> changing = Future.succeededFuture(); // the last start or stop of one
+  private long lastTerm;
+  private long beganNanos;
+  private int failures; // in a row
+  private boolean draining;
+  private volatile long restarts;
 
   /**
-   * @param host does here what instances are to do
-   * @param serve what the controller is to keep true, and the commands of operators
-   * @param nodes makes those that the controller commands
+   * @param hosts makes what the controller commands here
+   * @param serve the declared state, and the commands of operators
    * @param announced receives the states of applications
    * @param drainAsked begins the drain of the instance
    */
   LocalController(
-      InstanceHost.Instance on,
-      InstanceHost host,
+      Instance on,
+      Function<NodeRole, InstanceHost> hosts,
       ServeControl serve,
-      Function<Commander, Nodes> nodes,
       Consumer<Announce> announced,
       Runnable drainAsked) {
     this.on = on;
-    this.host = host;
     this.serve = serve;
-    this.nodes = nodes.apply(this);
+    host = hosts.apply(this);
     this.drainAsked = drainAsked;
-    this.wallMillis = on.identity().wallClock()::millis;
-    LoopVerticle control = on.loops().control();
+    this.announced = announced;
+    Identity identity = on.identity();
+    random = identity.seeded();
+    publisher = publisher(0);
     policies =
-        new Policies(on.threads(), control, host.builds, this::tell, on.identity().nanoClock());
-    RoutingLink routing =
-        new RoutingLink(this.nodes::send, this.nodes::known, host.deployments::isWanted);
-    ControllerActions actions =
+        new Policies(
+            on.threads(), on.loops().control(), host.builds, this::tell, identity.nanoClock());
+    actions =
         new ControllerActions(
             host.actions.gate(),
             transitions,
             policies,
-            routing,
+            () -> publisher,
             serve,
-            state -> {
-              this.nodes.announced(state);
-              announced.accept(state);
-            },
-            recovered -> {
-              host.builds.keepOnly(recovered.builds());
-              this.nodes.recovered();
-            },
-            this.nodes::command);
+            this::announced,
+            this::recovered,
+            this::command);
     scaling =
         new ScalingWatch(
             on.config().get(InstanceOptions.AUTOSCALING),
-            wallMillis,
-            Controller.silenceNanos(on.config().get(MetricsOptions.PUSH_INTERVAL_MS)));
-    RandomGenerator random = on.identity().seeded();
-    plane =
-        new ControlPlane(
-            control,
-            term -> new Epoch(serve.nodes().generation(), term, on.identity().node()),
-            on.identity().nanoClock(),
-            epoch -> controller(epoch, random),
-            this::tellKnown,
-            serve.commands()::restartController,
-            actions.andThen(scaling),
-            routing);
+            identity.wallClock()::millis,
+            silenceNanos());
     serve.connect(this);
   }
 
@@ -174,17 +191,17 @@ final class LocalController implements Commander, ServeControl.Controls {
   }
 
   private Controller controller() {
-    Controller now = plane.controller();
-    if (now == null) {
-      throw new CommandRefused(
-          CommandRefused.Kind.UNAVAILABLE, "controller: none (expected: one, in a moment)");
-    }
-    return now;
+    return current()
+        .orElseThrow(
+            () ->
+                new CommandRefused(
+                    CommandRefused.Kind.UNAVAILABLE,
+                    "controller: none (expected: one, in a moment)"));
   }
 
-  @Override
-  public Future<Void> restart(long term) {
-    return plane.restart(term);
+  private Optional<Controller> current() {
+    assert on.loops().control().isHere();
+    return Optional.ofNullable(current).map(ControllerVerticle::controller);
   }
 
   @Override
@@ -201,25 +218,29 @@ final class LocalController implements Commander, ServeControl.Controls {
     serve.removeUnusedJars();
   }
 
-  private Controller controller(Epoch epoch, RandomGenerator random) {
+  /** Makes a controller of an epoch. */
+  Controller controller(Epoch epoch) {
     return new Controller(
         new ControllerPorts(
             epoch,
-            deployment -> replicaId(deployment, random),
+            this::replicaId,
             host.replicas::ongoing,
             random::nextDouble,
-            wallMillis,
-            Controller.silenceNanos(on.config().get(MetricsOptions.PUSH_INTERVAL_MS)),
+            on.identity().wallClock()::millis,
+            silenceNanos(),
             DeploymentConfig::ofRay));
   }
 
-  private void tellKnown(Consumer<ControllerEvent> controller) {
-    serve.applications().forEach(each -> controller.accept(new Declared(each)));
-    nodes.tell(controller);
+  private long silenceNanos() {
+    return Controller.silenceNanos(on.config().get(MetricsOptions.PUSH_INTERVAL_MS));
   }
 
-  /** {@code application#deployment#suffix}, as Ray Serve names replicas. */
-  private static String replicaId(DeploymentId deployment, RandomGenerator random) {
+  private RoutingPublisher publisher(long term) {
+    return new RoutingPublisher(term, host.deployments::isWanted, this::send);
+  }
+
+  /** Returns {@code application#deployment#suffix}, as Ray Serve names replicas. */
+  private String replicaId(DeploymentId deployment) {
     return deployment
         + "#"
         + Long.toString(random.nextLong(1L << 40, 1L << 41), Character.MAX_RADIX);
@@ -229,16 +250,17 @@ final class LocalController implements Commander, ServeControl.Controls {
   public List<AdminRoutes> operators(Function<ControllerCommands, AdminRoutes> here) {
     JarRoutes jars = new JarRoutes(serve.jars());
     jars.show(on.meters());
-    List<AdminRoutes> routes = new ArrayList<>(nodes.operators(this::replicas));
-    routes.add(here.apply(serve.commands()));
-    routes.add(jars);
-    routes.add(new BuildRoutes(this::source));
-    return routes;
+    return List.of(here.apply(serve.commands()), jars, new BuildRoutes(this::source));
   }
 
-  private Map<String, Integer> replicas() {
-    Controller controller = plane.controller();
-    return controller == null ? Map.of() : controller.replicas();
+  /** Returns the numbers of replicas of all deployments, by bus name of their node. */
+  Map<String, Integer> replicas() {
+    return current().map(Controller::replicas).orElse(Map.of());
+  }
+
+  /** Returns the names of the applications that the controller knows. */
+  Collection<String> applications() {
+    return current().map(now -> List.copyOf(now.applications().keySet())).orElse(List.of());
   }
 
   private Future<BuildSource> source(String application, String build) {
@@ -247,11 +269,6 @@ final class LocalController implements Commander, ServeControl.Controls {
     return config == null
         ? Future.failedFuture(new CommandRefused(CommandRefused.Kind.NOT_FOUND, none))
         : serve.jars().source(config);
-  }
-
-  @Override
-  public List<AdminRoutes> forwarded() {
-    return List.of();
   }
 
   /** Starts the controller, which starts what is declared. */
@@ -264,21 +281,136 @@ final class LocalController implements Commander, ServeControl.Controls {
           into.gauge("berth_commands_waiting", serve.waitingCommands(), CommandQueue.MOST_COMMANDS);
           into.gauge("berth_history_chars", serve.historyChars(), ServeControl.MOST_HISTORY_CHARS);
           into.gauge("berth_idempotent_answers", serve.keptAnswers(), DesiredState.MOST_ANSWERS);
-          into.counter("berth_controller_restarts", plane.restarts());
+          into.counter("berth_controller_restarts", restarts);
         });
-    return plane.start(serve.term()).compose(started -> nodes.start());
+    serve.endpointSplits().forEach(host.routes::split);
+    return start(serve.term());
   }
 
+  // --- the controller's life ---
+
+  private Future<Void> start(long wanted) {
+    assert on.loops().control().isHere();
+    long term = Math.max(wanted, lastTerm + 1); // whatever was kept of it: later than the last
+    lastTerm = term;
+    Epoch epoch = new Epoch(serve.nodes().generation(), term, on.identity().node());
+    Controller made = controller(epoch);
+    ControllerVerticle verticle =
+        new ControllerVerticle(
+            made,
+            on.identity().nanoClock(),
+            actions.andThen(scaling),
+            message -> publisher.on(message),
+            thrown -> failed(made, thrown));
+    beganNanos = on.identity().now();
+    made.recover(nodes(), beganNanos);
+    return on.loops()
+        .control()
+        .deploy(verticle)
+        .map(
+            deployed -> {
+              current = verticle;
+              publisher = publisher(epoch.number());
+              nodes().forEach(publisher::greet);
+              serve.applications().forEach(each -> verticle.on(new Declared(each)));
+              tellHosted(verticle::on);
+              return null;
+            });
+  }
+
+  /** Ends the controller and starts one of a later term; completes when that one decides. */
   @Override
-  public Future<Void> complete() {
-    return nodes.complete();
+  public Future<Void> restart(long term) {
+    assert on.loops().control().isHere();
+    if (draining) {
+      return Future.failedFuture("controller: ends (expected: an instance that does not drain)");
+    }
+    restarts++;
+    changing = changing.otherwiseEmpty().compose(before -> end()).compose(ended -> start(term));
+    return changing;
+  }
+
+  private Future<Void> end() {
+    ControllerVerticle ending = current;
+    current = null;
+    return ending == null ? Future.succeededFuture() : on.loops().control().undeploy(ending);
+  }
+
+  private void failed(Controller which, Throwable thrown) {
+    if (on.identity().now() - beganNanos > WELL_NANOS) {
+      failures = 0;
+    }
+    long wait = Math.min(MAX_WAIT_MS, MIN_WAIT_MS << Math.min(failures, 16));
+    failures++;
+    LOG.error("the controller failed; another one follows in {} ms", wait, thrown);
+    on.loops().control().home().setTimer(wait, over -> follow(which));
+  }
+
+  private void follow(Controller failed) {
+    if (current().filter(now -> now == failed).isPresent() && !draining) {
+      serve
+          .commands()
+          .restartController()
+          .recover(notKept -> restart(lastTerm + 1))
+          .onFailure(no -> LOG.error("no controller follows", no));
+    }
+  }
+
+  // --- the nodes that it commands: this one ---
+
+  /** Does a command on the instance that it is for, or on all, behind the commands before it. */
+  void command(Command command) {
+    host.actions.accept(command);
+  }
+
+  /** Sends a message to the routers of an instance; it may be lost. */
+  void send(String node, BusMessage message) {
+    bus().send(Addresses.routing(node), message, EventBusSender.LOCAL);
+  }
+
+  /** Returns the nodes that a controller waits for when it begins. */
+  Collection<String> nodes() {
+    return List.of(on.identity().node());
+  }
+
+  /** Tells a controller that begins what runs where, after it received what is declared. */
+  void tellHosted(Consumer<ControllerEvent> controller) {
+    host.builds.closeEarly(); // of what was declared by now all that is wanted was asked for
+    controller.accept(host.inventory());
+  }
+
+  /** Notes that the controller decides: it knows what runs. */
+  void recovered(Recovered known) {
+    host.builds.keepOnly(known.builds());
+  }
+
+  /** Notes the state of an application. */
+  void announced(Announce state) {
+    announced.accept(state);
   }
 
   // --- what happens here ---
 
   @Override
+  public InstanceHost host() {
+    return host;
+  }
+
+  @Override
+  public Builds.@Nullable Source find(String application, long revision) {
+    return serve.find(application, revision);
+  }
+
+  @Override
   public void tell(ControllerEvent event) {
-    plane.tell(event);
+    on.loops()
+        .control()
+        .execute(
+            () -> {
+              if (current != null) {
+                current.on(event);
+              }
+            });
   }
 
   @Override
@@ -298,22 +430,16 @@ final class LocalController implements Commander, ServeControl.Controls {
   // --- the end ---
 
   @Override
-  public void drains() {
-    plane.drains();
+  public Future<Void> drains() {
+    serve.refuse("the instance is stopping (expected: one that runs)");
+    draining = true;
     transitions.drains();
-    nodes.drains();
-  }
-
-  @Override
-  public Future<Void> withdraw() {
-    Controller controller = plane.controller();
-    return nodes.withdraw(
-        controller == null ? List.of() : List.copyOf(controller.applications().keySet()),
-        this::tell);
+    return Future.succeededFuture();
   }
 
   @Override
   public Future<Void> stop() {
-    return nodes.stop().eventually(plane::stop).eventually(scaling::stop);
+    draining = true;
+    return changing.otherwiseEmpty().compose(before -> end()).eventually(scaling::stop);
   }
 }

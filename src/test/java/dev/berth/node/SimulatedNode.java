@@ -7,7 +7,6 @@ import dev.berth.code.Builds;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.ServeConfig;
-import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.desired.ServeControl;
 import dev.berth.desired.StateLog;
@@ -23,11 +22,10 @@ import io.vertx.core.Handler;
 import io.vertx.core.internal.ContextInternal;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
-import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -105,13 +103,12 @@ public final class SimulatedNode {
                 around.hooks,
                 LogFeed.NONE,
                 new ClusterTerms(cluster, LinkTls.insecure())),
-            new Led(serve == null ? new Following(around.offLoop) : null),
-            announced -> {});
+            this::role);
     parts().startCore().onFailure(around.broken).onSuccess(core -> control.execute(this::follow));
   }
 
   private void follow() {
-    parts().commander.start().onFailure(around.broken);
+    parts().role.start().onFailure(around.broken);
   }
 
   private InstanceParts parts() {
@@ -161,93 +158,25 @@ public final class SimulatedNode {
 
   /** SIGTERM, without what waits for clients. */
   public Future<Void> leave() {
-    parts().commander.drains();
-    return parts().commander.withdraw();
+    parts().role.drains();
+    return parts().role.withdraw();
   }
 
   public Future<Void> stop() {
     return parts().stopOthers();
   }
 
-  /** As {@link Leading} and {@link Following} are, whose code and log come from elsewhere. */
-  private final class Led implements Conduct {
-    private final @Nullable Following following;
-
-    Led(@Nullable Following following) {
-      this.following = following;
-    }
-
-    @Override
-    public Builds.Sources sources() {
-      return serve != null
-          ? serve
-          : new Builds.Sources() {
-            @Override
-            public Builds.@Nullable Source find(String application, long revision) {
-              return null;
-            }
-
-            @Override
-            public Future<Builds.Source> elsewhere(String application, String build) {
-              return around.code.apply(application, build);
-            }
-          };
-    }
-
-    @Override
-    public Map<String, Map<String, Double>> endpointSplits() {
-      return Map.of();
-    }
-
-    @Override
-    public Commander commander(
-        InstanceHost.Instance on,
-        InstanceHost host,
-        @Nullable ClusterSide side,
-        Consumer<Announce> announced) {
-      ServeControl own = serve;
-      if (own == null) {
-        return Objects.requireNonNull(following).commander(on, host, side, announced);
-      }
-      ClusterSide there = Objects.requireNonNull(side);
-      return new LocalController(
-          on,
-          host,
-          own,
-          controller -> new ClusterNodes(new ThisNode(on, host), there, own, controller),
-          announced,
-          () -> {});
-    }
-
-    @Override
-    public Future<Void> read() {
-      return Future.succeededFuture();
-    }
-
-    @Override
-    public @Nullable Throwable problem() {
-      return null;
-    }
-
-    @Override
-    public List<String> awaited() {
-      return List.of();
-    }
-
-    @Override
-    public void handTo(Builds builds) {}
-
-    @Override
-    public Future<Void> drain() {
-      return Future.succeededFuture();
-    }
-
-    @Override
-    public Future<Void> close() {
-      return Future.succeededFuture();
-    }
-
-    @Override
-    public void discard() {}
+  /** The role as it ships, but for the code of a worker. */
+  private NodeRole role(
+      InstanceHost.Instance on, Function<NodeRole, InstanceHost> host, @Nullable ClusterSide side) {
+    ClusterSide there = Objects.requireNonNull(side);
+    return serve == null
+        ? new WorkerRole(on, host, there, around.offLoop) {
+          @Override
+          public Future<Builds.Source> elsewhere(String application, String build) {
+            return around.code.apply(application, build);
+          }
+        }
+        : new ControlRole(on, host, serve, there, announced -> {}, () -> {});
   }
 }

@@ -12,6 +12,7 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.Epoch;
+import dev.berth.controller.RoutingPublisher;
 import dev.berth.desired.ServeControl;
 import dev.berth.desired.SimulatedDisk;
 import dev.berth.fakes.PlaneBuilder;
@@ -35,7 +36,6 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -91,7 +91,8 @@ public final class SimulatedProcess {
   private final Around around;
   private final ServeControl serve;
   private final ServeConfig file;
-  private final RoutingLink routing;
+  private final String first;
+  private RoutingPublisher routing;
   private final List<Instance> instances = new ArrayList<>();
 
   /**
@@ -115,10 +116,8 @@ public final class SimulatedProcess {
             around.control,
             around.wallClock()::millis);
     serve.connect(controls);
-    String first = nodes.get(0);
-    routing =
-        new RoutingLink(
-            around.toRouters, () -> List.of(first), id -> instances.get(0).isWanted(id));
+    first = nodes.get(0);
+    routing = publisher(0);
     nodes.forEach(node -> instances.add(new Instance(node)));
   }
 
@@ -147,7 +146,12 @@ public final class SimulatedProcess {
 
   /** A controller of a term begins. */
   public void begins(long term) {
-    routing.begin(term);
+    routing = publisher(term);
+    routing.greet(first);
+  }
+
+  private RoutingPublisher publisher(long term) {
+    return new RoutingPublisher(term, id -> instances.get(0).isWanted(id), around.toRouters);
   }
 
   /** The controller received everything that is declared. */
@@ -157,7 +161,7 @@ public final class SimulatedProcess {
 
   /** A message of routers for the controller. */
   public void fromRouters(BusMessage message) {
-    routing.publisher().on(message);
+    routing.on(message);
   }
 
   /** What is built elsewhere. */
@@ -214,7 +218,7 @@ public final class SimulatedProcess {
                       deployments().router(ingress),
                       deployments().settings(ingress).get(DeploymentConfig.BACKPRESSURE_CONFIG),
                       null),
-              new Endpoints(List.of(), Map.of(), id -> false, endpoint -> IngressRoute.nowhere(1)));
+              new Endpoints(List.of(), id -> false, endpoint -> IngressRoute.nowhere(1)));
       plane =
           new DataPlane(
               new InstancePorts(
@@ -265,7 +269,7 @@ public final class SimulatedProcess {
                   builds,
                   event -> around.tell.accept(node, event),
                   clock),
-              routing,
+              () -> routing,
               serve,
               announced -> {},
               recovered -> builds.keepOnly(recovered.builds()),

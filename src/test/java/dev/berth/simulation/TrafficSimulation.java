@@ -99,7 +99,7 @@ final class TrafficSimulation extends ClusterRun {
               "",
               at.control,
               (ingress, traffic) -> IngressRoute.nowhere(1),
-              new Endpoints(endpoints, Map.of(), wanted::contains, this::leadsTo));
+              new Endpoints(endpoints, wanted::contains, this::leadsTo));
     }
 
     private IngressRoute leadsTo(Settings endpoint) {

@@ -23,18 +23,15 @@ public final class Endpoints {
   private final Function<Settings, IngressRoute> leadsTo;
 
   /**
-   * @param splits weights that they were given since, by route
    * @param known whether a deployment is there now
    * @param leadsTo makes the route of an endpoint all of whose deployments are there
    */
   public Endpoints(
       List<Settings> endpoints,
-      Map<String, Map<String, Double>> splits,
       Predicate<DeploymentId> known,
       Function<Settings, IngressRoute> leadsTo) {
     endpoints.forEach(each -> declared.put(each.get(TrafficOptions.ROUTE_PREFIX), each));
     prefixes = Set.copyOf(declared.keySet());
-    splits.forEach(this::split);
     this.known = known;
     this.leadsTo = leadsTo;
   }

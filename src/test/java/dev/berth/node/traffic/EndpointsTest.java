@@ -42,16 +42,18 @@ class EndpointsTest {
   private Routes routes(Map<String, Map<String, Double>> splits) {
     String text = "{applications: [], berth: {endpoints: [" + ALL + "]}}";
     ServeConfig file = ConfigReader.read("f", Path.of("."), text);
+    Endpoints endpoints =
+        new Endpoints(
+            file.get(ServeConfig.BERTH).get(InstanceOptions.ENDPOINTS),
+            there::contains,
+            endpoint -> made(TrafficPolicy.of(endpoint, "", null)));
+    splits.forEach(endpoints::split);
     return new Routes(
         table -> tables.add(table.routes()),
         "",
         PlaneBuilder.loopOf(Runnable::run, () -> true),
         (ingress, traffic) -> made(traffic == null ? ingress : traffic),
-        new Endpoints(
-            file.get(ServeConfig.BERTH).get(InstanceOptions.ENDPOINTS),
-            splits,
-            there::contains,
-            endpoint -> made(TrafficPolicy.of(endpoint, "", null))));
+        endpoints);
   }
 
   private IngressRoute made(Object from) {

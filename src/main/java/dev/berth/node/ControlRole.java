@@ -20,6 +20,7 @@ import dev.berth.code.Jar;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerAction.CommandTo;
+import dev.berth.controller.ControllerAction.Recovered;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.ControllerEvent.NodeJoined;
@@ -31,30 +32,32 @@ import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.wire.JsonForm;
 import dev.berth.desired.ServeControl;
+import dev.berth.node.InstanceHost.Instance;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.Future;
-import io.vertx.core.Vertx;
+import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The nodes of a cluster, as the controller on this one commands them: this one by calls, the
- * others by their control links. Control loop.
+ * A control node, whose controller commands the nodes of a cluster: this one by calls, the others
+ * by their control links. Confined to the control loop.
  */
-final class ClusterNodes implements Nodes, ControlServer.Listener {
+final class ControlRole extends LocalController implements ControlServer.Listener {
   /** In a message that is no command: the applications that are declared, and no others. */
   static final String DECLARED = "declared";
 
@@ -64,10 +67,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   /** How often jars that this node lost are asked of the others. */
   private static final Duration RESTORE = Duration.ofSeconds(2);
 
-  private final ThisNode here;
   private final ClusterSide side;
-  private final ServeControl serve;
-  private final Commander controller;
   private final ControlServer server;
   private final StandingCommands standing = new StandingCommands();
   private Future<Void> restoring = Future.succeededFuture(); // the last round
@@ -76,23 +76,27 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   private @Nullable Goodbye goodbye; // once there is a link to take it by
   private final Set<String> told = new HashSet<>(); // bus names of others that were given all of it
 
-  ClusterNodes(ThisNode here, ClusterSide side, ServeControl serve, Commander controller) {
-    this.here = here;
+  ControlRole(
+      Instance on,
+      Function<NodeRole, InstanceHost> host,
+      ServeControl serve,
+      ClusterSide side,
+      Consumer<Announce> announced,
+      Runnable drainAsked) {
+    super(on, host, serve, announced, drainAsked);
     this.side = side;
-    this.serve = serve;
-    this.controller = controller;
     this.server = side.server(serve, this);
     this.standsBy = serve.nodes().standsBy() != null;
   }
 
   private boolean isHere(String node) {
-    return node.equals(here.on().identity().node());
+    return node.equals(on.identity().node());
   }
 
   // --- what the controller wants ---
 
   @Override
-  public void command(Command command) {
+  void command(Command command) {
     if (command instanceof CommandTo one && !isHere(one.node())) {
       server.command(NodeInfo.nameOf(one.node()), encoded(command));
       return;
@@ -100,7 +104,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     if (standsBy) {
       return; // this instance is commanded no more than the others
     }
-    here.command(command);
+    super.command(command);
     if (standing.keep(command)) {
       Buffer bytes = encoded(command);
       told.forEach(each -> server.command(NodeInfo.nameOf(each), bytes));
@@ -112,18 +116,18 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   }
 
   @Override
-  public void send(String node, BusMessage message) {
+  void send(String node, BusMessage message) {
     if (isHere(node)) {
-      here.send(node, message);
+      super.send(node, message);
     } else {
-      server.bus(NodeInfo.nameOf(node), FollowingControl.encoded(message));
+      server.bus(NodeInfo.nameOf(node), WorkerRole.encoded(message));
     }
   }
 
   @Override
-  public Collection<String> known() {
+  Collection<String> nodes() {
     return Stream.concat(
-            here.known().stream(),
+            super.nodes().stream(),
             serve.nodes().nodes().entrySet().stream()
                 .map(each -> each.getKey() + "~" + each.getValue().process()))
         .distinct()
@@ -131,14 +135,16 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   }
 
   @Override
-  public void recovered() {
-    here.on().loops().control().home().setTimer(UNROUTED.toMillis(), over -> standing.giveUp());
+  void recovered(Recovered known) {
+    super.recovered(known);
+    on.loops().control().home().setTimer(UNROUTED.toMillis(), over -> standing.giveUp());
     standing.recovered();
   }
 
   @Override
-  public void announced(Announce state) {
+  void announced(Announce state) {
     standing.announced(state);
+    super.announced(state);
   }
 
   @Override
@@ -148,10 +154,10 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
 
   /** What the one before commanded comes anew, and so do all inventories. */
   @Override
-  public void tell(Consumer<ControllerEvent> controller) {
+  void tellHosted(Consumer<ControllerEvent> controller) {
     standing.begin(serve.applications().stream().map(DeclaredApplication::name).toList());
     told.clear();
-    joined(here.on().identity().node(), side.zone(), controller);
+    joined(on.identity().node(), side.zone(), controller);
     for (Member each : side.members().list()) {
       String node = each.node().busName();
       if (!isHere(node)) {
@@ -159,7 +165,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
         state(node, each.state(), controller);
       }
     }
-    here.tell(controller);
+    super.tellHosted(controller);
     server.callAgain();
   }
 
@@ -186,7 +192,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     if (isHere(member.node().busName())) {
       return; // the controller began with it
     }
-    joined(member.node().busName(), member.node().zone(), controller::tell);
+    joined(member.node().busName(), member.node().zone(), this::tell);
   }
 
   /** Whatever it was told of before, its link is new: all that holds is said again. */
@@ -200,7 +206,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     if (!(event instanceof Inventory of) || !of.node().equals(node)) {
       throw new IllegalArgumentException("no inventory of " + node);
     }
-    controller.tell(event);
+    tell(event);
     standing.all().forEach(each -> server.command(member.node().name(), encoded(each)));
     told.add(node);
     standing.complete().onSuccess(complete -> declared(node));
@@ -221,7 +227,7 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     if (json.equals(Goodbye.EMPTIED)) {
       server.left(member.node().name());
     } else if (JsonForm.EVENTS.decode(json) instanceof OfReplica of) {
-      controller.tell(of);
+      tell(of);
     } else {
       throw new IllegalArgumentException(json + " (expected: of a replica)");
     }
@@ -231,11 +237,9 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   public void bus(Member member, Buffer payload, @Nullable Consumer<Buffer> answer) {
     BusMessage message = WireCodec.decode(0, payload);
     if (answer == null) {
-      controller.send(message);
+      send(message);
     } else {
-      controller
-          .ask(message)
-          .onSuccess(number -> answer.accept(Buffer.buffer().appendLong(number)));
+      ask(message).onSuccess(number -> answer.accept(Buffer.buffer().appendLong(number)));
     }
   }
 
@@ -244,13 +248,13 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     if (news instanceof Tell it) {
       side.members(it.members());
     } else if (news instanceof Suspect it) {
-      controller.tell(new NodeSuspected(it.member().node().busName(), it.suspected()));
+      tell(new NodeSuspected(it.member().node().busName(), it.suspected()));
     } else if (news instanceof Leaves it) {
-      controller.tell(new NodeLeaving(it.member().node().busName()));
+      tell(new NodeLeaving(it.member().node().busName()));
     } else if (news instanceof Gone gone) {
       String node = gone.who().busName();
       told.remove(node);
-      controller.tell(gone instanceof Lost ? new NodeLost(node) : new NodeLeft(node));
+      tell(gone instanceof Lost ? new NodeLost(node) : new NodeLeft(node));
     } else if (news instanceof StandBy it) {
       standsBy = true;
       side.noController(); // for the routers here, too
@@ -264,6 +268,10 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
 
   @Override
   public Future<Void> start() {
+    return super.start().compose(started -> startLinks());
+  }
+
+  private Future<Void> startLinks() {
     server.start();
     String reason = serve.nodes().standsBy();
     if (reason != null) {
@@ -271,10 +279,9 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
     }
     serve.nodes().cordoned().forEach(each -> server.cordon(each, true));
     ControlClient own = side.client(server.local(), new OwnLink());
-    goodbye = new Goodbye(here.on(), here.host(), own, side, () -> true);
+    goodbye = new Goodbye(on, host(), own, side, () -> true);
     own.start();
-    Vertx vertx = here.on().vertx();
-    restores = vertx.setPeriodic(RESTORE.toMillis(), look -> restore());
+    restores = on.vertx().setPeriodic(RESTORE.toMillis(), look -> restore());
     return side.accept(server);
   }
 
@@ -292,10 +299,15 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   }
 
   @Override
-  public List<AdminRoutes> operators(Supplier<Map<String, Integer>> replicas) {
+  public List<AdminRoutes> operators(Function<ControllerCommands, AdminRoutes> here) {
     ClusterRoutes cluster =
-        new ClusterRoutes(new OperatedCluster(side, serve, server, replicas, controller::tell));
-    return List.of(cluster::mountStatus, new CommandGate(this::authority, this::closed), cluster);
+        new ClusterRoutes(new OperatedCluster(side, serve, server, this::replicas, this::tell));
+    List<AdminRoutes> routes = new ArrayList<>();
+    routes.add(cluster::mountStatus);
+    routes.add(new CommandGate(this::authority, this::closed));
+    routes.add(cluster);
+    routes.addAll(super.operators(here));
+    return routes;
   }
 
   private String authority() {
@@ -308,24 +320,32 @@ final class ClusterNodes implements Nodes, ControlServer.Listener {
   }
 
   @Override
-  public void drains() {
+  public Future<Void> drains() {
+    Future<Void> drains = super.drains();
     if (goodbye != null) {
       goodbye.say();
     }
+    return drains;
   }
 
-  /** Its replicas are made up for elsewhere. */
+  /** Lets other nodes make up for the replicas. */
   @Override
-  public Future<Void> withdraw(
-      Collection<String> applications, Consumer<ControllerEvent> controller) {
+  public Future<Void> withdraw() {
     return goodbye == null ? Future.succeededFuture() : goodbye.complete();
   }
 
+  /** Closes the log last: until then nodes that leave are committed, and fetch code here. */
   @Override
   public Future<Void> stop() {
-    here.on().vertx().cancelTimer(restores);
+    on.vertx().cancelTimer(restores);
     server.stop();
-    return side.stop();
+    return side.stop().eventually(super::stop).eventually(this::closeLog);
+  }
+
+  private Future<Void> closeLog() {
+    Promise<Void> closed = Promise.promise();
+    on.loops().control().execute(() -> serve.close().onComplete(closed));
+    return closed.future();
   }
 
   /** The node that the controller is on is one as others are, but for what calls do. */

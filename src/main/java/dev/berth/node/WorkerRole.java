@@ -47,11 +47,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The way from this instance to a controller on another node: what it commands is done here, and it
- * is told what happens. While there is none, requests flow on with what it said last. Control loop.
+ * A worker, whose controller is on another node: this one does what it commands, and reports what
+ * happens. While no controller is connected, requests are routed by its last snapshots. Confined to
+ * the control loop.
  */
-final class FollowingControl implements Commander, ControlClient.Listener {
-  private static final Logger LOG = LoggerFactory.getLogger(FollowingControl.class);
+class WorkerRole implements NodeRole, ControlClient.Listener {
+  private static final Logger LOG = LoggerFactory.getLogger(WorkerRole.class);
 
   /** Applications that a node names when it calls. */
   private static final int MOST_RUNS = 100;
@@ -70,9 +71,10 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   /**
    * @param offLoop may block
    */
-  FollowingControl(Instance on, InstanceHost host, ClusterSide side, Executor offLoop) {
+  WorkerRole(
+      Instance on, Function<NodeRole, InstanceHost> hosts, ClusterSide side, Executor offLoop) {
     this.on = on;
-    this.host = host;
+    this.host = hosts.apply(this);
     this.side = side;
     this.control =
         new ControlNode(
@@ -91,8 +93,20 @@ final class FollowingControl implements Commander, ControlClient.Listener {
     return Objects.requireNonNull(client, "client: null (expected: a started one)");
   }
 
-  /** What a build of the controller's is made of. */
-  Future<Builds.Source> code(String application, String build) {
+  @Override
+  public InstanceHost host() {
+    return host;
+  }
+
+  // --- code of the controller's ---
+
+  @Override
+  public Builds.@Nullable Source find(String application, long revision) {
+    return null;
+  }
+
+  @Override
+  public Future<Builds.Source> elsewhere(String application, String build) {
     return code.source(application, build).map(found -> new Builds.Source(found, on.config()));
   }
 
@@ -182,7 +196,7 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   @Override
   public void command(Buffer payload) {
     JsonObject json = new JsonObject(payload);
-    if (json.getValue(ClusterNodes.DECLARED) instanceof JsonArray declared) {
+    if (json.getValue(ControlRole.DECLARED) instanceof JsonArray declared) {
       declared(declared);
       return;
     }
@@ -241,10 +255,11 @@ final class FollowingControl implements Commander, ControlClient.Listener {
   }
 
   @Override
-  public void drains() {
+  public Future<Void> drains() {
     if (goodbye != null) {
       goodbye.say();
     }
+    return Future.succeededFuture();
   }
 
   @Override
