@@ -94,7 +94,6 @@ public final class BerthNode {
   private final InitialApplications initial;
 
   // The control loop's.
-  private @Nullable InstanceDrain drain; // once the event loops are there
   private final Set<String> awaited = new HashSet<>(); // applications that do not run yet
   private boolean listening;
 
@@ -285,7 +284,6 @@ public final class BerthNode {
       meters.addCounter("berth_handshakes_ended", transport::handshakesEnded);
     }
     parts = made;
-    drain = new InstanceDrain(loops.control(), made, drainLimit());
     // One that has started is closed, as whoever has it does.
     stop.thenApply(by -> new StartFailedException(by + " came before the start was over"))
         .thenAccept(early -> control.execute(() -> fail(early)));
@@ -366,7 +364,7 @@ public final class BerthNode {
   private void fail(Throwable cause) {
     control.execute(
         () ->
-            (drain == null ? endUnwired() : close())
+            (parts == null ? endUnwired() : close())
                 .onComplete(
                     (ended, second) -> {
                       if (second != null && second != cause) {
@@ -434,13 +432,9 @@ public final class BerthNode {
 
   private void drain() {
     assert control.isHere();
-    draining()
-        .begin(listening, initial.read())
+    running()
+        .drain(drainLimit(), listening, initial.read())
         .onComplete(drained -> control.execute(() -> stop(drained.cause())));
-  }
-
-  private InstanceDrain draining() {
-    return Objects.requireNonNull(drain, "node: not started (expected: a started one)");
   }
 
   private void stop(@Nullable Throwable notDrained) {

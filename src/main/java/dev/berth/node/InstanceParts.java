@@ -64,6 +64,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -72,6 +73,9 @@ import org.jspecify.annotations.Nullable;
  * which order they start and stop. When is {@link BerthNode}'s to say. Belongs to the control loop.
  */
 final class InstanceParts {
+  /** Time for clients to learn of a drain before the listener and idle connections close. */
+  private static final Duration NOTICE = Duration.ofMillis(250);
+
   /** How often a drain looks whether tokens still hold slots. */
   private static final long RESERVATION_LOOK_MS = 50;
 
@@ -377,11 +381,56 @@ final class InstanceParts {
   // --- stop ---
 
   /**
+   * Ends the work of the instance in order.
+   *
+   * <pre>
+   *   notice -> no new connections -> idle ones close, requests under way end -> replicas drain
+   * </pre>
+   *
+   * @param limit of the whole drain
+   * @param listening whether there are clients to be notified
+   * @param alsoAwaited a future that is to end before the instance does
+   * @return completes when no work is left; fails with a {@link TimeoutException} at the limit
+   */
+  Future<Void> drain(Duration limit, boolean listening, Future<?> alsoAwaited) {
+    assert loops.control().isHere();
+    reservations.drain();
+    ingress.drain();
+    host.replicas.drainStarts();
+    Future<Void> released = role.drains();
+    // Every answer now says that its connection will close. Who is about to send on a connection
+    // that is idle for an instant learns it so, and is not cut off.
+    long notice = listening ? Math.min(NOTICE.toMillis(), Math.max(2, limit.toMillis() / 10)) : 2;
+    Future<Void> answered =
+        passed(notice / 2)
+            .compose(passed -> reservationsOver(limit.dividedBy(2)))
+            .compose(
+                over -> {
+                  ingress.closePort();
+                  return passed(notice / 2); // who has just connected asks by then
+                })
+            .compose(closed -> stopIngress());
+    // A request may need replicas that are not its own, so these stay until all requests have
+    // ended, or the longest grace has.
+    long grace = Math.max(1, host.deployments.longestGrace().toMillis());
+    Promise<Void> withdrawn = Promise.promise();
+    answered
+        .timeout(grace, TimeUnit.MILLISECONDS)
+        .onComplete(ended -> loops.control().execute(() -> role.withdraw().onComplete(withdrawn)));
+    return Future.join(answered, withdrawn.future(), alsoAwaited, released)
+        .<Void>mapEmpty()
+        .timeout(limit.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  private Future<Void> passed(long millis) {
+    return on.vertx().timer(millis, TimeUnit.MILLISECONDS).mapEmpty();
+  }
+
+  /**
    * Waits until no token holds a slot any more, or the limit: its holder may come to use it, and
    * may have no connection yet. What is held after that is given back.
    */
-  Future<Void> reservationsOver(Duration limit) {
-    assert loops.control().isHere();
+  private Future<Void> reservationsOver(Duration limit) {
     if (ingresses.isEmpty() || reservations.held() == 0) {
       return Future.succeededFuture();
     }
@@ -406,8 +455,7 @@ final class InstanceParts {
   }
 
   /** Accepts no more, and waits for the requests under way. */
-  Future<Void> stopIngress() {
-    assert loops.control().isHere();
+  private Future<Void> stopIngress() {
     List<Future<?>> stopped = ingresses.stream().<Future<?>>map(Part::undeploy).toList();
     ingresses.clear();
     return Future.join(stopped).mapEmpty();
