@@ -1,91 +1,159 @@
 package dev.berth.node;
 
+import dev.berth.api.DeploymentId;
+import dev.berth.code.Builds;
 import dev.berth.code.Policies;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.LoggingOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.AnnounceDeployment;
 import dev.berth.controller.ControllerAction.AnnounceReplica;
 import dev.berth.controller.ControllerAction.AskPolicy;
+import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.Command;
+import dev.berth.controller.ControllerAction.Configure;
+import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerAction.Forget;
 import dev.berth.controller.ControllerAction.NodeGone;
 import dev.berth.controller.ControllerAction.Publish;
+import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.Recovered;
+import dev.berth.controller.ControllerAction.Remember;
 import dev.berth.controller.ControllerAction.Rescale;
+import dev.berth.controller.ControllerAction.RouteTo;
+import dev.berth.controller.ControllerAction.SplitEndpoint;
+import dev.berth.controller.ControllerAction.StartReplica;
+import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.controller.ControllerAction.Unroute;
+import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.RoutingPublisher;
 import dev.berth.desired.ServeControl;
+import dev.berth.node.traffic.Routes;
+import dev.berth.protocol.port.LogFeed;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Does what the controller wants where it is: publishes, says, keeps and asks; what instances are
- * to do is handed on. What fails fails alone. Belongs to the control loop.
- *
- * @param gate knows the newest controller
- * @param routing of the controller there is
- * @param serve keeps what it is told of
- * @param announced told of the states of applications, after they were logged
- * @param recovered receives the end of the recovery: the controller knows what runs
- * @param instances do the commands, in their order
+ * The steps by which an instance does what its controller wants, by type of action. An action that
+ * fails is logged, and the next ones are done all the same. A command of an older controller is
+ * refused. Confined to the control loop.
  */
-record ControllerActions(
-    EpochGate gate,
-    TransitionLog transitions,
-    Policies policies,
-    Supplier<RoutingPublisher> routing,
-    ServeControl serve,
-    Consumer<Announce> announced,
-    Consumer<Recovered> recovered,
-    Consumer<Command> instances)
-    implements Consumer<ControllerAction> {
+final class ControllerActions implements Consumer<ControllerAction> {
   private static final Logger LOG = LoggerFactory.getLogger(ControllerActions.class);
+
+  private final EpochGate gate;
+  private final Consumer<Command> instances;
+  private final Map<Class<?>, Consumer<ControllerAction>> steps = new HashMap<>();
+
+  private ControllerActions(EpochGate gate, Consumer<Command> instances) {
+    this.gate = gate;
+    this.instances = instances;
+  }
+
+  /**
+   * Makes the steps of commands on this instance, wherever the controller is.
+   *
+   * @param gate knows the newest controller
+   * @param log whose levels deployments may have
+   */
+  static ControllerActions ofInstance(
+      EpochGate gate,
+      Builds builds,
+      InstanceReplicas replicas,
+      InstanceRouters deployments,
+      Routes routes,
+      LogFeed log) {
+    return new ControllerActions(gate, command -> {})
+        .on(Build.class, builds::build)
+        .on(DiscardBuild.class, builds::discard)
+        .on(StartReplica.class, replicas::start)
+        .on(ReconfigureReplica.class, replicas::reconfigure)
+        .on(StopReplica.class, replicas::stop)
+        .on(Remember.class, replicas::remember)
+        .on(Configure.class, configure -> deployments.configure(configure.target()))
+        .on(Configure.class, configure -> level(log, configure.target()))
+        .on(Configure.class, configure -> routes.configured(configure.target().id()))
+        .on(Forget.class, forget -> deployments.forget(forget.deployment()))
+        .on(Forget.class, forget -> replicas.forget(forget.deployment()))
+        .on(Forget.class, forget -> routes.forgotten(forget.deployment()))
+        .on(Forget.class, forget -> log.level(loggerOf(forget.deployment()), null))
+        .on(RouteTo.class, routes::route)
+        .on(SplitEndpoint.class, split -> routes.split(split.route(), split.weights()))
+        .on(Unroute.class, unroute -> routes.unroute(unroute.application()));
+  }
+
+  private static void level(LogFeed log, DeploymentTarget target) {
+    Settings logging = target.settings().get(DeploymentConfig.LOGGING_CONFIG);
+    log.level(loggerOf(target.id()), logging.get(LoggingOptions.LOG_LEVEL).name());
+  }
+
+  /** Returns the logger that the handlers of a deployment receive. */
+  private static String loggerOf(DeploymentId deployment) {
+    return deployment.application() + "." + deployment.name();
+  }
+
+  /**
+   * Makes the steps beside the controller: what it publishes, logs, stores and asks.
+   *
+   * @param gate knows the newest controller
+   * @param routing of the controller there is
+   * @param serve stores what autoscaling found, and the states of applications
+   * @param instances do all commands, in their order
+   */
+  static ControllerActions ofController(
+      EpochGate gate,
+      TransitionLog transitions,
+      Policies policies,
+      Supplier<RoutingPublisher> routing,
+      ServeControl serve,
+      Consumer<Command> instances) {
+    return new ControllerActions(gate, instances)
+        .on(Publish.class, publish -> routing.get().publish(publish.snapshot()))
+        .on(NodeGone.class, gone -> routing.get().lost(gone.node()))
+        .on(Recovered.class, known -> routing.get().recovered())
+        .on(Announce.class, transitions::announce)
+        .on(Announce.class, serve::announced)
+        .on(AnnounceDeployment.class, transitions::announce)
+        .on(AnnounceReplica.class, transitions::announce)
+        .on(Rescale.class, transitions::rescaled)
+        .on(Rescale.class, rescale -> serve.autoscaled(rescale.deployment(), rescale.now()))
+        .on(AskPolicy.class, policies::ask)
+        .on(Forget.class, forget -> routing.get().forget(forget.deployment()))
+        .on(Forget.class, forget -> policies.forget(forget.deployment()));
+  }
+
+  /** Adds a step for a type of action, after those that it has. */
+  <A extends ControllerAction> ControllerActions on(Class<A> type, Consumer<A> step) {
+    steps.merge(type, action -> step.accept(type.cast(action)), Consumer::andThen);
+    return this;
+  }
 
   @Override
   public void accept(ControllerAction action) {
     try {
-      apply(action);
+      Consumer<ControllerAction> step = steps.get(action.getClass());
+      if (step != null && !isStale(action)) {
+        step.accept(action);
+      }
+      if (action instanceof Command command) {
+        instances.accept(command);
+      }
     } catch (RuntimeException failed) { // the others are no worse for it
       LOG.error("not done: {}", action, failed);
     }
   }
 
-  private void apply(ControllerAction action) {
-    if (action instanceof Publish publish) {
-      routing.get().publish(publish.snapshot());
-    } else if (action instanceof NodeGone gone) {
-      routing.get().lost(gone.node());
-    } else if (action instanceof Recovered known) {
-      routing.get().recovered();
-      recovered.accept(known);
-    } else if (action instanceof Announce announce) {
-      transitions.announce(announce);
-      serve.announced(announce);
-      announced.accept(announce);
-    } else if (action instanceof AnnounceDeployment announce) {
-      transitions.announce(announce);
-    } else if (action instanceof AnnounceReplica announce) {
-      transitions.announce(announce);
-    } else if (action instanceof Rescale rescale) {
-      if (gate.admits(rescale.epoch())) {
-        transitions.rescaled(rescale);
-        serve.autoscaled(rescale.deployment(), rescale.now());
-      }
-    } else if (action instanceof AskPolicy ask) {
-      if (gate.admits(ask.epoch())) {
-        policies.ask(ask);
-      }
-    } else if (action instanceof Command command) {
-      handOn(command);
-    }
+  private boolean isStale(ControllerAction action) {
+    return action instanceof Command command && !gate.admits(command.epoch());
   }
 
-  private void handOn(Command command) {
-    if (command instanceof Forget forget && gate.admits(forget.epoch())) {
-      routing.get().forget(forget.deployment());
-      policies.forget(forget.deployment());
-    }
-    instances.accept(command);
+  EpochGate gate() {
+    return gate;
   }
 }

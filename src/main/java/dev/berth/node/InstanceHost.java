@@ -73,7 +73,7 @@ final class InstanceHost {
   final InstanceRouters deployments;
   final InstanceReplicas replicas;
   final Routes routes;
-  final InstanceActions actions;
+  final ControllerActions actions;
 
   /**
    * @param role gives the code, and receives what happens; called later
@@ -137,7 +137,9 @@ final class InstanceHost {
             control,
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
             role::tell);
-    actions = new InstanceActions(new EpochGate(), builds, replicas, deployments, routes, on.log);
+    actions =
+        ControllerActions.ofInstance(
+            new EpochGate(), builds, replicas, deployments, routes, on.log);
     on.meters.add(into -> into.gauge("berth_class_loaders_retained", retained.retained()));
     on.meters.add(into -> into.counter("berth_stale_commands", actions.gate().refused()));
   }

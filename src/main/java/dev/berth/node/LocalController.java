@@ -133,15 +133,10 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
         new Policies(
             on.threads(), on.loops().control(), host.builds, this::tell, identity.nanoClock());
     actions =
-        new ControllerActions(
-            host.actions.gate(),
-            transitions,
-            policies,
-            () -> publisher,
-            serve,
-            this::announced,
-            this::recovered,
-            this::command);
+        ControllerActions.ofController(
+                host.actions.gate(), transitions, policies, () -> publisher, serve, this::command)
+            .on(Announce.class, this::announced)
+            .on(Recovered.class, this::recovered);
     scaling =
         new ScalingWatch(
             on.config().get(InstanceOptions.AUTOSCALING),

@@ -8,6 +8,7 @@ import dev.berth.config.ConfigReader;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction;
+import dev.berth.controller.ControllerAction.Recovered;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.DeploymentTarget;
@@ -256,24 +257,23 @@ public final class SimulatedProcess {
               around.control,
               new AtomicLong(random.nextLong())::incrementAndGet,
               event -> around.tell.accept(node, event));
-      InstanceActions here =
-          new InstanceActions(new EpochGate(), builds, replicas, deployments, routes, LogFeed.NONE);
-      gate = here.gate();
+      gate = new EpochGate();
+      ControllerActions here =
+          ControllerActions.ofInstance(gate, builds, replicas, deployments, routes, LogFeed.NONE);
       actions =
-          new ControllerActions(
-              gate,
-              new TransitionLog(),
-              new Policies(
-                  around.hooks,
-                  around.control,
-                  builds,
-                  event -> around.tell.accept(node, event),
-                  clock),
-              () -> routing,
-              serve,
-              announced -> {},
-              recovered -> builds.keepOnly(recovered.builds()),
-              here);
+          ControllerActions.ofController(
+                  gate,
+                  new TransitionLog(),
+                  new Policies(
+                      around.hooks,
+                      around.control,
+                      builds,
+                      event -> around.tell.accept(node, event),
+                      clock),
+                  () -> routing,
+                  serve,
+                  here::accept)
+              .on(Recovered.class, recovered -> builds.keepOnly(recovered.builds()));
     }
 
     private InstanceRouters deployments() {
