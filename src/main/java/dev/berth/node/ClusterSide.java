@@ -7,29 +7,20 @@ import dev.berth.admin.AdminVerticle;
 import dev.berth.cluster.control.Connector;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlLoops;
-import dev.berth.cluster.control.ControlServer;
-import dev.berth.cluster.control.SocketConnector;
 import dev.berth.cluster.data.LinkBus;
 import dev.berth.cluster.data.LinkListener;
 import dev.berth.cluster.data.OwnRegistration;
-import dev.berth.cluster.http.CommandGate;
 import dev.berth.cluster.http.GatheredRoutes;
-import dev.berth.cluster.http.JarCache;
 import dev.berth.cluster.http.Peer;
 import dev.berth.cluster.http.PeerClient;
-import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
-import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.Member.State;
 import dev.berth.cluster.membership.Members;
-import dev.berth.cluster.membership.MembershipRules;
 import dev.berth.cluster.membership.NodeInfo;
-import dev.berth.code.Jar;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.ClusterConfig.ControlNode;
-import dev.berth.desired.ServeControl;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.Series;
 import dev.berth.node.loops.EventLoops;
@@ -37,16 +28,14 @@ import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.InstanceBus;
 import dev.berth.node.loops.LoopVerticle;
 import dev.berth.protocol.ClusterDetails;
-import dev.berth.protocol.port.JarShelf;
 import dev.berth.routing.reserve.Keepers;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerOptions;
-import io.vertx.core.net.NetClient;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -55,8 +44,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an instance has of its cluster, whoever commands it: its place there, its links, and what it
- * knows of the others. Control loop, unless a method says otherwise.
+ * The part that each node of a cluster has, whatever its role: its data links, its end of the
+ * control link, and the other nodes as far as it knows them. Confined to the control loop, unless a
+ * method says otherwise.
  */
 final class ClusterSide implements LinkListener {
   /** So long a node that could not be reached from here is passed over, and then tried again. */
@@ -65,13 +55,11 @@ final class ClusterSide implements LinkListener {
   /** How often the files of certificates are looked at. */
   private static final Duration LOOK_INTERVAL = Duration.ofSeconds(5);
 
-  private final ClusterConfig config;
+  final ClusterConfig config;
   private final Identity identity;
   private final LoopVerticle control;
-  private final LoopVerticle linksLoop;
   private final LinkTls tls;
-  private final NetClient dialer;
-  private final LinkServer controlLinks;
+  final ControlLoops controlLoops; // of its control links
   final PeerClient peers; // asks other nodes by HTTPS
   final LinkBus links;
   private volatile String ownMark = ""; // in tokens; empty until it is registered
@@ -79,8 +67,7 @@ final class ClusterSide implements LinkListener {
   private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timers, by bus name
   private final Set<String> leaving = new HashSet<>(); // as they say themselves, by bus name
   private @Nullable DataPlane plane; // which is made after the links
-  private @Nullable Welcome welcome; // the last one
-  volatile boolean hasController; // likewise
+  volatile boolean hasController;
   private long reload = -1; // timer
   private @Nullable NodeInfo self; // once it listens
 
@@ -88,10 +75,14 @@ final class ClusterSide implements LinkListener {
     this.config = terms.config();
     this.identity = identity;
     this.control = loops.control();
-    this.linksLoop = Objects.requireNonNull(loops.links());
     this.tls = terms.tls();
-    this.dialer = tls.dialer(control.home().owner());
-    this.controlLinks = new LinkServer(tls, "control links");
+    this.controlLoops =
+        new ControlLoops(
+            Objects.requireNonNull(loops.links()).home(),
+            control,
+            tls,
+            tls.dialer(control.home().owner()),
+            identity.nanoClock());
     this.peers = new PeerClient(control.home().owner(), tls, config.name());
     tls.renewClient(peers::update);
     this.links =
@@ -141,20 +132,6 @@ final class ClusterSide implements LinkListener {
         .mapEmpty();
   }
 
-  String cluster() {
-    return config.name();
-  }
-
-  /** Its name. */
-  String node() {
-    return config.node();
-  }
-
-  /** That it fails with; null for none. */
-  @Nullable String zone() {
-    return config.zone();
-  }
-
   /** Of this start of the node: what its bus name has behind its name. */
   String process() {
     return identity.node().substring(config.node().length() + 1);
@@ -162,38 +139,8 @@ final class ClusterSide implements LinkListener {
 
   // --- the control link ---
 
-  private ControlLoops around() {
-    return new ControlLoops(linksLoop.home(), control, tls, dialer, identity.nanoClock());
-  }
-
-  private Set<String> controlNodes() {
+  Set<String> controlNodes() {
     return config.control().stream().map(ControlNode::name).collect(toSet());
-  }
-
-  /** The controller's end, on this node. */
-  ControlServer server(ServeControl serve, ControlServer.Listener listener) {
-    MembershipRules rules =
-        new MembershipRules(
-            config.name(),
-            config.node(),
-            process(),
-            controlNodes(),
-            config.interval().toNanos(),
-            config.timeout().toNanos());
-    LoggedNodes nodes = new LoggedNodes(serve, control);
-    return new ControlServer(around(), rules, nodes, nodes::authority, listener);
-  }
-
-  /** Takes control links. */
-  Future<Void> accept(ControlServer server) {
-    return controlLinks
-        .listen(List.of(linksLoop.home()), config.bind(), config.ports().control(), server::accept)
-        .mapEmpty();
-  }
-
-  /** To where the controller may be. */
-  Connector elsewhere() {
-    return new SocketConnector(linksLoop.home(), tls, dialer, config.join());
   }
 
   /**
@@ -203,7 +150,7 @@ final class ClusterSide implements LinkListener {
    */
   ControlClient client(Connector to, ControlClient.Listener listener) {
     return new ControlClient(
-        around(),
+        controlLoops,
         new ControlClient.Self(
             config.name(),
             Objects.requireNonNull(self),
@@ -219,7 +166,6 @@ final class ClusterSide implements LinkListener {
 
   /** This process is a node. */
   void welcomed(Welcome welcome) {
-    this.welcome = welcome;
     hasController = true;
     plane().routers().controlled(true);
     ownMark = mark(config.node(), welcome.registration());
@@ -336,6 +282,11 @@ final class ClusterSide implements LinkListener {
     }
   }
 
+  /** Returns whether a process could be reached from here of late. Thread-safe. */
+  boolean reaches(String busNode) {
+    return !unreachable.containsKey(busNode);
+  }
+
   /** Names of nodes that could not be reached from here of late. Any thread. */
   Set<String> unreachable() {
     Set<String> names = new TreeSet<>();
@@ -372,83 +323,42 @@ final class ClusterSide implements LinkListener {
     return List.of(new GatheredRoutes(peers, this::everyPeer));
   }
 
-  /**
-   * The cluster as this node was told of it; null while there is a controller to ask.
-   *
-   * @param why there is none
-   */
-  @Nullable ClusterDetails lastKnown(String why) {
-    if (hasController) {
-      return null;
-    }
-    Authority last = welcome == null ? new Authority("", 0, 0, 0, "") : welcome.authority();
-    return new ClusterDetails(
-        config.name(),
-        last.clusterId(),
-        last.generation(),
-        last.term(),
-        last.revision(),
-        config.node(),
-        null,
-        false,
-        why,
-        Map.of(),
-        false,
-        List.of(),
-        List.of(),
-        members.list().stream().map(this::lastKnown).toList());
-  }
-
-  /** Who commanded is silent. */
-  private ClusterDetails.Node lastKnown(Member member) {
-    boolean silent = welcome != null && member.node().name().equals(welcome.controller());
-    boolean reached = !unreachable.containsKey(member.node().busName());
-    return OperatedCluster.shown(
-        silent ? new Member(member.node(), member.registration(), State.SUSPECTED) : member,
-        null,
-        null,
-        null,
-        reached ? List.of() : List.of(config.node()));
-  }
-
-  /** Fetches a jar that this node lost from another one. */
-  Future<Path> restore(JarShelf here, Jar jar) {
-    List<Peer> others =
-        everyPeer().stream().filter(each -> !each.name().equals(config.node())).toList();
-    return JarCache.restore(control.home().owner(), peers, others, here, jar);
-  }
-
-  private List<Peer> everyPeer() {
+  /** Returns all nodes, as they are asked by HTTPS. */
+  List<Peer> everyPeer() {
     return members.list().stream().map(each -> peer(each.node())).toList();
   }
 
-  private static Peer peer(NodeInfo node) {
+  static Peer peer(NodeInfo node) {
     return new Peer(node.name(), node.busName(), node.host(), node.ports().https(), node.role());
   }
 
-  /** The cluster and generation that this node follows, for {@link CommandGate}. */
-  String authority() {
-    return welcome == null
-        ? "none"
-        : CommandGate.name(welcome.authority().clusterId(), welcome.authority().generation());
-  }
-
-  /** How the node that the controller is on is asked by HTTPS; null while it is not known. */
-  @Nullable Peer controlNode() {
-    return members.list().stream()
-        .map(Member::node)
-        .filter(each -> welcome != null && each.name().equals(welcome.controller()))
-        .map(ClusterSide::peer)
-        .findFirst()
-        .orElse(null);
+  /** Returns a node as operators see it; a null number is not known here. */
+  static ClusterDetails.Node shown(
+      Member member,
+      @Nullable Integer replicas,
+      @Nullable Long silentMs,
+      @Nullable Long pausedMs,
+      List<String> unreachableFrom) {
+    NodeInfo node = member.node();
+    NodeInfo.Ports ports = node.ports();
+    return new ClusterDetails.Node(
+        node.name(),
+        node.busName(),
+        node.role().name().toLowerCase(Locale.ROOT),
+        node.zone(),
+        node.labels(),
+        node.host(),
+        Map.of("data", ports.data(), "https", ports.https(), "http", ports.http()),
+        member.state().name(),
+        member.registration(),
+        replicas,
+        silentMs,
+        pausedMs,
+        unreachableFrom);
   }
 
   Future<Void> stop() {
     control.home().owner().cancelTimer(reload);
-    return links
-        .stop()
-        .eventually(controlLinks::close)
-        .eventually(dialer::close)
-        .eventually(peers::close);
+    return links.stop().eventually(controlLoops.dialer()::close).eventually(peers::close);
   }
 }

@@ -5,6 +5,9 @@ import dev.berth.admin.ClusterRoutes;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlServer;
 import dev.berth.cluster.http.CommandGate;
+import dev.berth.cluster.http.JarCache;
+import dev.berth.cluster.http.Peer;
+import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.MemberAction.Gone;
@@ -15,6 +18,7 @@ import dev.berth.cluster.membership.MemberAction.StandBy;
 import dev.berth.cluster.membership.MemberAction.Suspect;
 import dev.berth.cluster.membership.MemberAction.Tell;
 import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.MembershipRules;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.code.Jar;
 import dev.berth.controller.ControllerAction.Announce;
@@ -68,6 +72,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   private static final Duration RESTORE = Duration.ofSeconds(2);
 
   private final ClusterSide side;
+  private final LinkServer controlLinks;
   private final ControlServer server;
   private final StandingCommands standing = new StandingCommands();
   private Future<Void> restoring = Future.succeededFuture(); // the last round
@@ -85,8 +90,20 @@ final class ControlRole extends LocalController implements ControlServer.Listene
       Runnable drainAsked) {
     super(on, host, serve, announced, drainAsked);
     this.side = side;
-    this.server = side.server(serve, this);
+    LoggedNodes nodes = new LoggedNodes(serve, on.loops().control());
+    controlLinks = new LinkServer(side.controlLoops.tls(), "control links");
+    server = new ControlServer(side.controlLoops, rules(side), nodes, nodes::authority, this);
     this.standsBy = serve.nodes().standsBy() != null;
+  }
+
+  private static MembershipRules rules(ClusterSide side) {
+    return new MembershipRules(
+        side.config.name(),
+        side.config.node(),
+        side.process(),
+        side.controlNodes(),
+        side.config.interval().toNanos(),
+        side.config.timeout().toNanos());
   }
 
   private boolean isHere(String node) {
@@ -157,7 +174,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   void tellHosted(Consumer<ControllerEvent> controller) {
     standing.begin(serve.applications().stream().map(DeclaredApplication::name).toList());
     told.clear();
-    joined(on.identity().node(), side.zone(), controller);
+    joined(on.identity().node(), side.config.zone(), controller);
     for (Member each : side.members().list()) {
       String node = each.node().busName();
       if (!isHere(node)) {
@@ -282,7 +299,13 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     goodbye = new Goodbye(on, host(), own, side, () -> true);
     own.start();
     restores = on.vertx().setPeriodic(RESTORE.toMillis(), look -> restore());
-    return side.accept(server);
+    return controlLinks
+        .listen(
+            List.of(side.controlLoops.links()),
+            side.config.bind(),
+            side.config.ports().control(),
+            server::accept)
+        .mapEmpty();
   }
 
   /** Jars that were found missing or damaged come from nodes that run what they are of. */
@@ -291,7 +314,12 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     if (lost.isEmpty() || !restoring.isComplete()) {
       return;
     }
-    List<Future<Path>> all = lost.stream().map(each -> side.restore(serve.jars(), each)).toList();
+    List<Peer> others =
+        side.everyPeer().stream().filter(each -> !each.name().equals(side.config.node())).toList();
+    List<Future<Path>> all =
+        lost.stream()
+            .map(each -> JarCache.restore(on.vertx(), side.peers, others, serve.jars(), each))
+            .toList();
     restoring =
         Future.any(all)
             .compose(any -> Future.join(all).otherwiseEmpty())
@@ -339,7 +367,11 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   public Future<Void> stop() {
     on.vertx().cancelTimer(restores);
     server.stop();
-    return side.stop().eventually(super::stop).eventually(this::closeLog);
+    return controlLinks
+        .close()
+        .eventually(side::stop)
+        .eventually(super::stop)
+        .eventually(this::closeLog);
   }
 
   private Future<Void> closeLog() {

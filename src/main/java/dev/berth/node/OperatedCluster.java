@@ -4,7 +4,6 @@ import dev.berth.cluster.control.ControlServer;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.MembershipStatus;
 import dev.berth.cluster.membership.MembershipStatus.NodeStatus;
-import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.NodeCordoned;
 import dev.berth.controller.ControllerEvent.NodeLeaving;
@@ -17,12 +16,9 @@ import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
-import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What operators ask of the cluster whose controller is on this node. That a node is drained is
@@ -50,13 +46,13 @@ record OperatedCluster(
     NodeRegistry registry = now.nodes();
     Map<String, Integer> hosted = replicas.get();
     return new ClusterDetails(
-        side.cluster(),
+        side.config.name(),
         registry.cluster(),
         registry.generation(),
         now.term(),
         now.command().getKey(),
-        side.node(),
-        side.node(),
+        side.config.node(),
+        side.config.node(),
         status.cutOff(),
         status.standsBy(),
         server.refusedBy(),
@@ -67,36 +63,12 @@ record OperatedCluster(
   }
 
   private static ClusterDetails.Node shown(NodeStatus status, Map<String, Integer> hosted) {
-    return shown(
+    return ClusterSide.shown(
         status.member(),
         hosted.getOrDefault(status.member().node().busName(), 0),
         status.silentMillis(),
         status.pausedMillis(),
         status.unreachableFrom());
-  }
-
-  static ClusterDetails.Node shown(
-      Member member,
-      @Nullable Integer replicas,
-      @Nullable Long silentMs,
-      @Nullable Long pausedMs,
-      List<String> unreachableFrom) {
-    NodeInfo node = member.node();
-    NodeInfo.Ports ports = node.ports();
-    return new ClusterDetails.Node(
-        node.name(),
-        node.busName(),
-        node.role().name().toLowerCase(Locale.ROOT),
-        node.zone(),
-        node.labels(),
-        node.host(),
-        Map.of("data", ports.data(), "https", ports.https(), "http", ports.http()),
-        member.state().name(),
-        member.registration(),
-        replicas,
-        silentMs,
-        pausedMs,
-        unreachableFrom);
   }
 
   /** Its replicas are made up for elsewhere before they stop. */
@@ -143,6 +115,7 @@ record OperatedCluster(
             });
   }
 
+  /** Tells the controller that a node, by bus name, is cordoned or is so no longer. */
   static void tell(String busName, boolean on, Consumer<ControllerEvent> controller) {
     controller.accept(new NodeCordoned(busName, on));
     if (on) {

@@ -3,13 +3,20 @@ package dev.berth.node;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.ClusterRoutes;
 import dev.berth.admin.JarRoutes;
+import dev.berth.cluster.control.Connector;
 import dev.berth.cluster.control.ControlClient;
+import dev.berth.cluster.control.ControlLoops;
+import dev.berth.cluster.control.SocketConnector;
+import dev.berth.cluster.http.CommandGate;
 import dev.berth.cluster.http.ControlNode;
 import dev.berth.cluster.http.ForwardRoutes;
 import dev.berth.cluster.http.JarCache;
+import dev.berth.cluster.http.Peer;
 import dev.berth.cluster.http.RemoteCode;
 import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Handshake.Welcome;
+import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.Member.State;
 import dev.berth.cluster.membership.Members;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.code.Builds;
@@ -28,6 +35,7 @@ import dev.berth.node.loops.EventBusSender;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.RepullRouting;
+import dev.berth.protocol.ClusterDetails;
 import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.Future;
@@ -38,6 +46,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Executor;
@@ -64,6 +73,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
   private final FetchedJars jars;
   private final RemoteCode code;
   private final Promise<Void> commanded = Promise.promise();
+  private @Nullable Welcome welcome; // the last one
   private @Nullable ControlClient client; // once this node listens
   private @Nullable Goodbye goodbye; // likewise
   private boolean isLed;
@@ -78,7 +88,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     this.side = side;
     this.control =
         new ControlNode(
-            on.vertx(), side.peers, side::controlNode, () -> side.hasController, side::authority);
+            on.vertx(), side.peers, this::controlNode, () -> side.hasController, this::authority);
     this.jars =
         new FetchedJars(
             on.config().get(InstanceOptions.STATE_DIR).resolve("fetched"),
@@ -164,7 +174,62 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     ForwardRoutes forward =
         new ForwardRoutes(NodeInfo.nameOf(on.identity().node()), control, on.config());
     forward.show(on.meters());
-    return List.of(ClusterRoutes.withoutControl(() -> side.lastKnown(client().why())), forward);
+    return List.of(ClusterRoutes.withoutControl(this::lastKnown), forward);
+  }
+
+  /** Returns the cluster as this node last learned of it; null while there is a controller. */
+  private @Nullable ClusterDetails lastKnown() {
+    if (side.hasController) {
+      return null;
+    }
+    Authority last = welcome == null ? new Authority("", 0, 0, 0, "") : welcome.authority();
+    return new ClusterDetails(
+        side.config.name(),
+        last.clusterId(),
+        last.generation(),
+        last.term(),
+        last.revision(),
+        side.config.node(),
+        null,
+        false,
+        client().why(),
+        Map.of(),
+        false,
+        List.of(),
+        List.of(),
+        side.members().list().stream().map(this::lastKnown).toList());
+  }
+
+  /** Returns a node, the controller's as suspected. */
+  private ClusterDetails.Node lastKnown(Member member) {
+    NodeInfo node = member.node();
+    return ClusterSide.shown(
+        isController(node) ? new Member(node, member.registration(), State.SUSPECTED) : member,
+        null,
+        null,
+        null,
+        side.reaches(node.busName()) ? List.of() : List.of(side.config.node()));
+  }
+
+  private boolean isController(NodeInfo node) {
+    return welcome != null && node.name().equals(welcome.controller());
+  }
+
+  /** Returns the node that the controller is on; null while it is not known. */
+  private @Nullable Peer controlNode() {
+    return side.members().list().stream()
+        .map(Member::node)
+        .filter(this::isController)
+        .map(ClusterSide::peer)
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** Returns the cluster and generation that this node follows, for {@link CommandGate}. */
+  private String authority() {
+    return welcome == null
+        ? "none"
+        : CommandGate.name(welcome.authority().clusterId(), welcome.authority().generation());
   }
 
   @Override
@@ -180,6 +245,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
    */
   @Override
   public void welcomed(Welcome welcome) {
+    this.welcome = welcome;
     side.welcomed(welcome);
     if (welcome.fresh()) {
       host.replicas.stopAll();
@@ -242,7 +308,10 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
 
   @Override
   public Future<Void> start() {
-    ControlClient made = side.client(side.elsewhere(), this);
+    ControlLoops loops = side.controlLoops;
+    Connector elsewhere =
+        new SocketConnector(loops.links(), loops.tls(), loops.dialer(), side.config.join());
+    ControlClient made = side.client(elsewhere, this);
     client = made;
     goodbye = new Goodbye(on, host, made, side, () -> isLed);
     made.start();
