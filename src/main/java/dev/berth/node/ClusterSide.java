@@ -41,6 +41,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -70,6 +71,7 @@ final class ClusterSide implements LinkListener {
   volatile boolean hasController;
   private long reload = -1; // timer
   private @Nullable NodeInfo self; // once it listens
+  private @Nullable Goodbye goodbye; // once it joins
 
   ClusterSide(ClusterTerms terms, Identity identity, EventLoops loops, InstanceBus mailboxes) {
     this.config = terms.config();
@@ -132,7 +134,12 @@ final class ClusterSide implements LinkListener {
         .mapEmpty();
   }
 
-  /** Of this start of the node: what its bus name has behind its name. */
+  /** Returns the name of this start of the node. */
+  String busName() {
+    return identity.node();
+  }
+
+  /** Returns the process of this start of the node: its bus name after its name. */
   String process() {
     return identity.node().substring(config.node().length() + 1);
   }
@@ -144,22 +151,40 @@ final class ClusterSide implements LinkListener {
   }
 
   /**
-   * This node's end of its control link; it listens by now.
+   * Connects this node to its controller; it listens by now.
    *
    * @param to the controller
+   * @param led whether this node hears a controller
    */
-  ControlClient client(Connector to, ControlClient.Listener listener) {
-    return new ControlClient(
-        controlLoops,
-        new ControlClient.Self(
-            config.name(),
-            Objects.requireNonNull(self),
-            controlNodes(),
-            config.interval(),
-            config.timeout()),
-        to,
-        identity.seeded(),
-        listener);
+  ControlClient join(
+      Connector to, ControlClient.Listener listener, InstanceHost host, BooleanSupplier led) {
+    ControlClient client =
+        new ControlClient(
+            controlLoops,
+            new ControlClient.Self(
+                config.name(),
+                Objects.requireNonNull(self),
+                controlNodes(),
+                config.interval(),
+                config.timeout()),
+            to,
+            identity.seeded(),
+            listener);
+    goodbye = new Goodbye(control, host, client, this, led);
+    client.start();
+    return client;
+  }
+
+  /** Begins to leave the cluster: nothing new comes here from now on, where there are others. */
+  void leave() {
+    if (goodbye != null) {
+      goodbye.say();
+    }
+  }
+
+  /** Moves the replicas elsewhere, as no request of this node is in flight any more. */
+  Future<Void> left() {
+    return goodbye == null ? Future.succeededFuture() : goodbye.complete();
   }
 
   // --- who is there ---

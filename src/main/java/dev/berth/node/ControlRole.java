@@ -17,7 +17,6 @@ import dev.berth.cluster.membership.MemberAction.News;
 import dev.berth.cluster.membership.MemberAction.StandBy;
 import dev.berth.cluster.membership.MemberAction.Suspect;
 import dev.berth.cluster.membership.MemberAction.Tell;
-import dev.berth.cluster.membership.Members;
 import dev.berth.cluster.membership.MembershipRules;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.code.Jar;
@@ -78,7 +77,6 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   private Future<Void> restoring = Future.succeededFuture(); // the last round
   private long restores = -1; // timer
   private boolean standsBy;
-  private @Nullable Goodbye goodbye; // once there is a link to take it by
   private final Set<String> told = new HashSet<>(); // bus names of others that were given all of it
 
   ControlRole(
@@ -90,7 +88,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
       Runnable drainAsked) {
     super(on, host, serve, announced, drainAsked);
     this.side = side;
-    LoggedNodes nodes = new LoggedNodes(serve, on.loops().control());
+    LoggedNodes nodes = new LoggedNodes(serve, control);
     controlLinks = new LinkServer(side.controlLoops.tls(), "control links");
     server = new ControlServer(side.controlLoops, rules(side), nodes, nodes::authority, this);
     this.standsBy = serve.nodes().standsBy() != null;
@@ -154,7 +152,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   @Override
   void recovered(Recovered known) {
     super.recovered(known);
-    on.loops().control().home().setTimer(UNROUTED.toMillis(), over -> standing.giveUp());
+    control.home().setTimer(UNROUTED.toMillis(), over -> standing.giveUp());
     standing.recovered();
   }
 
@@ -295,9 +293,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
       server.standBy(reason);
     }
     serve.nodes().cordoned().forEach(each -> server.cordon(each, true));
-    ControlClient own = side.client(server.local(), new OwnLink());
-    goodbye = new Goodbye(on, host(), own, side, () -> true);
-    own.start();
+    side.join(server.local(), new OwnLink(), host(), () -> true);
     restores = on.vertx().setPeriodic(RESTORE.toMillis(), look -> restore());
     return controlLinks
         .listen(
@@ -349,17 +345,14 @@ final class ControlRole extends LocalController implements ControlServer.Listene
 
   @Override
   public Future<Void> drains() {
-    Future<Void> drains = super.drains();
-    if (goodbye != null) {
-      goodbye.say();
-    }
-    return drains;
+    side.leave();
+    return super.drains();
   }
 
   /** Lets other nodes make up for the replicas. */
   @Override
   public Future<Void> withdraw() {
-    return goodbye == null ? Future.succeededFuture() : goodbye.complete();
+    return side.left();
   }
 
   /** Closes the log last: until then nodes that leave are committed, and fetch code here. */
@@ -376,7 +369,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
 
   private Future<Void> closeLog() {
     Promise<Void> closed = Promise.promise();
-    on.loops().control().execute(() -> serve.close().onComplete(closed));
+    control.execute(() -> serve.close().onComplete(closed));
     return closed.future();
   }
 
@@ -394,20 +387,8 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     }
 
     @Override
-    public void command(Buffer payload) {}
-
-    @Override
-    public void bus(Buffer payload) {}
-
-    @Override
-    public void members(Members members) {} // the controller's are these
-
-    @Override
     public Collection<String> unreachable() {
       return side.unreachable();
     }
-
-    @Override
-    public void noController(boolean none) {}
   }
 }

@@ -2,7 +2,7 @@ package dev.berth.node;
 
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.membership.Member;
-import dev.berth.node.InstanceHost.Instance;
+import dev.berth.node.loops.LoopVerticle;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
@@ -31,7 +31,7 @@ final class Goodbye {
     NONE
   }
 
-  private final Instance on;
+  private final LoopVerticle control;
   private final InstanceHost host;
   private final ControlClient client;
   private final ClusterSide side;
@@ -42,8 +42,12 @@ final class Goodbye {
    * @param led whether this node hears a controller
    */
   Goodbye(
-      Instance on, InstanceHost host, ControlClient client, ClusterSide side, BooleanSupplier led) {
-    this.on = on;
+      LoopVerticle control,
+      InstanceHost host,
+      ControlClient client,
+      ClusterSide side,
+      BooleanSupplier led) {
+    this.control = control;
     this.host = host;
     this.client = client;
     this.side = side;
@@ -79,13 +83,13 @@ final class Goodbye {
       host.replicas.stopAll();
     } else if (!emptied.isComplete()) {
       Duration next = rest.minus(LOOK_INTERVAL);
-      on.loops().control().home().setTimer(LOOK_INTERVAL.toMillis(), passed -> look(emptied, next));
+      control.home().setTimer(LOOK_INTERVAL.toMillis(), passed -> look(emptied, next));
     }
   }
 
   /** Others, as far as a node knows them. */
   private Others others() {
-    String node = on.identity().node();
+    String node = side.busName();
     boolean serve =
         side.members().list().stream()
             .anyMatch(

@@ -31,6 +31,7 @@ import dev.berth.metrics.Meters;
 import dev.berth.node.InstanceHost.Instance;
 import dev.berth.node.loops.EventBusSender;
 import dev.berth.node.loops.Identity;
+import dev.berth.node.loops.LoopVerticle;
 import dev.berth.node.scaling.ScalingJson;
 import dev.berth.node.scaling.ScalingWatch;
 import dev.berth.protocol.Addresses;
@@ -90,6 +91,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
   private static final long WELL_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   final Instance on;
+  final LoopVerticle control;
   final ServeControl serve;
   private final InstanceHost host;
   private final Runnable drainAsked;
@@ -122,6 +124,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
       Consumer<Announce> announced,
       Runnable drainAsked) {
     this.on = on;
+    control = on.loops().control();
     this.serve = serve;
     host = hosts.apply(this);
     this.drainAsked = drainAsked;
@@ -129,9 +132,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     Identity identity = on.identity();
     random = identity.seeded();
     publisher = publisher(0);
-    policies =
-        new Policies(
-            on.threads(), on.loops().control(), host.builds, this::tell, identity.nanoClock());
+    policies = new Policies(on.threads(), control, host.builds, this::tell, identity.nanoClock());
     actions =
         ControllerActions.ofController(
                 host.actions.gate(), transitions, policies, () -> publisher, serve, this::command)
@@ -195,7 +196,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
   }
 
   private Optional<Controller> current() {
-    assert on.loops().control().isHere();
+    assert control.isHere();
     return Optional.ofNullable(current).map(ControllerVerticle::controller);
   }
 
@@ -285,7 +286,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
   // --- the controller's life ---
 
   private Future<Void> start(long wanted) {
-    assert on.loops().control().isHere();
+    assert control.isHere();
     long term = Math.max(wanted, lastTerm + 1); // whatever was kept of it: later than the last
     lastTerm = term;
     Epoch epoch = new Epoch(serve.nodes().generation(), term, on.identity().node());
@@ -299,8 +300,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
             thrown -> failed(made, thrown));
     beganNanos = on.identity().now();
     made.recover(nodes(), beganNanos);
-    return on.loops()
-        .control()
+    return control
         .deploy(verticle)
         .map(
             deployed -> {
@@ -316,7 +316,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
   /** Ends the controller and starts one of a later term; completes when that one decides. */
   @Override
   public Future<Void> restart(long term) {
-    assert on.loops().control().isHere();
+    assert control.isHere();
     if (draining) {
       return Future.failedFuture("controller: ends (expected: an instance that does not drain)");
     }
@@ -328,7 +328,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
   private Future<Void> end() {
     ControllerVerticle ending = current;
     current = null;
-    return ending == null ? Future.succeededFuture() : on.loops().control().undeploy(ending);
+    return ending == null ? Future.succeededFuture() : control.undeploy(ending);
   }
 
   private void failed(Controller which, Throwable thrown) {
@@ -338,7 +338,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     long wait = Math.min(MAX_WAIT_MS, MIN_WAIT_MS << Math.min(failures, 16));
     failures++;
     LOG.error("the controller failed; another one follows in {} ms", wait, thrown);
-    on.loops().control().home().setTimer(wait, over -> follow(which));
+    control.home().setTimer(wait, over -> follow(which));
   }
 
   private void follow(Controller failed) {
@@ -398,14 +398,12 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
 
   @Override
   public void tell(ControllerEvent event) {
-    on.loops()
-        .control()
-        .execute(
-            () -> {
-              if (current != null) {
-                current.on(event);
-              }
-            });
+    control.execute(
+        () -> {
+          if (current != null) {
+            current.on(event);
+          }
+        });
   }
 
   @Override

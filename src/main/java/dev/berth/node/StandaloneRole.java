@@ -38,7 +38,7 @@ class StandaloneRole extends LocalController {
   public Future<Void> withdraw() {
     applications().forEach(each -> tell(new Withdrawn(each)));
     Promise<Void> gone = Promise.promise();
-    on.loops().control().execute(() -> host().replicas.emptied().onComplete(gone)); // behind these
+    control.execute(() -> host().replicas.emptied().onComplete(gone)); // behind these
     return gone.future();
   }
 }

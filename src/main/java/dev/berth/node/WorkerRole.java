@@ -75,7 +75,6 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
   private final Promise<Void> commanded = Promise.promise();
   private @Nullable Welcome welcome; // the last one
   private @Nullable ControlClient client; // once this node listens
-  private @Nullable Goodbye goodbye; // likewise
   private boolean isLed;
 
   /**
@@ -311,10 +310,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     ControlLoops loops = side.controlLoops;
     Connector elsewhere =
         new SocketConnector(loops.links(), loops.tls(), loops.dialer(), side.config.join());
-    ControlClient made = side.client(elsewhere, this);
-    client = made;
-    goodbye = new Goodbye(on, host, made, side, () -> isLed);
-    made.start();
+    client = side.join(elsewhere, this, host, () -> isLed);
     return Future.succeededFuture();
   }
 
@@ -325,15 +321,13 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
 
   @Override
   public Future<Void> drains() {
-    if (goodbye != null) {
-      goodbye.say();
-    }
+    side.leave();
     return Future.succeededFuture();
   }
 
   @Override
   public Future<Void> withdraw() {
-    return goodbye == null ? Future.succeededFuture() : goodbye.complete();
+    return side.left();
   }
 
   @Override

@@ -58,7 +58,10 @@ public final class ControlClient {
   private static final long FIRST_RETRY_MS = 100;
   private static final long LAST_RETRY_MS = 1_000;
 
-  /** Told on the control event loop, in the order in which it happened. */
+  /**
+   * Told on the control event loop, in the order in which it happened. By default it ignores what
+   * the controller says: the node that the controller is on does it by calls.
+   */
   public interface Listener {
     /** It is a node now, or again. */
     void welcomed(Welcome welcome);
@@ -71,18 +74,18 @@ public final class ControlClient {
     /** All that runs here, as it is now. */
     Buffer inventory();
 
-    void command(Buffer payload);
+    default void command(Buffer payload) {}
 
-    void bus(Buffer payload);
+    default void bus(Buffer payload) {}
 
     /** Newer than any before. */
-    void members(Members members);
+    default void members(Members members) {}
 
     /** Names of nodes that cannot be reached from here. On the links' event loop. */
     Collection<String> unreachable();
 
     /** Whether nobody commands this node. */
-    void noController(boolean none);
+    default void noController(boolean none) {}
   }
 
   private final ControlLoops loops;
