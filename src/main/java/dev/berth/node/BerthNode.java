@@ -86,7 +86,7 @@ public final class BerthNode {
   private final Promise<BerthNode> started = Promise.promise();
   private final Promise<Void> closed = Promise.promise();
   final LoopVerticle control = new LoopVerticle("control loop");
-  private volatile @Nullable InstanceParts parts; // likewise
+  private volatile @Nullable InstanceParts parts; // once the event loops are there
   private final AtomicBoolean closeAsked = new AtomicBoolean();
 
   private final Promise<String> stopAsked = Promise.promise();

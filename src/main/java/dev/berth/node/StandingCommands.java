@@ -12,7 +12,6 @@ import dev.berth.controller.ControllerAction.Unroute;
 import dev.berth.protocol.ApplicationStatus;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -30,6 +29,8 @@ final class StandingCommands {
   private final Map<DeploymentId, Remember> rolledOut = new LinkedHashMap<>();
   private final Map<String, RouteTo> routes = new LinkedHashMap<>(); // by application
   private final Map<String, SplitEndpoint> splits = new LinkedHashMap<>(); // by route
+  private final List<Map<?, ? extends Command>> kinds = // deployments before what leads to them
+      List.of(deployments, rolledOut, routes, splits);
   private final Set<String> unrouted = new HashSet<>(); // applications that may get a route yet
   private boolean recovered; // the controller decides
   private boolean registered; // its own node is
@@ -64,10 +65,7 @@ final class StandingCommands {
    * @param applications that are declared
    */
   void begin(Collection<String> applications) {
-    deployments.clear();
-    rolledOut.clear();
-    routes.clear();
-    splits.clear();
+    kinds.forEach(Map::clear);
     unrouted.addAll(applications);
     recovered = false;
     if (complete.future().isComplete()) {
@@ -111,12 +109,8 @@ final class StandingCommands {
     return complete.future();
   }
 
-  /** Deployments before what leads to them. */
+  /** Returns the commands that hold now, in an order in which an instance can do them. */
   List<Command> all() {
-    List<Command> all = new ArrayList<>(deployments.values());
-    all.addAll(rolledOut.values());
-    all.addAll(routes.values());
-    all.addAll(splits.values());
-    return all;
+    return kinds.stream().<Command>flatMap(each -> each.values().stream()).toList();
   }
 }
