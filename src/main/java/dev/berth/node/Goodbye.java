@@ -23,14 +23,6 @@ final class Goodbye {
 
   private static final Duration LOOK_INTERVAL = Duration.ofMillis(100);
 
-  /** Who could make up for its replicas. */
-  enum Others {
-    SERVE,
-    /** No controller is heard, which would start others. */
-    UNLED,
-    NONE
-  }
-
   private final LoopVerticle control;
   private final InstanceHost host;
   private final ControlClient client;
@@ -76,10 +68,11 @@ final class Goodbye {
         });
   }
 
+  /** Without a controller, which would start others, the replicas stay for a shorter time. */
   private void look(Future<Void> emptied, Duration grace) {
-    Others now = others();
-    Duration rest = now == Others.UNLED && grace.compareTo(PATIENCE) > 0 ? PATIENCE : grace;
-    if (now == Others.NONE || rest.isNegative()) {
+    boolean waits = led.getAsBoolean() || grace.compareTo(PATIENCE) <= 0;
+    Duration rest = waits ? grace : PATIENCE;
+    if (isAlone() || rest.isNegative()) {
       host.replicas.stopAll();
     } else if (!emptied.isComplete()) {
       Duration next = rest.minus(LOOK_INTERVAL);
@@ -87,14 +80,10 @@ final class Goodbye {
     }
   }
 
-  /** Others, as far as a node knows them. */
-  private Others others() {
-    String node = side.busName();
-    boolean serve =
-        side.members().list().stream()
-            .anyMatch(
-                each ->
-                    each.state() != Member.State.LEAVING && !each.node().busName().equals(node));
-    return !serve ? Others.NONE : led.getAsBoolean() ? Others.SERVE : Others.UNLED;
+  /** Returns whether no other node stays, as far as this one knows them. */
+  private boolean isAlone() {
+    return side.members().list().stream()
+        .filter(each -> each.state() != Member.State.LEAVING)
+        .allMatch(each -> each.node().busName().equals(side.busName()));
   }
 }
