@@ -338,16 +338,12 @@ final class InstanceParts {
         plane);
   }
 
-  private void showLoops() {
-    int pending = config.get(LimitOptions.PENDING_REQUESTS_PER_LOOP);
-    IntStream.range(0, plane.loops())
-        .forEach(loop -> meters.add(into -> InstanceSeries.show(loop, plane, pending, into)));
-  }
-
   /** Starts what listens, and the metrics. */
   Future<Void> startEdge(Duration stopTimeout) {
     assert loops.control().isHere();
-    showLoops();
+    int pending = config.get(LimitOptions.PENDING_REQUESTS_PER_LOOP);
+    IntStream.range(0, plane.loops())
+        .forEach(loop -> meters.add(into -> InstanceSeries.show(loop, plane, pending, into)));
     MetricsPusherVerticle pushing = new MetricsPusherVerticle(pusher, role::ask);
     return Future.all(
             loops.control().deploy(admin),
