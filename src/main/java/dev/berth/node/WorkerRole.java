@@ -75,7 +75,6 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
   private final Promise<Void> commanded = Promise.promise();
   private @Nullable Welcome welcome; // the last one
   private @Nullable ControlClient client; // once this node listens
-  private boolean isLed;
 
   /**
    * @param offLoop may block
@@ -296,7 +295,6 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
 
   @Override
   public void noController(boolean none) {
-    isLed = !none;
     if (none) {
       side.noController();
       LOG.warn("no controller: requests flow on with what it said last");
@@ -310,7 +308,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     ControlLoops loops = side.controlLoops;
     Connector elsewhere =
         new SocketConnector(loops.links(), loops.tls(), loops.dialer(), side.config.join());
-    client = side.join(elsewhere, this, host, () -> isLed);
+    client = side.join(elsewhere, this, host, () -> side.hasController);
     return Future.succeededFuture();
   }
 
