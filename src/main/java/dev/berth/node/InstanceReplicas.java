@@ -465,11 +465,7 @@ public class InstanceReplicas implements ReplicaListener {
   /** Keeps for a later controller what was complete. */
   public void remember(Remember command) {
     assert control.isHere();
-    if (command.complete() == null) {
-      complete.remove(command.deployment());
-    } else {
-      complete.put(command.deployment(), command.complete());
-    }
+    complete.compute(command.deployment(), (id, before) -> command.complete());
   }
 
   /** Forgets a deployment that is gone. */
@@ -485,11 +481,9 @@ public class InstanceReplicas implements ReplicaListener {
   /** Everything that is hosted here and was not told to stop before it ran. */
   public List<Found> inventory() {
     List<Found> found = new ArrayList<>(obtaining.values());
-    for (HostedHere here : hosted.values()) {
-      if (here.running || !here.stopping) {
-        found.add(here.found());
-      }
-    }
+    hosted.values().stream()
+        .filter(here -> here.running || !here.stopping)
+        .forEach(here -> found.add(here.found()));
     return found;
   }
 

@@ -72,13 +72,12 @@ public final class InstanceRouters {
   }
 
   private Routed ensure(DeploymentId id, Settings settings) {
-    Routed known = routed.get(id);
-    if (known == null) {
-      DeploymentRouter router = routers.router(id, routerSettings(settings));
-      known = new Routed(router, shows.apply(router));
-      routed.put(id, known);
-    }
-    return known;
+    return routed.computeIfAbsent(
+        id,
+        unknown -> {
+          DeploymentRouter router = routers.router(id, routerSettings(settings));
+          return new Routed(router, shows.apply(router));
+        });
   }
 
   /** A deployment is gone: who waits for it is told so, and nothing of its router is kept. */
