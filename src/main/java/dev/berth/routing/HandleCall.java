@@ -6,6 +6,7 @@ import dev.berth.api.Pending;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.protocol.port.HeadBytes;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import org.jspecify.annotations.Nullable;
@@ -64,10 +65,16 @@ public class HandleCall implements CallOwner, Pending<Response> {
     return leg.parent();
   }
 
-  /** A response arrives in a task of its own already. */
+  /**
+   * A response arrives in a task of its own already, and for a handler in the handler's context.
+   */
   @Override
   public void onResponse(Response received, String replicaId) {
-    response.complete(received);
+    if (leg.parent() == null) {
+      loop.post(() -> response.complete(received));
+    } else {
+      response.complete(received);
+    }
   }
 
   /** A failure may come from within a call of the user's, so it is given a task. */
@@ -85,6 +92,25 @@ public class HandleCall implements CallOwner, Pending<Response> {
   public void cancel() {
     if (call != null) {
       call.cancel();
+    }
+  }
+
+  /**
+   * Checks what user code gave to the head. The parent's headers, passed on as they are, were
+   * limited when they were received.
+   *
+   * @throws BerthException.HandlerFailed when the head is too large
+   */
+  void checkHead(Request request, String requestId) {
+    RequestContext parent = leg.parent();
+    Headers own = request.headers();
+    Headers headers = parent != null && own == parent.headers() ? Headers.empty() : own;
+    String query = request.query();
+    long characters = request.method().length() + (long) request.path().length();
+    characters += requestId.length() + (long) methodName().length() + sessionId().length();
+    if (HeadBytes.mayExceed(headers, characters + (query == null ? 0 : query.length()))) {
+      HeadBytes.check(
+          headers, request.method(), request.path(), query, requestId, methodName(), sessionId());
     }
   }
 

@@ -12,7 +12,6 @@ import dev.berth.protocol.InboundStream;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.StreamWindow;
-import dev.berth.protocol.port.HeadBytes;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.routing.explain.RequestRecorder;
@@ -197,15 +196,8 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   BusMessage message(RoutedReplica to, long id) {
-    if (owner instanceof HandleCall) { // else it came by HTTP, which has limits of its own
-      HeadBytes.check(
-          request.headers(),
-          request.method(),
-          request.path(),
-          request.query(),
-          requestId,
-          owner.methodName(),
-          sessionId());
+    if (owner instanceof HandleCall call) { // else it came by HTTP, which has limits of its own
+      call.checkHead(request, requestId);
     }
     if (firstCredit == 0) { // else it was refused with it, and takes it along
       firstCredit = loop.firstCredit();

@@ -50,7 +50,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   boolean done;
   boolean keyed; // the ranker asked for its key
   @Nullable RoutedReplica overloaded; // refused it last, for want of a thread
-  private int overloads; // how often it was refused so
+  private byte overloads; // how often it was refused so; a byte has room beside the flags
   private @Nullable Runnable leaveParent; // withdraws our cancel from the request we are within
 
   // While SENT.

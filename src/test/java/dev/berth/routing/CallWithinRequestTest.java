@@ -19,6 +19,8 @@ import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Calls on behalf of a request that a handler runs. */
@@ -64,6 +66,34 @@ class CallWithinRequestTest {
     assertThat(sent().methodName()).isEqualTo("count");
     assertThat(sent().request().headers().get("traceparent")).isEqualTo("00-9-9-01");
     assertThat(sent().request().headers().get("tracestate")).isNull();
+  }
+
+  /** The ingress has limited them; a look at each would cost every child call. */
+  @Test
+  void receivedHeadersThatGoOnAreNotMeasuredAgain() {
+    parent.headers = new Unread();
+    Future<Response> response =
+        world.settled(handle.call(Request.of("GET", "/", null, parent.headers, Buffer.buffer(0))));
+    replica.finish();
+    world.run();
+    assertThat(response.succeeded()).isTrue();
+  }
+
+  private static final class Unread implements Headers {
+    @Override
+    public @Nullable String get(String name) {
+      return null;
+    }
+
+    @Override
+    public void forEach(BiConsumer<String, String> each) {
+      throw new AssertionError("read");
+    }
+
+    @Override
+    public int size() {
+      throw new AssertionError("counted");
+    }
   }
 
   @Test

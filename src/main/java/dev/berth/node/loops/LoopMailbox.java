@@ -24,7 +24,7 @@ public final class LoopMailbox {
   public static final int MAX_BATCH = 256;
 
   private final ContextInternal home;
-  private final ContextInternal calls; // while a call's own is not known
+  private final ContextInternal shared; // until the receiver enters that of the request
   private final Consumer<BusMessage> receiver;
   private final Runnable drainOwn = this::drainOwn;
   private final Runnable drainOthers = this::drainOthers;
@@ -42,7 +42,7 @@ public final class LoopMailbox {
    */
   public LoopMailbox(ContextInternal home, Consumer<BusMessage> receiver) {
     this.home = home;
-    this.calls = home.duplicate();
+    this.shared = home.duplicate();
     this.receiver = receiver;
   }
 
@@ -90,7 +90,7 @@ public final class LoopMailbox {
   }
 
   private void deliver(BusMessage message) {
-    ContextInternal context = message instanceof BusMessage.CallRequest ? calls : home.duplicate();
+    ContextInternal context = getsContext(message) ? shared : home.duplicate();
     ContextInternal before = context.beginDispatch();
     try {
       receiver.accept(message);
@@ -99,5 +99,13 @@ public final class LoopMailbox {
     } finally {
       context.endDispatch(before);
     }
+  }
+
+  /** Whether the receiver enters a context of the request before any code of a user runs. */
+  private static boolean getsContext(BusMessage message) {
+    return message instanceof BusMessage.CallRequest
+        || message instanceof BusMessage.CallResponse
+        || message instanceof BusMessage.StreamFrame
+        || message instanceof BusMessage.RequestFrame;
   }
 }

@@ -28,9 +28,13 @@ import org.jspecify.annotations.Nullable;
  * but here.
  */
 public final class LoopVerticle extends VerticleBase implements Loop {
+  /** The context of an application's requests, with the worker pool of the application. */
+  private record OwnContext(String application, ContextInternal context) {}
+
   private final String name;
   private final @Nullable ApplicationWorkers workers; // null: no user code runs here
-  private final Map<String, ContextInternal> contexts = new ConcurrentHashMap<>(); // by application
+  private final Map<String, OwnContext> contexts = new ConcurrentHashMap<>(); // by application
+  private volatile @Nullable OwnContext latest; // spares most requests the look-up
   private boolean namesRequests; // written before home
   private volatile @Nullable ContextInternal home;
   private volatile @Nullable Thread thread;
@@ -104,9 +108,13 @@ public final class LoopVerticle extends VerticleBase implements Loop {
   @Override
   public void worksFor(RequestContext request) {
     ContextInternal current = ContextInternal.current();
-    if (current != null && current.isDuplicate()) { // else it would be everybody's
+    if (current != null && current.isDuplicate() && !isOf(current, request)) {
       context(request).beginDispatch(); // ends with that of the current one
     }
+  }
+
+  private boolean isOf(ContextInternal context, RequestContext request) {
+    return namesRequests && RequestLocal.get(context) == request;
   }
 
   /** A context for a request alone, beside those of its application's other requests. */
@@ -123,16 +131,26 @@ public final class LoopVerticle extends VerticleBase implements Loop {
     if (pools == null) {
       return home();
     }
-    ContextInternal known = contexts.get(application);
-    return known != null
-        ? known
-        : contexts.computeIfAbsent(
-            application, name -> home().toBuilder().withWorkerPool(pools.pool(name)).build());
+    OwnContext own = latest;
+    if (own == null || !own.application.equals(application)) {
+      own =
+          contexts.computeIfAbsent(
+              application,
+              name ->
+                  new OwnContext(
+                      name, home().toBuilder().withWorkerPool(pools.pool(name)).build()));
+      latest = own;
+      if (contexts.get(application) != own) { // forgotten meanwhile, with its worker pool
+        latest = null;
+      }
+    }
+    return own.context;
   }
 
   /** Nothing of an application is left. */
   void forget(String application) {
     contexts.remove(application);
+    latest = null;
     if (workers != null) {
       workers.forget(application);
     }

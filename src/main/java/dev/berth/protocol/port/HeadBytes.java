@@ -3,7 +3,7 @@ package dev.berth.protocol.port;
 import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import java.nio.charset.StandardCharsets;
-import java.util.function.ToLongFunction;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,31 +17,79 @@ public final class HeadBytes {
   private static final int LENGTH_BYTES = 3;
   private static final int MAX_CHARACTER_BYTES = 3;
 
+  /**
+   * A shorter head is surely within {@link #MAX}. A head has fewer other texts than this leaves.
+   */
+  private static final int SURELY_WITHIN = MAX - 64 * LENGTH_BYTES;
+
   private HeadBytes() {}
 
   /**
-   * Checks a head. Only one that may be too large is encoded to be measured.
+   * Checks a head that is nothing but headers.
    *
    * @throws BerthException.HandlerFailed when it is over {@link #MAX}
    */
-  public static void check(Headers headers, @Nullable String... others) {
-    if (sum(headers, others, text -> (long) MAX_CHARACTER_BYTES * text.length()) > MAX) {
-      long exact = sum(headers, others, text -> text.getBytes(StandardCharsets.UTF_8).length);
-      if (exact > MAX) {
-        throw new BerthException.HandlerFailed(
-            "head_bytes: " + exact + " (expected: at most " + MAX + ")", null);
-      }
+  public static void check(Headers headers) {
+    if (mayExceed(headers, 0)) {
+      check(headers, new String[0]);
     }
   }
 
-  private static long sum(Headers headers, @Nullable String[] others, ToLongFunction<String> size) {
-    long[] sum = {0};
-    headers.forEach(
-        (name, value) ->
-            sum[0] += 2L * LENGTH_BYTES + size.applyAsLong(name) + size.applyAsLong(value));
-    for (String other : others) {
-      sum[0] += other == null ? 0 : LENGTH_BYTES + size.applyAsLong(other);
+  /**
+   * Whether a head is so long that only {@link #check(Headers, String...)} can tell. Encodes
+   * nothing.
+   *
+   * @param characters of all texts but the headers
+   */
+  public static boolean mayExceed(Headers headers, long characters) {
+    long bytes = MAX_CHARACTER_BYTES * characters;
+    if (headers.size() > 0) {
+      Sum sum = new Sum(false);
+      headers.forEach(sum);
+      bytes += sum.bytes;
     }
-    return sum[0];
+    return bytes > SURELY_WITHIN;
+  }
+
+  /**
+   * Checks a head by encoding it.
+   *
+   * @param others the texts beside its headers
+   * @throws BerthException.HandlerFailed when it is over {@link #MAX}
+   */
+  public static void check(Headers headers, @Nullable String... others) {
+    Sum exact = new Sum(true);
+    headers.forEach(exact);
+    for (String other : others) {
+      exact.add(other == null ? "" : other);
+    }
+    if (exact.bytes > MAX) {
+      throw new BerthException.HandlerFailed(
+          "head_bytes: " + exact.bytes + " (expected: at most " + MAX + ")", null);
+    }
+  }
+
+  /** Bytes of texts, or a bound of them: a class, since lambdas would be three for each request. */
+  private static final class Sum implements BiConsumer<String, String> {
+    private final boolean exact;
+    private long bytes;
+
+    Sum(boolean exact) {
+      this.exact = exact;
+    }
+
+    void add(String text) {
+      bytes +=
+          LENGTH_BYTES
+              + (exact
+                  ? text.getBytes(StandardCharsets.UTF_8).length
+                  : (long) MAX_CHARACTER_BYTES * text.length());
+    }
+
+    @Override
+    public void accept(String name, String value) {
+      add(name);
+      add(value);
+    }
   }
 }

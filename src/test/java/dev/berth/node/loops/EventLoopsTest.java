@@ -3,13 +3,18 @@ package dev.berth.node.loops;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.api.RequestContext;
+import dev.berth.fakes.FakeParent;
 import dev.berth.node.TestNode;
 import dev.berth.replica.hooks.ApplicationWorkers;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
+import io.vertx.core.internal.ContextInternal;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -64,6 +69,45 @@ class EventLoopsTest {
     TestNode.await(second.deploy(later));
 
     assertThat(late.thread).isSameAs(later.thread).isSameAs(threadOf(second));
+  }
+
+  @Test
+  void requestKeepsItsContextUntilItsApplicationIsForgotten() throws Exception {
+    RequestLocal.prepare();
+    LoopVerticle loop =
+        TestNode.await(
+                EventLoops.of(
+                    vertx(2), 1, new LoopVerticle("control loop"), null, new ApplicationWorkers(2)))
+            .serving()
+            .get(0);
+    FakeParent request = new FakeParent();
+
+    List<ContextInternal> first = contexts(loop, request, new FakeParent());
+    loop.forget("app");
+    List<ContextInternal> second = contexts(loop, request, new FakeParent());
+
+    assertThat(first.get(1)).as("entered again").isSameAs(first.get(0));
+    assertThat(first.get(2)).as("of another request").isNotSameAs(first.get(0));
+    assertThat(first.get(2).workerPool()).isSameAs(first.get(0).workerPool());
+    assertThat(second.get(0).workerPool()).isNotSameAs(first.get(0).workerPool());
+  }
+
+  /** In which a loop works for a request, enters it again, and works for another one. */
+  private static List<ContextInternal> contexts(
+      LoopVerticle loop, RequestContext request, RequestContext other) throws Exception {
+    CompletableFuture<List<ContextInternal>> seen = new CompletableFuture<>();
+    loop.executeFor(
+        request,
+        () -> {
+          List<ContextInternal> contexts = new ArrayList<>();
+          contexts.add(ContextInternal.current());
+          loop.worksFor(request);
+          contexts.add(ContextInternal.current());
+          loop.worksFor(other);
+          contexts.add(ContextInternal.current());
+          seen.complete(contexts);
+        });
+    return seen.get(10, TimeUnit.SECONDS);
   }
 
   @ParameterizedTest
