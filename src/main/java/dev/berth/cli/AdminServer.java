@@ -346,13 +346,16 @@ final class AdminServer {
     }
   }
 
-  /** Prints what came, and a status that was not expected. */
+  /** Prints a refusal of Berth, or what came from another server and its status. */
   Ended refuse(Answer response) {
     if (response.statusCode() == HTTP_UNAUTHORIZED) {
       say("the admin server asks for a token (expected: --token-file, or " + TOKEN_VARIABLE + ")");
       return new Ended(ExitCode.USAGE);
     }
     JsonObject error = json(response.body());
+    if (error != null && error.containsKey("code") && error.getValue("message") != null) {
+      return refusal(response); // as Berth says no
+    }
     String status = "status " + response.statusCode();
     String said = error == null ? "" : ", " + error.getValue("message");
     return cannotReach(status + said + " (expected: an admin server of Berth)");

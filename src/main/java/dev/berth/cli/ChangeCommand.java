@@ -94,11 +94,12 @@ abstract class ChangeCommand extends AdminCommand {
     return poll(
         late -> {
           AdminServer.Answer response = server.get(ServeStatus.PATH);
-          if (response.statusCode() == HTTP_UNAVAILABLE && !late) {
+          if (response.statusCode() == HTTP_UNAVAILABLE && !(late && awaited.isEmpty())) {
             if (awaited.addAll(AdminServer.problems(response.body()))) {
               server.say("waiting: " + String.join("; ", awaited));
             }
-            return null; // its controller is being started anew
+            // its controller is being started anew
+            return late ? outcome(new Goal.Verdict(false, List.copyOf(awaited)), null, true) : null;
           }
           ServeStatus serve = response.serve();
           if (serve == null) {
@@ -111,7 +112,8 @@ abstract class ChangeCommand extends AdminCommand {
         });
   }
 
-  private @Nullable Outcome outcome(Goal.Verdict verdict, ServeStatus serve, boolean late) {
+  private @Nullable Outcome outcome(
+      Goal.Verdict verdict, @Nullable ServeStatus serve, boolean late) {
     if (verdict.reached()) {
       return new Outcome(ExitCode.OK, List.of(), serve);
     } else if (!verdict.failed() && !late) {

@@ -391,6 +391,18 @@ class DeployCommandTest {
   }
 
   @Test
+  void waitThatEndsWithoutAControllerTimesOut() {
+    instance
+        .serves(DEPLOYING)
+        .answer("GET /api/v1/serve", 503, "{\"code\":\"unavailable\",\"message\":\"no\"}");
+
+    assertThat(instance.execute("deploy", file, "--wait", "--timeout-s", "3")).isEqualTo(4);
+    assertThat(instance.err)
+        .hasToString(
+            "berth: waiting: no\nberth: no\nberth: not reached within 3.0 s; it goes on\n");
+  }
+
+  @Test
   void whatIsNotAnsweredSoonIsNotWaitedForWithoutAWord() {
     instance.answersAfter = new CompletableFuture<>().completeOnTimeout(null, 3, TimeUnit.SECONDS);
     assertThat(instance.execute("deploy", file)).isZero();

@@ -204,4 +204,12 @@ class StatusCommandTest {
     instance.close();
     assertThat(instance.execute("status")).isEqualTo(3);
   }
+
+  @Test
+  void refusalOfAnInstanceWithoutControllerIsAFailure() {
+    instance.answer("GET /api/v1/serve", 503, "{\"code\":\"unavailable\",\"message\":\"why\"}");
+
+    assertThat(instance.execute("status")).isEqualTo(1);
+    assertThat(instance.err).hasToString("berth: why\n");
+  }
 }
