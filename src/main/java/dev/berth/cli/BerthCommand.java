@@ -18,7 +18,8 @@ import picocli.CommandLine.ScopeType;
       "1:a failure at run time",
       "2:wrong usage, or a configuration with problems",
       "3:no admin server answers at the address",
-      "4:with --wait, it did not come true in time"
+      "4:with --wait, it did not come true in time",
+      "5:berth run: out of memory, the heap stayed full"
     },
     footer = {
       "  berth run conf/quickstart.yaml",

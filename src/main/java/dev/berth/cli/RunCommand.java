@@ -50,7 +50,8 @@ import picocli.CommandLine.Parameters;
       "    --set applications.echo.deployments.echo.num_replicas=4",
       "  berth run conf/quickstart.yaml --set berth.limits.max_body_bytes=1048576",
       "  berth run --state-dir /tmp/berth-state",
-      "  berth run conf/quickstart.yaml --declare=never"
+      "  berth run conf/quickstart.yaml --declare=never",
+      "  berth run trial/n1.yaml --adopt"
     })
 final class RunCommand extends CliCommand {
 

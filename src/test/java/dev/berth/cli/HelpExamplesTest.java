@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -24,6 +25,9 @@ import picocli.CommandLine.Help.Ansi;
 /** What stands under "Examples:" in any command's help may be pasted as it is printed. */
 class HelpExamplesTest {
   private static final String QUICKSTART = "conf/quickstart.yaml";
+
+  /** What the example of {@code berth cluster init} makes. */
+  private static final String TRIAL = "trial/";
 
   private static CommandLine berth() {
     return Main.commandLine(
@@ -84,7 +88,7 @@ class HelpExamplesTest {
       for (List<String> command : commands(example)) {
         for (int i = 1; i < command.size(); i++) {
           String word = command.get(i);
-          if (word.endsWith(".yaml")) {
+          if (word.endsWith(".yaml") && !word.startsWith(TRIAL)) {
             assertThat(Path.of(word)).as(example).isRegularFile();
           } else if (command.get(i - 1).equals("--app")
               || i == 2
@@ -154,6 +158,19 @@ class HelpExamplesTest {
       }
       assertThat(help.lines()).allSatisfy(line -> assertThat(line).hasSizeLessThanOrEqualTo(80));
     }
+  }
+
+  @Test
+  void helpOfBerthListsEveryExitCode() {
+    CommandLine berth = berth();
+    Set<String> listed = berth.getCommandSpec().usageMessage().exitCodeList().keySet();
+    for (CommandLine command : berth.getSubcommands().values()) {
+      assertThat(listed)
+          .as(command.getCommandName())
+          .containsAll(command.getCommandSpec().usageMessage().exitCodeList().keySet());
+    }
+    assertThat(examples())
+        .anyMatch(each -> each.startsWith("berth run ") && each.contains("--adopt"));
   }
 
   // --- completion ---
