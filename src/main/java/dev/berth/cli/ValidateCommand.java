@@ -1,15 +1,20 @@
 package dev.berth.cli;
 
 import dev.berth.code.ApplicationCheck;
+import dev.berth.config.ClusterConfig;
 import dev.berth.config.ConfigException;
+import dev.berth.config.HttpOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Problem;
+import dev.berth.protocol.tls.TlsFileException;
+import dev.berth.protocol.tls.TlsFiles;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
@@ -45,10 +50,15 @@ final class ValidateCommand extends CliCommand {
   void run(PrintWriter out) {
     try {
       ServeConfig valid = source.read(List.of());
-      List<Problem> ofCode = ApplicationCheck.problems(valid);
-      if (!ofCode.isEmpty()) {
-        throw new ConfigException(
-            Stream.concat(valid.warnings().stream(), ofCode.stream()).toList());
+      List<Problem> found = new ArrayList<>(valid.warnings());
+      found.addAll(ApplicationCheck.problems(valid));
+      checkTls(HttpOptions.tls(valid.settings()), valid, found);
+      ClusterConfig cluster = ClusterConfig.of(valid);
+      if (cluster != null && cluster.tls() != null) {
+        checkTls(cluster.tls().files(), valid, found);
+      }
+      if (found.size() > valid.warnings().size()) {
+        throw new ConfigException(found);
       }
       if (json) {
         out.println(encode(valid.warnings()));
@@ -63,6 +73,16 @@ final class ValidateCommand extends CliCommand {
       }
       out.println(encode(refused.problems()));
       throw new Ended(ExitCode.USAGE);
+    }
+  }
+
+  private static void checkTls(@Nullable TlsFiles files, ServeConfig of, List<Problem> problems) {
+    try {
+      if (files != null) {
+        files.read();
+      }
+    } catch (TlsFileException unusable) {
+      problems.add(of.source().problem(unusable.key, unusable.value, unusable.expected));
     }
   }
 

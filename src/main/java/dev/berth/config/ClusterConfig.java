@@ -1,6 +1,8 @@
 package dev.berth.config;
 
 import dev.berth.config.keys.Settings;
+import dev.berth.protocol.tls.PemFile;
+import dev.berth.protocol.tls.TlsFiles;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -123,7 +125,17 @@ public record ClusterConfig(
    * @param caFile certificates that those of other nodes must be signed by
    * @param reload whether they are read again when they change
    */
-  public record Tls(Path certFile, Path keyFile, Path caFile, boolean reload) {}
+  public record Tls(Path certFile, Path keyFile, Path caFile, boolean reload) {
+    /** Returns the files, named by their keys. */
+    public TlsFiles files() {
+      return new TlsFiles(
+          file("cert_file", certFile), file("key_file", keyFile), file("ca_file", caFile));
+    }
+
+    private static PemFile file(String key, Path path) {
+      return new PemFile("berth.cluster.tls", key, path);
+    }
+  }
 
   /** The collections are copied. */
   public ClusterConfig {

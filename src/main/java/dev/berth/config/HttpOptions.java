@@ -5,8 +5,11 @@ import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
+import dev.berth.protocol.tls.PemFile;
+import dev.berth.protocol.tls.TlsFiles;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /** {@code http_options}: where requests come in. With {@code ssl_certfile} it speaks TLS only. */
 public final class HttpOptions {
@@ -46,6 +49,20 @@ public final class HttpOptions {
           .means("Certificates in PEM: a client must then show one that is signed by one of them.");
 
   static final Section SECTION = KEYS.section().and(RayOnly.HTTP).check(HttpOptions::check);
+
+  /** Returns the files of TLS; null without it. */
+  public static @Nullable TlsFiles tls(Settings http) {
+    PemFile certificate = file(SSL_CERTFILE, http);
+    PemFile key = file(SSL_KEYFILE, http);
+    return certificate == null || key == null
+        ? null
+        : new TlsFiles(certificate, key, file(SSL_CA_CERTS, http));
+  }
+
+  private static @Nullable PemFile file(Key<Path> key, Settings http) {
+    Path path = http.find(key);
+    return path == null ? null : new PemFile("http_options", key.name(), path);
+  }
 
   private static void check(Settings values) {
     boolean key = values.gives(SSL_KEYFILE);

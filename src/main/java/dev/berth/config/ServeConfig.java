@@ -10,6 +10,7 @@ import dev.berth.config.keys.Reach;
 import dev.berth.config.keys.Schema;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Source;
 import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -28,13 +29,15 @@ import org.jspecify.annotations.Nullable;
  * @param folder that relative paths in it start from; those of what is submitted later too
  * @param warnings what the file says to no effect, in its order
  * @param origin of it
+ * @param source of problems that are found when the reading is over
  */
 public record ServeConfig(
     Settings settings,
     List<ApplicationConfig> applications,
     Path folder,
     List<Problem> warnings,
-    Origin origin) {
+    Origin origin,
+    Source source) {
 
   private static final Keys KEYS = new Keys();
 
@@ -161,7 +164,8 @@ public record ServeConfig(
         entries.values().stream().map(entry -> ApplicationConfig.from(entry, file)).toList(),
         values.marks().place().folder(),
         problems.stream().filter(Problem::isWarning).toList(),
-        new Origin(uri, values.gives(APPLICATIONS), refused));
+        new Origin(uri, values.gives(APPLICATIONS), refused),
+        values.marks().place().source());
   }
 
   /** The path of the entry of {@code applications} that has this problem; empty for none. */
@@ -172,6 +176,7 @@ public record ServeConfig(
 
   /** This configuration with another value; null for the default. */
   public <T> ServeConfig with(Key<T> key, @Nullable T value) {
-    return new ServeConfig(settings.with(key, value), applications, folder, warnings, origin);
+    return new ServeConfig(
+        settings.with(key, value), applications, folder, warnings, origin, source);
   }
 }

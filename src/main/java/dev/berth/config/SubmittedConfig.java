@@ -137,7 +137,8 @@ public final class SubmittedConfig {
         applications.stream().map(each -> ApplicationConfig.from(each, file)).toList(),
         running.folder(),
         top.problems(),
-        running.origin());
+        running.origin(),
+        running.source());
   }
 
   // --- what holds since the start ---

@@ -17,6 +17,7 @@ import dev.berth.protocol.http.RequestDecoder;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.tls.TlsFiles;
 import dev.berth.routing.reserve.ReservationTable;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
@@ -98,7 +99,8 @@ public final class Ingress {
     this.port = new AtomicInteger(settings.get(HttpOptions.PORT));
     this.requestRoom = new RequestRoom(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
     this.answerRoom = new AnswerRoom(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
-    this.tls = settings.find(HttpOptions.SSL_CERTFILE) == null ? null : new Tls(settings);
+    TlsFiles files = HttpOptions.tls(settings);
+    this.tls = files == null ? null : new Tls(settings, files);
     this.shown =
         List.of(
             meters.addNodeGauge("serve_proxy_status", this::status),

@@ -35,7 +35,7 @@ record ClusterTerms(ClusterConfig config, LinkTls tls) {
     Future<LinkTls> tls =
         files == null
             ? Future.succeededFuture(LinkTls.insecure())
-            : LinkTls.read(vertx, files.certFile(), files.keyFile(), files.caFile());
+            : LinkTls.read(vertx, files.files());
     return tls.map(read -> new ClusterTerms(config, read));
   }
 
@@ -80,7 +80,7 @@ record ClusterTerms(ClusterConfig config, LinkTls tls) {
         config.node(),
         InetAddress.getLoopbackAddress().getHostAddress(), // while nobody else takes part
         config.ports().consensus(),
-        files == null ? null : LinkTls.files(files.certFile(), files.keyFile(), files.caFile()),
+        files == null ? null : files.files(),
         new UUID(identity.chance().nextLong(), identity.chance().nextLong()).toString());
   }
 }

@@ -9,6 +9,8 @@ import dev.berth.config.InstanceOptions;
 import dev.berth.config.MetricsOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Problem;
+import io.netty.pkitesting.CertificateBuilder;
+import io.netty.pkitesting.X509Bundle;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonArray;
@@ -117,6 +119,46 @@ class CommandLineTest {
             file
                 + ":3:46: applications[1].import_path: com.acme.Cart:make: no such class"
                 + " (expected: a class of Berth's own; runtime_env.jars is empty)",
+            "2 problems");
+  }
+
+  @Test
+  void validateReadsTheFilesOfTls() throws Exception {
+    X509Bundle own =
+        new CertificateBuilder()
+            .subject("CN=own")
+            .setIsCertificateAuthority(true)
+            .buildSelfSigned();
+    String certificate = file("own.pem", own.getCertificatePEM());
+    String key = file("key.pem", own.getPrivateKeyPEM());
+    String encrypted = file("encrypted.pem", "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIHs\n");
+    String tls =
+        """
+        http_options: {ssl_certfile: %1$s, ssl_keyfile: %2$s}
+        berth:
+          cluster:
+            {name: c, node: n1, role: control, control: ['n1@127.0.0.1:7420'],
+              bind: 127.0.0.1, tls: {cert_file: %1$s, key_file: %2$s, ca_file: %1$s}}
+        applications: []
+        """;
+    String refused =
+        encrypted
+            + ", an encrypted key (expected: one without a password, as made by: openssl pkcs8"
+            + " -topk8 -nocrypt -in "
+            + encrypted
+            + " -out plain.pem)";
+
+    execute("validate", file("tls.yaml", tls.formatted(certificate, key)));
+    assertThat(err).hasToString("");
+    String wrong = file("encrypted.yaml", tls.formatted(certificate, encrypted));
+    assertThat(execute("validate", wrong, "--set=http_options.ssl_keyfile=" + encrypted))
+        .isEqualTo(2);
+    assertThat(err.toString().lines())
+        .containsExactly(
+            "--set: http_options.ssl_keyfile: " + refused,
+            wrong
+                + ":5:%s: berth.cluster.tls.key_file: ".formatted(53 + certificate.length())
+                + refused,
             "2 problems");
   }
 

@@ -2,7 +2,6 @@ package dev.berth.cluster.link;
 
 import dev.berth.cluster.CertificateNames;
 import dev.berth.config.ClusterConfig.Role;
-import dev.berth.protocol.tls.PemFile;
 import dev.berth.protocol.tls.TlsFiles;
 import dev.berth.protocol.tls.TlsMaterial;
 import dev.berth.protocol.tls.TlsWatch;
@@ -18,7 +17,6 @@ import io.vertx.core.net.NetSocket;
 import io.vertx.core.net.SSLOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.TCPSSLOptions;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -66,19 +64,9 @@ public final class LinkTls {
    *
    * @return fails with the key when one cannot be used
    */
-  public static Future<LinkTls> read(Vertx vertx, Path certificate, Path key, Path authority) {
-    TlsWatch watch = new TlsWatch(files(certificate, key, authority), "links");
+  public static Future<LinkTls> read(Vertx vertx, TlsFiles files) {
+    TlsWatch watch = new TlsWatch(files, "links");
     return vertx.executeBlocking(watch::current).map(read -> new LinkTls(watch));
-  }
-
-  /** The files of {@code berth.cluster.tls}. */
-  public static TlsFiles files(Path certificate, Path key, Path authority) {
-    return new TlsFiles(
-        file("cert_file", certificate), file("key_file", key), file("ca_file", authority));
-  }
-
-  private static PemFile file(String key, Path path) {
-    return new PemFile("berth.cluster.tls", key, path);
   }
 
   // --- both sides ---

@@ -1,9 +1,7 @@
 package dev.berth.ingress.tls;
 
-import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
-import dev.berth.protocol.tls.PemFile;
 import dev.berth.protocol.tls.TlsFiles;
 import dev.berth.protocol.tls.TlsMaterial;
 import dev.berth.protocol.tls.TlsWatch;
@@ -13,7 +11,6 @@ import io.vertx.core.WorkerExecutor;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.ServerSSLOptions;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -37,22 +34,12 @@ public final class Tls {
   private boolean looking; // the loop's
 
   /**
-   * @param settings with a certificate and a key
+   * @param settings of the HTTP server
+   * @param files that they name
    */
-  public Tls(Settings settings) {
+  public Tls(Settings settings, TlsFiles files) {
     this.settings = settings;
-    Path authorities = settings.find(HttpOptions.SSL_CA_CERTS);
-    this.watch =
-        new TlsWatch(
-            new TlsFiles(
-                file("ssl_certfile", settings.get(HttpOptions.SSL_CERTFILE)),
-                file("ssl_keyfile", settings.get(HttpOptions.SSL_KEYFILE)),
-                authorities == null ? null : file("ssl_ca_certs", authorities)),
-            "tls");
-  }
-
-  private static PemFile file(String key, Path path) {
-    return new PemFile("http_options", key, path);
+    this.watch = new TlsWatch(files, "tls");
   }
 
   /** Makes a server speak TLS, and HTTP/2 or HTTP/1.1 as the client wants it. */

@@ -41,6 +41,6 @@ public record PemFile(String section, String key, Path path) {
   }
 
   TlsFileException refused(String what, String expected) {
-    return new TlsFileException(section, key, path + what, expected);
+    return new TlsFileException(section + "." + key, path + what, expected);
   }
 }

@@ -4,8 +4,19 @@ package dev.berth.protocol.tls;
 public final class TlsFileException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 
-  TlsFileException(String section, String key, Object value, String expected) {
-    super(section + "." + key + ": " + value + " (expected: " + expected + ")");
+  /** Path of the key in the configuration. */
+  public final String key;
+
+  /** File, and what is wrong with it. */
+  public final String value;
+
+  public final String expected;
+
+  TlsFileException(String key, String value, String expected) {
+    super(key + ": " + value + " (expected: " + expected + ")");
+    this.key = key;
+    this.value = value;
+    this.expected = expected;
   }
 
   /** Expected, and where it was found says nothing: none. */

@@ -348,9 +348,7 @@ class LinkIT {
         await(
             LinkTls.read(
                 world.vertx,
-                other.resolve("cert.pem"),
-                other.resolve("key.pem"),
-                LinkWorld.ca(world.write(world.authority(), "trusts"))));
+                LinkWorld.files(other, LinkWorld.ca(world.write(world.authority(), "trusts")))));
     // With TLS 1.3 a client is through before the server has seen its certificate.
     End from = attached(here, dial(wrong, port), CAP);
     assertThat(from.reason()).isNotBlank();

@@ -3,8 +3,10 @@ package dev.berth.cluster.link;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
+import dev.berth.config.ClusterConfig;
 import dev.berth.ingress.Certificates;
 import dev.berth.ingress.IngressTransport;
+import dev.berth.protocol.tls.TlsFiles;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import io.vertx.core.Future;
@@ -49,7 +51,12 @@ public final class LinkWorld {
   /** With a certificate of these names, the first of which is the common name. */
   public LinkTls tls(String... names) throws Exception {
     Path of = write(authority, names);
-    return await(LinkTls.read(vertx, of.resolve("cert.pem"), of.resolve("key.pem"), ca(of)));
+    return await(LinkTls.read(vertx, files(of, ca(of))));
+  }
+
+  static TlsFiles files(Path of, Path authority) {
+    return new ClusterConfig.Tls(of.resolve("cert.pem"), of.resolve("key.pem"), authority, true)
+        .files();
   }
 
   /** An event bus that trusts who links trust, with a certificate of this name. */
@@ -70,7 +77,7 @@ public final class LinkWorld {
   public LinkTls strange(boolean knowsUs, String... names) throws Exception {
     Path of = write(Certificates.authority(), names);
     Path known = knowsUs ? ca(write(authority, "known")) : ca(of);
-    return await(LinkTls.read(vertx, of.resolve("cert.pem"), of.resolve("key.pem"), known));
+    return await(LinkTls.read(vertx, files(of, known)));
   }
 
   /** Writes a certificate, its key and its authority to the folder of its first name. */

@@ -3,8 +3,8 @@ package dev.berth.cluster.ratis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.berth.cluster.link.LinkTls;
 import dev.berth.code.StartFailedException;
+import dev.berth.config.ClusterConfig;
 import dev.berth.desired.ConsensusEngine.Options;
 import dev.berth.desired.StateLog;
 import dev.berth.ingress.Certificates;
@@ -34,10 +34,12 @@ class RatisTlsIT {
   @TempDir Path folder;
 
   private TlsFiles files(X509Bundle authority, X509Bundle own, String name) throws IOException {
-    return LinkTls.files(
-        Files.writeString(folder.resolve(name + ".crt"), own.getCertificatePathPEM()),
-        Files.writeString(folder.resolve(name + ".key"), own.getPrivateKeyPEM()),
-        Files.writeString(folder.resolve(name + ".ca"), authority.getCertificatePEM()));
+    return new ClusterConfig.Tls(
+            Files.writeString(folder.resolve(name + ".crt"), own.getCertificatePathPEM()),
+            Files.writeString(folder.resolve(name + ".key"), own.getPrivateKeyPEM()),
+            Files.writeString(folder.resolve(name + ".ca"), authority.getCertificatePEM()),
+            true)
+        .files();
   }
 
   private TlsFiles node(X509Bundle authority, String name) throws Exception {
@@ -85,7 +87,9 @@ class RatisTlsIT {
   void aKeyThatIsNotThereIsNamed() throws Exception {
     TlsFiles own = node(Certificates.authority(), "n1");
     TlsFiles keyless =
-        LinkTls.files(own.certificate().path(), folder.resolve("none"), own.authorities().path());
+        new ClusterConfig.Tls(
+                own.certificate().path(), folder.resolve("none"), own.authorities().path(), true)
+            .files();
     assertThatThrownBy(
             () ->
                 log(new Options(
