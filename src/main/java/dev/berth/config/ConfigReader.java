@@ -1,5 +1,7 @@
 package dev.berth.config;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.berth.config.keys.Place;
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Settings;
@@ -10,6 +12,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.composer.Composer;
@@ -128,16 +132,34 @@ public final class ConfigReader {
     }
     Node whole = new Overlay(top).apply(root.get(), settings);
     Settings values = ServeConfig.SECTION.read(whole, top);
+    UnaryOperator<Problem> place = each -> each;
+    if (top.isWrong() && !settings.isEmpty()) {
+      Place alone = Place.top(name, folder, ServeConfig.SECTION::pathOf, true);
+      place = blame(root.get(), alone, settings);
+    }
     List<Problem> problems = lenient ? top.everyProblem() : top.problems();
+    problems.replaceAll(place);
     boolean refused =
         lenient
             ? problems.stream()
                 .anyMatch(each -> !each.isWarning() && ServeConfig.entry(each).isEmpty())
             : top.isWrong();
     if (values == null || refused) {
-      throw new ConfigException(top.problems());
+      throw new ConfigException(top.problems().stream().map(place).toList());
     }
     return new Read(ServeConfig.from(values, problems, uri), whole, top);
+  }
+
+  /** Names the options in place of a line for problems that the file alone does not have. */
+  private static UnaryOperator<Problem> blame(Node file, Place alone, List<Setting> settings) {
+    ServeConfig.SECTION.read(file, alone);
+    Set<Problem> own = Set.copyOf(alone.everyProblem());
+    String options = settings.stream().map(Setting::option).distinct().collect(joining(", "));
+    return each ->
+        each.line() == 0 || own.contains(each)
+            ? each
+            : new Problem(
+                each.severity(), options, 0, 0, each.path(), each.value(), each.expected());
   }
 
   static Optional<Node> compose(String name, String text) {

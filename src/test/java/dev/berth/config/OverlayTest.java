@@ -1,6 +1,7 @@
 package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.config.keys.Problem;
 import java.io.IOException;
@@ -31,6 +32,23 @@ class OverlayTest {
       """;
 
   @TempDir Path folder;
+
+  @Test
+  void problemThatTheFileAloneDoesNotHaveNamesTheOptions() {
+    String file = "http_options: {ssl_keyfile: pom.xml}\napplications: []\nberth: {ephemeral: 1}\n";
+    Setting authority = Setting.parse("--set", "http_options.ssl_ca_certs=pom.xml");
+
+    assertThatThrownBy(() -> ConfigReader.read("f", Path.of(""), file, List.of(authority)))
+        .hasMessageContaining("f:1:15: http_options.ssl_certfile: missing")
+        .hasMessageContaining("f:3:20: berth.ephemeral: 1");
+    Setting certificate = Setting.parse("--set", "http_options.ssl_certfile=pom.xml");
+    Setting port = Setting.yaml("--port", "http_options.port", "1");
+    String right = "http_options: {host: h}\napplications: []\n";
+    assertThatThrownBy(() -> ConfigReader.read("f", Path.of(""), right, List.of(certificate, port)))
+        .hasMessage(
+            "--set, --port: http_options.ssl_keyfile: missing (expected: a path, since"
+                + " ssl_certfile is set)");
+  }
 
   @Test
   void aKeyOfTheFileIsReplacedAndAMissingOneIsMade() {
@@ -215,7 +233,7 @@ class OverlayTest {
                 + " already)");
     assertThat(problems(Setting.yaml("--set", "applications.echo.name", "default")))
         .containsExactly(
-            "berth.yaml:8:5: applications[1].name: \"default\", the default, twice"
+            "--set: applications[1].name: \"default\", the default, twice"
                 + " (expected: unique; --set has it already)");
   }
 
