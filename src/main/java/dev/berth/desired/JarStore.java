@@ -94,6 +94,7 @@ final class JarStore {
       Path aside = file.resolveSibling(file.getFileName() + ".corrupt-1");
       LOG.error("state: {}: damaged: put aside as {}", file, aside.getFileName());
       Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
+      DamagedFiles.removeOld(aside);
     } catch (IOException unreadable) {
       LOG.error("state: {}: unreadable: {}", file, unreadable.toString());
     }

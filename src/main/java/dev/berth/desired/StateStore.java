@@ -36,9 +36,6 @@ final class StateStore implements AutoCloseable {
   /** Holds the number of the last change that was kept. Not forced: it may lag, and never leads. */
   private static final String ACKNOWLEDGED = "acknowledged";
 
-  /** Damaged files that are kept to be looked at; the oldest go. */
-  static final int MOST_ASIDE = 3;
-
   /** Changes of so many bytes are kept before a new file is written, however small the state. */
   static final long LEAST_GROWTH = 1 << 20;
 
@@ -344,8 +341,11 @@ final class StateStore implements AutoCloseable {
       for (String name : files.list()) {
         int put = number(ASIDE, name);
         int own = number(NAME, name);
-        if (put > 0 && put <= aside - MOST_ASIDE || own > 0 && own < before) {
+        if (put > 0 && put <= aside - DamagedFiles.MAX_KEPT || own > 0 && own < before) {
           files.delete(name);
+          if (put > 0) {
+            LOG.info("state: {}: removed, the newest {} stay", name, DamagedFiles.MAX_KEPT);
+          }
         }
       }
     } catch (IOException failed) {

@@ -399,7 +399,7 @@ class StateStoreTest {
 
     assertThat(disk.list())
         .filteredOn(name -> name.contains("corrupt"))
-        .hasSize(StateStore.MOST_ASIDE)
+        .hasSize(DamagedFiles.MAX_KEPT)
         .allMatch(name -> name.matches(".*-(6|7|8)"));
   }
 

@@ -8,6 +8,7 @@ import static org.apache.ratis.statemachine.impl.SimpleStateMachineStorage.SNAPS
 import static org.apache.ratis.statemachine.impl.SimpleStateMachineStorage.getTermIndexFromSnapshotFile;
 
 import dev.berth.code.StartFailedException;
+import dev.berth.desired.DamagedFiles;
 import dev.berth.desired.StateStoreRecords;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -115,6 +116,7 @@ final class LogFiles {
       if (open && applied >= 0 && whole >= applied) {
         Path aside = file.getParent().resolveSibling(file.getFileName() + ".corrupt-" + whole);
         Files.copy(file, aside, REPLACE_EXISTING);
+        DamagedFiles.removeOld(aside);
         LOG.warn(
             "state: {}: part of an entry behind {}, not acknowledged, is cut off; whole file: {}",
             file,

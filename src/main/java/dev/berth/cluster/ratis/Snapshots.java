@@ -1,5 +1,6 @@
 package dev.berth.cluster.ratis;
 
+import dev.berth.desired.DamagedFiles;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.StateStoreRecords;
 import java.io.File;
@@ -62,10 +63,9 @@ final class Snapshots extends SimpleStateMachineStorage {
       read(file);
     } catch (IOException damaged) {
       LOG.error("state: {}: damaged: {}; the one before it is used", file, damaged.getMessage());
-      Files.move(
-          file,
-          file.resolveSibling(DAMAGED + file.getFileName()),
-          StandardCopyOption.REPLACE_EXISTING);
+      Path aside = file.resolveSibling(DAMAGED + file.getFileName());
+      Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
+      DamagedFiles.removeOld(aside);
     }
   }
 
