@@ -43,12 +43,12 @@ import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.InstanceBus;
 import dev.berth.node.loops.LoopVerticle;
 import dev.berth.node.loops.LoopWatchVerticle;
+import dev.berth.node.loops.Transport;
 import dev.berth.node.traffic.TrafficTold;
 import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.port.InstancePorts;
-import dev.berth.protocol.port.SendResult;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.threads.InstanceHandlerThreads;
 import dev.berth.routing.feed.RoutingFeedVerticle;
@@ -135,7 +135,7 @@ final class InstanceParts {
     logRing.show(meters);
     endLog = on.log().to(logRing::add);
     boolean direct = config.get(InstanceOptions.MESSAGES) == MessageCarrier.DIRECT;
-    mailboxes = direct ? new InstanceBus(identity.node()) : null;
+    mailboxes = direct ? new InstanceBus() : null;
     side =
         on.cluster() == null || mailboxes == null
             ? null
@@ -247,15 +247,11 @@ final class InstanceParts {
   }
 
   private InstancePorts ports() {
-    BusSender bus =
-        side != null
-            ? side.links
-            : mailboxes != null
-                ? mailboxes
-                : new EventBusSender(
-                    identity.node(),
-                    on.vertx().eventBus(),
-                    (to, address, message) -> SendResult.GONE);
+    BusSender inside = mailboxes != null ? mailboxes : new EventBusSender(on.vertx().eventBus());
+    Transport bus =
+        side == null
+            ? new Transport(identity.node(), inside)
+            : new Transport(identity.node(), inside, side.links);
     return new InstancePorts(
         identity.node(),
         identity.incarnation(),

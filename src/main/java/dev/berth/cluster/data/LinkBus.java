@@ -28,9 +28,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends to the loops of this instance by their mailboxes, and to those of other nodes by links.
- * Messages of one loop to one loop keep their order; what another thread sends goes by the first
- * loop's links. Any thread.
+ * Sends to the loops of other nodes by links, and puts what arrives into the mailboxes of this
+ * instance. Messages of one loop to one loop keep their order; what another thread sends goes by
+ * the first loop's links. Thread-safe.
  */
 public final class LinkBus implements BusSender {
   /** A peer, and what is under way to it over all links. */
@@ -152,9 +152,6 @@ public final class LinkBus implements BusSender {
 
   @Override
   public SendResult send(String node, String address, BusMessage message) {
-    if (busNode.equals(node)) {
-      return own.send(node, address, message);
-    }
     LoopLinks here = here();
     if (here != null) {
       return here.send(node, address, message);
@@ -166,11 +163,6 @@ public final class LinkBus implements BusSender {
     }
     loops.get(0).run(first -> first.send(node, address, message));
     return SendResult.SENT;
-  }
-
-  @Override
-  public boolean sharesValues() {
-    return own.sharesValues();
   }
 
   private @Nullable LoopLinks here() {

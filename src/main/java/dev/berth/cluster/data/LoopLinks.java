@@ -210,8 +210,14 @@ final class LoopLinks {
 
   private void refuse(Buffer frame, Refusal why) {
     WireCodec.Refused refused = DataFrame.refused(frame, why);
-    if (refused != null) {
-      bus.send(refused.to().node(), refused.to().busAddress(), refused.answer());
+    if (refused == null) {
+      return;
+    }
+    String to = refused.to().busAddress();
+    if (bus.busNode.equals(refused.to().node())) { // the message never left
+      bus.own.deliver(to, receiver -> receiver.accept(refused.answer()));
+    } else {
+      bus.send(refused.to().node(), to, refused.answer());
     }
   }
 

@@ -2,6 +2,7 @@ package dev.berth.node.loops;
 
 import dev.berth.cluster.data.Mailboxes;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.SendResult;
 import io.vertx.core.internal.ContextInternal;
 import java.util.Map;
@@ -12,13 +13,8 @@ import java.util.function.Consumer;
  * Sends to the event loops of this instance, past the event bus: its messages cost more than what
  * they carry (decision 0011).
  */
-public final class InstanceBus implements Mailboxes {
-  private final String node;
+public final class InstanceBus implements BusSender, Mailboxes {
   private final Map<String, LoopMailbox> mailboxes = new ConcurrentHashMap<>(); // by address
-
-  public InstanceBus(String node) {
-    this.node = node;
-  }
 
   /** Takes the messages of an address on a loop from now on; those sent before are dropped. */
   public void receive(String address, ContextInternal loop, Consumer<BusMessage> receiver) {
@@ -27,9 +23,6 @@ public final class InstanceBus implements Mailboxes {
 
   @Override
   public SendResult send(String to, String address, BusMessage message) {
-    if (!node.equals(to)) {
-      return SendResult.GONE;
-    }
     LoopMailbox mailbox = mailboxes.get(address);
     if (mailbox != null) { // else lost, as a message may be
       mailbox.put(message);

@@ -156,12 +156,6 @@ public final class FakeNode implements Mailboxes, LinkListener {
   }
 
   @Override
-  public SendResult send(String node, String address, BusMessage message) {
-    deliver(address, receiver -> receiver.accept(message));
-    return SendResult.SENT;
-  }
-
-  @Override
   public void broken(String to, int loop) {
     told.add("broken " + to + " " + loop);
     loops

@@ -9,12 +9,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
-final class LoopMailboxTest extends ReplicaContract {
-  private final InstanceBus bus = new InstanceBus("n1");
+final class MailboxTransportTest extends ReplicaOverTransportContract {
+  private final InstanceBus bus = new InstanceBus();
+  private final BusSender sender = new Transport("n1", bus);
 
   @Override
   BusSender sender() {
-    return bus;
+    return sender;
   }
 
   @Override

@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Test;
  * What a replica and its slots promise to a router of another instance, whatever carries their
  * messages: those of the one come to it as those of the other go back, by the sender that is tried.
  */
-abstract class ReplicaContract extends BusSenderContract {
+abstract class ReplicaOverTransportContract extends TransportContract {
   private static final RouterAddress ROUTER = new RouterAddress("n0", 0);
   private static final String BACK = "berth.router.n1.0"; // where the answers are heard
   private static final long IN_TIME = TimeUnit.SECONDS.toMicros(20);
@@ -55,9 +55,9 @@ abstract class ReplicaContract extends BusSenderContract {
   private long ids = 1L << 32;
   private int attempts;
 
-  ReplicaContract() {}
+  ReplicaOverTransportContract() {}
 
-  ReplicaContract(Vertx vertx) {
+  ReplicaOverTransportContract(Vertx vertx) {
     super(vertx);
   }
 

@@ -15,13 +15,13 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
 
 /** From one instance to the other, whose name is "n1~1". */
-final class LinkBusContractIT extends ReplicaContract {
+final class LinkTransportIT extends ReplicaOverTransportContract {
   /** In the names that links know. */
   private static final String PROCESS = "~1";
 
   private static final Duration INTERVAL = Duration.ofMillis(500);
 
-  private final InstanceBus there = new InstanceBus("n1~1");
+  private final InstanceBus there = new InstanceBus();
   private final LinkBus sender = bus("n0~1", loop);
   private final LinkBus receiver = bus("n1~1", (ContextInternal) vertx.getOrCreateContext());
 

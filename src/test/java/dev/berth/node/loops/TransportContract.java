@@ -19,9 +19,21 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What {@link BusSender} promises, whatever carries the messages of an instance. */
+/**
+ * What {@link BusSender} promises, for each pair of carriers inside an instance and between nodes.
+ *
+ * <table>
+ * <caption>The matrix of {@link Transport}</caption>
+ * <tr><th>inside</th><th>alone</th><th>data links</th><th>clustered event bus</th></tr>
+ * <tr><td>mailboxes</td><td>{@link MailboxTransportTest}</td><td>{@link LinkTransportIT}</td>
+ * <td>refused by the configuration</td></tr>
+ * <tr><td>event bus</td><td>{@link EventBusTransportTest}</td>
+ * <td>refused by the configuration</td><td>{@link ClusteredBusTransportIT}, refused by the
+ * configuration until its cluster manager is part of the server</td></tr>
+ * </table>
+ */
 @Timeout(30)
-abstract class BusSenderContract {
+abstract class TransportContract {
   private static final String ADDRESS = "berth.router.n1.0";
 
   /** More than a mailbox gives its loop at once. */
@@ -30,12 +42,12 @@ abstract class BusSenderContract {
   final Vertx vertx;
   final ContextInternal loop;
 
-  BusSenderContract() {
+  TransportContract() {
     this(Vertx.vertx());
   }
 
   /** Where the instance is. */
-  BusSenderContract(Vertx vertx) {
+  TransportContract(Vertx vertx) {
     this.vertx = vertx;
     this.loop = (ContextInternal) vertx.getOrCreateContext();
   }

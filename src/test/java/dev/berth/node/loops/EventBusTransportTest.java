@@ -2,7 +2,6 @@ package dev.berth.node.loops;
 
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
-import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
@@ -11,9 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
 
-final class EventBusSenderTest extends ReplicaContract {
-  private final EventBusSender sender =
-      new EventBusSender("n1", vertx.eventBus(), (to, address, message) -> SendResult.GONE);
+final class EventBusTransportTest extends ReplicaOverTransportContract {
+  private final BusSender sender = new Transport("n1", new EventBusSender(vertx.eventBus()));
 
   @BeforeEach
   void registerTheCodec() {

@@ -15,20 +15,20 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 
 /** The sender is another process, whose bus reaches the instance. */
-final class ClusteredBusSenderIT extends ReplicaContract {
+final class ClusteredBusTransportIT extends ReplicaOverTransportContract {
   private final BusPeers peers = new BusPeers();
   private final Vertx away;
   private final BusSender sender;
 
-  ClusteredBusSenderIT() throws Exception {
+  ClusteredBusTransportIT() throws Exception {
     super(clustered(new BusCluster("n1", new BusPeers())));
     away = clustered(new BusCluster("n0", peers));
     int port = ((VertxInternal) vertx).clusterManager().getNodeInfo().port();
     peers.add("n1", "127.0.0.1", port);
     BusSender bus =
-        new EventBusSender(
+        new Transport(
             "n0",
-            away.eventBus(),
+            new EventBusSender(away.eventBus()),
             (to, address, message) ->
                 peers.send(away.eventBus(), to, address, message)
                     ? SendResult.SENT
@@ -73,6 +73,6 @@ final class ClusteredBusSenderIT extends ReplicaContract {
 
   @Override
   void receive(String address, Consumer<BusMessage> receiver) throws Exception {
-    EventBusSenderTest.consume(loop, vertx, address, receiver);
+    EventBusTransportTest.consume(loop, vertx, address, receiver);
   }
 }
