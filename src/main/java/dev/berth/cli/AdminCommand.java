@@ -8,6 +8,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 
 /** A command that asks the admin server of an instance that runs. */
 abstract class AdminCommand extends CliCommand {
@@ -18,6 +19,11 @@ abstract class AdminCommand extends CliCommand {
       Map.of("2", "wrong usage", "3", "no admin server answers at the address");
 
   @Mixin AdminServer server;
+
+  @Option(
+      names = "--json",
+      description = "Print JSON for programs; with --watch or --follow one object in a line.")
+  boolean json;
 
   /** Adds to its help what each of them may end with, unless it says more of that itself. */
   void tellExitCodes() {

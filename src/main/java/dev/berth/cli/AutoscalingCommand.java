@@ -53,11 +53,6 @@ final class AutoscalingCommand extends AdminCommand {
       description = "Stay, and print a line for each change. Ctrl-C ends it.")
   private boolean watch;
 
-  @Option(
-      names = "--json",
-      description = "Print what the instance says as JSON; with --watch a line for each change.")
-  private boolean json;
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     String app = application;

@@ -23,9 +23,6 @@ abstract class ChangeCommand extends AdminCommand {
   private static final int DEFAULT_S = 300;
   private static final int MOST_S = 7 * 24 * 3600;
 
-  @Option(names = "--json", description = "Print what became of it as JSON, at the end.")
-  boolean json;
-
   @Option(names = "--wait", description = "Stay until it has come true, or has failed.")
   boolean wait;
 

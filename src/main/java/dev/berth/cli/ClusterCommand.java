@@ -7,7 +7,6 @@ import java.io.PrintWriter;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code berth cluster}: what is about several nodes. The work is in its subcommands. */
@@ -116,9 +115,6 @@ final class ClusterCommand extends CliCommand {
   static final class Uncordon extends AdminCommand {
     @Parameters(paramLabel = "NODE", description = "A node's name.")
     private String node;
-
-    @Option(names = "--json", description = "Print what became of it as JSON.")
-    private boolean json;
 
     @Override
     void run(PrintWriter out) throws InterruptedException {

@@ -10,7 +10,6 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
 
 /** {@code berth cluster status}: who belongs to a cluster, and how each of them is. */
 @Command(
@@ -30,9 +29,6 @@ import picocli.CommandLine.Option;
     })
 final class ClusterStatusCommand extends AdminCommand {
   static final String PATH = "/api/v1/cluster";
-
-  @Option(names = "--json", description = "Print what the node says as JSON.")
-  private boolean json;
 
   /**
    * What a node says.

@@ -11,7 +11,6 @@ import org.snakeyaml.engine.v2.api.DumpSettings;
 import org.snakeyaml.engine.v2.common.FlowStyle;
 import org.snakeyaml.engine.v2.schema.CoreSchema;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code berth config}: what was declared, as it was submitted. */
@@ -35,9 +34,6 @@ final class ConfigCommand extends AdminCommand {
 
   @Parameters(paramLabel = "APP", arity = "0..1", description = "This application only.")
   private @Nullable String only;
-
-  @Option(names = "--json", description = "Print it as JSON.")
-  private boolean json;
 
   @Override
   void run(PrintWriter out) throws InterruptedException {

@@ -6,7 +6,6 @@ import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code berth explain}: asks a running instance why a request went where it went. */
@@ -30,9 +29,6 @@ final class ExplainCommand extends AdminCommand {
 
   @Parameters(paramLabel = "ID", description = "The request's id, as in X-Request-ID.")
   private String id;
-
-  @Option(names = "--json", description = "Print the explanation as JSON.")
-  private boolean json;
 
   @Override
   void run(PrintWriter out) throws InterruptedException {

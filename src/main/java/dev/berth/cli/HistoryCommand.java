@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code berth history}: the revision that is wanted, and those that ran earlier. */
@@ -26,9 +25,6 @@ import picocli.CommandLine.Parameters;
 final class HistoryCommand extends AdminCommand {
   @Parameters(paramLabel = "APP", description = "The application.")
   private String application;
-
-  @Option(names = "--json", description = "Print the revisions whole, as JSON.")
-  private boolean json;
 
   @Override
   void run(PrintWriter out) throws InterruptedException {

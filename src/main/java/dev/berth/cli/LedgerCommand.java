@@ -8,7 +8,7 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Option;
+import picocli.CommandLine.Mixin;
 
 /** {@code berth ledger}: asks a running instance who holds the slots of its replicas. */
 @Command(
@@ -29,31 +29,11 @@ import picocli.CommandLine.Option;
       "  berth ledger --json | jq .total"
     })
 final class LedgerCommand extends AdminCommand {
-  @Option(names = "--app", paramLabel = "NAME", description = "Its replicas only.")
-  private List<String> applications = List.of();
-
-  @Option(names = "--deployment", paramLabel = "NAME", description = "Its replicas only.")
-  private List<String> deployments = List.of();
-
-  @Option(names = "--replica", paramLabel = "ID", description = "This replica only.")
-  private List<String> replicas = List.of();
-
-  @Option(
-      names = "--node",
-      paramLabel = "NAME",
-      description = "What this node of the cluster says, and no other.")
-  private @Nullable String node;
-
-  @Option(names = "--json", description = "Print the ledger as JSON.")
-  private boolean json;
+  @Mixin private ReplicaFilter filter = new ReplicaFilter();
 
   @Override
   void run(PrintWriter out) throws InterruptedException {
-    String query =
-        AdminServer.parameters("application", applications)
-            + AdminServer.parameters("deployment", deployments)
-            + AdminServer.parameters("replica", replicas)
-            + AdminServer.parameters("node", node == null ? List.of() : List.of(node));
+    String query = filter.parameters();
     AdminServer.Answer response = server.get("/api/v1/ledger" + query.replaceFirst("&", "?"));
     JsonObject ledger = response.with("replicas", JsonArray.class);
     if (ledger == null || !(ledger.getValue("total") instanceof JsonObject total)) {
@@ -62,7 +42,7 @@ final class LedgerCommand extends AdminCommand {
     server.sayUnreachable(ledger);
     List<JsonObject> shown = ServeStatus.list(ledger, "replicas");
     if (shown.isEmpty() && !query.isEmpty()) {
-      server.status(applications, deployments, replicas);
+      server.status(filter.applications, filter.deployments, filter.replicas);
     }
     if (json) {
       out.print(AdminServer.printable(response.body()));

@@ -9,6 +9,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** {@code berth logs}: the last lines of an instance's log, and those that come. */
@@ -34,20 +35,7 @@ import picocli.CommandLine.Option;
 final class LogsCommand extends AdminCommand {
   private static final int MOST_AT_ONCE = 1_000;
 
-  @Option(names = "--app", paramLabel = "NAME", description = "Lines of it only.")
-  private List<String> applications = List.of();
-
-  @Option(names = "--deployment", paramLabel = "NAME", description = "Lines of it only.")
-  private List<String> deployments = List.of();
-
-  @Option(names = "--replica", paramLabel = "ID", description = "Lines of it only.")
-  private List<String> replicas = List.of();
-
-  @Option(
-      names = "--node",
-      paramLabel = "NAME",
-      description = "Lines of this node of the cluster only; --follow needs it there.")
-  private @Nullable String node;
+  @Mixin private ReplicaFilter filter = new ReplicaFilter();
 
   @Option(
       names = "--level",
@@ -57,7 +45,8 @@ final class LogsCommand extends AdminCommand {
 
   @Option(
       names = {"-f", "--follow"},
-      description = "Stay, and show lines as they come. Ctrl-C ends it.")
+      description =
+          "Stay, and show lines as they come; in a cluster those of one --node. Ctrl-C ends it.")
   private boolean follow;
 
   @Option(
@@ -65,9 +54,6 @@ final class LogsCommand extends AdminCommand {
       paramLabel = "N",
       description = "How many of the last lines. Default: ${DEFAULT-VALUE}")
   private int lines = 100;
-
-  @Option(names = "--json", description = "Print each line as a JSON object.")
-  private boolean json;
 
   @Override
   void run(PrintWriter out) throws InterruptedException {
@@ -117,7 +103,7 @@ final class LogsCommand extends AdminCommand {
   private void requireNames(JsonArray found) throws InterruptedException {
     String lines = found.encode();
     List<List<String>> names =
-        Stream.of(applications, deployments, replicas)
+        Stream.of(filter.applications, filter.deployments, filter.replicas)
             .map(each -> each.stream().filter(name -> !lines.contains(name)).toList())
             .toList();
     if (!names.stream().allMatch(List::isEmpty)) {
@@ -127,10 +113,7 @@ final class LogsCommand extends AdminCommand {
 
   private String query(long since) {
     return (since < 0 ? "?limit=" + lines : "?limit=" + MOST_AT_ONCE + "&since=" + since)
-        + AdminServer.parameters("application", applications)
-        + AdminServer.parameters("deployment", deployments)
-        + AdminServer.parameters("replica", replicas)
-        + AdminServer.parameters("node", node == null ? List.of() : List.of(node))
+        + filter.parameters()
         + AdminServer.parameters("level", level == null ? List.of() : List.of(level));
   }
 

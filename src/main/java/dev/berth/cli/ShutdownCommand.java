@@ -27,9 +27,6 @@ final class ShutdownCommand extends AdminCommand {
       description = "Do not ask.")
   private boolean yes;
 
-  @Option(names = "--json", description = "Print the names of what is deleted as JSON.")
-  private boolean json;
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     if (!yes) {

@@ -43,12 +43,6 @@ final class StatusCommand extends AdminCommand {
               + " change. Ctrl-C ends it.")
   private boolean watch;
 
-  @Option(
-      names = "--json",
-      description =
-          "Print what the instance says as JSON; with --watch as one line, when it changed.")
-  private boolean json;
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     List<String> named = only == null || watch ? List.of() : List.of(only); // it may come yet

@@ -46,9 +46,6 @@ final class TrafficCommand extends AdminCommand {
       })
   private List<String> explain = List.of();
 
-  @Option(names = "--json", description = "Print JSON.")
-  private boolean json;
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     if (route == null && !explain.isEmpty()) {

@@ -1,0 +1,31 @@
+package dev.berth.cli;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Replicas that a command is about; each option may be repeated, and each empty one means all. */
+final class ReplicaFilter {
+  @Option(names = "--app", paramLabel = "NAME", description = "Of this application only.")
+  List<String> applications = List.of();
+
+  @Option(names = "--deployment", paramLabel = "NAME", description = "Of this deployment only.")
+  List<String> deployments = List.of();
+
+  @Option(names = "--replica", paramLabel = "ID", description = "Of this replica only.")
+  List<String> replicas = List.of();
+
+  @Option(
+      names = "--node",
+      paramLabel = "NAME",
+      description = "As this node of the cluster reports it, and no other.")
+  private @Nullable String node;
+
+  /** Parameters that ask for them, each {@code &name=value}; empty without an option. */
+  String parameters() {
+    return AdminServer.parameters("application", applications)
+        + AdminServer.parameters("deployment", deployments)
+        + AdminServer.parameters("replica", replicas)
+        + AdminServer.parameters("node", node == null ? List.of() : List.of(node));
+  }
+}
