@@ -1,12 +1,8 @@
 package dev.berth.admin;
 
-import io.vertx.core.json.JsonArray;
+import dev.berth.protocol.json.RecordWriter;
 import io.vertx.core.json.JsonObject;
-import java.lang.reflect.RecordComponent;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -15,8 +11,12 @@ import org.jspecify.annotations.Nullable;
  * {@code protocol} under their names in snake case, enums by name, times in milliseconds since
  * 1970. Ray Serve's shape has no room for all of it.
  */
-public final class ServeJson {
-  private ServeJson() {}
+public final class ServeJson extends RecordWriter {
+  private final @Nullable LongFunction<@Nullable Long> wall;
+
+  private ServeJson(@Nullable LongFunction<@Nullable Long> wall) {
+    this.wall = wall;
+  }
 
   /** One of these records; a {@code config} that is text is the object that was submitted. */
   public static JsonObject of(Record details) {
@@ -29,40 +29,18 @@ public final class ServeJson {
    * @param wall gives milliseconds since 1970 for nanoseconds; null leaves them as they are
    */
   public static JsonObject of(Record details, @Nullable LongFunction<@Nullable Long> wall) {
-    JsonObject json = new JsonObject();
-    for (RecordComponent each : details.getClass().getRecordComponents()) {
-      String name = each.getName().replaceAll("(?=[A-Z])", "_").toLowerCase(Locale.ROOT);
-      Object value = value(each, details);
-      boolean submitted = name.equals("config") && value instanceof String;
-      if (wall != null && value instanceof Long nanos && name.endsWith("nanos")) {
-        json.put(name.replace("nanos", "ms"), wall.apply(nanos));
-      } else {
-        json.put(name, submitted ? new JsonObject((String) value) : json(value, wall));
-      }
-    }
-    return json;
+    return new ServeJson(wall).record(details);
   }
 
-  private static @Nullable Object value(RecordComponent component, Record of) {
-    try {
-      return component.getAccessor().invoke(of);
-    } catch (ReflectiveOperationException impossible) { // they are public
-      throw new IllegalStateException(impossible);
+  @Override
+  protected void put(JsonObject json, String component, @Nullable Object value) {
+    String name = component.replaceAll("(?=[A-Z])", "_").toLowerCase(Locale.ROOT);
+    if (wall != null && value instanceof Long nanos && name.endsWith("nanos")) {
+      json.put(name.replace("nanos", "ms"), wall.apply(nanos));
+    } else if (name.equals("config") && value instanceof String submitted) {
+      json.put(name, new JsonObject(submitted));
+    } else {
+      super.put(json, name, value);
     }
-  }
-
-  private static @Nullable Object json(
-      @Nullable Object value, @Nullable LongFunction<@Nullable Long> wall) {
-    if (value instanceof List<?> list) {
-      return new JsonArray(new ArrayList<>(list.stream().map(each -> json(each, wall)).toList()));
-    }
-    if (value instanceof Map<?, ?> map) { // copied: those of a configuration cannot be changed
-      JsonObject copy = new JsonObject();
-      map.forEach((key, each) -> copy.put(String.valueOf(key), each));
-      return copy;
-    }
-    return value instanceof Record record
-        ? of(record, wall)
-        : value instanceof Enum<?> word ? word.name() : value;
   }
 }

@@ -17,12 +17,17 @@ public class RecordWriter {
     JsonObject json = new JsonObject();
     for (RecordComponent part : record.getClass().getRecordComponents()) {
       try {
-        json.put(part.getName(), value(part.getAccessor().invoke(record)));
+        put(json, part.getName(), part.getAccessor().invoke(record));
       } catch (ReflectiveOperationException notPublic) {
         throw new IllegalStateException(part + " (expected: of a public record)", notPublic);
       }
     }
     return json;
+  }
+
+  /** Writes a component; forms with names of their own override it. */
+  protected void put(JsonObject json, String component, @Nullable Object value) {
+    json.put(component, value(value));
   }
 
   /** Where more types than those of {@link RecordReader} have a form, they are known first. */
