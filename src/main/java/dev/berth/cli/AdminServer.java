@@ -298,11 +298,6 @@ final class AdminServer {
     return json;
   }
 
-  /** As {@link #refusal} for a status of 4xx; with any other it is taken for another server. */
-  Ended refusalOfQuery(Answer response) {
-    return response.statusCode() / 100 == 4 ? refusal(response) : refuse(response);
-  }
-
   /**
    * As {@link #refusal}, and of what is not there it says what is.
    *

@@ -144,13 +144,7 @@ final class ClusterInitCommand extends CliCommand {
           .computeIfAbsent(certificate(node), none -> new LinkedHashSet<>(HERE))
           .add(host(node));
     }
-    try (TrialCertificates made = new TrialCertificates()) {
-      made.authority(name);
-      for (Map.Entry<String, Set<String>> each : certificates.entrySet()) {
-        made.issue(each.getKey(), each.getValue());
-      }
-      made.write(folder);
-    }
+    TrialCertificates.write(folder, name, certificates);
   }
 
   private String anyWorker() {

@@ -37,7 +37,7 @@ final class LedgerCommand extends AdminCommand {
     AdminServer.Answer response = server.get("/api/v1/ledger" + query.replaceFirst("&", "?"));
     JsonObject ledger = response.with("replicas", JsonArray.class);
     if (ledger == null || !(ledger.getValue("total") instanceof JsonObject total)) {
-      throw server.refusalOfQuery(response);
+      throw server.refuse(response);
     }
     server.sayUnreachable(ledger);
     List<JsonObject> shown = ServeStatus.list(ledger, "replicas");

@@ -68,7 +68,7 @@ final class LogsCommand extends AdminCommand {
       AdminServer.Answer response = server.get("/api/v1/logs" + query(since));
       JsonObject page = response.with("lines", JsonArray.class);
       if (page == null) {
-        throw server.refusalOfQuery(response);
+        throw server.refuse(response);
       }
       if (follow && page.containsKey("nodes")) {
         throw wrong("--follow: of several nodes (expected: --node NAME beside it)");

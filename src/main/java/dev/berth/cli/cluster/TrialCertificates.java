@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -19,49 +20,49 @@ import java.util.stream.Collectors;
  *
  * <p>Source: keytool's {@code -genkeypair -signer}, since JDK 17.
  */
-public final class TrialCertificates implements AutoCloseable {
-  /** Of the CA's. */
+public final class TrialCertificates {
+  /** Validity of the CA's certificate. */
   private static final int CA_DAYS = 3650;
 
-  /** Of the nodes'. */
+  /** Validity of the nodes' certificates. */
   private static final int NODE_DAYS = 365;
 
   private static final String CA = "ca";
   private static final String PASSWORD = "of a file that is gone soon";
 
-  private final Path folder;
-  private final Path store;
-
-  public TrialCertificates() throws IOException {
-    folder = Files.createTempDirectory("berth-cluster");
-    store = folder.resolve("keys.p12");
-  }
+  private TrialCertificates() {}
 
   /**
-   * Makes the CA, once, before all others.
+   * Writes {@code NAME.pem} and {@code NAME-key.pem}, which its owner alone may read, of a CA and
+   * of each certificate. Blocks.
    *
+   * @param certificates more names of each, addresses among them, by its CN
    * @throws IOException with what keytool said when it could not
    */
-  public void authority(String cluster) throws IOException, InterruptedException {
-    make(CA, cluster + "-ca", CA_DAYS, "bc:c=ca:true,pathlen:0", "ku:c=keyCertSign,cRLSign");
+  public static void write(Path into, String cluster, Map<String, Set<String>> certificates)
+      throws IOException, GeneralSecurityException, InterruptedException {
+    Path folder = Files.createTempDirectory("berth-cluster");
+    Path store = folder.resolve("keys.p12");
+    try {
+      String issues = "ku:c=keyCertSign,cRLSign";
+      make(store, CA, cluster + "-ca", CA_DAYS, "bc:c=ca:true,pathlen:0", issues);
+      for (Map.Entry<String, Set<String>> each : certificates.entrySet()) {
+        String name = each.getKey();
+        String names =
+            each.getValue().stream()
+                .map(host -> (host.matches("[0-9.]+|.*:.*") ? ",ip:" : ",dns:") + host)
+                .collect(Collectors.joining("", "san=dns:" + name, ""));
+        String use = "eku=serverAuth,clientAuth";
+        make(store, name, name, NODE_DAYS, "ku:c=digitalSignature", use, names);
+      }
+      export(store, into);
+    } finally {
+      Files.deleteIfExists(store);
+      Files.delete(folder);
+    }
   }
 
-  /**
-   * Makes one that a node serves and asks with.
-   *
-   * @param name its CN
-   * @param hosts more of its names, addresses among them
-   */
-  public void issue(String name, Set<String> hosts) throws IOException, InterruptedException {
-    String others =
-        hosts.stream()
-            .map(host -> (host.matches("[0-9.]+|.*:.*") ? ",ip:" : ",dns:") + host)
-            .collect(Collectors.joining());
-    String use = "eku=serverAuth,clientAuth";
-    make(name, name, NODE_DAYS, "ku:c=digitalSignature", use, "san=dns:" + name + others);
-  }
-
-  private void make(String alias, String subject, int days, String... extensions)
+  private static void make(Path store, String alias, String subject, int days, String... extensions)
       throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
@@ -81,8 +82,7 @@ public final class TrialCertificates implements AutoCloseable {
     }
   }
 
-  /** Writes {@code NAME.pem} and {@code NAME-key.pem}, which its owner alone may read, of all. */
-  public void write(Path into) throws IOException, GeneralSecurityException {
+  private static void export(Path store, Path into) throws IOException, GeneralSecurityException {
     KeyStore keys = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
     for (String name : Collections.list(keys.aliases())) {
       String certificate = pem("CERTIFICATE", keys.getCertificate(name).getEncoded());
@@ -97,11 +97,5 @@ public final class TrialCertificates implements AutoCloseable {
   private static String pem(String what, byte[] bytes) {
     String lines = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(bytes);
     return "-----BEGIN %s-----\n%s\n-----END %s-----\n".formatted(what, lines, what);
-  }
-
-  @Override
-  public void close() throws IOException {
-    Files.deleteIfExists(store);
-    Files.delete(folder);
   }
 }
