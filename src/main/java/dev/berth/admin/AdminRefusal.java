@@ -48,26 +48,11 @@ public final class AdminRefusal extends RuntimeException {
     if (!(failed instanceof CommandRefused refused)) {
       return failed instanceof AdminRefusal told ? told : null;
     }
-    String code =
-        switch (refused.kind()) {
-          case INVALID -> "invalid";
-          case NOT_FOUND -> "not_found";
-          case PRECONDITION -> "precondition_failed";
-          case UNAVAILABLE -> "unavailable";
-        };
+    CommandRefused.Kind kind = refused.kind();
     AdminRefusal told =
-        new AdminRefusal(statusOf(refused), code, String.valueOf(refused.getMessage()));
+        new AdminRefusal(kind.status, kind.code, String.valueOf(refused.getMessage()));
     told.body.put("problems", new JsonArray(refused.problems()));
     return told;
-  }
-
-  static int statusOf(CommandRefused refused) {
-    return switch (refused.kind()) {
-      case INVALID -> 400;
-      case NOT_FOUND -> 404;
-      case PRECONDITION -> 412;
-      case UNAVAILABLE -> 503;
-    };
   }
 
   void send(HttpServerResponse response) {

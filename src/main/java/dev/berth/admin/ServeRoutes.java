@@ -158,7 +158,7 @@ public final class ServeRoutes implements AdminRoutes {
   }
 
   private static void refuseInText(RoutingContext context, CommandRefused refused) {
-    int status = AdminRefusal.statusOf(refused);
+    int status = refused.kind().status;
     Answers.send(context.response(), status, Answers.TEXT, String.valueOf(refused.getMessage()));
   }
 
@@ -200,6 +200,6 @@ public final class ServeRoutes implements AdminRoutes {
         refused.kind() == CommandRefused.Kind.NOT_FOUND
             ? "Application or Deployment not found"
             : refused.getMessage();
-    Answers.json(context, AdminRefusal.statusOf(refused), new JsonObject().put("error", error));
+    Answers.json(context, refused.kind().status, new JsonObject().put("error", error));
   }
 }

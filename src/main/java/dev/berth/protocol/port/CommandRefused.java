@@ -9,16 +9,24 @@ import java.util.List;
 public final class CommandRefused extends RuntimeException {
   private static final long serialVersionUID = 1;
 
-  /** Why; each is one HTTP status. */
+  /** Why; each is one HTTP status, and one code for programs. */
   public enum Kind {
-    /** What was asked for is wrong in itself: 400. */
-    INVALID,
-    /** There is no such application or deployment: 404. */
-    NOT_FOUND,
-    /** It exists, and its state or configuration forbids it: 412. */
-    PRECONDITION,
-    /** It could not be made durable, or not in time, or the controller is not there: 503. */
-    UNAVAILABLE
+    /** What was asked for is wrong in itself. */
+    INVALID(400, "invalid"),
+    /** There is no such application or deployment. */
+    NOT_FOUND(404, "not_found"),
+    /** It exists, and its state or configuration forbids it. */
+    PRECONDITION(412, "precondition_failed"),
+    /** It could not be made durable, or not in time, or the controller is not there. */
+    UNAVAILABLE(503, "unavailable");
+
+    public final int status;
+    public final String code;
+
+    Kind(int status, String code) {
+      this.status = status;
+      this.code = code;
+    }
   }
 
   private final Kind kind;
