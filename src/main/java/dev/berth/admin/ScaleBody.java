@@ -21,13 +21,13 @@ record ScaleBody(@Nullable Integer replicas, boolean pauses) {
   /**
    * @throws CommandRefused when it does not say
    */
-  static ScaleBody of(Bodies.Body body) {
-    if (body.bytes().length() > MOST_BYTES) { // it is read on the event loop
-      throw invalid(body.bytes().length() + " bytes (expected: at most " + MOST_BYTES + " bytes)");
+  static ScaleBody of(int bytes, String text) {
+    if (bytes > MOST_BYTES) { // it is read on the event loop
+      throw invalid(bytes + " bytes (expected: at most " + MOST_BYTES + " bytes)");
     }
     JsonObject members;
     try {
-      members = new JsonObject(body.text());
+      members = new JsonObject(text);
     } catch (DecodeException | ClassCastException notAnObject) {
       throw invalid("no JSON object (expected: {\"" + KEY + "\": n})");
     }

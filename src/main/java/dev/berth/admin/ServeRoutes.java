@@ -166,12 +166,7 @@ public final class ServeRoutes implements AdminRoutes {
 
   private void scale(RoutingContext context) {
     bodies
-        .read(context)
-        .compose(
-            body -> {
-              body.release(); // a number is left of it
-              return scale(context, ScaleBody.of(body));
-            })
+        .use(context, (bytes, text) -> scale(context, ScaleBody.of(bytes.length(), text)))
         .onComplete(
             done -> {
               Object number = done.replicas() == null ? done.state() : done.replicas();

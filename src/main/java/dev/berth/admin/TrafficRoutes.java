@@ -98,12 +98,7 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
     String route = one(QueryParameters.of(context, true, ROUTE), ROUTE);
     ControllerCommands once = Answers.once(commands, context);
     bodies
-        .read(context)
-        .compose(
-            body -> {
-              body.release(); // numbers are left of it
-              return split(once, route, weights(body));
-            })
+        .use(context, (bytes, text) -> split(once, route, weights(bytes.length(), text)))
         .onComplete(
             revision -> {
               Answers.accepted(context, "traffic", ROUTE, route);
@@ -123,13 +118,13 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
         : once.split(application, weights);
   }
 
-  private static Map<String, Double> weights(Bodies.Body body) {
-    if (body.bytes().length() > MOST_BYTES) {
-      throw invalid(body.bytes().length() + " bytes");
+  private static Map<String, Double> weights(int bytes, String text) {
+    if (bytes > MOST_BYTES) {
+      throw invalid(bytes + " bytes");
     }
     try {
       Map<String, Double> weights = new LinkedHashMap<>();
-      JsonObject given = new JsonObject(body.text()).getJsonObject(WEIGHTS);
+      JsonObject given = new JsonObject(text).getJsonObject(WEIGHTS);
       given.fieldNames().forEach(name -> weights.put(name, given.getDouble(name)));
       if (weights.isEmpty() || weights.containsValue(null)) {
         throw invalid(given.encode());
