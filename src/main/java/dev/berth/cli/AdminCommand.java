@@ -64,7 +64,7 @@ abstract class AdminCommand extends CliCommand {
       }
       String before = trouble;
       try {
-        AdminServer.Answer answer = server.ask("GET", ServeStatus.PATH, null);
+        AdminServer.Answer answer = server.look(ServeStatus.PATH);
         ServeStatus now = answer.serve();
         trouble = now == null ? "no answer now: status " + answer.statusCode() : "";
         serve = now == null ? serve : now;

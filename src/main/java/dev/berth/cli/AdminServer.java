@@ -140,8 +140,10 @@ final class AdminServer {
    * @throws Ended when there was none
    */
   Answer send(String method, String path, @Nullable String json) {
+    byte[] bytes = json == null ? new byte[0] : json.getBytes(StandardCharsets.UTF_8);
+    Sent sent = new Sent("application/json", bytes.length, new ByteArrayInputStream(bytes));
     try {
-      return ask(method, path, json);
+      return ask(method, path, json == null ? null : sent);
     } catch (IOException failed) {
       throw cannotReach(whyNot(failed));
     }
@@ -163,14 +165,9 @@ final class AdminServer {
   /** What goes with a request. */
   private record Sent(String type, long length, InputStream bytes) {}
 
-  /** As {@link #send}, and nothing is said. */
-  Answer ask(String method, String path, @Nullable String json) throws IOException {
-    if (json == null) {
-      return ask(method, path, (Sent) null);
-    }
-    byte[] bytes = json.getBytes(StandardCharsets.UTF_8);
-    Sent sent = new Sent("application/json", bytes.length, new ByteArrayInputStream(bytes));
-    return ask(method, path, sent);
+  /** Gets what is at a path, and says nothing of a failure. */
+  Answer look(String path) throws IOException {
+    return ask("GET", path, null);
   }
 
   private Answer ask(String method, String path, @Nullable Sent sent) throws IOException {

@@ -44,7 +44,7 @@ final class DrainCommand extends ChangeCommand {
   /** The admin server is the last that goes. */
   private @Nullable Boolean isGone(boolean late) throws InterruptedException {
     try {
-      server.ask("GET", "/-/healthz", null);
+      server.look("/-/healthz");
       return late ? false : null;
     } catch (IOException gone) {
       return true;
