@@ -5,6 +5,7 @@ import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.Environment;
+import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
 import io.vertx.core.Future;
@@ -149,7 +150,14 @@ final class RunCommand extends CliCommand {
     effective.warnings().forEach(spec.commandLine().getErr()::println);
     boolean drained;
     try {
-      drained = NodeRun.untilStopped(effective, start, around().stopSignal().get());
+      CompletionStage<String> stop = around().stopSignal().get();
+      drained =
+          start
+              .apply(effective, stop)
+              .toCompletionStage()
+              .toCompletableFuture()
+              .get()
+              .drainAfter(stop, effective.get(InstanceOptions.SHUTDOWN_TIMEOUT_S));
     } catch (ExecutionException failed) {
       throw startFailed(failed.getCause());
     } catch (RuntimeException failed) {
