@@ -25,9 +25,9 @@ import picocli.CommandLine.Option;
     name = "validate",
     header = "Checks a configuration and reports every problem in it.",
     description = {
-      "The jars it names are opened and the methods of import_path looked for, but no code of"
-          + " them is run: whether an application has the deployments that the file names is seen"
-          + " by berth run only.",
+      "The jars and the files of TLS it names are read and the methods of import_path looked for,"
+          + " but no code of them is run: whether an application has the deployments that the file"
+          + " names is seen by berth run only.",
       "A warning names what is accepted and has no effect; it does not make the file invalid."
     },
     exitCodeList = {"0:the file is valid", "2:wrong usage, or the file has problems"},
