@@ -133,6 +133,11 @@ public record DesiredApplication(
     return failed != null && before != null ? before.wanted() : wanted;
   }
 
+  /** Returns whether the route leads to it, now or when what is wanted runs. */
+  boolean answersAt(String routePrefix) {
+    return routePrefix.equals(wanted.routePrefix()) || routePrefix.equals(serving().routePrefix());
+  }
+
   /**
    * It runs.
    *

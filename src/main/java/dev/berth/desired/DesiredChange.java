@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *     its number in the log
  * @param applications that are new or different, as they are from then on
  * @param removed names of those that are gone
- * @param said what was last said of applications, where that is different, by name
+ * @param applied where that is different, by application
  * @param answers to commands with an id: of the one that makes it, if it has one
  * @param history what ran earlier, in place of what is known of it, by application; of a change
  *     that makes a whole state, as it follows from any other
@@ -37,7 +37,7 @@ public record DesiredChange(
     long index,
     List<DesiredApplication> applications,
     List<String> removed,
-    Map<String, Said> said,
+    Map<String, LastApplied> applied,
     List<Answer> answers,
     Map<String, List<Before>> history,
     AutoscaledNumbers autoscaled,
@@ -52,7 +52,7 @@ public record DesiredChange(
    * @param term of the controller that ran last; 0 when none did
    * @param targetCapacity percent of the replicas that run; null when nothing was said of it
    * @param rises whether fewer ran before that was said
-   * @param saidCapacity what was last said of that
+   * @param lastCapacity of the last file or command
    * @param keeps revisions that ran earlier, of each application
    * @param forgotten revisions up to this one are gone from the history, for want of room
    * @param splits weights given to endpoints since, by route and {@code application#deployment}
@@ -62,49 +62,50 @@ public record DesiredChange(
       long term,
       @Nullable Double targetCapacity,
       boolean rises,
-      Said saidCapacity,
+      LastApplied lastCapacity,
       int keeps,
       long forgotten,
       Map<String, Map<String, Double>> splits) {
 
     /** Of a state in which nothing happened. */
     static final Head FIRST =
-        new Head(0, 0, null, false, Said.NOTHING, InstanceOptions.DEFAULT_REVISIONS, 0, Map.of());
+        new Head(
+            0, 0, null, false, LastApplied.NOTHING, InstanceOptions.DEFAULT_REVISIONS, 0, Map.of());
 
     /** A controller starts, of an instance that keeps so many revisions. */
     Head withTerm(long other, int keeps) {
       return new Head(
-          revision, other, targetCapacity, rises, saidCapacity, keeps, forgotten, splits);
+          revision, other, targetCapacity, rises, lastCapacity, keeps, forgotten, splits);
     }
 
     Head withRevision(long other) {
-      return new Head(other, term, targetCapacity, rises, saidCapacity, keeps, forgotten, splits);
+      return new Head(other, term, targetCapacity, rises, lastCapacity, keeps, forgotten, splits);
     }
 
     /** Source: Ray Serve's calculate_target_capacity_direction. */
-    Head withCapacity(@Nullable Double capacity, Said said) {
+    Head withCapacity(@Nullable Double capacity, LastApplied applied) {
       Double from = targetCapacity == null && revision == 0 ? Double.valueOf(0) : targetCapacity;
       boolean up = capacity != null && from != null && capacity > from;
       boolean goesUp = Objects.equals(capacity, targetCapacity) ? rises : up;
-      return new Head(revision, term, capacity, goesUp, said, keeps, forgotten, splits);
+      return new Head(revision, term, capacity, goesUp, applied, keeps, forgotten, splits);
     }
 
     Head forgetting(long upTo) {
-      return new Head(revision, term, targetCapacity, rises, saidCapacity, keeps, upTo, splits);
+      return new Head(revision, term, targetCapacity, rises, lastCapacity, keeps, upTo, splits);
     }
 
     Head splitting(String route, Map<String, Double> weights) {
       Map<String, Map<String, Double>> all = new LinkedHashMap<>(splits);
       all.put(route, Map.copyOf(weights));
       return new Head(
-          revision, term, targetCapacity, rises, saidCapacity, keeps, forgotten, Map.copyOf(all));
+          revision, term, targetCapacity, rises, lastCapacity, keeps, forgotten, Map.copyOf(all));
     }
   }
 
   public DesiredChange {
     applications = List.copyOf(applications);
     removed = List.copyOf(removed);
-    said = Collections.unmodifiableMap(new LinkedHashMap<>(said));
+    applied = Collections.unmodifiableMap(new LinkedHashMap<>(applied));
     answers = List.copyOf(answers);
     history = Map.copyOf(history);
     chain = Map.copyOf(chain);
@@ -128,14 +129,13 @@ public record DesiredChange(
   private DesiredChange with(
       List<Answer> answers, @Nullable NodeRegistry nodes, Map<Long, String> chain) {
     return new DesiredChange(
-        index, applications, removed, said, answers, history, autoscaled, nodes, chain, head);
+        index, applications, removed, applied, answers, history, autoscaled, nodes, chain, head);
   }
 
   /** Null when nothing is different for the one who asks for it. */
   @Nullable DesiredChange unlessEmpty(Head before) {
-    boolean same =
-        applications.isEmpty() && removed.isEmpty() && said.isEmpty() && autoscaled.all().isEmpty();
-    return same && head.equals(before) ? null : this;
+    boolean same = applications.isEmpty() && removed.isEmpty() && applied.isEmpty();
+    return same && autoscaled.all().isEmpty() && head.equals(before) ? null : this;
   }
 
   /** As it is kept, beside its number. */
@@ -146,10 +146,10 @@ public record DesiredChange(
         .put("term", head.term())
         .put("keeps", head.keeps())
         .put("forgotten", head.forgotten())
-        .put("said_capacity", head.saidCapacity().toJson())
+        .put("said_capacity", head.lastCapacity().toJson())
         .put("target_capacity", head.targetCapacity())
         .put("capacity_rises", head.rises())
-        .put("said", object(said, Said::toJson))
+        .put("said", object(applied, LastApplied::toJson))
         .put("answers", array(answers, Answer::toJson))
         .put("chain", object(chain, each -> each))
         .put("history", object(history, each -> array(each, Before::toJson)))
@@ -179,7 +179,7 @@ public record DesiredChange(
         index,
         list(json.getJsonArray("applications"), DesiredApplication::of),
         json.getJsonArray("removed").stream().map(String.class::cast).toList(),
-        map(json.getJsonObject("said"), each -> Said.of((JsonObject) each)),
+        map(json.getJsonObject("said"), each -> LastApplied.of((JsonObject) each)),
         list(json.getJsonArray("answers", new JsonArray()), Answer::of),
         map(
             json.getJsonObject("history", new JsonObject()),
@@ -195,7 +195,7 @@ public record DesiredChange(
             json.getLong("term"),
             json.getDouble("target_capacity"),
             json.getBoolean("capacity_rises", false),
-            Said.of(json.getJsonObject("said_capacity")),
+            LastApplied.of(json.getJsonObject("said_capacity")),
             json.getInteger("keeps", InstanceOptions.DEFAULT_REVISIONS),
             json.getLong("forgotten", 0L),
             map(json.getJsonObject("splits", new JsonObject()), DesiredChange::weights)));

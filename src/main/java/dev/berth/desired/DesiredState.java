@@ -40,8 +40,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A revision that failed after another had run is marked, and what ran before is to serve until
  * the next deploy: of something else, or of the same once more.
  *
- * <p>What was {@link Said} of an application, and by which file, is known beside it, and for a
- * while after it is gone.
+ * <p>What was {@link LastApplied} of an application, and by which file, is known beside it, and for
+ * a while after it is gone.
  *
  * <p>Immutable. It is over 500 lines, since what each command changes is computed beside what makes
  * a state of it.
@@ -65,7 +65,7 @@ public final class DesiredState {
 
   private final Map<String, DesiredApplication> applications;
   private final Map<String, String> names; // of applications, by route prefix
-  private final Map<String, Said> said; // by application, the latest last
+  private final Map<String, LastApplied> applied; // by application, the latest last
   private final Map<String, Answer> answers; // by id of the command, the latest last
   private final History history;
   private final AutoscaledNumbers autoscaled;
@@ -77,7 +77,7 @@ public final class DesiredState {
   private DesiredState() {
     applications = Map.of();
     names = Map.of();
-    said = Map.of();
+    applied = Map.of();
     answers = Map.of();
     history = new History();
     autoscaled = AutoscaledNumbers.NONE;
@@ -91,7 +91,7 @@ public final class DesiredState {
   private DesiredState(DesiredState before, List<DesiredChange> changes) {
     applications = new LinkedHashMap<>(before.applications);
     names = new HashMap<>(before.names);
-    said = new LinkedHashMap<>(before.said);
+    applied = new LinkedHashMap<>(before.applied);
     answers = new LinkedHashMap<>(before.answers);
     history = new History(before.history);
     chain = new TreeMap<>(before.chain);
@@ -164,14 +164,14 @@ public final class DesiredState {
     return head;
   }
 
-  /** What was last said of an application, be it there or not. */
-  public Said said(String application) {
-    return said.getOrDefault(application, Said.NOTHING);
+  /** Returns the configuration of an application that was last applied, be it there or not. */
+  public LastApplied lastApplied(String application) {
+    return applied.getOrDefault(application, LastApplied.NOTHING);
   }
 
-  /** Names of all applications of which something was said. */
+  /** Returns the names of all applications of which something was applied. */
   public Set<String> mentioned() {
-    return Collections.unmodifiableSet(said.keySet());
+    return Collections.unmodifiableSet(applied.keySet());
   }
 
   /** What a command of that id was answered; null when none was lately. */
@@ -201,7 +201,7 @@ public final class DesiredState {
    * Everything that a file says is declared. What it does not name goes if it said it last.
    *
    * @param wanted by name
-   * @param file that says it, as {@link Said#submitted} takes it
+   * @param file that says it, as {@link LastApplied#submitted} takes it
    * @param prunes whether all goes that is not named
    */
   @Nullable DesiredChange deploy(
@@ -214,62 +214,49 @@ public final class DesiredState {
         applications.keySet().stream()
             .filter(name -> !wanted.containsKey(name) && goes(name, file, prunes))
             .toList();
-    Map<String, Said> news = new LinkedHashMap<>();
-    said.forEach((name, each) -> news.put(name, leftOut(each, file, prunes)));
+    Map<String, LastApplied> news = new LinkedHashMap<>();
+    applied.forEach((name, each) -> news.put(name, each.leftOut(file, prunes)));
     submit(news, wanted, file);
-    Said saidOfIt = head.saidCapacity();
-    boolean stays = targetCapacity == null && !prunes && !saidOfIt.isLastOf(file);
-    Said capacity =
+    LastApplied last = head.lastCapacity();
+    boolean stays = targetCapacity == null && !prunes && !last.isLastOf(file);
+    LastApplied capacity =
         targetCapacity == null
-            ? leftOut(saidOfIt, file, prunes)
-            : saidOfIt.submitted(targetCapacity.toString(), file);
+            ? last.leftOut(file, prunes)
+            : last.submitted(targetCapacity.toString(), file);
     Head next = head.withCapacity(stays ? head.targetCapacity() : targetCapacity, capacity);
     return change(wanted, removed, news, next, nowMs);
   }
 
   /** Whether an application goes that a deploy of a file does not name. */
   boolean goes(String application, @Nullable String file, boolean prunes) {
-    return prunes || said(application).isLastOf(file);
-  }
-
-  private static Said leftOut(Said said, @Nullable String file, boolean prunes) {
-    return prunes || said.isLastOf(file) ? said.leftOut(file) : said.keptWithout(file);
+    return prunes || lastApplied(application).isLastOf(file);
   }
 
   /** One application is declared, and the others stay. */
   public @Nullable DesiredChange deploy(
       String application, Wanted wanted, @Nullable String file, long nowMs) {
-    Map<String, Said> news = new LinkedHashMap<>();
+    Map<String, LastApplied> news = new LinkedHashMap<>();
     submit(news, Map.of(application, wanted), file);
     return change(Map.of(application, wanted), List.of(), news, head, nowMs);
   }
 
-  private void submit(Map<String, Said> news, Map<String, Wanted> wanted, @Nullable String file) {
-    wanted.forEach((name, each) -> news.put(name, said(name).submitted(each.digest(), file)));
+  private void submit(
+      Map<String, LastApplied> news, Map<String, Wanted> wanted, @Nullable String file) {
+    wanted.forEach(
+        (name, each) -> news.put(name, lastApplied(name).submitted(each.digest(), file)));
   }
 
   /**
-   * What a start makes of its file.
+   * Applications are declared, and others are deleted.
    *
-   * @param wanted the applications that it declares, by name
-   * @param removed those that it deletes
-   * @param news what was last said from then on, where that may be different, by application
+   * @param wanted the applications that are declared, by name
+   * @param news what was last applied from then on, where that may be different, by application
+   * @param next the numbers from then on, but for revisions
    */
-  public @Nullable DesiredChange start(
-      Map<String, Wanted> wanted,
-      Collection<String> removed,
-      Map<String, Said> news,
-      @Nullable Double targetCapacity,
-      Said saidCapacity,
-      long nowMs) {
-    Head next = head.withCapacity(targetCapacity, saidCapacity);
-    return change(wanted, List.copyOf(removed), news, next, nowMs);
-  }
-
-  private @Nullable DesiredChange change(
+  @Nullable DesiredChange change(
       Map<String, Wanted> wanted,
       List<String> removed,
-      Map<String, Said> news,
+      Map<String, LastApplied> news,
       Head next,
       long nowMs) {
     List<DesiredApplication> changed = new ArrayList<>();
@@ -284,7 +271,7 @@ public final class DesiredState {
         changed.add(known.failed(null));
       }
     }
-    news.entrySet().removeIf(each -> each.getValue().equals(said(each.getKey())));
+    news.entrySet().removeIf(each -> each.getValue().equals(lastApplied(each.getKey())));
     Head then = next.withRevision(revision);
     return change(changed, removed, news, AutoscaledNumbers.NONE, then).unlessEmpty(head);
   }
@@ -311,7 +298,7 @@ public final class DesiredState {
   private DesiredChange change(
       List<DesiredApplication> changed,
       List<String> removed,
-      Map<String, Said> news,
+      Map<String, LastApplied> news,
       AutoscaledNumbers numbers,
       Head next) {
     return new DesiredChange(
@@ -492,19 +479,19 @@ public final class DesiredState {
     change.applications().stream()
         .filter(each -> each.wanted().routePrefix() != null)
         .forEach(each -> names.put(each.wanted().routePrefix(), each.name()));
-    change.said().forEach(this::say);
+    change.applied().forEach(this::apply);
     change.answers().forEach(this::answer);
-    forgetOldest(said.size() - applications.size() - MOST_GONE);
+    forgetOldest(applied.size() - applications.size() - MOST_GONE);
     chain.putAll(change.chain());
     if (chain.size() > MOST_COMMANDS) {
       chain.pollFirstEntry();
     }
   }
 
-  private void say(String application, Said now) {
-    said.remove(application);
-    if (!now.equals(Said.NOTHING)) {
-      said.put(application, now);
+  private void apply(String application, LastApplied now) {
+    applied.remove(application);
+    if (!now.equals(LastApplied.NOTHING)) {
+      applied.put(application, now);
     }
   }
 
@@ -519,11 +506,11 @@ public final class DesiredState {
   }
 
   private void forgetOldest(int tooMany) {
-    said.keySet().stream()
+    applied.keySet().stream()
         .filter(name -> !applications.containsKey(name))
         .limit(Math.max(0, tooMany))
         .toList()
-        .forEach(said::remove);
+        .forEach(applied::remove);
   }
 
   private void forgetRoute(@Nullable DesiredApplication gone) {
@@ -538,7 +525,7 @@ public final class DesiredState {
         index,
         List.copyOf(applications.values()),
         List.of(),
-        said,
+        applied,
         List.copyOf(answers.values()),
         history.all(),
         autoscaled,

@@ -215,10 +215,20 @@ final class FirstState {
       }
     }
     DesiredChange change = rules.change(log.state(), nowMs.getAsLong());
-    if (keepOrGoOn(change == null ? null : log.state().chained(change), strict)) {
+    try {
+      if (change != null) {
+        Objects.requireNonNull(
+            log.propose(log.state().chained(change)), "state: another (expected: as it was read)");
+      }
       declared.addAll(rules.declared.keySet());
       (kept ? rules.lines : List.<StartRules.Line>of())
           .forEach(line -> LOG.atLevel(line.level()).log("state: {}", line.text()));
+    } catch (IOException failed) { // what was kept before serves
+      if (strict) {
+        throw failed;
+      }
+      LOG.error(
+          "state: nothing of the file is declared, since it cannot be kept: {}", failed.toString());
     }
     rules.failed.forEach(this::refuse);
     fromFile = strict && !declared.isEmpty();
@@ -273,22 +283,5 @@ final class FirstState {
       }
     }
     return kept;
-  }
-
-  /** Whether it could be kept; what was kept before serves otherwise. */
-  private boolean keepOrGoOn(@Nullable DesiredChange change, boolean strict) throws IOException {
-    try {
-      if (change != null) {
-        Objects.requireNonNull(log.propose(change), "state: another (expected: as it was read)");
-      }
-      return true;
-    } catch (IOException failed) {
-      if (strict) {
-        throw failed;
-      }
-      LOG.error(
-          "state: nothing of the file is declared, since it cannot be kept: {}", failed.toString());
-      return false;
-    }
   }
 }

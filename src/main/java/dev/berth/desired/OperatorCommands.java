@@ -140,9 +140,9 @@ record OperatorCommands(
     KeptJars jars = reader.jars();
     ServeConfig submitted =
         SubmittedConfig.readSent(folder, config, only, file, reader.jars()::kept);
-    String said = from != null && from.equals(file.origin().uri()) ? Said.START : from;
+    String by = from != null && from.equals(file.origin().uri()) ? LastApplied.START : from;
     submitted.warnings().forEach(warning -> LOG.warn("{}", warning));
-    new RouteRules(file).requireFree(state, submitted.applications(), what, said);
+    new RouteRules(file).requireFree(state, submitted.applications(), what, by);
     if (!what.dryRun()) {
       serve.prepare();
     }
@@ -152,15 +152,15 @@ record OperatorCommands(
     DesiredChange change =
         only == null
             ? state.deploy(
-                wanted, submitted.find(ServeConfig.TARGET_CAPACITY), said, what.prunes(), now)
-            : state.deploy(only, Objects.requireNonNull(wanted.get(only)), said, now);
+                wanted, submitted.find(ServeConfig.TARGET_CAPACITY), by, what.prunes(), now)
+            : state.deploy(only, Objects.requireNonNull(wanted.get(only)), by, now);
     DesiredState next = change == null ? state : state.with(List.of(change));
-    boolean ofTheStart = what.prunes() || Said.START.equals(said);
+    boolean ofTheStart = what.prunes() || LastApplied.START.equals(by);
     Set<String> removed = new TreeSet<>(only == null && ofTheStart ? serve.refused() : Set.of());
     removed.addAll(change == null ? List.of() : change.removed());
     removed.removeAll(wanted.keySet());
     Set<String> named = wanted.keySet();
-    Predicate<String> own = name -> state.goes(name, said, false);
+    Predicate<String> own = name -> state.goes(name, by, false);
     List<Change> all = changes(state, next, named, removed, own);
     outcome.set(new DeployOutcome(state.head().revision(), only == null ? all : all.subList(0, 1)));
     if (what.dryRun()) {

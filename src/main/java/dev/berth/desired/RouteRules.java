@@ -25,11 +25,11 @@ record RouteRules(ServeConfig file) {
   private static final Logger LOG = LoggerFactory.getLogger(RouteRules.class);
 
   /**
-   * @param said where it was said, as {@link Said#submitted} takes it
+   * @param by who submits it, as {@link LastApplied#submitted} takes it
    * @throws ConfigException with every route that is taken
    */
   void requireFree(
-      DesiredState state, List<ApplicationConfig> named, Submitted what, @Nullable String said) {
+      DesiredState state, List<ApplicationConfig> named, Submitted what, @Nullable String by) {
     Set<String> names = named.stream().map(ApplicationConfig::name).collect(Collectors.toSet());
     List<Problem> problems = new ArrayList<>();
     for (ApplicationConfig each : named) {
@@ -38,7 +38,7 @@ record RouteRules(ServeConfig file) {
       boolean leaves =
           other != null
               && what.application() == null
-              && (names.contains(other) || state.goes(other, said, what.prunes()));
+              && (names.contains(other) || state.goes(other, by, what.prunes()));
       String taken = holder(leaves ? null : other, prefix);
       if (taken != null) {
         String expected = "unique; " + taken + " already";

@@ -7,7 +7,6 @@ import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.DesiredChange.Head;
 import java.net.URI;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -30,13 +29,9 @@ final class StartRules {
 
   /** What a start does with an item, and what is logged of it. */
   enum Row {
-    /** The file says nothing of it, and never has, or there is nothing to delete. */
-    UNNAMED(null, ""),
-    /** The file says what it said last, whatever came since. */
+    /** The file says nothing new of it. */
     UNCHANGED(null, ""),
-    /** The file says what is wanted already, or what was submitted since. */
-    KNOWN(null, ""),
-    /** As one of the two, but it was deleted, and stays so. */
+    /** The same, but it was deleted, and stays so. */
     DELETED(Level.WARN, "stays deleted, though the file says of it what it said before (%2$s)"),
     /** The file alone says something else: it is declared. */
     FILE_MOVED(Level.INFO, "declared, since %1$s"),
@@ -122,52 +117,52 @@ final class StartRules {
 
   /** Applications that are to be declared. */
   List<String> toDeclare() {
-    return says.keySet().stream().filter(name -> row(name).declares()).toList();
+    return says.keySet().stream().filter(name -> item(name).row(mode).declares()).toList();
   }
 
   /**
-   * The row of an item.
+   * An application, or the target capacity.
    *
    * @param says what the file says of it now; null for nothing
    * @param wanted of it; null when it is not there
-   * @param said of it until now
    */
-  private Row row(@Nullable String says, @Nullable String wanted, Said said) {
-    if (mode == Declare.ALL && says != null) {
-      return wanted == null || wanted.equals(says) ? Row.FILE_MOVED : Row.BOTH_MOVED;
+  private record Item(@Nullable String says, @Nullable String wanted, LastApplied applied) {
+    Row row(Declare mode) {
+      String start = applied.start();
+      if (says == null) {
+        return start == null || wanted == null
+            ? Row.UNCHANGED
+            : applied.isLastOf(LastApplied.START) ? Row.DROPPED : Row.KEPT;
+      }
+      if (mode == Declare.ALL) {
+        return wanted == null || wanted.equals(says) ? Row.FILE_MOVED : Row.BOTH_MOVED;
+      }
+      if (says.equals(start) || says.equals(wanted) || says.equals(applied.last())) {
+        return wanted == null ? Row.DELETED : Row.UNCHANGED;
+      }
+      return Objects.equals(start, applied.last()) ? Row.FILE_MOVED : Row.BOTH_MOVED;
     }
-    String file = said.by(uri);
-    String last = said.last();
-    if (says == null) {
-      return file == null || wanted == null
-          ? Row.UNNAMED
-          : file.equals(last) ? Row.DROPPED : Row.KEPT;
+
+    LastApplied after(Row row) {
+      if (says == null) {
+        boolean isTakenBack = wanted == null && applied.start() != null;
+        return isTakenBack ? LastApplied.NOTHING : applied.leftOut(LastApplied.START, false);
+      }
+      return row.declares() ? applied.submitted(says, LastApplied.START) : applied.unchanged(says);
     }
-    if (says.equals(file) || says.equals(wanted) || says.equals(last)) {
-      return wanted == null ? Row.DELETED : says.equals(file) ? Row.UNCHANGED : Row.KNOWN;
-    }
-    return Objects.equals(file, last) ? Row.FILE_MOVED : Row.BOTH_MOVED;
   }
 
-  private Row row(String application) {
+  private Item item(@Nullable String says, @Nullable String wanted, LastApplied applied) {
+    return new Item(says, wanted, applied.startedWith(uri));
+  }
+
+  private Item item(String application) {
     Wanted what = says.get(application);
     DesiredApplication there = kept.find(application);
-    return row(
+    return item(
         what == null ? null : what.digest(),
         there == null ? null : there.wanted().digest(),
-        kept.said(application));
-  }
-
-  /** What is said of an item after its row. */
-  private Said after(Row row, @Nullable String what, Said said) {
-    String digest = Objects.requireNonNullElse(what, "");
-    return switch (row) {
-      case UNCHANGED, KNOWN, DELETED -> digest.equals(said.start()) ? said : said.noted(digest);
-      case FILE_MOVED, BOTH_MOVED -> said.submitted(digest, Said.START);
-      case DROPPED -> Said.NOTHING;
-      case KEPT -> said.noted(null);
-      case UNNAMED -> said.by(uri) == null ? said : Said.NOTHING;
-    };
+        kept.lastApplied(application));
   }
 
   // --- what becomes of it ---
@@ -181,19 +176,20 @@ final class StartRules {
   @Nullable DesiredChange change(DesiredState on, long nowMs) {
     refuseTakenRoutes();
     Set<String> deleted = new TreeSet<>();
-    Map<String, Said> said = new LinkedHashMap<>();
+    Map<String, LastApplied> applied = new LinkedHashMap<>();
     Set<String> names = new TreeSet<>(deletes ? kept.mentioned() : Set.of());
     names.addAll(says.keySet());
     names.removeAll(refused.keySet());
     for (String name : names) {
-      Row row = row(name);
+      Item item = item(name);
+      Row row = item.row(mode);
       Wanted what = says.get(name);
       if (what != null && row.declares()) {
         declared.put(name, what);
       } else if (row == Row.DROPPED) {
         deleted.add(name);
       }
-      said.put(name, after(row, what == null ? null : what.digest(), kept.said(name)));
+      applied.put(name, item.after(row));
       tell(row, name);
     }
     for (Map.Entry<String, String> each : refused.entrySet()) {
@@ -206,19 +202,22 @@ final class StartRules {
         failed.put(each.getKey(), each.getValue());
       }
     }
-    Head was = kept.head();
-    Double now = was.targetCapacity();
+    return on.change(declared, List.copyOf(deleted), applied, head(on.head()), nowMs);
+  }
+
+  private Head head(Head was) {
     if (!deletes && capacity == null) { // such a file says nothing of what is served
-      return on.start(declared, deleted, said, now, was.saidCapacity(), nowMs);
+      return was;
     }
+    Double now = was.targetCapacity();
     String what = capacity == null ? null : capacity.toString();
-    Row row = row(what, now == null ? null : now.toString(), was.saidCapacity());
+    Item item = item(what, now == null ? null : now.toString(), was.lastCapacity());
+    Row row = item.row(mode);
     String set = "berth deploy " + file() + " --set target_capacity=%s sets it";
     String back = set.formatted(now);
     tell(row, CAPACITY, "the file says " + what, set.formatted(what), "" + now, back, back);
-    Double then = row.declares() ? capacity : row == Row.DROPPED ? null : now;
-    Said saidCapacity = after(row, what, was.saidCapacity());
-    return on.start(declared, deleted, said, then, saidCapacity, nowMs);
+    return was.withCapacity(
+        row.declares() ? capacity : row == Row.DROPPED ? null : now, item.after(row));
   }
 
   /** A route belongs to what stays there; what is refused stays where it was, and so on. */
@@ -226,25 +225,22 @@ final class StartRules {
     int before;
     do {
       before = refused.size();
-      Map<@Nullable String, String> taken = new HashMap<>(); // application, by route
-      for (DesiredApplication each : kept.applications()) {
-        Row row = row(each.name());
-        boolean goes = row == Row.DROPPED && deletes && !refused.containsKey(each.name());
-        if (!row.declares() && !goes) {
-          taken.put(each.wanted().routePrefix(), each.name());
-          taken.put(each.serving().routePrefix(), each.name());
-        }
-      }
-      taken.remove(null);
       for (String name : toDeclare()) {
         String prefix = Objects.requireNonNull(says.get(name)).routePrefix();
-        String other = taken.get(prefix);
-        if (other != null) {
-          String why = "route_prefix: \"%s\" (expected: unique; application %s stays there)";
-          refuse(name, why.formatted(prefix, other));
+        for (DesiredApplication each : kept.applications()) {
+          if (prefix != null && each.answersAt(prefix) && stays(each.name())) {
+            String why = "route_prefix: \"%s\" (expected: unique; application %s stays there)";
+            refuse(name, why.formatted(prefix, each.name()));
+          }
         }
       }
     } while (refused.size() > before);
+  }
+
+  private boolean stays(String application) {
+    Row row = item(application).row(mode);
+    boolean goes = row == Row.DROPPED && deletes && !refused.containsKey(application);
+    return !goes && !row.declares();
   }
 
   // --- the log ---

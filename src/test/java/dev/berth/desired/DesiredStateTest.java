@@ -226,18 +226,24 @@ class DesiredStateTest extends DesiredRig {
 
   @Test
   void whatEachFileSaidIsToldFromWhatAnyoneSubmitted() {
-    done(state.deploy("a", wanted("1"), Said.START, 1));
-    assertThat(state.said("a")).isEqualTo(new Said("1", null, "1"));
+    done(state.deploy("a", wanted("1"), LastApplied.START, 1));
+    assertThat(state.lastApplied("a")).isEqualTo(new LastApplied("1", "1", null));
 
     done(state.deploy("a", wanted("2"), null, 1));
-    assertThat(state.said("a")).isEqualTo(new Said("1", null, "2"));
+    assertThat(state.lastApplied("a")).isEqualTo(new LastApplied("1", "2", null));
     done(state.deploy("a", wanted("3"), OTHER, 1));
-    assertThat(state.said("a")).isEqualTo(new Said("1", new Said.By(OTHER, "3"), "3"));
-    assertThat(state.said("a").by(OTHER)).isEqualTo("3");
-    assertThat(state.said("a").by("file://host/start.yaml")).isEqualTo("1");
-    done(state.deploy("a", wanted("4"), Said.START, 1));
+    assertThat(state.lastApplied("a")).isEqualTo(new LastApplied("1", "3", OTHER));
+    assertThat(state.lastApplied("a").startedWith(OTHER).start()).isEqualTo("3");
+    assertThat(state.lastApplied("a").startedWith("file://host/start.yaml").start()).isEqualTo("1");
+    assertThat(state.deploy("a", wanted("3"), null, 1)).isNull();
+    assertThat(state.lastApplied("a").isLastOf(OTHER)).as("nobody said anything else").isTrue();
+    done(state.deploy("a", wanted("2"), null, 1));
+    assertThat(state.lastApplied("a"))
+        .as("it is known no more")
+        .isEqualTo(new LastApplied("1", "2", null));
+    done(state.deploy("a", wanted("4"), LastApplied.START, 1));
 
-    assertThat(state.said("a")).isEqualTo(new Said("4", null, "4"));
+    assertThat(state.lastApplied("a")).isEqualTo(new LastApplied("4", "4", null));
   }
 
   @Test
@@ -247,36 +253,36 @@ class DesiredStateTest extends DesiredRig {
     DesiredChange change = done(state.deploy("a", wanted("1"), OTHER, 1));
 
     assertThat(change.applications()).isEmpty();
-    assertThat(state.said("a").by(OTHER)).isEqualTo("1");
+    assertThat(state.lastApplied("a").isLastOf(OTHER)).isTrue();
     assertThat(state.deploy("a", wanted("1"), OTHER, 1)).isNull();
   }
 
   @Test
   void whatWasSaidOutlivesADeleteAndARollbackChangesNothingOfIt() {
-    done(state.deploy("a", wanted("1"), Said.START, 1));
+    done(state.deploy("a", wanted("1"), LastApplied.START, 1));
     ran("a");
     deploy("a", "2");
     done(rollback("a"));
-    assertThat(state.said("a")).isEqualTo(new Said("1", null, "2"));
+    assertThat(state.lastApplied("a")).isEqualTo(new LastApplied("1", "2", null));
 
     done(state.delete("a"));
 
-    assertThat(state.said("a")).isEqualTo(new Said("1", null, "2"));
+    assertThat(state.lastApplied("a")).isEqualTo(new LastApplied("1", "2", null));
   }
 
   @Test
   void aFileThatLeavesOutWhatItHasNamedTakesItBackAndAnotherOneDeletesIt() {
-    done(state.deploy(all("a", "1", "b", "1"), 50.0, Said.START, true, 1));
+    done(state.deploy(all("a", "1", "b", "1"), 50.0, LastApplied.START, true, 1));
     done(state.deploy("c", wanted("1"), OTHER, 1));
 
     done(state.deploy(all("b", "1"), null, OTHER, true, 1));
-    assertThat(state.said("a")).isEqualTo(new Said("1", null, "1"));
-    assertThat(state.head().saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
-    assertThat(state.said("c")).isEqualTo(Said.NOTHING);
+    assertThat(state.lastApplied("a")).isEqualTo(new LastApplied("1", "1", null));
+    assertThat(state.head().lastCapacity()).isEqualTo(new LastApplied("50.0", "50.0", null));
+    assertThat(state.lastApplied("c")).isEqualTo(LastApplied.NOTHING);
 
-    done(state.deploy(Map.of(), null, Said.START, true, 1));
+    done(state.deploy(Map.of(), null, LastApplied.START, true, 1));
     assertThat(state.mentioned()).isEmpty();
-    assertThat(state.head().saidCapacity()).isEqualTo(Said.NOTHING);
+    assertThat(state.head().lastCapacity()).isEqualTo(LastApplied.NOTHING);
   }
 
   @Test
@@ -302,6 +308,8 @@ class DesiredStateTest extends DesiredRig {
                 {"revision": 7, "term": 2, "said_capacity": {"start": "50.0", "last": "50.0"},
                  "target_capacity": 50, "file": null, "removed": [],
                  "said": {"a": {"start": "older", "last": "old", "file": "file://h/f",
+                                "digest": "old"},
+                          "b": {"start": null, "last": "new", "file": "file://h/f",
                                 "digest": "old"}},
                  "applications": [{"name": "a", "revision": 7, "deployed_ms": 1, "healthy": true,
                    "failed": null, "config": "{}", "digest": "old", "external_scaler": false,
@@ -310,9 +318,11 @@ class DesiredStateTest extends DesiredRig {
                               "route_prefix": "/a", "jars": [], "revision": 3}}]}
                 """)));
 
-    assertThat(state.said("a"))
-        .isEqualTo(new Said("older", new Said.By("file://h/f", "old"), "old"));
-    assertThat(state.head().saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
+    assertThat(state.lastApplied("a")).isEqualTo(new LastApplied("older", "old", "file://h/f"));
+    assertThat(state.lastApplied("b"))
+        .as("of no file")
+        .isEqualTo(new LastApplied(null, "new", null));
+    assertThat(state.head().lastCapacity()).isEqualTo(new LastApplied("50.0", "50.0", null));
     assertThat(state.head().targetCapacity()).isEqualTo(50);
     assertThat(state.head().splits()).isEmpty();
     assertThat(application("a").wanted().jars()).containsExactly(new Jar("a.jar", "abc"));
@@ -391,7 +401,7 @@ class DesiredStateTest extends DesiredRig {
   }
 
   private static @Nullable String file(Random random) {
-    return random.nextBoolean() ? null : random.nextBoolean() ? Said.START : "file://h/f";
+    return random.nextBoolean() ? null : random.nextBoolean() ? LastApplied.START : "file://h/f";
   }
 
   private DesiredChange randomCommand(Random random, int step) {

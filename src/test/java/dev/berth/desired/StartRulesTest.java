@@ -123,6 +123,7 @@ class StartRulesTest extends DesiredRig {
           gone once, it is told once      | start a 1 b 1; start a 1 | a 1 | | a 1
           it stays if a command spoke     | start a 1 b 1; rest b 2 | a 1 | WARN application b: revision 3 stays | a 1, b 2
           told once too                   | start a 1 b 1; rest b 2; start a 1; rest b 1 | a 1 | | a 1, b 1
+          nor if another file names it    | start a 1 b 1; other b 1 | a 1 | WARN application b: revision 2 stays | a 1, b 1
           what no file names              | rest a 1 | | | a 1
           """)
   void aRowOfTheTable(
@@ -151,7 +152,7 @@ class StartRulesTest extends DesiredRig {
     switch (words[0]) {
       case "start" -> start(step.substring("start ".length()).split(" "));
       case "rest" -> rest(name, words[2]);
-      case "file" -> deploy(name, words[2], Said.START);
+      case "file" -> deploy(name, words[2], LastApplied.START);
       case "other" -> deploy(name, words[2], ANOTHER);
       case "ran" -> ran(name);
       case "failed" -> failed(name);
@@ -172,27 +173,27 @@ class StartRulesTest extends DesiredRig {
     start("a", "1", "b", "1");
 
     assertThat(last.declared).containsOnlyKeys("a", "b");
-    assertThat(state.said("a")).isEqualTo(new Said("1", null, "1"));
+    assertThat(state.lastApplied("a")).isEqualTo(new LastApplied("1", "1", null));
   }
 
   @Test
   void whatTheFileSaidLastIsKnownWhetherItIsDeclaredOrWasKnownAlready() {
     start("a", "1");
     start("a", "2");
-    assertThat(state.said("a")).isEqualTo(new Said("2", null, "2"));
+    assertThat(state.lastApplied("a")).isEqualTo(new LastApplied("2", "2", null));
     ran("a");
     rest("a", "3");
     ran("a");
     doneIfAny(rollback("a"));
     start("a", "3");
-    assertThat(state.said("a")).isEqualTo(new Said("3", null, "3"));
+    assertThat(state.lastApplied("a")).isEqualTo(new LastApplied("3", "3", null));
   }
 
   @Test
   void anUnchangedFileLeavesARollbackAloneAndAScale() {
     start("a", "1");
     ran("a");
-    deploy("a", "2", Said.START);
+    deploy("a", "2", LastApplied.START);
     ran("a");
     doneIfAny(rollback("a"));
     doneIfAny(state.scale("a", "d", 3));
@@ -214,6 +215,36 @@ class StartRulesTest extends DesiredRig {
     runs("a", "2");
     assertThat(deleted).containsExactly("b");
     assertThat(last.lines.get(0).level()).as("the file alone moved").isEqualTo(Level.INFO);
+  }
+
+  @Test
+  void fileOfAnEarlierDeployIsUnknownOnceSomethingElseWasSubmitted() {
+    deploy("a", "1", FILE);
+    ran("a");
+    start("a", "1");
+    nothingIsDone();
+    deploy("b", "1", FILE);
+    rest("b", "2");
+    ran("b");
+
+    start("a", "1", "b", "1");
+
+    runs("b", "1");
+    said(Level.WARN, "application b: declared", "revision 3", "berth rollback b brings it back");
+    doneIfAny(rollback("b"));
+    start("a", "1", "b", "1");
+    nothingIsDone();
+  }
+
+  @Test
+  void applicationThatAnotherFileNamesTooIsThatFilesWhenTheStartsLeavesItOut() {
+    start("a", "1", "b", "1");
+    deploy("b", "1", ANOTHER);
+
+    start("a", "1");
+
+    assertThat(state.goes("b", ANOTHER, false)).isTrue();
+    assertThat(state.goes("b", LastApplied.START, false)).isFalse();
   }
 
   @Test
@@ -239,7 +270,9 @@ class StartRulesTest extends DesiredRig {
 
     runs("a", "1");
     said(Level.ERROR, "a.jar: does not exist", "revision 1 is kept, and serves");
-    assertThat(state.said("a")).as("nothing was said").isEqualTo(new Said("1", null, "1"));
+    assertThat(state.lastApplied("a"))
+        .as("nothing was said")
+        .isEqualTo(new LastApplied("1", "1", null));
     start("a", "2", "b", "1");
     runs("a", "2");
     said(Level.INFO, "application a: declared");
@@ -255,7 +288,7 @@ class StartRulesTest extends DesiredRig {
 
     said(Level.ERROR, "application b: import_path: missing", "it is DEPLOY_FAILED");
     assertThat(last.failed).containsExactly(Map.entry("b", "import_path: missing"));
-    assertThat(state.said("b")).isEqualTo(Said.NOTHING);
+    assertThat(state.lastApplied("b")).isEqualTo(LastApplied.NOTHING);
   }
 
   @Test
@@ -358,7 +391,7 @@ class StartRulesTest extends DesiredRig {
 
     nothingIsDone();
     assertThat(state.head().targetCapacity()).isEqualTo(50);
-    assertThat(state.head().saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
+    assertThat(state.head().lastCapacity()).isEqualTo(new LastApplied("50.0", "50.0", null));
   }
 
   // --- all ---

@@ -32,7 +32,7 @@ final class LifecycleSecondLife {
           "controller.Hosts.replicas",
           "controller.ReplicaRecord.ongoing",
           "controller.RoutingPublisher$Subscriber.digest",
-          "desired.DesiredState.said",
+          "desired.DesiredState.applied",
           "desired.StateStore.end",
           "desired.StateStore.sequence",
           "desired.StateStore.told",
