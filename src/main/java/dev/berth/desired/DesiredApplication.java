@@ -5,7 +5,9 @@ import static dev.berth.desired.DesiredChange.map;
 
 import dev.berth.code.Jar;
 import dev.berth.controller.Autoscaled;
+import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.RevisionDetails;
 import dev.berth.protocol.RevisionDetails.State;
 import io.vertx.core.json.JsonArray;
@@ -139,14 +141,16 @@ public record DesiredApplication(
   }
 
   /**
-   * It runs.
-   *
-   * @param proven whether replicas of it have; where none has, it is as good as it was
+   * Its revision runs, or failed: it is as good as it was where no replica of it has run, and is
+   * not given up before anything ran.
    */
-  DesiredApplication runs(boolean proven, Set<String> have) {
-    boolean good = proven || healthy;
+  DesiredApplication marked(Announce state) {
+    if (state.status() != ApplicationStatus.RUNNING) {
+      return before == null || failed != null ? this : failed(state.message());
+    }
+    boolean good = state.proven() || healthy;
     return new DesiredApplication(
-        name, wanted, revision, deployedMs, good, null, scales, before, Set.copyOf(have));
+        name, wanted, revision, deployedMs, good, null, scales, before, Set.copyOf(state.ran()));
   }
 
   /**

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Fingerprint;
 import dev.berth.controller.Autoscaled;
+import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredApplication.Before;
 import dev.berth.desired.DesiredApplication.Wanted;
@@ -354,43 +355,19 @@ public final class DesiredState {
   }
 
   /**
-   * What has become of a revision.
-   *
-   * @param failure why it failed; null when it runs
-   * @param proven whether replicas of it have run; where none has it is as one not tried yet
-   * @param ran deployments of which replicas have, of whatever revision; unless it failed
+   * Applications are in these states. Those of revisions that are not wanted any more are passed
+   * over, and failures of those before which nothing ran.
    */
-  public record Mark(long revision, @Nullable String failure, boolean proven, Set<String> ran) {
-
-    /** Of one that ran, or failed. */
-    public Mark(long revision, @Nullable String failure) {
-      this(revision, failure, failure == null, Set.of());
-    }
-  }
-
-  /**
-   * What has become of these applications; revisions that are not wanted any more are passed over,
-   * and failures of those before which nothing ran.
-   *
-   * @param marks by application
-   */
-  public @Nullable DesiredChange mark(Map<String, Mark> marks) {
+  public @Nullable DesiredChange mark(Collection<Announce> states) {
     List<DesiredApplication> marked = new ArrayList<>();
-    marks.forEach(
-        (name, mark) -> {
-          DesiredApplication known = applications.get(name);
-          if (known == null || known.revision() != mark.revision()) {
-            return;
-          }
-          if (mark.failure() == null) {
-            DesiredApplication runs = known.runs(mark.proven(), mark.ran());
-            if (!runs.equals(known)) {
-              marked.add(runs);
-            }
-          } else if (known.before() != null && known.failed() == null) {
-            marked.add(known.failed(mark.failure()));
-          }
-        });
+    for (Announce state : states) {
+      DesiredApplication known = applications.get(state.application());
+      DesiredApplication next =
+          known == null || known.revision() != state.revision() ? known : known.marked(state);
+      if (next != null && !next.equals(known)) {
+        marked.add(next);
+      }
+    }
     return change(marked, List.of(), head).unlessEmpty(head);
   }
 

@@ -2,7 +2,6 @@ package dev.berth.desired;
 
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.desired.DesiredState.Mark;
 import dev.berth.desired.ServeControl.Decision;
 import dev.berth.protocol.ApplicationStatus;
 import io.vertx.core.Future;
@@ -21,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RevisionMarks {
 
-  private final LatestNotes<String, Mark> notes; // by name
+  private final LatestNotes<String, Announce> notes; // by name
   private final Map<String, Long> firstRan = new HashMap<>(); // revisions that ran here first
   private final Set<String> failing = new HashSet<>(); // applications, by what was announced last
   private long lastAtStart; // revision
@@ -60,38 +59,30 @@ final class RevisionMarks {
     } else {
       failing.remove(announce.application());
     }
-    Mark mark =
-        wanted == null || wanted.revision() != announce.revision() ? null : mark(announce, wanted);
-    if (mark != null) {
-      notes.add(announce.application(), mark);
+    if (wanted != null && wanted.revision() == announce.revision() && isNews(announce, wanted)) {
+      notes.add(announce.application(), announce);
     }
   }
 
-  private @Nullable Mark mark(Announce announce, DesiredApplication wanted) {
+  private boolean isNews(Announce announce, DesiredApplication wanted) {
     if (announce.status() == ApplicationStatus.RUNNING) {
-      Mark runs = new Mark(announce.revision(), null, announce.proven(), announce.ran());
-      if (!announce.proven()) {
-        return runs;
+      boolean first = announce.proven() && !wanted.healthy();
+      if (first && announce.revision() > lastAtStart) { // it replaces another, and is on trial
+        firstRan.put(wanted.name(), announce.revision());
       }
-      if (!wanted.healthy()) {
-        if (announce.revision() > lastAtStart) { // it replaces another, and is on trial
-          firstRan.put(wanted.name(), announce.revision());
-        }
-      } else if (notes.isIdle() && wanted.ran().equals(announce.ran())) {
-        return null; // it says so already
-      }
-      return runs;
+      boolean isKnown = !first && notes.isIdle() && wanted.ran().equals(announce.ran());
+      return !announce.proven() || !isKnown;
     }
     // What ran in an earlier process has proved itself: it is not given up for a bad start.
     boolean proven =
         wanted.healthy() && !Long.valueOf(announce.revision()).equals(firstRan.get(wanted.name()));
-    return announce.status() != ApplicationStatus.DEPLOY_FAILED || wanted.before() == null || proven
-        ? null
-        : new Mark(announce.revision(), announce.message());
+    return announce.status() == ApplicationStatus.DEPLOY_FAILED
+        && wanted.before() != null
+        && !proven;
   }
 
-  private Decision decide(DesiredState state, Map<String, Mark> marks) {
-    DesiredChange change = state.mark(marks);
+  private Decision decide(DesiredState state, Map<String, Announce> marks) {
+    DesiredChange change = state.mark(marks.values());
     return new Decision(change, change == null ? List.of() : serveInstead(state, change));
   }
 

@@ -3,15 +3,17 @@ package dev.berth.desired;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.code.Jar;
+import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.desired.DesiredApplication.Before;
 import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.desired.DesiredState.Mark;
+import dev.berth.protocol.ApplicationStatus;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A state, and the steps that make another of it. */
@@ -64,7 +66,19 @@ abstract class DesiredRig {
   }
 
   private void mark(String name, @Nullable String failure) {
-    doneIfAny(state.mark(Map.of(name, new Mark(application(name).revision(), failure))));
+    doneIfAny(state.mark(List.of(announce(name, application(name).revision(), failure))));
+  }
+
+  /** A revision runs; or failed, for a reason. */
+  static Announce announce(String application, long revision, @Nullable String failure) {
+    boolean runs = failure == null;
+    return new Announce(
+        application,
+        revision,
+        runs ? ApplicationStatus.RUNNING : ApplicationStatus.DEPLOY_FAILED,
+        runs ? "" : failure,
+        runs,
+        Set.of());
   }
 
   /** What an operator who names no revision goes back to; null when there is nothing. */

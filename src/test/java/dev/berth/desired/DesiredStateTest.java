@@ -3,10 +3,10 @@ package dev.berth.desired;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.code.Jar;
+import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredApplication.Before;
 import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.desired.DesiredState.Mark;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
@@ -106,7 +106,7 @@ class DesiredStateTest extends DesiredRig {
     assertThat(declared.failed())
         .isEqualTo(new DeclaredApplication.Failed("no model; revision 1 serves", "/good", 1));
     assertThat(application("a").serving()).isEqualTo(wanted("good"));
-    assertThat(state.mark(Map.of("a", new Mark(2, "again")))).as("it is marked once").isNull();
+    assertThat(state.mark(List.of(announce("a", 2, "again")))).as("it is marked once").isNull();
   }
 
   @Test
@@ -155,7 +155,7 @@ class DesiredStateTest extends DesiredRig {
   void aFirstRevisionThatFailedIsTriedAgain() {
     deploy("a", "bad");
 
-    assertThat(state.mark(Map.of("a", new Mark(1, "no model")))).isNull();
+    assertThat(state.mark(List.of(announce("a", 1, "no model")))).isNull();
   }
 
   @Test
@@ -188,11 +188,10 @@ class DesiredStateTest extends DesiredRig {
     deploy("a", "1");
     deploy("a", "2");
 
-    Mark first = new Mark(1, null);
-    Mark second = new Mark(2, null);
-    assertThat(state.mark(Map.of("a", first, "gone", first))).isNull();
-    assertThat(done(state.mark(Map.of("a", second))).applications()).hasSize(1);
-    assertThat(state.mark(Map.of("a", second))).isNull();
+    List<Announce> second = List.of(announce("a", 2, null));
+    assertThat(state.mark(List.of(announce("a", 1, null), announce("gone", 1, null)))).isNull();
+    assertThat(done(state.mark(second)).applications()).hasSize(1);
+    assertThat(state.mark(second)).isNull();
   }
 
   @Test
@@ -427,8 +426,8 @@ class DesiredStateTest extends DesiredRig {
           some == null
               ? null
               : state.mark(
-                  Map.of(
-                      some.name(), new Mark(some.revision(), random.nextBoolean() ? null : "no")));
+                  List.of(
+                      announce(some.name(), some.revision(), random.nextBoolean() ? null : "no")));
       case 7 -> state.history().oldest() == null ? null : state.forget(state.history().oldest());
       case 8 -> {
         List<Before> earlier = some == null ? List.of() : state.history().earlier(some);

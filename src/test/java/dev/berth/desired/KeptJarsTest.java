@@ -9,13 +9,11 @@ import dev.berth.config.ConfigReader;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.desired.DesiredState.Mark;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -48,7 +46,9 @@ class KeptJarsTest {
     assertThat(log.propose(Objects.requireNonNull(log.state().deploy(name, wanted, null, 1))))
         .isNotNull();
     long revision = Objects.requireNonNull(log.state().find(name)).revision();
-    log.propose(Objects.requireNonNull(log.state().mark(Map.of(name, new Mark(revision, null)))));
+    log.propose(
+        Objects.requireNonNull(
+            log.state().mark(List.of(DesiredRig.announce(name, revision, null)))));
   }
 
   private List<Long> earlier(JournalLog log, String name) {

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.code.Jar;
 import dev.berth.config.ConfigReader;
 import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.desired.DesiredState.Mark;
 import dev.berth.desired.NodeRegistry.Registered;
 import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.Future;
@@ -196,7 +195,9 @@ class NodeRegistryTest extends ServeControlRig {
       Wanted wanted = new Wanted("/a", "{}", kept, false, build);
       log.propose(Objects.requireNonNull(log.state().deploy("a", wanted, null, 1)));
       long revision = Objects.requireNonNull(log.state().find("a")).revision();
-      log.propose(Objects.requireNonNull(log.state().mark(Map.of("a", new Mark(revision, null)))));
+      log.propose(
+          Objects.requireNonNull(
+              log.state().mark(List.of(DesiredRig.announce("a", revision, null)))));
       jars.begin(Set.of());
     }
     assertThat(came).hasSize(1);

@@ -7,7 +7,6 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import dev.berth.code.StartFailedException;
 import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.desired.DesiredState.Mark;
 import dev.berth.fakes.LogLines;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -56,7 +55,8 @@ class StateStoreTest {
 
     void mark(String application, @Nullable String failure) {
       long revision = Objects.requireNonNull(state.find(application)).revision();
-      assertThat(keep(state.mark(Map.of(application, new Mark(revision, failure))))).isTrue();
+      assertThat(keep(state.mark(List.of(DesiredRig.announce(application, revision, failure)))))
+          .isTrue();
     }
 
     private boolean keep(@Nullable DesiredChange found) {
