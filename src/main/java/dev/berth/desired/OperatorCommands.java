@@ -289,10 +289,9 @@ record OperatorCommands(
     return ask(
             () -> (pauses ? "pause " : "scale ") + which + " to " + replicas,
             () -> {
-              Set<String> known = serve.controls().deployments(which.application());
-              follows.set(pauses && serve.controls().autoscales(which));
-              return state ->
-                  ScaleRules.decide(state, which, replicas, known, follows.get(), !pauses);
+              Boolean its = deployments(which.application()).get(which.name());
+              follows.set(pauses && Boolean.TRUE.equals(its));
+              return state -> ScaleRules.decide(state, which, replicas, its, pauses);
             })
         .map(done -> follows.get());
   }
@@ -318,7 +317,7 @@ record OperatorCommands(
     return ask(
             () -> "split " + application + " " + new TreeMap<>(weights),
             () -> {
-              Set<String> known = serve.controls().deployments(application);
+              Set<String> known = deployments(application).keySet();
               return on -> revisions().split(on, require(on, application), weights, known);
             })
         .map(Objects::requireNonNull);
@@ -336,10 +335,14 @@ record OperatorCommands(
         .map(Objects::requireNonNull);
   }
 
+  /** Returns the deployments of an application by name, and whether they follow their load. */
+  private Map<String, Boolean> deployments(String application) {
+    return Objects.requireNonNullElse(serve.controls().deployments(application), Map.of());
+  }
+
   private boolean isKnown(String side) {
     int at = side.indexOf('#');
-    Set<String> known = at < 1 ? null : serve.controls().deployments(side.substring(0, at));
-    return known != null && known.contains(side.substring(at + 1));
+    return at > 0 && deployments(side.substring(0, at)).containsKey(side.substring(at + 1));
   }
 
   @Override
@@ -362,13 +365,13 @@ record OperatorCommands(
   @Override
   public Future<Supplier<JsonObject>> autoscaling(String application, String deployment) {
     DeploymentId id = new DeploymentId(application, deployment);
-    Set<String> known = serve.controls().deployments(application);
+    Map<String, Boolean> known = serve.controls().deployments(application);
     Supplier<JsonObject> found = serve.controls().autoscaling(id);
     if (known == null) {
       throw unknown(application);
     }
     if (found == null) {
-      String why = known.contains(deployment) ? " does not autoscale" : "";
+      String why = known.containsKey(deployment) ? " does not autoscale" : "";
       throw notFound("deployment: %s%s (expected: one with autoscaling_config)", id, why);
     }
     return Future.succeededFuture(found);

@@ -90,19 +90,16 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
   }
 
   /**
-   * @param known the deployments of the application; null when the controller knows none of it
+   * @param known the deployments of the application, as far as the controller knows them
    */
   Decision split(
       DesiredState state,
       DesiredApplication application,
       Map<String, Double> weights,
-      @Nullable Set<String> known) {
+      Set<String> known) {
     String name = application.name();
     List<String> unknown =
-        weights.keySet().stream()
-            .filter(each -> known == null || !known.contains(each))
-            .sorted()
-            .toList();
+        weights.keySet().stream().filter(each -> !known.contains(each)).sorted().toList();
     requireSplit(weights, unknown, "one of " + known + " of application " + name);
     Wanted wanted = DeclaredEntry.withTraffic(application.wanted(), weights);
     ApplicationConfig config = reader.read(name, wanted);

@@ -10,7 +10,6 @@ import dev.berth.controller.Autoscaled;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.desired.ServeControl.Decision;
 import java.util.List;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Who may set the number of replicas of a deployment, and what comes of it. */
@@ -19,29 +18,28 @@ final class ScaleRules {
 
   /**
    * @param replicas null for what autoscaling finds
-   * @param known the deployments of the application; null when the controller knows none of it
-   * @param follows whether it is autoscaled, and may be paused
-   * @param raysRules whether Ray's REST call asks, which needs {@code external_scaler_enabled}
+   * @param follows whether it is autoscaled; null when the controller knows no such deployment
+   * @param pauses whether autoscaling gives way; Ray's REST call does not ask for that, and needs
+   *     {@code external_scaler_enabled}
    */
   static Decision decide(
       DesiredState state,
       DeploymentId id,
       @Nullable Integer replicas,
-      @Nullable Set<String> known,
-      boolean follows,
-      boolean raysRules) {
+      @Nullable Boolean follows,
+      boolean pauses) {
     if (replicas != null && (replicas < 0 || replicas > DeploymentConfig.MAX_REPLICAS)) {
       int most = DeploymentConfig.MAX_REPLICAS;
       throw invalid("target_num_replicas: %s (expected: 0 to %s)", replicas, most);
     }
-    if (known == null || !known.contains(id.name())) {
+    if (follows == null) {
       throw notFound("Application or Deployment not found");
     }
     DesiredApplication wanted = state.find(id.application());
     if (wanted == null) {
       throw precondition("Deployment is deleted"); // Ray's words
     }
-    if (follows) {
+    if (pauses && follows) {
       DesiredChange change = state.pause(id, replicas);
       Autoscaled now = change == null ? null : change.autoscaled().find(id);
       return new Decision(
@@ -50,7 +48,7 @@ final class ScaleRules {
     if (replicas == null) {
       throw precondition("autoscaling: none of deployment %s (expected: one that autoscales)", id);
     }
-    if (raysRules && !wanted.wanted().externalScaler()) { // Ray's words
+    if (!pauses && !wanted.wanted().externalScaler()) { // Ray's words
       throw precondition(
           "Cannot update replicas for deployment '%s' in application '%s'. The external scaling API"
               + " can only be used when 'external_scaler_enabled' is set to true in the application"

@@ -58,11 +58,11 @@ public final class ServeControl implements Builds.Sources {
     /** See {@link ControllerCommands#autoscaling}; null of one that does not follow its load. */
     @Nullable Supplier<JsonObject> autoscaling(DeploymentId deployment);
 
-    /** Names of the deployments; empty before they are known; null for an unknown application. */
-    @Nullable Set<String> deployments(String application);
-
-    /** Whether the number of replicas of a deployment follows its load, as far as is known. */
-    boolean autoscales(DeploymentId deployment);
+    /**
+     * Returns the names of the deployments, and whether their number of replicas follows the load;
+     * empty before they are known; null for an unknown application.
+     */
+    @Nullable Map<String, Boolean> deployments(String application);
 
     /** Copies of jars that code may be loaded from; null when that is not known: none goes. */
     @Nullable Set<Path> jarsInUse();
@@ -471,17 +471,15 @@ public final class ServeControl implements Builds.Sources {
   public void removeUnusedJars() {
     if (!removing) {
       removing = true;
-      queue.addAnyway(
-          0,
+      queue.turn(
           () -> {
             removing = false;
-            Set<Path> running = controls().jarsInUse();
-            return queue.offLoop(
-                () -> {
-                  jars.begin(running);
-                  jars.removeUnused();
-                  return null;
-                });
+            return controls().jarsInUse();
+          },
+          jars::begin,
+          () -> {
+            jars.removeUnused();
+            return null;
           });
     }
   }

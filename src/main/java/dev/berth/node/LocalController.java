@@ -1,7 +1,5 @@
 package dev.berth.node;
 
-import static java.util.stream.Collectors.toCollection;
-
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.JarRoutes;
 import dev.berth.api.DeploymentId;
@@ -38,7 +36,6 @@ import dev.berth.protocol.Addresses;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
@@ -49,7 +46,7 @@ import io.vertx.core.eventbus.Message;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.Collection;
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -162,23 +159,15 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
   }
 
   @Override
-  public @Nullable Set<String> deployments(String application) {
+  public @Nullable Map<String, Boolean> deployments(String application) {
     ApplicationDetails known = controller().details(application);
-    return known == null
-        ? null
-        : known.deployments().stream()
-            .map(DeploymentDetails::name)
-            .collect(toCollection(LinkedHashSet::new));
-  }
-
-  @Override
-  public boolean autoscales(DeploymentId id) {
-    ApplicationDetails known = controller().details(id.application());
-    return known != null
-        && known.deployments().stream()
-            .filter(each -> each.name().equals(id.name()))
-            .anyMatch(
-                each -> each.config().containsKey(DeploymentConfig.AUTOSCALING_CONFIG.name()));
+    if (known == null) {
+      return null;
+    }
+    String follows = DeploymentConfig.AUTOSCALING_CONFIG.name();
+    Map<String, Boolean> all = new LinkedHashMap<>();
+    known.deployments().forEach(each -> all.put(each.name(), each.config().containsKey(follows)));
+    return all;
   }
 
   @Override

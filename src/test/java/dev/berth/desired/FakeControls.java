@@ -8,8 +8,10 @@ import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** A controller that notes what it is told. */
@@ -38,13 +40,10 @@ final class FakeControls implements ServeControl.Controls {
   }
 
   @Override
-  public @Nullable Set<String> deployments(String application) {
-    return deployments;
-  }
-
-  @Override
-  public boolean autoscales(DeploymentId deployment) {
-    return autoscaled.contains(deployment.name());
+  public @Nullable Map<String, Boolean> deployments(String application) {
+    return deployments == null
+        ? null
+        : deployments.stream().collect(Collectors.toMap(each -> each, autoscaled::contains));
   }
 
   @Override

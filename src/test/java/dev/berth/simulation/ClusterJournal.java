@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
@@ -38,8 +38,7 @@ final class ClusterJournal {
         new Stub<>(ServeControl.Controls.class)
             .on("tell", told -> null)
             .on("jarsInUse", none -> null)
-            .on("autoscales", of -> false)
-            .on("deployments", of -> Set.of("model"))
+            .on("deployments", of -> Map.of("model", false))
             .on("restart", term -> Future.succeededFuture())
             .on("drain", none -> Future.succeededFuture());
     JournalLog log = disk.log(directory);

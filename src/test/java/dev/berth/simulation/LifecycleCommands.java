@@ -9,7 +9,6 @@ import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.ServeControl;
 import dev.berth.node.SimulatedProcess;
 import dev.berth.protocol.ApplicationDetails;
-import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.Future;
@@ -20,6 +19,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -360,7 +360,7 @@ final class LifecycleCommands implements ServeControl.Controls {
   }
 
   @Override
-  public @Nullable Set<String> deployments(String application) {
+  public @Nullable Map<String, Boolean> deployments(String application) {
     Controller controller = on.controller;
     if (controller == null) {
       throw new CommandRefused(CommandRefused.Kind.UNAVAILABLE, "controller: none");
@@ -369,19 +369,14 @@ final class LifecycleCommands implements ServeControl.Controls {
     if (known == null) {
       return null;
     }
-    Set<String> names = new LinkedHashSet<>();
-    known.deployments().stream().map(DeploymentDetails::name).forEach(names::add);
+    Map<String, Boolean> names = new LinkedHashMap<>();
+    known.deployments().forEach(each -> names.put(each.name(), false));
     return names;
   }
 
   @Override
   public @Nullable Supplier<JsonObject> autoscaling(DeploymentId deployment) {
     return null;
-  }
-
-  @Override
-  public boolean autoscales(DeploymentId deployment) {
-    return false;
   }
 
   @Override
