@@ -193,9 +193,8 @@ public final class BerthNode {
     if (serve == null) {
       return new WorkerRole(on, host, Objects.requireNonNull(side), threads.commands());
     }
-    return side == null
-        ? new StandaloneRole(on, host, serve, this::announced, this::drainAsked)
-        : new ControlRole(on, host, serve, side, this::announced, this::drainAsked);
+    var parts = new LocalController.Parts(on, host, serve, this::announced, this::drainAsked);
+    return side == null ? new StandaloneRole(parts) : new ControlRole(parts, side);
   }
 
   /** The port it serves on. */

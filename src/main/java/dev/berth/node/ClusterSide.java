@@ -32,6 +32,7 @@ import dev.berth.routing.reserve.Keepers;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -41,7 +42,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BooleanSupplier;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,6 +56,14 @@ final class ClusterSide implements LinkListener {
 
   /** How often the files of certificates are looked at. */
   private static final Duration LOOK_INTERVAL = Duration.ofSeconds(5);
+
+  /** In place of an event: nothing runs on the node any more. */
+  static final JsonObject EMPTIED = new JsonObject().put("emptied", true);
+
+  /** Wait for a controller, or for the commit that the node left. */
+  private static final Duration GOODBYE_WAIT = Duration.ofSeconds(3);
+
+  private static final Duration DRAIN_LOOK = Duration.ofMillis(100);
 
   final ClusterConfig config;
   private final Identity identity;
@@ -71,7 +80,8 @@ final class ClusterSide implements LinkListener {
   volatile boolean hasController;
   private long reload = -1; // timer
   private @Nullable NodeInfo self; // once it listens
-  private @Nullable Goodbye goodbye; // once it joins
+  private @Nullable ControlClient client; // once it joins
+  private Future<Void> left = Future.succeededFuture(); // is committed
 
   ClusterSide(ClusterTerms terms, Identity identity, EventLoops loops, InstanceBus mailboxes) {
     this.config = terms.config();
@@ -134,11 +144,6 @@ final class ClusterSide implements LinkListener {
         .mapEmpty();
   }
 
-  /** Returns the name of this start of the node. */
-  String busName() {
-    return identity.node();
-  }
-
   /** Returns the process of this start of the node: its bus name after its name. */
   String process() {
     return identity.node().substring(config.node().length() + 1);
@@ -154,11 +159,9 @@ final class ClusterSide implements LinkListener {
    * Connects this node to its controller; it listens by now.
    *
    * @param to the controller
-   * @param led whether this node hears a controller
    */
-  ControlClient join(
-      Connector to, ControlClient.Listener listener, InstanceHost host, BooleanSupplier led) {
-    ControlClient client =
+  ControlClient join(Connector to, ControlClient.Listener listener) {
+    ControlClient made =
         new ControlClient(
             controlLoops,
             new ControlClient.Self(
@@ -170,21 +173,56 @@ final class ClusterSide implements LinkListener {
             to,
             identity.seeded(),
             listener);
-    goodbye = new Goodbye(control, host, client, this, led);
-    client.start();
-    return client;
+    client = made;
+    made.start();
+    return made;
   }
 
   /** Begins to leave the cluster: nothing new comes here from now on, where there are others. */
   void leave() {
-    if (goodbye != null) {
-      goodbye.say();
+    if (client != null) {
+      left = client.leave();
+      links.leave(); // to the nodes that send here, be there a controller or not
     }
   }
 
-  /** Moves the replicas elsewhere, as no request of this node is in flight any more. */
-  Future<Void> left() {
-    return goodbye == null ? Future.succeededFuture() : goodbye.complete();
+  /**
+   * Moves the replicas elsewhere, as no request of this node is in flight any more. Others may use
+   * them until others are there, or the longest grace is over.
+   *
+   * @return completes when the node may go
+   */
+  Future<Void> left(InstanceHost host) {
+    ControlClient joined = client;
+    if (joined == null) {
+      return left;
+    }
+    Future<Void> emptied = host.replicas.emptied();
+    drain(host, emptied, host.deployments.longestGrace());
+    return emptied.compose(
+        empty -> {
+          joined.event(EMPTIED.toBuffer());
+          return left.timeout(GOODBYE_WAIT.toMillis(), TimeUnit.MILLISECONDS).otherwiseEmpty();
+        });
+  }
+
+  /** Without a controller, which would start others, the replicas stay for a shorter time. */
+  private void drain(InstanceHost host, Future<Void> emptied, Duration grace) {
+    boolean led = config.role() == ClusterConfig.Role.CONTROL || hasController;
+    Duration rest = led || grace.compareTo(GOODBYE_WAIT) <= 0 ? grace : GOODBYE_WAIT;
+    if (isAlone() || rest.isNegative()) {
+      host.replicas.stopAll();
+    } else if (!emptied.isComplete()) {
+      Duration next = rest.minus(DRAIN_LOOK);
+      control.home().setTimer(DRAIN_LOOK.toMillis(), passed -> drain(host, emptied, next));
+    }
+  }
+
+  /** Returns whether no other node stays, as far as this one knows them. */
+  private boolean isAlone() {
+    return members.list().stream()
+        .filter(each -> each.state() != State.LEAVING)
+        .allMatch(each -> each.node().busName().equals(identity.node()));
   }
 
   // --- who is there ---

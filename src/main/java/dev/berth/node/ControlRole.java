@@ -4,10 +4,12 @@ import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.ClusterRoutes;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlServer;
+import dev.berth.cluster.control.Registrations;
 import dev.berth.cluster.http.CommandGate;
 import dev.berth.cluster.http.JarCache;
 import dev.berth.cluster.http.Peer;
 import dev.berth.cluster.link.LinkServer;
+import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.MemberAction.Gone;
@@ -19,6 +21,7 @@ import dev.berth.cluster.membership.MemberAction.Suspect;
 import dev.berth.cluster.membership.MemberAction.Tell;
 import dev.berth.cluster.membership.MembershipRules;
 import dev.berth.cluster.membership.NodeInfo;
+import dev.berth.cluster.membership.Registered;
 import dev.berth.code.Jar;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Command;
@@ -34,13 +37,12 @@ import dev.berth.controller.ControllerEvent.NodeSuspected;
 import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.wire.JsonForm;
-import dev.berth.desired.ServeControl;
-import dev.berth.node.InstanceHost.Instance;
+import dev.berth.desired.DesiredState;
+import dev.berth.desired.NodeRegistry;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -50,9 +52,11 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -60,7 +64,7 @@ import org.jspecify.annotations.Nullable;
  * A control node, whose controller commands the nodes of a cluster: this one by calls, the others
  * by their control links. Confined to the control loop.
  */
-final class ControlRole extends LocalController implements ControlServer.Listener {
+final class ControlRole extends LocalController implements ControlServer.Listener, Registrations {
   /** In a message that is no command: the applications that are declared, and no others. */
   static final String DECLARED = "declared";
 
@@ -79,18 +83,11 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   private boolean standsBy;
   private final Set<String> told = new HashSet<>(); // bus names of others that were given all of it
 
-  ControlRole(
-      Instance on,
-      Function<NodeRole, InstanceHost> host,
-      ServeControl serve,
-      ClusterSide side,
-      Consumer<Announce> announced,
-      Runnable drainAsked) {
-    super(on, host, serve, announced, drainAsked);
+  ControlRole(Parts parts, ClusterSide side) {
+    super(parts);
     this.side = side;
-    LoggedNodes nodes = new LoggedNodes(serve, control);
     controlLinks = new LinkServer(side.controlLoops.tls(), "control links");
-    server = new ControlServer(side.controlLoops, rules(side), nodes, nodes::authority, this);
+    server = new ControlServer(side.controlLoops, rules(side), this, this::authority, this);
     this.standsBy = serve.nodes().standsBy() != null;
   }
 
@@ -239,7 +236,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   @Override
   public void event(Member member, Buffer event) {
     JsonObject json = new JsonObject(event);
-    if (json.equals(Goodbye.EMPTIED)) {
+    if (json.equals(ClusterSide.EMPTIED)) {
       server.left(member.node().name());
     } else if (JsonForm.EVENTS.decode(json) instanceof OfReplica of) {
       tell(of);
@@ -279,6 +276,49 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     }
   }
 
+  // --- who is a node, as the control nodes' log has it; thread-safe ---
+
+  @Override
+  public Future<Void> register(String name, String process) {
+    return commit(registry -> registry.with(name, process));
+  }
+
+  @Override
+  public Future<Void> gone(String name, long number) {
+    return commit(registry -> registry.without(name, number));
+  }
+
+  private Future<Void> commit(UnaryOperator<NodeRegistry> change) {
+    return control.call(() -> serve.nodes(change)).mapEmpty();
+  }
+
+  @Override
+  public Collection<Registered> known() {
+    return serve.nodes().nodes().entrySet().stream()
+        .map(
+            each ->
+                new Registered(
+                    each.getKey(), each.getValue().process(), each.getValue().registration()))
+        .toList();
+  }
+
+  /** Returns what the controller on this node commands by now. */
+  private Authority authority() {
+    DesiredState now = serve.logged();
+    Map.Entry<Long, String> command = now.command();
+    return new Authority(
+        now.nodes().cluster(),
+        now.nodes().generation(),
+        now.term(),
+        command.getKey(),
+        command.getValue());
+  }
+
+  @Override
+  public boolean includes(Authority seen) {
+    return serve.logged().includes(seen.revision(), seen.digest());
+  }
+
   // --- start and end ---
 
   @Override
@@ -293,7 +333,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
       server.standBy(reason);
     }
     serve.nodes().cordoned().forEach(each -> server.cordon(each, true));
-    side.join(server.local(), new OwnLink(), host(), () -> true);
+    side.join(server.local(), new OwnLink());
     restores = on.vertx().setPeriodic(RESTORE.toMillis(), look -> restore());
     return controlLinks
         .listen(
@@ -328,13 +368,13 @@ final class ControlRole extends LocalController implements ControlServer.Listene
         new ClusterRoutes(new OperatedCluster(side, serve, server, this::replicas, this::tell));
     List<AdminRoutes> routes = new ArrayList<>();
     routes.add(cluster::mountStatus);
-    routes.add(new CommandGate(this::authority, this::closed));
+    routes.add(new CommandGate(this::cluster, this::closed));
     routes.add(cluster);
     routes.addAll(super.operators(here));
     return routes;
   }
 
-  private String authority() {
+  private String cluster() {
     return CommandGate.name(serve.nodes().cluster(), serve.nodes().generation());
   }
 
@@ -352,7 +392,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   /** Lets other nodes make up for the replicas. */
   @Override
   public Future<Void> withdraw() {
-    return side.left();
+    return side.left(host());
   }
 
   /** Closes the log last: until then nodes that leave are committed, and fetch code here. */
@@ -364,13 +404,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
         .close()
         .eventually(side::stop)
         .eventually(super::stop)
-        .eventually(this::closeLog);
-  }
-
-  private Future<Void> closeLog() {
-    Promise<Void> closed = Promise.promise();
-    control.execute(() -> serve.close().onComplete(closed));
-    return closed.future();
+        .eventually(() -> control.call(serve::close));
   }
 
   /** The node that the controller is on is one as others are, but for what calls do. */

@@ -51,6 +51,7 @@ import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.threads.InstanceHandlerThreads;
+import dev.berth.routing.RouterLoop;
 import dev.berth.routing.feed.RoutingFeedVerticle;
 import dev.berth.routing.reserve.ReservationTable;
 import io.vertx.core.Deployable;
@@ -65,6 +66,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -78,17 +80,6 @@ final class InstanceParts {
 
   /** How often a drain looks whether tokens still hold slots. */
   private static final long RESERVATION_LOOK_MS = 50;
-
-  /** What runs, and where. */
-  private record Part(LoopVerticle loop, Deployable deployable) {
-    Future<Void> deploy() {
-      return loop.deploy(deployable);
-    }
-
-    Future<Void> undeploy() {
-      return loop.undeploy(deployable);
-    }
-  }
 
   private final InstanceHost.Instance on;
   private final ServeConfig config;
@@ -110,8 +101,8 @@ final class InstanceParts {
   final NodeRole role;
   final InstanceHost host; // the role's
   private final RoutingFeedVerticle feed;
-  private final List<Part> ingresses = new ArrayList<>(); // started
-  private final List<Part> others = new ArrayList<>(); // started, in that order
+  private final List<Supplier<Future<Void>>> ingresses = new ArrayList<>(); // stop those started
+  private final List<Supplier<Future<Void>>> others = new ArrayList<>(); // likewise, in that order
 
   /**
    * @param roles makes its role
@@ -349,25 +340,33 @@ final class InstanceParts {
   }
 
   private Future<Void> startIngress(Duration stopTimeout) {
-    for (int index = 0; index < loops.serving().size(); index++) {
-      ingresses.add(
-          new Part(
-              loops.serving().get(index),
-              new IngressVerticle(ingress, plane.routers().loop(index), index, stopTimeout)));
-    }
-    List<Part> all = List.copyOf(ingresses);
     // With port 0 the first one finds the port that the others join.
-    return all.get(0)
-        .deploy()
+    return startIngress(0, stopTimeout)
         .compose(
             first ->
-                Future.all(all.stream().skip(1).<Future<?>>map(Part::deploy).toList()).mapEmpty());
+                Future.all(
+                        IntStream.range(1, loops.serving().size())
+                            .mapToObj(index -> startIngress(index, stopTimeout))
+                            .toList())
+                    .mapEmpty());
   }
 
-  private Future<Void> start(LoopVerticle loop, Deployable deployable) {
-    Part part = new Part(loop, deployable);
-    others.add(part);
-    return part.deploy();
+  private Future<Void> startIngress(int index, Duration stopTimeout) {
+    RouterLoop router = plane.routers().loop(index);
+    return start(
+        loops.serving().get(index),
+        new IngressVerticle(ingress, router, index, stopTimeout),
+        ingresses);
+  }
+
+  private Future<Void> start(LoopVerticle loop, Deployable part) {
+    return start(loop, part, others);
+  }
+
+  private static Future<Void> start(
+      LoopVerticle loop, Deployable part, List<Supplier<Future<Void>>> stops) {
+    stops.add(() -> loop.undeploy(part));
+    return loop.deploy(part);
   }
 
   // --- stop ---
@@ -405,11 +404,11 @@ final class InstanceParts {
     // A request may need replicas that are not its own, so these stay until all requests have
     // ended, or the longest grace has.
     long grace = Math.max(1, host.deployments.longestGrace().toMillis());
-    Promise<Void> withdrawn = Promise.promise();
-    answered
-        .timeout(grace, TimeUnit.MILLISECONDS)
-        .onComplete(ended -> loops.control().execute(() -> role.withdraw().onComplete(withdrawn)));
-    return Future.join(answered, withdrawn.future(), alsoAwaited, released)
+    Future<Void> withdrawn =
+        answered
+            .timeout(grace, TimeUnit.MILLISECONDS)
+            .transform(ended -> loops.control().call(role::withdraw));
+    return Future.join(answered, withdrawn, alsoAwaited, released)
         .<Void>mapEmpty()
         .timeout(limit.toMillis(), TimeUnit.MILLISECONDS);
   }
@@ -448,7 +447,7 @@ final class InstanceParts {
 
   /** Accepts no more, and waits for the requests under way. */
   private Future<Void> stopIngress() {
-    List<Future<?>> stopped = ingresses.stream().<Future<?>>map(Part::undeploy).toList();
+    List<Future<Void>> stopped = ingresses.stream().map(Supplier::get).toList();
     ingresses.clear();
     return Future.join(stopped).mapEmpty();
   }
@@ -460,8 +459,8 @@ final class InstanceParts {
     ingress.close();
     Collections.reverse(others);
     Future<Void> stopped = Future.succeededFuture();
-    for (Part part : others) {
-      stopped = stopped.eventually(part::undeploy);
+    for (Supplier<Future<Void>> stop : others) {
+      stopped = stopped.eventually(stop);
     }
     return stopped
         .eventually(() -> loops.control().undeploy(admin)) // last: someone may be looking

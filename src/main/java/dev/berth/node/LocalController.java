@@ -87,12 +87,26 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
   /** Run time after which a failure has another reason than the one before. */
   private static final long WELL_NANOS = TimeUnit.SECONDS.toNanos(60);
 
+  /**
+   * The parts of a role with a controller.
+   *
+   * @param hosts makes what the controller commands here
+   * @param serve the declared state, and the commands of operators
+   * @param announced receives the states of applications
+   * @param drainAsked begins the drain of the instance
+   */
+  record Parts(
+      Instance on,
+      Function<NodeRole, InstanceHost> hosts,
+      ServeControl serve,
+      Consumer<Announce> announced,
+      Runnable drainAsked) {}
+
   final Instance on;
   final LoopVerticle control;
   final ServeControl serve;
   private final InstanceHost host;
-  private final Runnable drainAsked;
-  private final Consumer<Announce> announced;
+  private final Parts parts;
   private final RandomGenerator random;
   private final Policies policies;
   private final TransitionLog transitions = new TransitionLog();
@@ -108,24 +122,12 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
   private boolean draining;
   private volatile long restarts;
 
-  /**
-   * @param hosts makes what the controller commands here
-   * @param serve the declared state, and the commands of operators
-   * @param announced receives the states of applications
-   * @param drainAsked begins the drain of the instance
-   */
-  LocalController(
-      Instance on,
-      Function<NodeRole, InstanceHost> hosts,
-      ServeControl serve,
-      Consumer<Announce> announced,
-      Runnable drainAsked) {
-    this.on = on;
+  LocalController(Parts parts) {
+    this.parts = parts;
+    on = parts.on();
     control = on.loops().control();
-    this.serve = serve;
-    host = hosts.apply(this);
-    this.drainAsked = drainAsked;
-    this.announced = announced;
+    serve = parts.serve();
+    host = parts.hosts().apply(this);
     Identity identity = on.identity();
     random = identity.seeded();
     publisher = publisher(0);
@@ -191,7 +193,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
 
   @Override
   public Future<Void> drain() {
-    drainAsked.run();
+    parts.drainAsked().run();
     return Future.succeededFuture();
   }
 
@@ -370,7 +372,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
 
   /** Notes the state of an application. */
   void announced(Announce state) {
-    announced.accept(state);
+    parts.announced().accept(state);
   }
 
   // --- what happens here ---

@@ -1,24 +1,13 @@
 package dev.berth.node;
 
-import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent.Withdrawn;
-import dev.berth.desired.ServeControl;
-import dev.berth.node.InstanceHost.Instance;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
-import java.util.function.Consumer;
-import java.util.function.Function;
 
 /** An instance by itself: its controller commands no other. */
 class StandaloneRole extends LocalController {
 
-  StandaloneRole(
-      Instance on,
-      Function<NodeRole, InstanceHost> host,
-      ServeControl serve,
-      Consumer<Announce> announced,
-      Runnable drainAsked) {
-    super(on, host, serve, announced, drainAsked);
+  StandaloneRole(Parts parts) {
+    super(parts);
   }
 
   @Override
@@ -37,8 +26,6 @@ class StandaloneRole extends LocalController {
   @Override
   public Future<Void> withdraw() {
     applications().forEach(each -> tell(new Withdrawn(each)));
-    Promise<Void> gone = Promise.promise();
-    control.execute(() -> host().replicas.emptied().onComplete(gone)); // behind these
-    return gone.future();
+    return control.call(() -> host().replicas.emptied()); // behind these
   }
 }

@@ -308,7 +308,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     ControlLoops loops = side.controlLoops;
     Connector elsewhere =
         new SocketConnector(loops.links(), loops.tls(), loops.dialer(), side.config.join());
-    client = side.join(elsewhere, this, host, () -> side.hasController);
+    client = side.join(elsewhere, this);
     return Future.succeededFuture();
   }
 
@@ -325,7 +325,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
 
   @Override
   public Future<Void> withdraw() {
-    return side.left();
+    return side.left(host);
   }
 
   @Override

@@ -103,7 +103,7 @@ class LocalControllerTest {
         Function<NodeRole, InstanceHost> host,
         ServeControl serve,
         Queue<Command> commands) {
-      super(on, host, serve, announced -> {}, () -> {});
+      super(new Parts(on, host, serve, announced -> {}, () -> {}));
       this.commands = commands;
     }
 

@@ -177,6 +177,7 @@ public final class SimulatedNode {
             return around.code.apply(application, build);
           }
         }
-        : new ControlRole(on, host, serve, there, announced -> {}, () -> {});
+        : new ControlRole(
+            new LocalController.Parts(on, host, serve, announced -> {}, () -> {}), there);
   }
 }

@@ -170,20 +170,21 @@ public final class LoopVerticle extends VerticleBase implements Loop {
 
   /** Starts a part on this loop's context. Any thread; completes on this loop. */
   public Future<Void> deploy(Deployable part) {
-    return run(() -> part.deploy(home()));
+    return call(() -> part.deploy(home()).mapEmpty());
   }
 
   /** Stops a part that was started. */
   public Future<Void> undeploy(Deployable part) {
-    return run(() -> part.undeploy(home()));
+    return call(() -> part.undeploy(home()).mapEmpty());
   }
 
-  private Future<Void> run(Callable<Future<?>> step) {
-    Promise<Void> done = home().promise();
+  /** Begins something on this loop. Thread-safe; completes on this loop. */
+  public <T> Future<T> call(Callable<Future<T>> step) {
+    Promise<T> done = home().promise();
     execute(
         () -> {
           try {
-            step.call().<Void>mapEmpty().onComplete(done);
+            step.call().onComplete(done);
           } catch (Throwable thrown) { // an error too: whoever waits must not wait for ever
             done.tryFail(thrown);
           }
