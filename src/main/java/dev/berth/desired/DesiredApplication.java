@@ -135,11 +135,6 @@ public record DesiredApplication(
     return failed != null && before != null ? before.wanted() : wanted;
   }
 
-  /** Returns whether the route leads to it, now or when what is wanted runs. */
-  boolean answersAt(String routePrefix) {
-    return routePrefix.equals(wanted.routePrefix()) || routePrefix.equals(serving().routePrefix());
-  }
-
   /**
    * Its revision runs, or failed: it is as good as it was where no replica of it has run, and is
    * not given up before anything ran.

@@ -227,11 +227,10 @@ final class StartRules {
       before = refused.size();
       for (String name : toDeclare()) {
         String prefix = Objects.requireNonNull(says.get(name)).routePrefix();
-        for (DesiredApplication each : kept.applications()) {
-          if (prefix != null && each.answersAt(prefix) && stays(each.name())) {
-            String why = "route_prefix: \"%s\" (expected: unique; application %s stays there)";
-            refuse(name, why.formatted(prefix, each.name()));
-          }
+        String other = kept.other(prefix, name);
+        if (other != null && stays(other)) {
+          String why = "route_prefix: \"%s\" (expected: unique; application %s stays there)";
+          refuse(name, why.formatted(prefix, other));
         }
       }
     } while (refused.size() > before);

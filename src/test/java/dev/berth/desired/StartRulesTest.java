@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.config.Declare;
 import dev.berth.config.Origin;
 import dev.berth.config.keys.Problem;
+import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.StartRules.Line;
 import java.util.HashSet;
@@ -317,6 +318,20 @@ class StartRulesTest extends DesiredRig {
     assertThat(last.lines).allMatch(line -> line.level() == Level.ERROR).hasSize(2);
     assertThat(last.lines.get(0).text())
         .contains("route_prefix: \"/r\" (expected: unique; application r");
+  }
+
+  @Test
+  void routeOfAnEarlierRevisionThatServesIsFreeAsForADeploy() {
+    start("a", "1@/a");
+    ran("a");
+    start("a", "bad@/b");
+    failed("a");
+
+    start("a", "bad@/b", "c", "1@/a");
+
+    runs("c", "1@/a");
+    DeclaredApplication.Failed instead = state.declared(application("a")).failed();
+    assertThat(instead).extracting(DeclaredApplication.Failed::routePrefix).isEqualTo("/b");
   }
 
   @Test
