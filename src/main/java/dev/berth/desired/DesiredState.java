@@ -192,7 +192,7 @@ public final class DesiredState {
   }
 
   /** How many of these are kept. */
-  int keptAnswers() {
+  public int keptAnswers() {
     return answers.size();
   }
 

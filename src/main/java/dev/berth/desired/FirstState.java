@@ -28,6 +28,7 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import java.util.zip.CRC32;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.ZipEntry;
@@ -93,10 +94,10 @@ final class FirstState {
       throw new StartFailedException(
           "state: the term of the controller cannot be kept (expected: a state_dir that can be written)");
     }
-    Map<String, ApplicationConfig> given = new HashMap<>();
-    file.applications().stream()
-        .filter(each -> declared.contains(each.name()))
-        .forEach(each -> given.put(each.name(), each));
+    Map<String, ApplicationConfig> given =
+        file.applications().stream()
+            .filter(each -> declared.contains(each.name()))
+            .collect(Collectors.toMap(ApplicationConfig::name, each -> each));
     read.putAll(reader.readAnew(log.state().applications(), given, Map.of()));
   }
 

@@ -196,11 +196,6 @@ public final class ServeControl implements Builds.Sources {
     return Stream.concat(state.declared().stream(), refused.values().stream()).toList();
   }
 
-  /** Of the controller that is to run, at least 1. Any thread. */
-  public long term() {
-    return log.state().head().term();
-  }
-
   // --- what the parts of the instance ask and tell ---
 
   @Override
@@ -307,11 +302,6 @@ public final class ServeControl implements Builds.Sources {
   /** Commands that wait for those before them. Any thread. */
   public int waitingCommands() {
     return queue.size();
-  }
-
-  /** Answers that are kept for commands that are sent again. Any thread. */
-  public int keptAnswers() {
-    return log.state().keptAnswers();
   }
 
   /** Characters of the entries of what ran earlier. Any thread. */
@@ -463,7 +453,7 @@ public final class ServeControl implements Builds.Sources {
                     Kind.UNAVAILABLE,
                     "the term cannot be kept (expected: a log that can be written)");
               }
-              return term();
+              return log.state().term();
             });
   }
 

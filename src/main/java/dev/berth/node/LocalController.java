@@ -267,11 +267,12 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
         into -> {
           into.gauge("berth_commands_waiting", serve.waitingCommands(), CommandQueue.MOST_COMMANDS);
           into.gauge("berth_history_chars", serve.historyChars(), ServeControl.MOST_HISTORY_CHARS);
-          into.gauge("berth_idempotent_answers", serve.keptAnswers(), DesiredState.MOST_ANSWERS);
+          into.gauge(
+              "berth_idempotent_answers", serve.logged().keptAnswers(), DesiredState.MOST_ANSWERS);
           into.counter("berth_controller_restarts", restarts);
         });
     serve.endpointSplits().forEach(host.routes::split);
-    return start(serve.term());
+    return start(serve.logged().term());
   }
 
   // --- the controller's life ---

@@ -115,7 +115,7 @@ class NodeRegistryTest extends ServeControlRig {
     ok(command);
     assertThat(computedOn).hasSize(2);
     assertThat(control.nodes().find("a")).isNotNull();
-    assertThat(control.term()).isEqualTo(computedOn.get(0).head().term() + 1);
+    assertThat(control.logged().term()).isEqualTo(computedOn.get(0).head().term() + 1);
   }
 
   /** Each node that comes makes a command that is computed beside it one of an earlier state. */

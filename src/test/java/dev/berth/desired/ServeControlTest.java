@@ -92,7 +92,7 @@ class ServeControlTest extends ServeControlRig {
 
     assertThat(toldSince()).containsExactly("declared a 1", "declared b 2");
     assertThat(control.fromFile()).isTrue();
-    assertThat(control.term()).isEqualTo(1);
+    assertThat(control.logged().term()).isEqualTo(1);
     ran("a");
     assertThat(folder.resolve("state")).doesNotExist();
     ok(commands().details());
@@ -107,7 +107,7 @@ class ServeControlTest extends ServeControlRig {
 
     assertThat(control.fromFile()).isFalse();
     assertThat(toldSince()).containsExactly("declared a 1", "declared b 2");
-    assertThat(control.term()).isEqualTo(2);
+    assertThat(control.logged().term()).isEqualTo(2);
     assertThat(find("b").config()).contains("\"import_path\":\"x.B\"");
     assertThat(className("b", 2)).isEqualTo("x.B");
   }
@@ -597,7 +597,7 @@ class ServeControlTest extends ServeControlRig {
     assertThat(refused(Kind.INVALID, submit(commands().once("one"), "a", "{}", null)))
         .as("with its id, and another body")
         .hasMessage("Idempotency-Key: one, of another command (expected: one of its own)");
-    assertThat(control.keptAnswers()).isEqualTo(1);
+    assertThat(control.logged().keptAnswers()).isEqualTo(1);
   }
 
   @Test
@@ -697,7 +697,7 @@ class ServeControlTest extends ServeControlRig {
     assertThat(controls.restarts).containsExactly(2L);
     stop();
     start(A);
-    assertThat(control.term()).isEqualTo(3);
+    assertThat(control.logged().term()).isEqualTo(3);
   }
 
   // --- jars ---

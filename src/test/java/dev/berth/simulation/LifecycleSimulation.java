@@ -355,7 +355,7 @@ final class LifecycleSimulation {
     nodes.processBegins();
     watch.processBegins();
     commands.processBegins(own);
-    controllerBegins(own.serve().term());
+    controllerBegins(own.serve().logged().term());
   }
 
   /** Few health checks take long, and the others need no thread. */
