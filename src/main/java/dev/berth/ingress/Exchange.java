@@ -246,7 +246,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     try {
       String token = ReservationHeader.take(http.headers());
       if (token == null) {
-        call = router.call(loop.router, request, this, nowNanos);
+        call = RoutedCall.start(router, loop.router, request, this, nowNanos);
       } else {
         use(token, router, request);
       }

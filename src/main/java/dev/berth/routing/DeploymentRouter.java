@@ -110,37 +110,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     return deployment;
   }
 
-  // --- asking ---
-
-  /**
-   * Routes a request that came in on a loop. Call on that loop.
-   *
-   * @param owner told once; possibly before this returns when the request is refused at once
-   * @param nowNanos now, on the loop's clock: whoever has just read it spares another look
-   * @return the call, to cancel it
-   */
-  public RoutedCall call(RouterLoop loop, Request request, CallOwner owner, long nowNanos) {
-    RoutedCall call = newCall(loop, request, owner);
-    call.calledAt(nowNanos);
-    call.begin();
-    return call;
-  }
-
-  /** A call that is to find a slot. Any thread; it begins on its loop. */
-  RoutedCall newCall(RouterLoop loop, Request request, CallOwner owner) {
-    counters.calls.increment();
-    return new RoutedCall(this, loop, request, owner, null);
-  }
-
-  /** A call that is made while another request is handled, and explained with it. */
-  public RoutedCall newCall(
-      RouterLoop loop, Request request, CallOwner owner, @Nullable RequestContext within) {
-    RoutedCall call = newCall(loop, request, owner);
-    if (within != null) {
-      call.recorder = explained(loop, within, request, owner.methodName());
-    }
-    return call;
-  }
+  // --- explaining ---
 
   /** Writes down what befalls a request that came in by HTTP, from when it arrived. */
   public RequestRecorder explained(
@@ -174,17 +144,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     return () -> SeenCandidates.of(replicas, loop.index(), null, 0);
   }
 
-  /** A slot for one who finds nobody waiting; null when there is none. On its loop. */
-  @Nullable Grant grantAtOnce(SlotRequest request) {
-    ReplicaSet set = replicas;
-    RouterLoop loop = request.loop;
-    RandomGenerator random = loop.ports.random();
-    Pick.rank(set, request, loop.ranking, random);
-    if (request.recorder != null) {
-      request.recorder.ranked(set, loop.ranking, request.keyed ? request.key() : 0);
-    }
-    return Pick.from(set, loop.ranking, request, request.holdAtOnce(), random);
-  }
+  // --- waiting ---
 
   /** A slot for one who waits; the pump asks, one thread at a time. */
   private @Nullable Grant grantFor(Waiting owner) {

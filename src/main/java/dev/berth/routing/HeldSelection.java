@@ -43,10 +43,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Any thread may leave OPEN, and a reservation's dispatch may start on another loop than chose:
  * what is here is moved by the thread that won, as its lease is thread-safe; the ring and the names
  * of leases elsewhere belong to the loop, and are told by a task. So a blocked loop keeps no slot.
- *
- * <p>It is over 500 lines, as every way out of OPEN is to be seen beside the others.
  */
-public final class HeldSelection extends RingEntry implements ReplicaSelection {
+public final class HeldSelection extends HeldSlot implements ReplicaSelection {
   /** How far it is, and what whoever comes then is told. */
   private enum State {
     OPEN(null),
@@ -63,23 +61,12 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     }
   }
 
-  final Leg leg; // what it is for
-  final DeploymentRouter router;
-  private final RouterLoop loop;
-  final RoutedReplica replica;
-  final @Nullable SlotLease lease; // here
-  final @Nullable SlotToken token; // elsewhere
-  private final @Nullable AttemptId attempt; // elsewhere: what its lease is named
   private final long ttlNanos;
   private final @Nullable RequestContext parent; // takes it with it when cancelled
   private volatile @Nullable Runnable leaveParent;
   private volatile @Nullable Runnable whenLeft;
   private final AtomicReference<State> state = new AtomicReference<>(State.OPEN);
-  private final long madeNanos;
-  private long dispatchedNanos; // written by the dispatcher before its task, read by that task
   private volatile long untilNanos;
-  private @Nullable RequestRecorder recorder; // when it is explained; the loop's
-  @Nullable Problem refusedAs; // when its replica did not take the dispatch; that loop's
 
   /** With the slot just held; counts it as reserved. */
   HeldSelection(
@@ -90,21 +77,11 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
       @Nullable SlotToken token,
       @Nullable AttemptId attempt,
       long ttlNanos) {
-    this.leg = leg;
-    this.router = leg.router();
-    this.loop = loop;
-    this.replica = replica;
-    this.lease = lease;
-    this.token = token;
-    this.attempt = attempt;
+    super(leg, loop, replica, lease, token, attempt);
     this.ttlNanos = ttlNanos;
     this.parent = leg.parent();
-    this.madeNanos = loop.now();
     this.untilNanos = lease == null ? madeNanos + ttlNanos : lease.deadlineNanos();
     router.counters.selected.increment();
-    if (attempt != null) {
-      loop.heldAttempts().add(attempt);
-    }
     loop.ring().schedule(this, untilNanos);
   }
 
@@ -377,51 +354,10 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     }
   }
 
-  /** From its making to its dispatch; once it is dispatched, on the loop. */
-  long gapNanos() {
-    return dispatchedNanos - madeNanos;
-  }
-
-  /** Gives the slot back, by whoever owns it: this selection, or the call it became. */
-  void releaseSlot() {
-    if (recorder != null) {
-      recorder.released();
-    }
-    if (lease != null) {
-      lease.release();
-      return;
-    }
-    giveBackCount();
-    forget();
-    releaseIfRemote();
-  }
-
-  /** A late word of its lease means nothing any more: what it names may be released. */
-  void forget() {
-    if (attempt != null) {
-      loop.run(() -> loop.heldAttempts().remove(attempt));
-    }
-  }
-
-  /** Ends a lease elsewhere if its token has not been consumed; harmless if it has. */
-  void releaseIfRemote() {
-    if (attempt != null) {
-      loop.run(() -> loop.release(replica.info.address(), attempt));
-    }
-  }
-
   /** Its replica, elsewhere, has said how its slots are. */
   void reported(long load) {
     replica.reported(load);
     router.pumpIfWaiting();
-  }
-
-  /** The slot elsewhere is no longer counted as ours. */
-  private void giveBackCount() {
-    if (!replica.here()) {
-      replica.giveBack();
-      router.pumpIfWaiting();
-    }
   }
 
   @Override
@@ -470,10 +406,6 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
       }
       loop.ring().schedule(this, deadlineNanos);
     }
-  }
-
-  AttemptId attempt() {
-    return Objects.requireNonNull(attempt);
   }
 
   @Override

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * sent again. Then no more is read than the credit left allows: what waits here is at most that and
  * one piece. Pieces that come in one tick leave as one frame. Confined to the call's loop.
  */
-final class OutgoingBody {
+final class OutgoingBody implements Runnable {
   /** What a source that does not pause may pile up here; then its call fails. */
   static final int MAX_UNSENT_BYTES = 1 << 20;
 
@@ -188,7 +188,8 @@ final class OutgoingBody {
   }
 
   /** Tries again what the peer's transport did not take. */
-  void retry() {
+  @Override
+  public void run() {
     retrying = false;
     emit();
     throttle();

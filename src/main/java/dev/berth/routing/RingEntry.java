@@ -4,6 +4,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Something with a deadline, linked into a {@link DeadlineRing} without an object of its own. */
 public abstract class RingEntry {
+  /** Of what may take for ever. */
+  public static final long NO_DEADLINE = Long.MAX_VALUE;
+
   long deadlineNanos;
   @Nullable RingEntry before; // in its bucket
   @Nullable RingEntry after;

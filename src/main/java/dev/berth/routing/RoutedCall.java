@@ -44,7 +44,7 @@ public final class RoutedCall extends SlotRequest {
   private final CallOwner owner;
   String requestId; // empty until sent, when the caller named none
   private long waitedNanos = UNKNOWN; // from its arrival until it was called; unknown off the loop
-  private final @Nullable HeldSelection selection; // when dispatched
+  private final @Nullable HeldSlot selection; // when dispatched
   private @Nullable RoutedReplica only; // of a broadcast: no other replica would do
   private Admission admission = Admission.Held.HELD;
   private boolean counted; // as sent; ended then follows exactly once
@@ -57,6 +57,40 @@ public final class RoutedCall extends SlotRequest {
   private long sentNanos = UNKNOWN; // while someone is to be told of its answer
 
   /**
+   * Routes a request that came in on a loop. Call on that loop.
+   *
+   * @param owner told once; possibly before this returns when the request is refused at once
+   * @param nowNanos now, on the loop's clock: whoever has just read it spares another look
+   * @return the call, to cancel it
+   */
+  public static RoutedCall start(
+      DeploymentRouter router, RouterLoop loop, Request request, CallOwner owner, long nowNanos) {
+    RoutedCall call = of(router, loop, request, owner, null);
+    call.waitedNanos = nowNanos - owner.arrivedNanos();
+    call.begin();
+    return call;
+  }
+
+  /**
+   * A call that is to find a slot. Any thread; it begins on its loop.
+   *
+   * @param within the request while whose handling it is made, and that it is explained with
+   */
+  public static RoutedCall of(
+      DeploymentRouter router,
+      RouterLoop loop,
+      Request request,
+      CallOwner owner,
+      @Nullable RequestContext within) {
+    router.counters.calls.increment();
+    RoutedCall call = new RoutedCall(router, loop, request, owner, null);
+    if (within != null) {
+      call.recorder = router.explained(loop, within, request, owner.methodName());
+    }
+    return call;
+  }
+
+  /**
    * @param selection whose slot it runs on; null when it is to find one
    */
   RoutedCall(
@@ -64,7 +98,7 @@ public final class RoutedCall extends SlotRequest {
       RouterLoop loop,
       Request request,
       CallOwner owner,
-      @Nullable HeldSelection selection) {
+      @Nullable HeldSlot selection) {
     super(router, loop, owner.deadlineNanos());
     this.request = request;
     this.owner = owner;
@@ -77,11 +111,6 @@ public final class RoutedCall extends SlotRequest {
   /** Makes this replica the only one that would do; before it begins. */
   public void goOnlyTo(RoutedReplica replica) {
     only = replica;
-  }
-
-  /** It is on its loop since this moment; before it begins. */
-  void calledAt(long nowNanos) {
-    waitedNanos = nowNanos - owner.arrivedNanos();
   }
 
   // --- getting there ---
@@ -121,7 +150,7 @@ public final class RoutedCall extends SlotRequest {
   /** Starts on the slot of a selection. */
   void dispatch() {
     assert loop.isHere();
-    HeldSelection held = java.util.Objects.requireNonNull(selection);
+    HeldSlot held = java.util.Objects.requireNonNull(selection);
     if (done) {
       router.counters.undispatched.increment(); // cancelled before it came here
       held.releaseSlot();
@@ -149,7 +178,7 @@ public final class RoutedCall extends SlotRequest {
   /** Starts on the slot of a selection that was taken for it, within time. */
   public void dispatchTaken() {
     assert loop.isHere();
-    HeldSelection taken = java.util.Objects.requireNonNull(selection);
+    HeldSlot taken = java.util.Objects.requireNonNull(selection);
     router.dispatched(loop, taken.gapNanos());
     scheduleDeadline();
     if (recorder != null) {
@@ -158,7 +187,7 @@ public final class RoutedCall extends SlotRequest {
     goOn(taken);
   }
 
-  private void goOn(HeldSelection by) {
+  private void goOn(HeldSlot by) {
     goOn(by.replica, by.token == null ? Admission.Held.HELD : new Admission.Token(by.token));
   }
 

@@ -40,7 +40,7 @@ public final class RouterLoop {
   final DeadlineRing ring;
   final CancelledCalls cancelled;
   final Set<AttemptId> heldAttempts = new HashSet<>();
-  private final List<OutgoingBody> blocked = new ArrayList<>();
+  private final List<Runnable> blocked = new ArrayList<>();
   private final Routers routers;
   private final long incarnation;
   private final String requestIdPrefix;
@@ -94,14 +94,12 @@ public final class RouterLoop {
 
   /** Whether a deadline has passed, if it is one. */
   public boolean isPast(long deadlineNanos) {
-    return deadlineNanos != SlotRequest.NO_DEADLINE && deadlineNanos - now() <= 0;
+    return deadlineNanos != RingEntry.NO_DEADLINE && deadlineNanos - now() <= 0;
   }
 
   /** Until a deadline, rounded up, as what is not over yet is not 0; -1 when it is none. */
   long remainingMicros(long deadlineNanos) {
-    return deadlineNanos == SlotRequest.NO_DEADLINE
-        ? -1
-        : micros(Math.max(0, deadlineNanos - now()));
+    return deadlineNanos == RingEntry.NO_DEADLINE ? -1 : micros(Math.max(0, deadlineNanos - now()));
   }
 
   /** How long a replica may take up what is sent to it now, for one with this deadline. */
@@ -112,7 +110,7 @@ public final class RouterLoop {
   /** The same of what is sent to another instance. */
   long acceptMicros(long deadlineNanos) {
     long most = micros(limits.acceptNanos());
-    return deadlineNanos == SlotRequest.NO_DEADLINE
+    return deadlineNanos == RingEntry.NO_DEADLINE
         ? most
         : Math.min(most, remainingMicros(deadlineNanos));
   }
@@ -230,16 +228,16 @@ public final class RouterLoop {
   public void tick() {
     ring().advance(now());
     if (!blocked.isEmpty()) {
-      List<OutgoingBody> again = List.copyOf(blocked);
+      List<Runnable> again = List.copyOf(blocked);
       blocked.clear();
-      again.forEach(OutgoingBody::retry);
+      again.forEach(Runnable::run);
     }
   }
 
-  /** A body whose frame the transport did not take. */
-  void retryWithNextTick(OutgoingBody body) {
+  /** Runs again what the transport did not take. */
+  void retryWithNextTick(Runnable again) {
     assert isHere();
-    blocked.add(body);
+    blocked.add(again);
   }
 
   /** A tick that misses no deadline up to now: for a clock that stands still until the next. */

@@ -10,11 +10,14 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.slots.Grant;
+import dev.berth.routing.slots.Pick;
 import dev.berth.routing.slots.RemoteReplica;
+import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.routing.slots.Waiter;
 import dev.berth.routing.slots.Waiting;
 import java.util.function.Predicate;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,8 +35,6 @@ import org.jspecify.annotations.Nullable;
  * over 500 lines, as who owes it is to be seen over all of these moves together.
  */
 public abstract class SlotRequest extends RingEntry implements Waiting, PendingEntry, Runnable {
-  public static final long NO_DEADLINE = Long.MAX_VALUE;
-
   /** Retries of a request that replicas refuse for want of a thread. */
   private static final int MAX_OVERLOADS = 3;
 
@@ -181,8 +182,14 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
 
   /** Whether a slot was free, and is used. */
   private boolean takeAtOnce() {
-    Grant grant = router.grantAtOnce(this);
-    return grant != null && use(grant, false);
+    ReplicaSet set = router.replicas;
+    RandomGenerator random = loop.ports.random();
+    Pick.rank(set, this, loop.ranking, random);
+    if (recorder != null) {
+      recorder.ranked(set, loop.ranking, keyed ? routingKey() : 0);
+    }
+    Grant taken = Pick.from(set, loop.ranking, this, holdAtOnce(), random);
+    return taken != null && use(taken, false);
   }
 
   final void scheduleDeadline() {

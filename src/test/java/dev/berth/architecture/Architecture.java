@@ -95,7 +95,7 @@ final class Architecture {
       Map.of(
           BASE + "ingress", 11,
           BASE + "replica", 9,
-          BASE + "routing", 11);
+          BASE + "routing", 4);
 
   private static final Pattern VAGUE_NAME =
       Pattern.compile(".*(Manager|Utils?|Impl|Helpers?|Service|Common)");
@@ -317,13 +317,13 @@ final class Architecture {
                             Set.of("tryAcquire", "hold", "completeAndHold")))));
   }
 
-  /** A request is made by the router that finds it a slot, or by the selection that has one. */
+  /** A request is made by its own factories, or by the selection that has a slot for it. */
   static ArchRule aRequestHasTwoDoors() {
-    return routingOutside("DeploymentRouter", "HeldSelection")
+    return routingOutside("RoutedCall", "HeldSelection")
         .should()
         .accessTargetWhere(
             targets(
-                "make a request (ask its router or its selection)",
+                "make a request (RoutedCall.start and RoutedCall.of do, or its selection)",
                 Map.of(ROUTING + "RoutedCall", Set.of("<init>"))));
   }
 

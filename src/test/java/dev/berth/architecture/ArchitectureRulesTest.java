@@ -189,17 +189,16 @@ class ArchitectureRulesTest {
             "node; class A { long now = System.nanoTime(); Object r = new"
                 + " java.security.SecureRandom(); }"),
         row(
-            "a pick takes, a replica asks its ledger, a router makes a request",
+            "a pick takes, a replica asks its ledger, a call makes itself",
             CompositeArchRule.of(
                 List.of(
                     Architecture.slotsAreTakenInOnePlace(), Architecture.aRequestHasTwoDoors())),
             "protocol.port; public interface Slots { boolean tryAcquire(); }",
-            "routing; class RoutedCall {}",
+            "routing; class RoutedCall { static Object of() { return new RoutedCall(); } }",
             "routing.slots; class LocalReplica { dev.berth.protocol.port.Slots slots; boolean"
                 + " take(long hold) { return slots.tryAcquire(); } }",
             "routing.slots; class Pick { boolean of(LocalReplica replica) { return"
-                + " replica.take(1); } }",
-            "routing; class DeploymentRouter { Object call() { return new RoutedCall(); } }"),
+                + " replica.take(1); } }"),
         row(
             "dice with a seed",
             Architecture.onlyTheNodeThrowsDice(),

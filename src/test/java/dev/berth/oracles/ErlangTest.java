@@ -21,6 +21,7 @@ import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.LoopLimits;
+import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
@@ -243,7 +244,8 @@ class ErlangTest {
 
     private void arriveNow() {
       inSystem++;
-      router.call(loop(), REQUEST, new Answered(Long.toString(now), now, Long.MAX_VALUE), now);
+      RoutedCall.start(
+          router, loop(), REQUEST, new Answered(Long.toString(now), now, Long.MAX_VALUE), now);
       runTasks();
       if (router.queued() != Math.max(0, inSystem - slots)) {
         throw new AssertionError(

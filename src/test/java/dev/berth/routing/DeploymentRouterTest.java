@@ -49,7 +49,7 @@ class DeploymentRouterTest {
   void aRequestGoesToAReplicaAndItsAnswerComesBack() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     FakeCaller caller = new FakeCaller();
-    world.settled(world.router.call(world.routers.loop(0), REQUEST, caller, 0));
+    world.settled(RoutedCall.start(world.router, world.routers.loop(0), REQUEST, caller, 0));
     assertThat(world.sent(BusMessage.CallRequest.class).get(0).admission())
         .isEqualTo(Admission.Held.HELD);
     assertThat(caller.told).containsExactly("routed r1");
@@ -220,7 +220,8 @@ class DeploymentRouterTest {
   void aCallCancelledWhileRunningAnswersAtOnceAndTellsTheReplica() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     FakeCaller caller = new FakeCaller();
-    RoutedCall call = world.settled(world.router.call(world.routers.loop(0), REQUEST, caller, 0));
+    RoutedCall call =
+        world.settled(RoutedCall.start(world.router, world.routers.loop(0), REQUEST, caller, 0));
     world.run(call::cancel);
     assertThat(caller.failure).isInstanceOf(BerthException.Cancelled.class);
     assertThat(replica.cancelled).singleElement().matches(cancel -> !cancel.timedOut());

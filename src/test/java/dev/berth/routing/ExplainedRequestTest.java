@@ -41,7 +41,7 @@ class ExplainedRequestTest {
       RouterLoop loop = world.routers.loop(0);
       long now = loop.now();
       recorder = world.router.explained(loop, "id", "GET /echo", now);
-      call = world.router.call(loop, Request.get("/echo"), this, now);
+      call = RoutedCall.start(world.router, loop, Request.get("/echo"), this, now);
     }
 
     Client() {
@@ -327,6 +327,6 @@ class ExplainedRequestTest {
   }
 
   private void callUnexplained() {
-    world.router.call(world.routers.loop(0), Request.get("/"), new FakeCaller(), 0);
+    RoutedCall.start(world.router, world.routers.loop(0), Request.get("/"), new FakeCaller(), 0);
   }
 }

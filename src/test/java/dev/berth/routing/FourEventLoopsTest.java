@@ -244,7 +244,8 @@ class FourEventLoopsTest {
       long now = loop.now();
       long deadline = random.nextInt(8) == 0 ? now + Duration.ofSeconds(20).toNanos() : NO_DEADLINE;
       calls.add(
-          router.call(
+          RoutedCall.start(
+              router,
               loop,
               Request.get("/"),
               new FakeCaller("", now, deadline) {

@@ -77,7 +77,7 @@ final class OneReplicaWorld {
 
   /** A call that comes in on a loop. */
   RoutedCall call(int loop) {
-    return router.call(routers.loop(loop), REQUEST, new Counted(), loop(loop).now());
+    return RoutedCall.start(router, routers.loop(loop), REQUEST, new Counted(), loop(loop).now());
   }
 
   RouterLoop loop(int index) {

@@ -355,7 +355,7 @@ class SlotQueueTest {
             return true;
           }
         };
-    world.router.call(world.routers.loop(0), Request.get("/"), caller, 0);
+    RoutedCall.start(world.router, world.routers.loop(0), Request.get("/"), caller, 0);
     world.run();
     return caller;
   }
@@ -364,7 +364,8 @@ class SlotQueueTest {
   void anOfferThatIsRefusedAfterAllIsNoRequestOfItsReplica() {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1).filled());
     FakeCaller caller = new FakeCaller();
-    world.settled(world.router.call(world.routers.loop(0), Request.get("/"), caller, 0));
+    world.settled(
+        RoutedCall.start(world.router, world.routers.loop(0), Request.get("/"), caller, 0));
     replica.ledger.complete();
     replica.ledger.release(replica.offer(0, 1, Duration.ofMillis(250))); // gone when it is used
     RoutingWorld.Replica other = world.published(world.local("near", 1).filled());

@@ -34,7 +34,8 @@ class StreamedResponseTest {
   @BeforeEach
   void theHeadHasCome() {
     world.publish();
-    world.settled(world.router.call(world.routers.loop(0), Request.get("/"), caller, 0));
+    world.settled(
+        RoutedCall.start(world.router, world.routers.loop(0), Request.get("/"), caller, 0));
     request = replica.running.get(0);
     world.run(replica::beginStream);
     body = (Response.Body.Received) Objects.requireNonNull(caller.response).body();

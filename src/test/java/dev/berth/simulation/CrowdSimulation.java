@@ -98,7 +98,7 @@ final class CrowdSimulation extends ClusterRun {
         return;
       }
       askedNanos = world.getAsLong();
-      call = door.router.call(door.routers.loop(loop), request, this, askedNanos);
+      call = RoutedCall.start(door.router, door.routers.loop(loop), request, this, askedNanos);
     }
 
     @Override

@@ -135,7 +135,7 @@ final class TrafficUsers {
       Map<String, Boolean> settled = settled(user, to);
       Request request = Request.get("/" + user.number);
       calling = user;
-      user.call = to.call(router, request, user, router.now());
+      user.call = RoutedCall.start(to, router, request, user, router.now());
       calling = null;
       user.place = RoutingProbe.place(user.call);
       if (settled != null && user.granted()) {

@@ -11,6 +11,7 @@ import dev.berth.api.Response;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.port.BareHandle;
 import dev.berth.protocol.port.HeadBytes;
+import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.SelectionObserver;
 import dev.berth.routing.handle.RoutedHandle;
@@ -171,7 +172,8 @@ final class Workload {
   private void call(Op op) {
     boolean othersWait = op.at.takers(op.loopIndex) > 0;
     op.call =
-        op.at.router.call(op.at.routers.loop(op.loopIndex), received(op), op, on.world.getAsLong());
+        RoutedCall.start(
+            op.at.router, op.at.routers.loop(op.loopIndex), received(op), op, on.world.getAsLong());
     checkDoor(op, op.call, othersWait);
   }
 

@@ -61,7 +61,8 @@ final class ShadowCall implements CallOwner {
       return Event.SKIPPED_BUSY;
     }
     try {
-      call = to.to().call(loop, request.withHeader(HEADER, "true"), this, startedNanos);
+      call =
+          RoutedCall.start(to.to(), loop, request.withHeader(HEADER, "true"), this, startedNanos);
       return begun;
     } catch (RuntimeException broken) { // it must not fail its request
       LOG.error(

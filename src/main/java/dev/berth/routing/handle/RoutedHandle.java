@@ -122,7 +122,7 @@ public record RoutedHandle(
   }
 
   private RoutedCall newCall(Request request, CallOwner owner) {
-    return router.newCall(loop, HandleCall.traced(request, parent), owner, parent);
+    return RoutedCall.of(router, loop, HandleCall.traced(request, parent), owner, parent);
   }
 
   // --- choose ---
