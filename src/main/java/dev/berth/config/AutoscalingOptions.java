@@ -9,6 +9,8 @@ import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Type;
 import dev.berth.config.keys.Types;
+import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
@@ -27,12 +29,30 @@ public final class AutoscalingOptions {
   /** Largest factor and target: beyond it either says nothing. */
   private static final int MOST = 1_000_000;
 
+  /** Most replicas of a deployment, however many are asked for: more is a slip of the finger. */
+  public static final int REPLICAS_LIMIT = 10_000;
+
   /** What is made of the samples in the window. */
   public enum Aggregation {
     MEAN,
     MAX,
     MIN
   }
+
+  // --- of a deployment, beside autoscaling_config ---
+
+  static final Key<Integer> NUM_REPLICAS =
+      Key.of("num_replicas", Types.integerOr("auto", 1, REPLICAS_LIMIT, "replicas"), 1)
+          .orNull()
+          .means(
+              "Replicas to run; auto, or an autoscaling_config in its place, lets their number follow"
+                  + " the load.");
+  static final Key<Integer> MAX_REPLICAS_PER_NODE =
+      Key.optional("max_replicas_per_node", Types.integer(1, 100, "replicas"))
+          .means(
+              "Most replicas of it on one node; null is no bound. A lower one is for starts: what runs"
+                  + " stays. Without berth.cluster the instance is the only node, and more are"
+                  + " refused when the application is loaded.");
 
   // --- a policy, of a deployment or of an application ---
 
@@ -72,16 +92,16 @@ public final class AutoscalingOptions {
   private static final Keys KEYS = new Keys(Reach.CONTROLLER);
 
   public static final Key<Integer> MIN_REPLICAS =
-      KEYS.key("min_replicas", Types.integer(0, DeploymentConfig.MAX_REPLICAS, "replicas"), 1)
+      KEYS.key("min_replicas", Types.integer(0, REPLICAS_LIMIT, "replicas"), 1)
           .atMost(() -> AutoscalingOptions.MAX_REPLICAS)
           .means("Fewest replicas. With 0 a deployment without requests has none.");
   public static final Key<Integer> INITIAL_REPLICAS =
-      KEYS.optional("initial_replicas", Types.integer(0, DeploymentConfig.MAX_REPLICAS, "replicas"))
+      KEYS.optional("initial_replicas", Types.integer(0, REPLICAS_LIMIT, "replicas"))
           .atLeast(() -> MIN_REPLICAS)
           .atMost(() -> AutoscalingOptions.MAX_REPLICAS)
           .means("Replicas of a deployment that is new; null is min_replicas.");
   public static final Key<Integer> MAX_REPLICAS =
-      KEYS.key("max_replicas", Types.integer(1, DeploymentConfig.MAX_REPLICAS, "replicas"))
+      KEYS.key("max_replicas", Types.integer(1, REPLICAS_LIMIT, "replicas"))
           .fallback(AutoscalingOptions::mostReplicas, "1, or 100 with num_replicas: auto")
           .means("Most replicas.");
   public static final Key<Double> TARGET_ONGOING_REQUESTS =
@@ -192,9 +212,30 @@ public final class AutoscalingOptions {
 
   private AutoscalingOptions() {}
 
+  static boolean isAuto(@Nullable Integer replicas) {
+    return replicas != null && replicas == -1;
+  }
+
+  /** Most replicas where the instance is the only node; null for no bound. */
+  static @Nullable Integer mostAlone(Settings deployment) {
+    boolean alone = deployment.around(InstanceOptions.CLUSTER) == null;
+    return alone ? deployment.around(MAX_REPLICAS_PER_NODE) : null;
+  }
+
+  /** Source: Ray Serve's get_capacity_adjusted_num_replicas. */
+  static int share(int replicas, double percent) {
+    int share =
+        BigDecimal.valueOf(replicas)
+            .multiply(BigDecimal.valueOf(percent))
+            .movePointLeft(2)
+            .setScale(0, RoundingMode.HALF_UP)
+            .intValue();
+    return percent == 0 || replicas == 0 ? 0 : Math.max(1, share);
+  }
+
   private static Integer mostReplicas(Settings settings) {
-    Integer alone = DeploymentConfig.mostAlone(settings);
-    boolean auto = DeploymentConfig.isAuto(settings.around(DeploymentConfig.NUM_REPLICAS));
+    Integer alone = mostAlone(settings);
+    boolean auto = isAuto(settings.around(NUM_REPLICAS));
     return !auto ? 1 : alone == null ? 100 : Math.min(100, alone);
   }
 
@@ -238,9 +279,9 @@ public final class AutoscalingOptions {
     Integer first = config.find(INITIAL_REPLICAS);
     Integer least = rises && first != null ? first : config.get(MIN_REPLICAS);
     return config
-        .put(MIN_REPLICAS, DeploymentConfig.share(least, percent))
-        .put(INITIAL_REPLICAS, first == null ? null : DeploymentConfig.share(first, percent))
-        .put(MAX_REPLICAS, DeploymentConfig.share(config.get(MAX_REPLICAS), percent))
+        .put(MIN_REPLICAS, share(least, percent))
+        .put(INITIAL_REPLICAS, first == null ? null : share(first, percent))
+        .put(MAX_REPLICAS, share(config.get(MAX_REPLICAS), percent))
         .within(null);
   }
 

@@ -1,27 +1,46 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Scalar;
 import dev.berth.config.keys.Scalars;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.common.Anchor;
+import org.snakeyaml.engine.v2.composer.Composer;
 import org.snakeyaml.engine.v2.events.AliasEvent;
 import org.snakeyaml.engine.v2.events.CollectionStartEvent;
 import org.snakeyaml.engine.v2.events.Event;
 import org.snakeyaml.engine.v2.events.NodeEvent;
 import org.snakeyaml.engine.v2.events.ScalarEvent;
+import org.snakeyaml.engine.v2.exceptions.Mark;
+import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
+import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.Tag;
 import org.snakeyaml.engine.v2.parser.Parser;
+import org.snakeyaml.engine.v2.parser.ParserImpl;
+import org.snakeyaml.engine.v2.scanner.StreamReader;
+import org.snakeyaml.engine.v2.schema.CoreSchema;
 
 /**
  * Ends a text that is too much before a tree is made of it: too deep, too many values, or too many
  * characters in them. An alias counts as what it stands for, since that is what reading it takes.
  */
 final class BoundedParser implements Parser {
+
+  /** Of a file, or of what is submitted; a thousand applications have some hundred thousand. */
+  static final int MOST_BYTES = 4 << 20;
+
+  /** Of the parser's, which may name what it found; in characters. */
+  private static final int LONGEST_MESSAGE = 200;
+
+  private static final String WELL_FORMED = "one well-formed YAML or JSON document";
 
   /** Levels; what reads a tree recurses into it. */
   private static final int DEEPEST = 100;
@@ -118,7 +137,7 @@ final class BoundedParser implements Parser {
   private void add(Size size, Event event) {
     all = new Size(all.values + size.values, all.chars + size.chars);
     require(all.values <= MOST_VALUES, event, "keys and values", MOST_VALUES);
-    require(all.chars <= ConfigReader.MOST_BYTES, event, "characters", ConfigReader.MOST_BYTES);
+    require(all.chars <= MOST_BYTES, event, "characters", MOST_BYTES);
   }
 
   private void require(boolean within, Event event, String what, int most) {
@@ -138,6 +157,49 @@ final class BoundedParser implements Parser {
   }
 
   private ConfigException refusal(Event event, String value, String expected) {
-    return ConfigReader.refusal(name, event.getStartMark(), value, expected);
+    return refusal(name, event.getStartMark(), value, expected);
+  }
+
+  /** The one document of a text; empty for none. */
+  static Optional<Node> compose(String name, String text) {
+    LoadSettings settings =
+        LoadSettings.builder()
+            .setLabel(name)
+            .setSchema(new CoreSchema())
+            .setAllowNonScalarKeys(true) // refused later, with their place
+            .setCodePointLimit(MOST_BYTES)
+            .setBufferSize(text.length() + 1) // a long scalar is copied once for each buffer
+            .setMaxAliasesForCollections(Integer.MAX_VALUE) // what they stand for is bounded
+            .build();
+    try {
+      return new Composer(
+              settings,
+              new BoundedParser(name, new ParserImpl(settings, new StreamReader(settings, text))))
+          .getSingleNode();
+    } catch (MarkedYamlEngineException malformed) {
+      throw refusal(name, malformed.getProblemMark(), oneLine(malformed.getProblem()), WELL_FORMED);
+    } catch (YamlEngineException malformed) {
+      throw unreadable(name, oneLine(malformed.getMessage()), WELL_FORMED);
+    }
+  }
+
+  private static String oneLine(@Nullable String message) {
+    if (message == null) {
+      return "malformed";
+    }
+    String line = message.replaceAll("\\s+", " ").strip();
+    return line.length() <= LONGEST_MESSAGE ? line : line.substring(0, LONGEST_MESSAGE) + "...";
+  }
+
+  /** Of a text as a whole. */
+  static ConfigException unreadable(String name, String value, String expected) {
+    return refusal(name, Optional.empty(), value, expected);
+  }
+
+  /** Of a text that is wrong at a mark, whatever key that is. */
+  static ConfigException refusal(String name, Optional<Mark> mark, String value, String expected) {
+    int line = mark.map(at -> at.getLine() + 1).orElse(0);
+    int column = mark.map(at -> at.getColumn() + 1).orElse(0);
+    return new ConfigException(List.of(new Problem(name, line, column, "", value, expected)));
   }
 }

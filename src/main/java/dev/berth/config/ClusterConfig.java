@@ -1,11 +1,9 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Settings;
 import dev.berth.protocol.tls.PemFile;
 import dev.berth.protocol.tls.TlsFiles;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -48,9 +46,12 @@ public record ClusterConfig(
     Duration timeout,
     long maxInflightBytesPerPeer) {
 
+  /** Of a cluster, and of a node. */
+  static final String NAME = "[a-z0-9-]{1,63}";
+
   static final String ADDRESS = "(\\[[0-9a-fA-F:.]+\\]|[^\\s:@/\\[\\]]+):([0-9]{1,5})";
 
-  private static final Pattern CONTROL_NODE = Pattern.compile("([^@]+)@" + ADDRESS);
+  private static final Pattern CONTROL_NODE = Pattern.compile("(" + NAME + ")@" + ADDRESS);
   private static final Pattern JOIN_ADDRESS = Pattern.compile("(dns:)?" + ADDRESS);
 
   /** What a node does beside serving. */
@@ -72,9 +73,7 @@ public record ClusterConfig(
     static @Nullable ControlNode parse(String text) {
       Matcher parts = CONTROL_NODE.matcher(text);
       Integer port = parts.matches() ? portOf(parts.group(3)) : null;
-      return port == null || !ClusterOptions.isName(parts.group(1))
-          ? null
-          : new ControlNode(parts.group(1), hostOf(parts.group(2)), port);
+      return port == null ? null : new ControlNode(parts.group(1), hostOf(parts.group(2)), port);
     }
 
     /** As in the file. */
@@ -142,44 +141,6 @@ public record ClusterConfig(
     labels = Map.copyOf(labels);
     control = List.copyOf(control);
     join = List.copyOf(join);
-  }
-
-  /** What a configuration says of the cluster; null when it says nothing. */
-  public static @Nullable ClusterConfig of(ServeConfig config) {
-    Settings cluster = config.find(InstanceOptions.CLUSTER);
-    return cluster == null ? null : of(cluster);
-  }
-
-  private static ClusterConfig of(Settings cluster) {
-    String zone = cluster.get(ClusterOptions.ZONE);
-    Map<String, String> labels = new LinkedHashMap<>();
-    cluster.get(ClusterOptions.LABELS).forEach((key, value) -> labels.put(key, (String) value));
-    Settings tls = cluster.find(ClusterOptions.TLS);
-    return new ClusterConfig(
-        cluster.get(ClusterOptions.NAME),
-        cluster.get(ClusterOptions.NODE),
-        zone.isEmpty() ? null : zone,
-        labels,
-        cluster.get(ClusterOptions.ROLE),
-        cluster.get(ClusterOptions.CONTROL),
-        cluster.get(ClusterOptions.JOIN),
-        cluster.get(ClusterOptions.BIND),
-        cluster.get(ClusterOptions.ADVERTISE),
-        new Ports(
-            cluster.get(ClusterOptions.CONTROL_PORT),
-            cluster.get(ClusterOptions.DATA_PORT),
-            cluster.get(ClusterOptions.CONSENSUS_PORT),
-            cluster.get(ClusterOptions.HTTPS_PORT)),
-        tls == null
-            ? null
-            : new Tls(
-                tls.get(ClusterOptions.CERT_FILE),
-                tls.get(ClusterOptions.KEY_FILE),
-                tls.get(ClusterOptions.CA_FILE),
-                tls.get(ClusterOptions.RELOAD)),
-        cluster.get(ClusterOptions.INTERVAL_MS),
-        cluster.get(ClusterOptions.TIMEOUT_MS),
-        cluster.get(ClusterOptions.MAX_INFLIGHT_BYTES_PER_PEER));
   }
 
   /** Null for a number that is none. */

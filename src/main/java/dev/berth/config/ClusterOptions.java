@@ -16,6 +16,7 @@ import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -28,17 +29,15 @@ import org.snakeyaml.engine.v2.nodes.SequenceNode;
 /** {@code berth.cluster}: how instances are the nodes of one cluster. Without it there is none. */
 public final class ClusterOptions {
 
-  private static final String NAME_TEXT = "[a-z0-9-]{1,63}";
-
   private static final Type<String> NAME_TYPE =
-      Types.string("1 to 63 of a-z, 0-9 and -", "^" + NAME_TEXT + "$");
+      Types.string("1 to 63 of a-z, 0-9 and -", "^" + ClusterConfig.NAME + "$");
   private static final Type<String> ZONE_TYPE =
-      Types.string("empty, or as a name", "^(" + NAME_TEXT + ")?$");
+      Types.string("empty, or as a name", "^(" + ClusterConfig.NAME + ")?$");
   private static final Type<ControlNode> CONTROL_TYPE =
       Types.parsed(
           "name@host:port",
           ControlNode::parse,
-          Schema.text("^" + NAME_TEXT + "@" + ClusterConfig.ADDRESS + "$"));
+          Schema.text("^" + ClusterConfig.NAME + "@" + ClusterConfig.ADDRESS + "$"));
   private static final Type<JoinAddress> JOIN_TYPE =
       Types.parsed(
           "host:port, or dns:host:port",
@@ -171,6 +170,36 @@ public final class ClusterOptions {
 
   static final Section SECTION = KEYS.section().check(ClusterOptions::check);
 
+  /** As they are used. */
+  static ClusterConfig of(Settings cluster) {
+    String zone = cluster.get(ZONE);
+    Map<String, String> labels = new LinkedHashMap<>();
+    cluster.get(LABELS).forEach((key, value) -> labels.put(key, (String) value));
+    Settings tls = cluster.find(TLS);
+    return new ClusterConfig(
+        cluster.get(NAME),
+        cluster.get(NODE),
+        zone.isEmpty() ? null : zone,
+        labels,
+        cluster.get(ROLE),
+        cluster.get(CONTROL),
+        cluster.get(JOIN),
+        cluster.get(BIND),
+        cluster.get(ADVERTISE),
+        new ClusterConfig.Ports(
+            cluster.get(CONTROL_PORT),
+            cluster.get(DATA_PORT),
+            cluster.get(CONSENSUS_PORT),
+            cluster.get(HTTPS_PORT)),
+        tls == null
+            ? null
+            : new ClusterConfig.Tls(
+                tls.get(CERT_FILE), tls.get(KEY_FILE), tls.get(CA_FILE), tls.get(RELOAD)),
+        cluster.get(INTERVAL_MS),
+        cluster.get(TIMEOUT_MS),
+        cluster.get(MAX_INFLIGHT_BYTES_PER_PEER));
+  }
+
   private static String nameOfHost() {
     try {
       return nameOf(InetAddress.getLocalHost().getHostName());
@@ -187,7 +216,7 @@ public final class ClusterOptions {
 
   /** Whether a cluster or a node may be called that. */
   public static boolean isName(String text) {
-    return text.matches(NAME_TEXT);
+    return text.matches(ClusterConfig.NAME);
   }
 
   private static List<JoinAddress> joined(Settings cluster) {
@@ -306,19 +335,6 @@ public final class ClusterOptions {
           TIMEOUT_MS,
           String.valueOf(timeout.toMillis()),
           "at least twice interval_ms, " + interval.multipliedBy(2).toMillis());
-    }
-  }
-
-  /** What the cluster agreed on outlives its nodes. */
-  static void checkState(Settings berth) {
-    Settings cluster = berth.find(InstanceOptions.CLUSTER);
-    boolean control = cluster != null && cluster.find(ROLE) == Role.CONTROL;
-    if (control && Boolean.TRUE.equals(berth.find(InstanceOptions.EPHEMERAL))) {
-      berth.problem(
-          InstanceOptions.EPHEMERAL, "true, on a control node", "false, or cluster.role: worker");
-    }
-    if (cluster != null && berth.find(InstanceOptions.MESSAGES) == MessageCarrier.EVENT_BUS) {
-      berth.problem(InstanceOptions.MESSAGES, "event_bus, beside cluster", "direct");
     }
   }
 

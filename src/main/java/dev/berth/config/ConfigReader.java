@@ -15,29 +15,13 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
-import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.composer.Composer;
-import org.snakeyaml.engine.v2.exceptions.Mark;
-import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
-import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 import org.snakeyaml.engine.v2.nodes.Node;
-import org.snakeyaml.engine.v2.parser.ParserImpl;
-import org.snakeyaml.engine.v2.scanner.StreamReader;
-import org.snakeyaml.engine.v2.schema.CoreSchema;
 
 /**
  * Reads a configuration: all of it, or a {@link ConfigException} with every problem it has. What is
  * only warned of stands in {@link ServeConfig#warnings}.
  */
 public final class ConfigReader {
-
-  /** Of a file, or of what is submitted; a thousand applications have some hundred thousand. */
-  public static final int MOST_BYTES = 4 << 20;
-
-  /** Of the parser's, which may name what it found; in characters. */
-  private static final int LONGEST_MESSAGE = 200;
-
-  private static final String WELL_FORMED = "one well-formed YAML or JSON document";
 
   private ConfigReader() {}
 
@@ -78,8 +62,9 @@ public final class ConfigReader {
   private static Read readFile(Path file, List<Setting> settings, boolean lenient) {
     String name = file.toString();
     try {
-      if (Files.size(file) > MOST_BYTES) {
-        throw unreadable(name, Files.size(file) + " bytes", "at most " + MOST_BYTES + " bytes");
+      if (Files.size(file) > BoundedParser.MOST_BYTES) {
+        throw BoundedParser.unreadable(
+            name, Files.size(file) + " bytes", "at most " + BoundedParser.MOST_BYTES + " bytes");
       }
       Path folder = file.toAbsolutePath().normalize().getParent();
       return readText(
@@ -90,11 +75,12 @@ public final class ConfigReader {
           Origin.uri(file, settings),
           lenient);
     } catch (NoSuchFileException missing) {
-      throw unreadable(name, "no such file", "a YAML or JSON file");
+      throw BoundedParser.unreadable(name, "no such file", "a YAML or JSON file");
     } catch (CharacterCodingException notText) {
-      throw unreadable(name, "not UTF-8", "a YAML or JSON file in UTF-8");
+      throw BoundedParser.unreadable(name, "not UTF-8", "a YAML or JSON file in UTF-8");
     } catch (IOException failed) {
-      throw unreadable(name, "cannot be read: " + failed.getMessage(), "a YAML or JSON file");
+      throw BoundedParser.unreadable(
+          name, "cannot be read: " + failed.getMessage(), "a YAML or JSON file");
     }
   }
 
@@ -126,9 +112,9 @@ public final class ConfigReader {
       @Nullable String uri,
       boolean lenient) {
     Place top = Place.top(name, folder, ServeConfig.SECTION::pathOf, lenient);
-    Optional<Node> root = compose(name, text);
+    Optional<Node> root = BoundedParser.compose(name, text);
     if (root.isEmpty()) {
-      throw unreadable(name, "empty", "a mapping with the key applications");
+      throw BoundedParser.unreadable(name, "empty", "a mapping with the key applications");
     }
     Node whole = new Overlay(top).apply(root.get(), settings);
     Settings values = ServeConfig.SECTION.read(whole, top);
@@ -160,47 +146,5 @@ public final class ConfigReader {
             ? each
             : new Problem(
                 each.severity(), options, 0, 0, each.path(), each.value(), each.expected());
-  }
-
-  static Optional<Node> compose(String name, String text) {
-    LoadSettings settings =
-        LoadSettings.builder()
-            .setLabel(name)
-            .setSchema(new CoreSchema())
-            .setAllowNonScalarKeys(true) // refused later, with their place
-            .setCodePointLimit(MOST_BYTES)
-            .setBufferSize(text.length() + 1) // a long scalar is copied once for each buffer
-            .setMaxAliasesForCollections(Integer.MAX_VALUE) // what they stand for is bounded
-            .build();
-    try {
-      return new Composer(
-              settings,
-              new BoundedParser(name, new ParserImpl(settings, new StreamReader(settings, text))))
-          .getSingleNode();
-    } catch (MarkedYamlEngineException malformed) {
-      throw refusal(name, malformed.getProblemMark(), oneLine(malformed.getProblem()), WELL_FORMED);
-    } catch (YamlEngineException malformed) {
-      throw unreadable(name, oneLine(malformed.getMessage()), WELL_FORMED);
-    }
-  }
-
-  private static String oneLine(@Nullable String message) {
-    if (message == null) {
-      return "malformed";
-    }
-    String line = message.replaceAll("\\s+", " ").strip();
-    return line.length() <= LONGEST_MESSAGE ? line : line.substring(0, LONGEST_MESSAGE) + "...";
-  }
-
-  /** Of a text as a whole. */
-  static ConfigException unreadable(String name, String value, String expected) {
-    return refusal(name, Optional.empty(), value, expected);
-  }
-
-  /** Of a text that is wrong at a mark, whatever key that is. */
-  static ConfigException refusal(String name, Optional<Mark> mark, String value, String expected) {
-    int line = mark.map(at -> at.getLine() + 1).orElse(0);
-    int column = mark.map(at -> at.getColumn() + 1).orElse(0);
-    return new ConfigException(List.of(new Problem(name, line, column, "", value, expected)));
   }
 }

@@ -7,8 +7,6 @@ import dev.berth.config.keys.Reach;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
-import java.math.BigDecimal;
-import java.math.RoundingMode;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -29,16 +27,8 @@ public final class DeploymentConfig {
       KEYS.required("name", Types.NAME)
           .means("The deployment of the application this entry is about; unique.");
 
-  /** Most replicas of a deployment, however many are asked for: more is a slip of the finger. */
-  public static final int MAX_REPLICAS = 10_000;
-
   // how many there are, and how much each takes
-  public static final Key<Integer> NUM_REPLICAS =
-      KEYS.key("num_replicas", Types.integerOr("auto", 1, MAX_REPLICAS, "replicas"), 1)
-          .orNull()
-          .means(
-              "Replicas to run; auto, or an autoscaling_config in its place, lets their number follow"
-                  + " the load.");
+  public static final Key<Integer> NUM_REPLICAS = KEYS.add(AutoscalingOptions.NUM_REPLICAS);
   public static final Key<Settings> AUTOSCALING_CONFIG =
       KEYS.optional("autoscaling_config", AutoscalingOptions.SECTION)
           .means("How the number of replicas follows the load. Overridden as a whole.");
@@ -83,12 +73,7 @@ public final class DeploymentConfig {
           .fallback(settings -> settings.around(ApplicationConfig.LOGGING_CONFIG), "null")
           .means("What is logged of this deployment, in place of its application's, as a whole.");
   public static final Key<Integer> MAX_REPLICAS_PER_NODE =
-      KEYS.optional("max_replicas_per_node", Types.integer(1, 100, "replicas"))
-          .reaches(Reach.CONTROLLER)
-          .means(
-              "Most replicas of it on one node; null is no bound. A lower one is for starts: what runs"
-                  + " stays. Without berth.cluster the instance is the only node, and more are"
-                  + " refused when the application is loaded.");
+      KEYS.add(AutoscalingOptions.MAX_REPLICAS_PER_NODE);
 
   // how replicas of one version give way to those of another
   public static final Key<Double> ROLLING_UPDATE_PERCENTAGE =
@@ -226,7 +211,7 @@ public final class DeploymentConfig {
     Integer replicas = values.find(NUM_REPLICAS);
     if (replicas != null
         && values.gives(NUM_REPLICAS)
-        && !isAuto(replicas)
+        && !AutoscalingOptions.isAuto(replicas)
         && values.gives(AUTOSCALING_CONFIG)) {
       values.problem(
           NUM_REPLICAS, replicas + ", beside autoscaling_config", "one of the two, or auto");
@@ -236,11 +221,8 @@ public final class DeploymentConfig {
 
   /** Whether what is said, by the file or by code, is that the number follows the load. */
   public static boolean autoscales(Settings settings) {
-    return settings.gives(AUTOSCALING_CONFIG) || isAuto(settings.find(NUM_REPLICAS));
-  }
-
-  static boolean isAuto(@Nullable Integer replicas) {
-    return replicas != null && replicas == -1;
+    return settings.gives(AUTOSCALING_CONFIG)
+        || AutoscalingOptions.isAuto(settings.find(NUM_REPLICAS));
   }
 
   /** It gives way to the bound of the instance. */
@@ -286,18 +268,12 @@ public final class DeploymentConfig {
         .put(NUM_REPLICAS, first == null ? config.get(AutoscalingOptions.MIN_REPLICAS) : first);
   }
 
-  /** Most replicas where the instance is the only node; null for no bound. */
-  static @Nullable Integer mostAlone(Settings deployment) {
-    boolean alone = deployment.around(InstanceOptions.CLUSTER) == null;
-    return alone ? deployment.around(MAX_REPLICAS_PER_NODE) : null;
-  }
-
   /**
    * @param begun with the number that it begins with
    * @throws IllegalArgumentException when the only node may not run as many
    */
   static void requireRoom(Settings begun) {
-    Integer most = mostAlone(begun);
+    Integer most = AutoscalingOptions.mostAlone(begun);
     Settings config = begun.find(AUTOSCALING_CONFIG);
     Key<Integer> key = config == null ? NUM_REPLICAS : AutoscalingOptions.MAX_REPLICAS;
     int wanted = (config == null ? begun : config).get(key);
@@ -326,18 +302,7 @@ public final class DeploymentConfig {
             ? settings
             : settings.put(
                 AUTOSCALING_CONFIG, AutoscalingOptions.atCapacity(config, percent, rises));
-    return withReplicas(scaled, share(settings.get(NUM_REPLICAS), percent));
-  }
-
-  /** Source: Ray Serve's get_capacity_adjusted_num_replicas. */
-  static int share(int replicas, double percent) {
-    int share =
-        BigDecimal.valueOf(replicas)
-            .multiply(BigDecimal.valueOf(percent))
-            .movePointLeft(2)
-            .setScale(0, RoundingMode.HALF_UP)
-            .intValue();
-    return percent == 0 || replicas == 0 ? 0 : Math.max(1, share);
+    return withReplicas(scaled, AutoscalingOptions.share(settings.get(NUM_REPLICAS), percent));
   }
 
   /**

@@ -116,7 +116,20 @@ public final class InstanceOptions {
                   + " berth history and berth rollback. All but the last of them give way, the oldest"
                   + " first, before a deploy is refused for want of room.");
 
-  static final Section SECTION = KEYS.section().check(ClusterOptions::checkState);
+  static final Section SECTION = KEYS.section().check(InstanceOptions::check);
+
+  /** What the cluster agreed on outlives its nodes. */
+  private static void check(Settings berth) {
+    Settings cluster = berth.find(CLUSTER);
+    boolean control =
+        cluster != null && cluster.find(ClusterOptions.ROLE) == ClusterConfig.Role.CONTROL;
+    if (control && Boolean.TRUE.equals(berth.find(EPHEMERAL))) {
+      berth.problem(EPHEMERAL, "true, on a control node", "false, or cluster.role: worker");
+    }
+    if (cluster != null && berth.find(MESSAGES) == MessageCarrier.EVENT_BUS) {
+      berth.problem(MESSAGES, "event_bus, beside cluster", "direct");
+    }
+  }
 
   private InstanceOptions() {}
 }

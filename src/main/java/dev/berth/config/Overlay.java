@@ -85,7 +85,7 @@ final class Overlay {
       return string(text, mark);
     }
     try {
-      return ConfigReader.compose(setting.option(), text)
+      return BoundedParser.compose(setting.option(), text)
           .orElseGet(() -> new ScalarNode(Tag.NULL, true, "", ScalarStyle.PLAIN, mark, mark));
     } catch (ConfigException malformed) {
       malformed

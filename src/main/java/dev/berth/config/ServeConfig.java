@@ -96,6 +96,12 @@ public record ServeConfig(
     return settings.find(key);
   }
 
+  /** What it says of the cluster; null when it says nothing. */
+  public @Nullable ClusterConfig cluster() {
+    Settings cluster = find(InstanceOptions.CLUSTER);
+    return cluster == null ? null : ClusterOptions.of(cluster);
+  }
+
   private static void check(Settings values) {
     values.requireUnique(APPLICATIONS, ApplicationConfig.NAME);
     values.requireUnique(APPLICATIONS, ApplicationConfig.ROUTE_PREFIX);

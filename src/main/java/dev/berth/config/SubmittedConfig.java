@@ -111,12 +111,12 @@ public final class SubmittedConfig {
 
   private static Node compose(String name, String text) {
     int bytes = text.getBytes(StandardCharsets.UTF_8).length;
-    if (bytes > ConfigReader.MOST_BYTES) {
-      throw ConfigReader.unreadable(
-          name, bytes + " bytes", "at most " + ConfigReader.MOST_BYTES + " bytes");
+    if (bytes > BoundedParser.MOST_BYTES) {
+      throw BoundedParser.unreadable(
+          name, bytes + " bytes", "at most " + BoundedParser.MOST_BYTES + " bytes");
     }
-    return ConfigReader.compose(name, text)
-        .orElseThrow(() -> ConfigReader.unreadable(name, "empty", "a YAML or JSON document"));
+    return BoundedParser.compose(name, text)
+        .orElseThrow(() -> BoundedParser.unreadable(name, "empty", "a YAML or JSON document"));
   }
 
   private static Settings requireRight(@Nullable Settings values, Place top) {

@@ -5,7 +5,7 @@ import static dev.berth.desired.OperatorCommands.notFound;
 import static dev.berth.desired.OperatorCommands.precondition;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.DeploymentConfig;
+import dev.berth.config.AutoscalingOptions;
 import dev.berth.controller.Autoscaled;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.desired.ServeControl.Decision;
@@ -28,8 +28,8 @@ final class ScaleRules {
       @Nullable Integer replicas,
       @Nullable Boolean follows,
       boolean pauses) {
-    if (replicas != null && (replicas < 0 || replicas > DeploymentConfig.MAX_REPLICAS)) {
-      int most = DeploymentConfig.MAX_REPLICAS;
+    if (replicas != null && (replicas < 0 || replicas > AutoscalingOptions.REPLICAS_LIMIT)) {
+      int most = AutoscalingOptions.REPLICAS_LIMIT;
       throw invalid("target_num_replicas: %s (expected: 0 to %s)", replicas, most);
     }
     if (follows == null) {

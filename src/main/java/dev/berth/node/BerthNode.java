@@ -101,7 +101,7 @@ public final class BerthNode {
     this.config = config;
     this.log = log;
     this.stop = stop;
-    this.cluster = ClusterConfig.of(config);
+    this.cluster = config.cluster();
     String refused = cluster == null ? null : CertificateNames.refusal(cluster, Instant.now());
     if (refused != null) {
       throw new StartFailedException(refused);

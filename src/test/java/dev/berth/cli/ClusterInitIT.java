@@ -80,7 +80,7 @@ class ClusterInitIT {
   }
 
   private ClusterConfig node(String file) {
-    return ClusterConfig.of(read(file));
+    return read(file).cluster();
   }
 
   @Test
@@ -95,7 +95,7 @@ class ClusterInitIT {
     Set<Integer> ports = new HashSet<>();
     for (String name : List.of("n1", "n2", "n3")) {
       ServeConfig file = read("trial/" + name + ".yaml");
-      ClusterConfig node = ClusterConfig.of(file);
+      ClusterConfig node = file.cluster();
       assertThat(node.node()).isEqualTo(name);
       assertThat(node.role()).isEqualTo(name.equals("n1") ? Role.CONTROL : Role.WORKER);
       assertThat(node.join()).containsExactly(new JoinAddress("127.0.0.1", 7420, false));

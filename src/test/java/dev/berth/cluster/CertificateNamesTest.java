@@ -113,11 +113,11 @@ class CertificateNamesTest {
   }
 
   private static ClusterConfig node(String tls) {
-    return ClusterConfig.of(
-        Yaml.read(
+    return Yaml.read(
             "berth: {cluster: {name: prod, node: n1, role: control, control: ['n1@127.0.0.1:7420'],"
                 + " bind: 127.0.0.1, "
                 + tls
-                + "}}"));
+                + "}}")
+        .cluster();
   }
 }

@@ -29,8 +29,8 @@ class ClusterOptionsTest {
 
   @Test
   void withoutItThereIsNone() {
-    assertThat(ClusterConfig.of(Yaml.options(""))).isNull();
-    assertThat(ClusterConfig.of(Yaml.options("berth: {cluster: null}"))).isNull();
+    assertThat(Yaml.options("").cluster()).isNull();
+    assertThat(Yaml.options("berth: {cluster: null}").cluster()).isNull();
   }
 
   @Test
@@ -245,7 +245,7 @@ class ClusterOptionsTest {
   }
 
   private static ClusterConfig cluster(String keys) {
-    return ClusterConfig.of(Yaml.options("berth: {cluster: {" + keys + "}}"));
+    return Yaml.options("berth: {cluster: {" + keys + "}}").cluster();
   }
 
   private static List<String> problems(String keys) {

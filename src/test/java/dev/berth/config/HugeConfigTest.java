@@ -22,7 +22,7 @@ import org.junit.jupiter.api.TestFactory;
 
 /** 4 MB of anything cost no more than twice what as much that is real costs; few lines tell it. */
 class HugeConfigTest {
-  private static final int BYTES = ConfigReader.MOST_BYTES;
+  private static final int BYTES = BoundedParser.MOST_BYTES;
 
   private static final int MOST_TIMES_REAL = 2; // 0.5 as this is written
 

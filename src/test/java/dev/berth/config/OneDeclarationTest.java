@@ -43,7 +43,7 @@ class OneDeclarationTest {
   private final Place top = Place.top("f.yaml", Path.of(""), SECTION::pathOf);
 
   private Settings read(String text) {
-    return SECTION.read(ConfigReader.compose("f.yaml", text).orElseThrow(), top);
+    return SECTION.read(BoundedParser.compose("f.yaml", text).orElseThrow(), top);
   }
 
   private List<String> problems(String text) {

@@ -125,7 +125,7 @@ class SubmittedConfigTest {
 
   @Test
   void whatIsSubmittedHasABound() {
-    String long1 = " ".repeat(ConfigReader.MOST_BYTES) + "{}";
+    String long1 = " ".repeat(BoundedParser.MOST_BYTES) + "{}";
     assertThatThrownBy(() -> read(long1))
         .isInstanceOf(ConfigException.class)
         .hasMessage("PUT: 4194306 bytes (expected: at most 4194304 bytes)");

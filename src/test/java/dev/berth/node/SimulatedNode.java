@@ -92,7 +92,7 @@ public final class SimulatedNode {
     } catch (Exception impossible) {
       throw new IllegalStateException(impossible);
     }
-    ClusterConfig cluster = Objects.requireNonNull(ClusterConfig.of(around.config));
+    ClusterConfig cluster = Objects.requireNonNull(around.config.cluster());
     parts =
         new InstanceParts(
             new InstanceHost.Instance(

@@ -45,7 +45,8 @@ public final class Keys {
     return new Keys(declared, what);
   }
 
-  private <T> Key<T> add(Key<T> key) {
+  /** One that is declared elsewhere. */
+  public <T> Key<T> add(Key<T> key) {
     declared.add(key);
     return key.reaches(reach);
   }

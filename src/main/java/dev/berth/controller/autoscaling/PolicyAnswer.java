@@ -1,7 +1,7 @@
 package dev.berth.controller.autoscaling;
 
 import dev.berth.api.spi.AutoscalingPolicy;
-import dev.berth.config.DeploymentConfig;
+import dev.berth.config.AutoscalingOptions;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,11 +18,12 @@ public record PolicyAnswer(@Nullable Double replicas, @Nullable String failure) 
   /** An answer that is no number of replicas is a failure. */
   public static PolicyAnswer of(AutoscalingPolicy.@Nullable Answer answer) {
     double replicas = answer == null ? Double.NaN : answer.replicas();
-    if (replicas >= 0 && replicas <= DeploymentConfig.MAX_REPLICAS) {
+    if (replicas >= 0 && replicas <= AutoscalingOptions.REPLICAS_LIMIT) {
       return new PolicyAnswer(replicas, null);
     }
     String said = answer == null ? "null" : Double.toString(replicas);
-    return failed("replicas: " + said + " (expected: 0 to " + DeploymentConfig.MAX_REPLICAS + ")");
+    return failed(
+        "replicas: " + said + " (expected: 0 to " + AutoscalingOptions.REPLICAS_LIMIT + ")");
   }
 
   /** It threw, or took too long. */
