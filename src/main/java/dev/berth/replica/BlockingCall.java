@@ -27,12 +27,12 @@ final class BlockingCall implements Runnable {
 
   private final BlockingHandler handler;
   private final Request request;
-  private final Invocation invocation;
+  private final HandledRequest invocation;
   private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.QUEUED);
   private volatile @Nullable ResponseOutput writing;
   private @Nullable Thread thread; // written before RUNNING, read after it
 
-  BlockingCall(BlockingHandler handler, Request request, Invocation invocation) {
+  BlockingCall(BlockingHandler handler, Request request, HandledRequest invocation) {
     this.handler = handler;
     this.request = request;
     this.invocation = invocation;
@@ -81,11 +81,14 @@ final class BlockingCall implements Runnable {
     ResponseOutput output = new ResponseOutput();
     writing = output;
     Response answer = response.withBody(new Response.Body.Produced(output));
-    invocation.loop.execute(
-        () -> {
-          invocation.settled(answer, null);
-          output.settled();
-        });
+    invocation
+        .ports()
+        .loop()
+        .execute(
+            () -> {
+              invocation.settled(answer, null);
+              output.settled();
+            });
     output.produce(producer);
   }
 

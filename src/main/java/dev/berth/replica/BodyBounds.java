@@ -13,6 +13,8 @@ import dev.berth.protocol.Bound;
  *     included ({@code buffered_body_bytes_total}); default 256 MiB
  */
 public record BodyBounds(int windowBytes, Bound windows, Bound gathered) {
+  static final int MAX_FRAME_BYTES = 64 * 1024;
+
   /** With nothing taken yet; parameters as above. */
   public BodyBounds(int windowBytes, long maxStreamBytes, long maxBufferedBytes) {
     this(windowBytes, new Bound(maxStreamBytes), new Bound(maxBufferedBytes));
@@ -23,6 +25,6 @@ public record BodyBounds(int windowBytes, Bound windows, Bound gathered) {
     if (windows.tryTake(windowBytes)) {
       return windowBytes;
     }
-    return windows.tryTake(ResponseStream.MAX_FRAME_BYTES) ? ResponseStream.MAX_FRAME_BYTES : 0;
+    return windows.tryTake(MAX_FRAME_BYTES) ? MAX_FRAME_BYTES : 0;
   }
 }

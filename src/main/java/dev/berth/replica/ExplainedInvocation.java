@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class ExplainedInvocation extends Invocation implements ExplainedParent {
   private final long acceptedNanos;
-  private long calledNanos = ReplicaLoop.NEVER;
-  private long settledNanos = ReplicaLoop.NEVER;
+  private long calledNanos = NEVER;
+  private long settledNanos = NEVER;
   private RequestFailure failure = RequestFailure.NONE;
   private volatile @Nullable FailedCall failedCall; // the last of the handler's
   private final AtomicInteger explained = new AtomicInteger(); // calls of the handler's
@@ -57,7 +57,7 @@ final class ExplainedInvocation extends Invocation implements ExplainedParent {
   @Override
   HandlerTime time() {
     long now = Math.min(settledNanos, loop.now());
-    return calledNanos != ReplicaLoop.NEVER
+    return calledNanos != NEVER
         ? new HandlerTime(calledNanos - acceptedNanos, now - calledNanos, failure)
         : new HandlerTime(now - acceptedNanos, 0, failure);
   }

@@ -26,13 +26,13 @@ record HandlerInvoker(ReplicaHandler handler, Executor threads, boolean streamsR
   }
 
   /** Called on the replica's loop. */
-  void invoke(Request request, Invocation invocation) {
+  void invoke(Request request, HandledRequest invocation) {
     if (handler instanceof AsyncHandler async) {
       invokeHere(async, request, invocation);
       return;
     }
     BlockingCall call = new BlockingCall((BlockingHandler) handler, request, invocation);
-    invocation.call = call;
+    invocation.calledBy(call);
     try {
       threads.execute(call);
     } catch (RejectedExecutionException | OutOfMemoryError noThread) {
@@ -42,7 +42,7 @@ record HandlerInvoker(ReplicaHandler handler, Executor threads, boolean streamsR
     }
   }
 
-  private static void invokeHere(AsyncHandler handler, Request request, Invocation invocation) {
+  private static void invokeHere(AsyncHandler handler, Request request, HandledRequest invocation) {
     Future<Response> future;
     try {
       future = handler.handle(request, invocation);

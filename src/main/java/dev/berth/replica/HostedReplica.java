@@ -3,6 +3,7 @@ package dev.berth.replica;
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
 import dev.berth.metrics.ProcessingMeters;
 import java.util.Map;
 import java.util.Objects;
@@ -43,7 +44,7 @@ final class HostedReplica {
         : methods.get(method);
   }
 
-  void invoke(Request request, Invocation invocation) {
+  void invoke(Request request, HandledRequest invocation) {
     String method = invocation.methodName();
     HandlerInvoker found = find(method);
     if (found == null) {
@@ -61,7 +62,7 @@ final class HostedReplica {
   }
 
   /** A handle for what a request's handler calls in turn; any thread. */
-  DeploymentHandle handle(String deployment, Invocation parent) {
+  DeploymentHandle handle(String deployment, RequestContext parent) {
     return handles.of(deployment).within(parent);
   }
 

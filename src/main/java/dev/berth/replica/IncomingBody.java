@@ -47,7 +47,7 @@ final class IncomingBody implements InboundStream.Owner {
     this.request = message.request();
     this.window = window;
     this.handlerStreams = handlerStreams;
-    this.stream = new InboundStream(Math.max(window, ResponseStream.MAX_FRAME_BYTES), this);
+    this.stream = new InboundStream(Math.max(window, BodyBounds.MAX_FRAME_BYTES), this);
     stream.first(message.request().bytes(), !message.bodyFollows());
     this.quietSince = loop.now();
   }
@@ -111,7 +111,7 @@ final class IncomingBody implements InboundStream.Owner {
   private void accept() {
     if (!stream.hasEnded()) {
       grant(Math.max(0, window - request.bytes().length()));
-      invocation.wakeAt(ReplicaLoop.plus(quietSince, idleNanos()));
+      invocation.wakeAt(InvocationContext.plus(quietSince, idleNanos()));
     }
   }
 
@@ -203,7 +203,7 @@ final class IncomingBody implements InboundStream.Owner {
    */
   long due(long now) {
     if (closed || stream.hasEnded()) {
-      return ReplicaLoop.NEVER;
+      return InvocationContext.NEVER;
     }
     if (unsaid) {
       grant(0);
@@ -212,16 +212,16 @@ final class IncomingBody implements InboundStream.Owner {
     if (!stream.isStarving() || (reader != null && !reader.isStarving())) {
       quietSince = now; // who holds the body back is the handler
     }
-    long idleAt = ReplicaLoop.plus(quietSince, idleNanos());
+    long idleAt = InvocationContext.plus(quietSince, idleNanos());
     if (idleAt > now) {
-      return Math.min(idleAt, ReplicaLoop.plus(now, idleNanos() / 4));
+      return Math.min(idleAt, InvocationContext.plus(now, idleNanos() / 4));
     }
     invocation.breakOff(
         Kind.TIMEOUT,
         "stream_idle_timeout_s: no piece of the request's body in "
             + idleNanos() / 1_000_000
             + " ms (expected: a sender that sends)");
-    return ReplicaLoop.NEVER;
+    return InvocationContext.NEVER;
   }
 
   /** The request is over, or cancelled: no more is taken, and whoever still reads learns it. */

@@ -18,7 +18,6 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.port.HeadBytes;
 import dev.berth.protocol.port.LoopPorts;
 import dev.berth.protocol.port.SendResult;
-import io.vertx.core.Completable;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.util.Objects;
@@ -33,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * It is over 500 lines: each way out frees the slot and sends one last word, and is to be seen
  * beside the others.
  */
-sealed class Invocation extends InvocationContext implements Completable<Response>
+sealed class Invocation extends InvocationContext implements HandledRequest
     permits ExplainedInvocation {
   /** Statuses from here on are neither a good answer of the handler nor its failure. */
   private static final int SERVER_ERROR = 500;
@@ -59,7 +58,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
   private long graceAt;
   private @Nullable IncomingBody body; // of a request that streams, or whose handler does
   private @Nullable ResponseStream stream;
-  @Nullable BlockingCall call; // of a handler that may block
+  private @Nullable BlockingCall call; // of a handler that may block
 
   Invocation(HostedReplica host, RouterPeer source, CallRequest message, long now, long deadline) {
     super(message, now, deadline);
@@ -121,6 +120,11 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     }
   }
 
+  @Override
+  public void calledBy(BlockingCall running) {
+    call = running;
+  }
+
   // --- the handler settles ---
 
   /** From wherever the handler's future completes. */
@@ -133,8 +137,8 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     }
   }
 
-  /** The handler is done. Once. */
-  void settled(@Nullable Response response, @Nullable Throwable failure) {
+  @Override
+  public void settled(@Nullable Response response, @Nullable Throwable failure) {
     if (!isUnsettled()) {
       return;
     }
@@ -174,7 +178,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     HeadBytes.check(response.headers());
     if (body instanceof Response.Body.Whole whole) {
       int length = whole.length();
-      boolean large = length > ResponseStream.MAX_FRAME_BYTES;
+      boolean large = length > BodyBounds.MAX_FRAME_BYTES;
       if (!large && source.elsewhere) {
         respondElsewhere(response, whole);
         return;
@@ -351,7 +355,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     }
     cancelled = true;
     source.remove(this);
-    graceAt = ReplicaLoop.plus(loop.now(), host.replica.limits().cancelGraceNanos());
+    graceAt = plus(loop.now(), host.replica.limits().cancelGraceNanos());
     dueAt = graceAt;
     loop.wakeAt(graceAt);
     runCancelActions();
@@ -408,7 +412,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
         zombie = true;
         host.replica.zombieFound();
       }
-      dueAt = zombie ? ReplicaLoop.NEVER : graceAt;
+      dueAt = zombie ? NEVER : graceAt;
       return;
     }
     if (deadline <= now) {
@@ -468,7 +472,8 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
    * There is no thread for its handler, which never runs: the router may try it elsewhere, unless
    * it has read a body for it.
    */
-  void notCalled(Throwable noThread) {
+  @Override
+  public void notCalled(Throwable noThread) {
     host.replica.failures.add(NO_THREAD, noThread, this);
     become(InvocationPhase.ENDED);
     leave();
@@ -527,7 +532,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
   }
 
   @Override
-  LoopPorts ports() {
+  public LoopPorts ports() {
     return loop.ports;
   }
 

@@ -22,6 +22,9 @@ import org.slf4j.Logger;
  * a request costs one object.
  */
 abstract class InvocationContext implements RequestContext {
+  /** No moment; later than every moment. */
+  static final long NEVER = Long.MAX_VALUE;
+
   final long startedAt; // on the loop's clock
   final long deadline; // on the loop's clock, or NEVER
   private final String requestId;
@@ -55,6 +58,12 @@ abstract class InvocationContext implements RequestContext {
     this.deadline = deadline;
   }
 
+  /** A moment later by a span, both 0 or more; NEVER rather than an overflow. */
+  static long plus(long moment, long span) {
+    long sum = moment + span;
+    return sum < 0 ? NEVER : sum;
+  }
+
   abstract ServedReplica replica();
 
   /** Whether nothing of it runs any more. */
@@ -62,7 +71,7 @@ abstract class InvocationContext implements RequestContext {
 
   // --- its loop ---
 
-  abstract LoopPorts ports();
+  public abstract LoopPorts ports();
 
   /** On the loop's clock. */
   abstract long moment();
@@ -116,7 +125,7 @@ abstract class InvocationContext implements RequestContext {
 
   @Override
   public Optional<Duration> remaining() {
-    if (deadline == ReplicaLoop.NEVER) {
+    if (deadline == NEVER) {
       return Optional.empty();
     }
     return Optional.of(Duration.ofNanos(Math.max(0, deadline - moment())));

@@ -56,9 +56,6 @@ public final class ReplicaLoop {
   /** How often {@link #tick} is to be called. */
   public static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
-  /** No moment; later than every moment. */
-  static final long NEVER = Long.MAX_VALUE;
-
   /** Router loops of other instances this loop keeps tables for; more are refused. */
   public static final int MAX_PEERS = 4_096;
 
@@ -82,7 +79,7 @@ public final class ReplicaLoop {
       new ConcurrentHashMap<>(); // keys: any thread
   private @Nullable RouterPeer lastPeer;
   private @Nullable Invocation first; // of all that run
-  private long earliest = NEVER; // no later than the first moment anything wants
+  private long earliest = InvocationContext.NEVER; // no later than the first moment anything wants
   private final ArrayList<Invocation> due = new ArrayList<>();
   private final ArrayList<BooleanSupplier> leaving = new ArrayList<>(); // with last words to send
 
@@ -222,8 +219,8 @@ public final class ReplicaLoop {
     long now = now();
     long deadline =
         message.deadlineMicros() < 0
-            ? NEVER
-            : plus(now, TimeUnit.MICROSECONDS.toNanos(message.deadlineMicros()));
+            ? InvocationContext.NEVER
+            : InvocationContext.plus(now, TimeUnit.MICROSECONDS.toNanos(message.deadlineMicros()));
     Invocation invocation =
         message.explained()
             ? new ExplainedInvocation(host, peer, message, now, deadline)
@@ -524,7 +521,7 @@ public final class ReplicaLoop {
       each.due(now);
     }
     due.clear();
-    earliest = NEVER;
+    earliest = InvocationContext.NEVER;
     for (Invocation each = first; each != null; each = each.next) {
       wakeAt(each.dueAt);
     }
@@ -539,12 +536,6 @@ public final class ReplicaLoop {
   /** Nanoseconds since this loop was made. Any thread. */
   long now() {
     return ports.nanoClock().getAsLong() - originNanos;
-  }
-
-  /** A moment later by a span, both 0 or more; NEVER rather than an overflow. */
-  static long plus(long moment, long span) {
-    long sum = moment + span;
-    return sum < 0 ? NEVER : sum;
   }
 
   // --- what the instance does ---

@@ -27,13 +27,11 @@ import org.jspecify.annotations.Nullable;
  * that wait are counted before the hop, so that a thread cannot outrun the bound.
  */
 final class ResponseStream implements ResponseWriter {
-  static final int MAX_FRAME_BYTES = 64 * 1024;
-
   /** What a piece costs beside its bytes, so that the bound holds for many tiny ones. */
   static final int PIECE_OVERHEAD_BYTES = 64;
 
   /** From this on a relayed source is paused. */
-  private static final int RELAY_PAUSE_BYTES = MAX_FRAME_BYTES;
+  private static final int RELAY_PAUSE_BYTES = BodyBounds.MAX_FRAME_BYTES;
 
   private enum State {
     OPEN,
@@ -61,8 +59,8 @@ final class ResponseStream implements ResponseWriter {
   private long sent; // bytes
   private long accounted; // bytes of the instance's, held for want of credit
   private int sequence;
-  private long idleAt = ReplicaLoop.NEVER; // while there is something to send, and no way
-  private long retryAt = ReplicaLoop.NEVER;
+  private long idleAt = InvocationContext.NEVER; // while there is something to send, and no way
+  private long retryAt = InvocationContext.NEVER;
   private Response.Body.@Nullable Received relayed;
   private boolean relayPaused;
 
@@ -118,7 +116,7 @@ final class ResponseStream implements ResponseWriter {
     if (done != null) {
       writers.add(done);
     }
-    if (pieces.bytes() >= MAX_FRAME_BYTES) {
+    if (pieces.bytes() >= BodyBounds.MAX_FRAME_BYTES) {
       emit(); // full frames need not wait for the tick to end; their writers are told at its end
     }
     postFlush();
@@ -165,7 +163,7 @@ final class ResponseStream implements ResponseWriter {
     if (state != State.OPEN) {
       return;
     }
-    if (charged.get() > bufferBytes + (long) MAX_FRAME_BYTES) {
+    if (charged.get() > bufferBytes + (long) BodyBounds.MAX_FRAME_BYTES) {
       breakOff(
           BerthException.Kind.HANDLER_FAILED,
           "stream_buffer_bytes: over " + bufferBytes + " wait (expected: a source that pauses)");
@@ -214,18 +212,18 @@ final class ResponseStream implements ResponseWriter {
       return;
     }
     limit = newLimit;
-    idleAt = ReplicaLoop.NEVER; // the receiver lives: its idle time starts anew
+    idleAt = InvocationContext.NEVER; // the receiver lives: its idle time starts anew
     emit();
     tellWriters();
   }
 
   /** Sends what credit allows. State is consistent before each send. */
   private void emit() {
-    retryAt = ReplicaLoop.NEVER;
+    retryAt = InvocationContext.NEVER;
     if (state == State.ENDED) {
       return; // cut short before this flush came
     }
-    if (!headSent && state == State.FINISHING && pieces.bytes() <= MAX_FRAME_BYTES) {
+    if (!headSent && state == State.FINISHING && pieces.bytes() <= BodyBounds.MAX_FRAME_BYTES) {
       sendTogether();
       return;
     }
@@ -235,7 +233,7 @@ final class ResponseStream implements ResponseWriter {
     }
     drop(0); // empty pieces at the front need no frame
     while (pieces.bytes() > 0 && sent < limit) {
-      int size = (int) Math.min(pieces.bytes(), Math.min(limit - sent, MAX_FRAME_BYTES));
+      int size = (int) Math.min(pieces.bytes(), Math.min(limit - sent, BodyBounds.MAX_FRAME_BYTES));
       boolean last = state == State.FINISHING && size == pieces.bytes();
       if (last) {
         invocation.settleSlot(); // first, so that the frame reports the slot as free
@@ -244,7 +242,7 @@ final class ResponseStream implements ResponseWriter {
         block(true);
         return;
       }
-      idleAt = ReplicaLoop.NEVER;
+      idleAt = InvocationContext.NEVER;
       sent += size;
       drop(size);
       if (last) {
@@ -262,7 +260,7 @@ final class ResponseStream implements ResponseWriter {
         block(true);
       }
     } else {
-      idleAt = ReplicaLoop.NEVER;
+      idleAt = InvocationContext.NEVER;
       account(0);
     }
   }
@@ -295,8 +293,8 @@ final class ResponseStream implements ResponseWriter {
 
   /** Waits for credit, or to try again after a tick when the peer takes no more bytes. */
   private void block(boolean retry) {
-    if (idleAt == ReplicaLoop.NEVER) {
-      idleAt = ReplicaLoop.plus(loop.now(), idleTimeoutNanos);
+    if (idleAt == InvocationContext.NEVER) {
+      idleAt = InvocationContext.plus(loop.now(), idleTimeoutNanos);
     }
     if (retry) {
       retryAt = loop.now();
@@ -370,7 +368,7 @@ final class ResponseStream implements ResponseWriter {
               + idleTimeoutNanos / 1_000_000
               + " ms (expected: a receiver that reads)");
     }
-    return state == State.ENDED ? ReplicaLoop.NEVER : Math.min(idleAt, retryAt);
+    return state == State.ENDED ? InvocationContext.NEVER : Math.min(idleAt, retryAt);
   }
 
   /** Ends it here: the receiver is told, and the producer is cancelled. */

@@ -47,7 +47,7 @@ final class TimedContext extends InvocationContext implements ExplainedParent {
   }
 
   @Override
-  LoopPorts ports() {
+  public LoopPorts ports() {
     return request.ports();
   }
 

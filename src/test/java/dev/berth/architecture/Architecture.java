@@ -76,8 +76,8 @@ final class Architecture {
   private static final Set<String> RUNS_REQUESTS =
       words(
           """
-          BlockingCall BodyBounds CancelAction ExplainedInvocation HandlerInvoker HostedReplica
-          IncomingBody Invocation RefusedRouters ReplicaLoop RequestInput RequestLogger
+          BlockingCall BodyBounds CancelAction ExplainedInvocation HandledRequest HandlerInvoker
+          HostedReplica IncomingBody Invocation RefusedRouters ReplicaLoop RequestInput RequestLogger
           ResponseOutput ResponseStream RouterPeer ServedReplica
           """);
 
@@ -95,7 +95,7 @@ final class Architecture {
       Map.of(
           BASE + "config", 4,
           BASE + "ingress", 11,
-          BASE + "replica", 9,
+          BASE + "replica", 7,
           BASE + "routing", 4);
 
   private static final Pattern VAGUE_NAME =

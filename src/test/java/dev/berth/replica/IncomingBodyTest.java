@@ -38,7 +38,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class IncomingBodyTest {
   private static final long ID = callId(1, 1);
-  private static final int FRAME = ResponseStream.MAX_FRAME_BYTES;
+  private static final int FRAME = BodyBounds.MAX_FRAME_BYTES;
   private static final Duration IDLE =
       Duration.ofNanos(ReplicaLimits.DEFAULTS.streamIdleTimeoutNanos());
 

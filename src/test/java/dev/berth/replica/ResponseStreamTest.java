@@ -1,10 +1,10 @@
 package dev.berth.replica;
 
+import static dev.berth.replica.BodyBounds.MAX_FRAME_BYTES;
 import static dev.berth.replica.ReplicaRig.AWAY;
 import static dev.berth.replica.ReplicaRig.answering;
 import static dev.berth.replica.ReplicaRig.call;
 import static dev.berth.replica.ReplicaRig.callId;
-import static dev.berth.replica.ResponseStream.MAX_FRAME_BYTES;
 import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 
