@@ -111,7 +111,7 @@ public final class ConfigReader {
       List<Setting> settings,
       @Nullable String uri,
       boolean lenient) {
-    Place top = Place.top(name, folder, ServeConfig.SECTION::pathOf, lenient);
+    Place top = Place.top(name, folder, ServeConfig.SECTION::pathOf, lenient, jar -> null);
     Optional<Node> root = BoundedParser.compose(name, text);
     if (root.isEmpty()) {
       throw BoundedParser.unreadable(name, "empty", "a mapping with the key applications");

@@ -61,7 +61,7 @@ public final class SubmittedConfig {
   }
 
   private static Place top(String name, Path folder, Function<String, @Nullable Path> jars) {
-    return Place.top(name, folder, ServeConfig.SECTION::pathOf).knowing(jars);
+    return Place.top(name, folder, ServeConfig.SECTION::pathOf, false, jars);
   }
 
   private static ServeConfig read(Place top, String name, String text, ServeConfig running) {

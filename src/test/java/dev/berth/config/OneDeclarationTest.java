@@ -40,7 +40,7 @@ class OneDeclarationTest {
   private static final Key<Settings> BERTH = KEYS.mapping("berth", INNER.section()).means("Ours.");
   private static final Section SECTION = KEYS.section().check(Settings::checkBounds);
 
-  private final Place top = Place.top("f.yaml", Path.of(""), SECTION::pathOf);
+  private final Place top = Place.top("f.yaml", Path.of(""), SECTION::pathOf, false, jar -> null);
 
   private Settings read(String text) {
     return SECTION.read(BoundedParser.compose("f.yaml", text).orElseThrow(), top);

@@ -49,7 +49,7 @@ public record Marks(Node node, Map<String, Node> given, Place place) {
    * something else is wrong already.
    */
   public Map<String, @Nullable Object> tree() {
-    Place told = place.isWrong() ? Place.top("", Place.HERE, name -> null) : place;
+    Place told = place.isWrong() ? Place.nowhere() : place;
     Map<String, @Nullable Object> tree = new FreeMap().read(node, told);
     return tree == null ? Map.of() : tree;
   }

@@ -18,9 +18,6 @@ public final class Place {
   /** That one reading looks at on the disk, those of a folder of jars too. */
   static final int MOST_FILES = 50_000;
 
-  /** No folder in particular: the current one. */
-  static final Path HERE = Path.of("");
-
   private static final int LONGEST_PATH = 4096; // characters, as Linux has it
 
   private final Reading reading;
@@ -37,36 +34,23 @@ public final class Place {
    * @param file as the user named it
    * @param folder that relative paths in the file start from
    * @param elsewhere the path of a key of this name somewhere in a file, or null: for hints
-   */
-  public static Place top(String file, Path folder, Function<String, @Nullable String> elsewhere) {
-    return top(file, folder, elsewhere, false);
-  }
-
-  /**
-   * As the other.
-   *
    * @param all whether {@link #everyProblem} will be asked for
-   */
-  public static Place top(
-      String file, Path folder, Function<String, @Nullable String> elsewhere, boolean all) {
-    AtomicInteger files = new AtomicInteger(MOST_FILES);
-    return new Place(
-        new Reading(
-            file, folder, elsewhere, new Problems(all), new HashMap<>(), files, digest -> null),
-        "");
-  }
-
-  /**
-   * The same where jars are known by their content.
-   *
    * @param jars where a jar lies, by its SHA-256 in 64 hexadecimal digits; null for an unknown one
    */
-  public Place knowing(Function<String, @Nullable Path> jars) {
-    Reading old = reading;
+  public static Place top(
+      String file,
+      Path folder,
+      Function<String, @Nullable String> elsewhere,
+      boolean all,
+      Function<String, @Nullable Path> jars) {
+    AtomicInteger files = new AtomicInteger(MOST_FILES);
     return new Place(
-        new Reading(
-            old.file, old.folder, old.elsewhere, old.problems, old.spots, old.filesLeft, jars),
-        path);
+        new Reading(file, folder, elsewhere, new Problems(all), new HashMap<>(), files, jars), "");
+  }
+
+  /** The top of what stands in no file, which starts from the current folder. */
+  static Place nowhere() {
+    return top("", Path.of(""), name -> null, false, sha256 -> null);
   }
 
   /** A jar by its content; null for an unknown one. */

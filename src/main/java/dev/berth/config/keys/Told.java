@@ -51,7 +51,7 @@ final class Told {
     Node node = node(json);
     return type instanceof Scalar<?> scalar // beyond what a file may say there are values too
         ? scalar.reader().apply(node)
-        : type.read(node, Place.top("", Place.HERE, name -> null));
+        : type.read(node, Place.nowhere());
   }
 
   /** As the parser of a file would give it. */
