@@ -1,7 +1,5 @@
 package dev.berth.replica;
 
-import java.util.concurrent.TimeUnit;
-
 /**
  * How a replica's health is watched.
  *
@@ -16,8 +14,4 @@ public record HealthCheckSettings(long periodNanos, long timeoutNanos) {
    * REPLICA_HEALTH_CHECK_UNHEALTHY_THRESHOLD}.
    */
   static final int FAILURES = 3;
-
-  /** Ray Serve's defaults: every 10 s, at most 30 s each. */
-  public static final HealthCheckSettings DEFAULTS =
-      new HealthCheckSettings(TimeUnit.SECONDS.toNanos(10), TimeUnit.SECONDS.toNanos(30));
 }

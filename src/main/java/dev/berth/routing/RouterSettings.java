@@ -1,7 +1,5 @@
 package dev.berth.routing;
 
-import java.time.Duration;
-
 /**
  * What a deployment's router does that can be changed live.
  *
@@ -26,16 +24,4 @@ public record RouterSettings(
     int refusalStatus,
     int retryAfterSeconds,
     long requestTimeoutNanos,
-    boolean autoscales) {
-  /** The defaults above. */
-  public static final RouterSettings DEFAULTS =
-      new RouterSettings(
-          -1,
-          Duration.ofSeconds(60).toNanos(),
-          Duration.ofSeconds(10).toNanos(),
-          Duration.ofSeconds(300).toNanos(),
-          503,
-          -1,
-          Long.MAX_VALUE,
-          false);
-}
+    boolean autoscales) {}

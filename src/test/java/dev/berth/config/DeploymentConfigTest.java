@@ -12,6 +12,7 @@ import dev.berth.config.keys.ListOf;
 import dev.berth.config.keys.Reach;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
+import dev.berth.fakes.Replicas;
 import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.ReplicaSpec;
 import java.time.Duration;
@@ -137,7 +138,7 @@ class DeploymentConfigTest {
     assertThat(Deployment.of("cart", factory).withUserConfig(userConfig).userConfig())
         .containsEntry("limit", null);
     DeploymentId id = new DeploymentId("shop", "cart");
-    HealthCheckSettings checks = HealthCheckSettings.DEFAULTS;
+    HealthCheckSettings checks = Replicas.HEALTH_CHECKS;
     ReplicaSpec spec =
         new ReplicaSpec("r", id, 1, 1, userConfig, factory, null, checks, false, null);
     assertThat(spec.userConfig()).containsEntry("limit", null);

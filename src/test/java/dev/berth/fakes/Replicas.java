@@ -17,26 +17,22 @@ import dev.berth.replica.slots.SlotLedger;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Replicas of which a test says little: as they are to start, and as routers are told of them. */
 public final class Replicas {
+  /** Ray Serve's defaults: every 10 s, at most 30 s each. */
+  public static final HealthCheckSettings HEALTH_CHECKS =
+      new HealthCheckSettings(TimeUnit.SECONDS.toNanos(10), TimeUnit.SECONDS.toNanos(30));
+
   private Replicas() {}
 
   public static ReplicaSpec spec(
       String id, DeploymentId deployment, long epoch, int slots, HandlerFactory factory) {
     return new ReplicaSpec(
-        id,
-        deployment,
-        epoch,
-        slots,
-        Map.of(),
-        factory,
-        null,
-        HealthCheckSettings.DEFAULTS,
-        false,
-        null);
+        id, deployment, epoch, slots, Map.of(), factory, null, HEALTH_CHECKS, false, null);
   }
 
   /** A seat on a loop, for handlers that call no other deployment. */

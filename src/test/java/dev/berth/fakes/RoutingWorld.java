@@ -89,7 +89,7 @@ public final class RoutingWorld implements ReplicaDirectory {
   private long looks;
 
   public RoutingWorld() {
-    this(1, RouterSettings.DEFAULTS);
+    this(1, RoutingProbe.DEFAULTS);
   }
 
   public RoutingWorld(int loops, RouterSettings settings) {

@@ -23,8 +23,8 @@ import dev.berth.replica.ReplicaLimits;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.RouterLoop;
-import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
+import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
@@ -90,7 +90,7 @@ final class FakeUpstream implements ReplicaDirectory {
 
   /** The router of a deployment with the one replica. */
   DeploymentRouter router(DeploymentId deployment) {
-    DeploymentRouter router = routers.router(deployment, RouterSettings.DEFAULTS);
+    DeploymentRouter router = routers.router(deployment, RoutingProbe.DEFAULTS);
     router.update(
         Replicas.snapshot(
             deployment,
@@ -119,7 +119,7 @@ final class FakeUpstream implements ReplicaDirectory {
 
   private DeploymentRouter router(
       DeploymentId id, long version, boolean available, List<RoutingSnapshot.Route> routes) {
-    DeploymentRouter router = routers.router(id, RouterSettings.DEFAULTS);
+    DeploymentRouter router = routers.router(id, RoutingProbe.DEFAULTS);
     router.update(
         new RoutingSnapshot(id, new RoutingSnapshot.Version(1, version), available, routes));
     return router;

@@ -16,6 +16,7 @@ import dev.berth.protocol.port.Reservations.Caller;
 import dev.berth.protocol.port.Reservations.Wish;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterSettings;
+import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.reserve.ReservationLimits;
 import dev.berth.routing.reserve.ReservationTable;
@@ -53,7 +54,7 @@ class SplitIT {
 
   private DeploymentRouter router(String name, int slots) {
     DeploymentId id = new DeploymentId("app", name);
-    DeploymentRouter router = rig.upstream.routers().router(id, RouterSettings.DEFAULTS);
+    DeploymentRouter router = rig.upstream.routers().router(id, RoutingProbe.DEFAULTS);
     ReplicaAddress address = new ReplicaAddress("there", 0, NAMES.indexOf(name), 5);
     router.update(Replicas.snapshot(id, Replicas.info(id + "#1", id, address, slots)));
     return router;

@@ -23,8 +23,8 @@ import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterLoop;
-import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
+import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.slots.InstanceBounds;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -191,7 +191,7 @@ class ErlangTest {
                       bounds,
                       new LoopLimits(65_536, 65_536)))
               .routers(Replicas.directory(ledgers));
-      router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
+      router = routers.router(DEPLOYMENT, RoutingProbe.DEFAULTS);
       List<RoutingSnapshot.Route> routes = new ArrayList<>();
       for (int i = 0; i < replicas; i++) {
         ledgers.add(Ledgers.ledger(i, slots / replicas, () -> now, () -> 1));

@@ -16,6 +16,7 @@ import dev.berth.api.Response;
 import dev.berth.api.Response.Body.Whole;
 import dev.berth.fakes.LogLines;
 import dev.berth.fakes.ManualSource;
+import dev.berth.fakes.Replicas;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
@@ -429,7 +430,7 @@ class InvocationTest {
     strict.pass(GRACE);
     assertThat(replica.state()).isEqualTo(ReplicaState.UNHEALTHY);
 
-    replica.configure(1, none.withOwn(GRACE.toNanos(), 1, 4 << 20), HealthCheckSettings.DEFAULTS);
+    replica.configure(1, none.withOwn(GRACE.toNanos(), 1, 4 << 20), Replicas.HEALTH_CHECKS);
 
     assertThat(replica.zombies()).isEqualTo(1);
     assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);

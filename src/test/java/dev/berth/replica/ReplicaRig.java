@@ -265,7 +265,7 @@ final class ReplicaRig {
         Map.of("k", "v"),
         factory,
         limits,
-        HealthCheckSettings.DEFAULTS,
+        Replicas.HEALTH_CHECKS,
         false,
         startTimeoutNanos);
   }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class BlockedLoopTest {
   private static final int BLOCKED = 1;
 
-  private final RoutingWorld world = new RoutingWorld(3, RouterSettings.DEFAULTS);
+  private final RoutingWorld world = new RoutingWorld(3, RoutingProbe.DEFAULTS);
   private final RoutingWorld.Replica well = world.local("well", 2, 0, true);
   private final RoutingWorld.Replica stuck = world.local("stuck", 2, BLOCKED, true);
 
@@ -207,8 +207,7 @@ class BlockedLoopTest {
 
   @Test
   void aQueueFullOfThoseOnItRefusesNobodyWhoFindsASlot() {
-    RoutingWorld small =
-        new RoutingWorld(2, RoutingProbe.withMaxQueued(RouterSettings.DEFAULTS, 1));
+    RoutingWorld small = new RoutingWorld(2, RoutingProbe.withMaxQueued(RoutingProbe.DEFAULTS, 1));
     RoutingWorld.Replica only = small.published(small.local("only", 1, 0, true));
     small.handle(0).call(Request.get("/"));
     small.settled(small.handle(1).call(Request.get("/")));

@@ -361,7 +361,7 @@ class DeploymentRouterTest {
   @Test
   void theRateIsKnownOfOneAmongManyDeploymentsToo() {
     for (int i = 0; i < 1_000; i++) {
-      world.routers.router(new DeploymentId("other", "d" + i), RouterSettings.DEFAULTS);
+      world.routers.router(new DeploymentId("other", "d" + i), RoutingProbe.DEFAULTS);
     }
     serving(10);
     calls(41);

@@ -83,7 +83,7 @@ class FourEventLoopsTest {
     }
     plane = building.plane();
     routers = plane.routers();
-    router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
+    router = routers.router(DEPLOYMENT, RoutingProbe.DEFAULTS);
     for (int i = 0; i < LOOPS; i++) {
       LoopThreads.Loop home = threads.loop(i);
       plane.receive(

@@ -50,7 +50,7 @@ class LoopAffinityTest {
       plane.loop(tasks.get(loop)::add, () -> current == loop);
     }
     routers = plane.routers(Replicas.directory(List.of(ledger)));
-    routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
+    routers.router(DEPLOYMENT, RoutingProbe.DEFAULTS);
     routers.update(
         Replicas.snapshot(
             DEPLOYMENT, Replicas.info("r1", DEPLOYMENT, new ReplicaAddress("here", 0, 0, 1), 1)));
@@ -66,7 +66,7 @@ class LoopAffinityTest {
 
   private Future<Response> call(int loop) {
     Future<Response> response =
-        RoutedHandle.of(routers, DEPLOYMENT, RouterSettings.DEFAULTS, loop)
+        RoutedHandle.of(routers, DEPLOYMENT, RoutingProbe.DEFAULTS, loop)
             .call(Request.get("/" + loop));
     run(loop);
     return response;
@@ -90,7 +90,7 @@ class LoopAffinityTest {
   @Test
   void aCallFromAnotherThreadHopsToItsHandlesLoop() {
     Future<Response> response =
-        RoutedHandle.of(routers, DEPLOYMENT, RouterSettings.DEFAULTS, 1).call(Request.get("/"));
+        RoutedHandle.of(routers, DEPLOYMENT, RoutingProbe.DEFAULTS, 1).call(Request.get("/"));
     assertThat(sendersLoops).as("nothing on the caller's thread").isEmpty();
     run(1);
     assertThat(sendersLoops).containsExactly(1);

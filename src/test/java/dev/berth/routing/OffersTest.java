@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 class OffersTest {
   private static final Duration TTL = Duration.ofMillis(250);
 
-  private final RoutingWorld world = new RoutingWorld(2, RouterSettings.DEFAULTS);
+  private final RoutingWorld world = new RoutingWorld(2, RoutingProbe.DEFAULTS);
   private final RoutingWorld.Replica replica = world.remote("r1", 2).filled();
   private List<Future<Response>> waiting = List.of();
 

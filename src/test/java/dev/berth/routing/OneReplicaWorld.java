@@ -53,7 +53,7 @@ final class OneReplicaWorld {
       plane.loop(tasks::add, () -> turning == Thread.currentThread() || inLoop.test(index));
     }
     routers = plane.routers(Replicas.directory(List.of(ledger)));
-    router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
+    router = routers.router(DEPLOYMENT, RoutingProbe.DEFAULTS);
     router.update(
         Replicas.snapshot(
             DEPLOYMENT, Replicas.info("r", DEPLOYMENT, new ReplicaAddress("here", 0, 0, 1), 1)));

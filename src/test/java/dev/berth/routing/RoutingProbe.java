@@ -9,6 +9,7 @@ import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.routing.slots.SlotsProbe;
 import dev.berth.routing.slots.Waiter;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
@@ -16,6 +17,18 @@ import org.jspecify.annotations.Nullable;
 
 /** Looks into requests under way, for the simulation: what their router does not tell users. */
 public final class RoutingProbe {
+  /** Settings of a deployment of which nothing is said. */
+  public static final RouterSettings DEFAULTS =
+      new RouterSettings(
+          -1,
+          Duration.ofSeconds(60).toNanos(),
+          Duration.ofSeconds(10).toNanos(),
+          Duration.ofSeconds(300).toNanos(),
+          503,
+          -1,
+          Long.MAX_VALUE,
+          false);
+
   private RoutingProbe() {}
 
   /** Settings that refuse as Ray Serve does: with 503. */

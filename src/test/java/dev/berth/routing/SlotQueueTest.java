@@ -149,7 +149,7 @@ class SlotQueueTest {
 
   @Test
   void grantsAreFirstInFirstOutAcrossEventLoops() {
-    RoutingWorld wide = new RoutingWorld(4, RouterSettings.DEFAULTS);
+    RoutingWorld wide = new RoutingWorld(4, RoutingProbe.DEFAULTS);
     RoutingWorld.Replica replica = wide.published(wide.local("r1", 1));
     IntStream.range(0, 20).forEach(i -> call(wide.handle(i % 4), i));
     assertThat(served(wide, replica)).containsExactlyElementsOf(expected(20));
@@ -407,7 +407,7 @@ class SlotQueueTest {
 
   @Test
   void aReplicaOfThisZoneIsPreferredToOneOfAnother() {
-    RoutingWorld zoned = new RoutingWorld(1, RouterSettings.DEFAULTS, "a");
+    RoutingWorld zoned = new RoutingWorld(1, RoutingProbe.DEFAULTS, "a");
     RoutingWorld.Replica same = zoned.remote("same", 10, "a");
     RoutingWorld.Replica other = zoned.published(zoned.remote("other", 10, "b"));
     IntStream.range(0, 10).forEach(i -> call(zoned.handle(), i));
@@ -429,7 +429,7 @@ class SlotQueueTest {
 
   @Test
   void theCallersOwnLoopIsPreferredWhenItIsNoBusier() {
-    RoutingWorld wide = new RoutingWorld(2, RouterSettings.DEFAULTS);
+    RoutingWorld wide = new RoutingWorld(2, RoutingProbe.DEFAULTS);
     RoutingWorld.Replica zero = wide.local("zero", 10, 0, true);
     RoutingWorld.Replica one = wide.published(wide.local("one", 10, 1, true));
     call(wide.handle(1), 1);

@@ -55,7 +55,7 @@ class WantedReplicaTest {
 
   @Test
   void aDeploymentThatDoesNotAutoscaleWaitsForItsOperator() {
-    world.router.configure(RouterSettings.DEFAULTS);
+    world.router.configure(RoutingProbe.DEFAULTS);
     world.publish();
     assertThat(call().isComplete()).isFalse();
     assertThat(queuedWhenTold).isEmpty();

@@ -1,7 +1,6 @@
 package dev.berth.routing.explain;
 
 import dev.berth.protocol.port.Explanations;
-import java.time.Instant;
 import java.time.InstantSource;
 
 /**
@@ -10,8 +9,4 @@ import java.time.InstantSource;
  * @param into takes them; on the request's loop, once its answer is handed on
  * @param wallClock says when requests arrived
  */
-public record ExplainPorts(Explanations into, InstantSource wallClock) {
-  /** Keeps nothing. */
-  public static final ExplainPorts NONE =
-      new ExplainPorts(Explanations.NONE, InstantSource.fixed(Instant.EPOCH));
-}
+public record ExplainPorts(Explanations into, InstantSource wallClock) {}

@@ -1,7 +1,5 @@
 package dev.berth.routing.reserve;
 
-import java.time.Duration;
-
 /**
  * The bounds of a {@link ReservationTable}.
  *
@@ -19,8 +17,4 @@ public record ReservationLimits(
     int maxEnded,
     int maxKeys,
     int maxKeysPerCaller,
-    long keyNanos) {
-  /** The defaults above. */
-  public static final ReservationLimits DEFAULTS =
-      new ReservationLimits(10_000, 100, 20_000, 10_000, 1_000, Duration.ofMinutes(10).toNanos());
-}
+    long keyNanos) {}

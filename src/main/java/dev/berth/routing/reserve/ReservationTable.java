@@ -171,10 +171,7 @@ public final class ReservationTable implements Reservations {
   }
 
   private <T> Asked<T> answer(ReservationAsk ask, Function<List<TokenEntry>, T> shown) {
-    Future<T> told =
-        ask.answer()
-            .map(shown)
-            .onFailure(why -> counters.refused(((ReservationException) why).problem()));
+    Future<T> told = counted(ask.answer().map(shown));
     return new ReservationAsk.Told<>(told, new AtomicReference<>(ask::leave));
   }
 

@@ -98,9 +98,4 @@ final class TokenEntry {
         ttlNanos,
         left);
   }
-
-  @Override
-  public String toString() {
-    return "TokenEntry[" + deployment + ", " + caller + ", ended: " + ended() + "]";
-  }
 }

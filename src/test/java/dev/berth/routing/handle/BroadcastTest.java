@@ -8,7 +8,6 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.FakeParent;
 import dev.berth.fakes.RoutingWorld;
-import dev.berth.routing.RouterSettings;
 import dev.berth.routing.RoutingProbe;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -141,7 +140,7 @@ class BroadcastTest {
   @Test
   void whoWaitsIsCountedAgainstTheBoundOfTheQueue() {
     RoutingWorld bounded =
-        new RoutingWorld(1, RoutingProbe.withMaxQueued(RouterSettings.DEFAULTS, 1));
+        new RoutingWorld(1, RoutingProbe.withMaxQueued(RoutingProbe.DEFAULTS, 1));
     List.of("a", "b", "c").forEach(name -> bounded.local(name, 1).filled());
     bounded.publish();
     Future<List<BroadcastAnswer>> all =

@@ -17,7 +17,6 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.BareHandle;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.RouterSettings;
 import dev.berth.routing.RoutingProbe;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -36,7 +35,7 @@ class RoutedLegsTest {
   private static final DeploymentId B = new DeploymentId("app", "b");
   private static final DeploymentId C = new DeploymentId("app", "c");
 
-  private final RoutingWorld world = new RoutingWorld(2, RouterSettings.DEFAULTS);
+  private final RoutingWorld world = new RoutingWorld(2, RoutingProbe.DEFAULTS);
   private final List<RoutingWorld.Replica> replicas = new ArrayList<>();
   private RoutingWorld.Replica a;
   private ReplicaSelection busy;
@@ -114,7 +113,7 @@ class RoutedLegsTest {
   }
 
   private DeploymentRouter router(DeploymentId deployment) {
-    return world.routers.router(deployment, RouterSettings.DEFAULTS);
+    return world.routers.router(deployment, RoutingProbe.DEFAULTS);
   }
 
   /** Whatever a test did: in the end nothing is held, waited for or owed. */
@@ -164,7 +163,7 @@ class RoutedLegsTest {
     void whereTheQueueOfOneIsFullNoneIsHeld() {
       RoutingWorld.Replica a = replica(A, 1);
       replica(B, 1);
-      router(B).configure(RoutingProbe.withMaxQueued(RouterSettings.DEFAULTS, 1));
+      router(B).configure(RoutingProbe.withMaxQueued(RoutingProbe.DEFAULTS, 1));
       ReplicaSelection busy = one(B);
       Future<ReplicaSelection> queued = handle(B).choose();
       assertFailed(all(A, B), BerthException.BackPressure.class);
@@ -207,7 +206,7 @@ class RoutedLegsTest {
 
     @Test
     void withoutAnyTimeoutTheQueuesTimeoutEndsTheWaitAsTheOneWaitedForRefuses() {
-      world.routers.router(B, RoutingProbe.refusing(RouterSettings.DEFAULTS, 429, 7));
+      world.routers.router(B, RoutingProbe.refusing(RoutingProbe.DEFAULTS, 429, 7));
       Future<Selections> chosen = waitsForB();
       for (int second = 0; second < 61; second++) {
         busy.renew();
@@ -367,7 +366,7 @@ class RoutedLegsTest {
     @Test
     void theGateHasThePlacesOfTheQueue() {
       replica(A, 2);
-      router(A).configure(RoutingProbe.withMaxQueued(RouterSettings.DEFAULTS, 2));
+      router(A).configure(RoutingProbe.withMaxQueued(RoutingProbe.DEFAULTS, 2));
       ReplicaSelection busy = one(A);
       ReplicaSelection alsoBusy = one(A);
       Future<Selections> collecting = all(A, A);

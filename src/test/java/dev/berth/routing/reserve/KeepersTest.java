@@ -20,7 +20,7 @@ import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.Wish;
 import dev.berth.routing.HeldSelection;
-import dev.berth.routing.RouterSettings;
+import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.SlotRequest;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -40,7 +40,7 @@ class KeepersTest {
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
   private static final DeploymentId MODEL = RoutingWorld.DEPLOYMENT;
 
-  private final RoutingWorld world = new RoutingWorld(1, RouterSettings.DEFAULTS);
+  private final RoutingWorld world = new RoutingWorld(1, RoutingProbe.DEFAULTS);
   private final ReservationTable other = table();
   private final ReservationTable keeper = table(); // who is asked
   private RoutingWorld.Replica replica = world.published(world.local("r", 1));

@@ -19,7 +19,6 @@ import dev.berth.protocol.port.Reservations.Wish;
 import dev.berth.replica.slots.Ledgers;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RoutedCall;
-import dev.berth.routing.RouterSettings;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.SlotRequest;
 import io.vertx.core.Future;
@@ -43,7 +42,7 @@ class ReservationTableTest {
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
   private static final Request REQUEST = Request.get("/");
 
-  private final RoutingWorld world = new RoutingWorld(2, RouterSettings.DEFAULTS);
+  private final RoutingWorld world = new RoutingWorld(2, RoutingProbe.DEFAULTS);
   private final RoutingWorld.Replica replica = world.published(world.local("r", 1));
   private ReservationTable table = table(new ReservationLimits(10, 5, 100, 10, 5, 60 * SECOND));
 
@@ -200,7 +199,7 @@ class ReservationTableTest {
   @Test
   void aTokenIsGoodForItsDeploymentAlone() {
     String token = reserve().token();
-    DeploymentRouter other = world.routers.router(OTHER, RouterSettings.DEFAULTS);
+    DeploymentRouter other = world.routers.router(OTHER, RoutingProbe.DEFAULTS);
 
     assertThatThrownBy(
             () -> table.use(token, other, world.routers.loop(0), REQUEST, new FakeCaller()))
@@ -600,7 +599,7 @@ class ReservationTableTest {
       replica.ledger.setMaxOngoing(2);
       reserve(wish(10, 0), keyed);
       assertThat(problem(ask(wish(11, 0), keyed))).isEqualTo(Problem.KEY_REUSED);
-      world.routers.router(OTHER, RouterSettings.DEFAULTS);
+      world.routers.router(OTHER, RoutingProbe.DEFAULTS);
       assertThat(problem(ask(new Wish(OTHER, 10 * SECOND, 0, ""), keyed)))
           .isEqualTo(Problem.KEY_REUSED);
       assertThat(table.held()).isEqualTo(1);

@@ -10,7 +10,7 @@ import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.Wish;
-import dev.berth.routing.RouterSettings;
+import dev.berth.routing.RoutingProbe;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.List;
@@ -26,7 +26,7 @@ class ReservationsTogetherTest {
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
   private static final Caller CALLER = new Caller("c", null);
 
-  private final RoutingWorld world = new RoutingWorld(2, RouterSettings.DEFAULTS);
+  private final RoutingWorld world = new RoutingWorld(2, RoutingProbe.DEFAULTS);
   private final RoutingWorld.Replica a = world.local(A, "a1", 2);
   private final RoutingWorld.Replica b = world.local(B, "b1", 1);
   private final ReservationTable table =
