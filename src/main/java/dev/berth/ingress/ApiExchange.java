@@ -2,7 +2,6 @@ package dev.berth.ingress;
 
 import dev.berth.api.Request;
 import dev.berth.protocol.port.Endpoint;
-import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.SocketAddress;
@@ -22,7 +21,7 @@ final class ApiExchange extends Exchange {
   private Endpoint.@Nullable Exchange asked;
 
   ApiExchange(
-      Connection connection,
+      ConnectionPort connection,
       HttpServerRequest http,
       BoundRoute route,
       Endpoint endpoint,
@@ -35,7 +34,8 @@ final class ApiExchange extends Exchange {
   @Override
   void call(Request.Body body, long nowNanos) {
     if (!(body instanceof Request.Body.Whole whole) || whole.bytes().length() > MAX_BODY_BYTES) {
-      answerAndClose(ErrorResponses.bodyTooLarge(MAX_BODY_BYTES)); // or of no known length, slowly
+      answer.sendAndClose(
+          ErrorResponses.bodyTooLarge(MAX_BODY_BYTES)); // or of no known length, slowly
       return;
     }
     become(ExchangeState.CALLING);
@@ -49,7 +49,7 @@ final class ApiExchange extends Exchange {
                 hostOf(http.remoteAddress()),
                 certificateOf(http)));
     asked = exchange;
-    exchange.answer().onSuccess(answer -> loop.later(() -> write(answer)));
+    exchange.answer().onSuccess(reply -> loop.later(() -> send(reply)));
   }
 
   private static String hostOf(@Nullable SocketAddress peer) {
@@ -68,18 +68,14 @@ final class ApiExchange extends Exchange {
     }
   }
 
-  private void write(Endpoint.Answer answer) {
+  private void send(Endpoint.Answer reply) {
     if (!isOver()) {
-      answer.headers().forEach(http.response()::putHeader);
-      Buffer body = answer.body().length() == 0 ? EMPTY : answer.body();
-      answer(answer.status(), ErrorResponses.JSON, body);
+      reply.headers().forEach(http.response()::putHeader);
+      Buffer body = reply.body().length() == 0 ? BodyReader.EMPTY : reply.body();
+      answer
+          .send(reply.status(), ErrorResponses.JSON, body)
+          .onFailure(notSent -> goneBeforeItsAnswer());
     }
-  }
-
-  @Override
-  void answered(Future<Void> isWritten) {
-    super.answered(isWritten);
-    isWritten.onFailure(notSent -> goneBeforeItsAnswer());
   }
 
   @Override

@@ -1,13 +1,17 @@
 package dev.berth.ingress;
 
+import dev.berth.api.Request;
 import dev.berth.protocol.Bound;
 import dev.berth.protocol.WaitingPieces;
 import dev.berth.routing.BegunBody;
+import dev.berth.routing.DeploymentRouter;
+import io.netty.buffer.Unpooled;
 import io.vertx.core.Handler;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.internal.buffer.BufferInternal;
 import io.vertx.core.streams.ReadStream;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +34,14 @@ import org.jspecify.annotations.Nullable;
  * loop.
  */
 final class BodyReader implements Handler<Buffer>, BegunBody {
+  /** Empty, and cannot be appended to: one serves every request without a body. */
+  static final Buffer EMPTY = BufferInternal.buffer(Unpooled.EMPTY_BUFFER);
+
+  private static final Request.Body NO_BODY = new Request.Body.Whole(EMPTY);
+
+  /** No more than this is read of a body that nobody wants, to keep the connection. */
+  static final long MAX_DISCARDED_BYTES = 1 << 20;
+
   /** What travels inside a request; also the most that is read of one without a slot. */
   static final int MAX_INLINE_BYTES = 64 << 10;
 
@@ -45,14 +57,12 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   }
 
   private final Exchange exchange;
-  private final HttpServerRequest http;
   private final long declaredBytes; // or -1
-  private final long maxBytes;
   private final int gatherBytes; // 0: none
   private long gathered; // bytes held, of the instance's bound
   private final BodyRate rate;
   private State state = State.BEGINNING;
-  private Buffer first = Exchange.EMPTY;
+  private Buffer first = EMPTY;
   private boolean copied;
   private @Nullable WaitingPieces held; // came after what travels inside the request
   private long received; // bytes
@@ -78,28 +88,102 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   }
 
   /**
-   * @param declaredBytes as the client announced, or -1
-   * @param gatherBytes the most that is gathered before the request asks for a slot
+   * Returns the bytes of a request's body that have not come: {@link Long#MAX_VALUE} when the
+   * client did not say how many, and 1 of such a body that has no reader, which the connection
+   * counts.
    */
-  BodyReader(Exchange exchange, long declaredBytes, int gatherBytes) {
+  static long bytesLeft(Exchange exchange) {
+    HttpServerRequest http = exchange.http;
+    if (exchange.reader != null) {
+      return exchange.reader.bytesLeft();
+    }
+    if (!exchange.is(ExchangeState.READING) // else it was read, or there was none
+        || exchange.connection.multiplexed
+        || http.isEnded()
+        || exchange.connection.isUnread(http)) {
+      return 0;
+    }
+    String declared = http.headers().get(HttpHeaders.CONTENT_LENGTH);
+    return declared == null
+        ? (http.headers().contains(HttpHeaders.TRANSFER_ENCODING) ? 1 : 0)
+        : lengthOf(declared);
+  }
+
+  /** Reads the body of a request, if there is one, and calls. */
+  static void begin(Exchange exchange) {
+    MultiMap headers = exchange.http.headers();
+    // HTTP/2 tells the end of a body and not its presence.
+    if (!exchange.connection.multiplexed && !isAnnounced(headers)) {
+      exchange.call(NO_BODY, exchange.startedNanos); // no time has passed since
+      return;
+    }
+    boolean expects = headers.contains(Exchange.EXPECT);
+    boolean awaited = expects && exchange.expectsContinue();
+    if (expects && !awaited) {
+      exchange.answer.sendAndClose(ErrorResponses.expectationFailed());
+      return;
+    }
+    String declared = headers.get(HttpHeaders.CONTENT_LENGTH);
+    long length = declared == null ? -1 : lengthOf(declared);
+    if (length == 0) {
+      exchange.call(NO_BODY, exchange.loop.now());
+    } else if (length > exchange.loop.maxBodyBytes) {
+      declaredTooLarge(exchange, length, awaited);
+    } else {
+      BodyReader body = new BodyReader(exchange, length);
+      exchange.reader = body;
+      if (exchange.recorder != null) {
+        exchange.recorder.receiving();
+      }
+      if (!awaited) {
+        body.start();
+      } else if (body.isGathered() || (length >= 0 && length <= MAX_INLINE_BYTES)) {
+        exchange.answer.bodyWanted();
+        body.start();
+      } else { // the client waits to be told to go on
+        body.start();
+        body.flow();
+      }
+    }
+  }
+
+  private static void declaredTooLarge(Exchange exchange, long length, boolean awaited) {
+    long max = exchange.loop.maxBodyBytes;
+    if (exchange.connection.multiplexed || (!awaited && length - max <= MAX_DISCARDED_BYTES)) {
+      exchange.connection.unread(exchange.http);
+      exchange.answer.send(ErrorResponses.bodyTooLarge(max));
+    } else {
+      exchange.http.endHandler(end -> exchange.connection.closeWhenTaken());
+      exchange.refuseBody(ErrorResponses.bodyTooLarge(max));
+    }
+  }
+
+  /**
+   * @param declaredBytes as the client announced, or -1
+   */
+  private BodyReader(Exchange exchange, long declaredBytes) {
     this.exchange = exchange;
-    this.http = exchange.http;
     this.declaredBytes = declaredBytes;
-    this.maxBytes = exchange.loop.limits.maxBodyBytes();
-    this.gatherBytes = gatherBytes;
+    this.gatherBytes = gathered(exchange, declaredBytes);
     this.progressNanos = exchange.loop.coarseNow();
     this.rate = new BodyRate(progressNanos);
   }
 
-  /** Reads the beginning. */
-  void start() {
-    http.handler(this).endHandler(this::ended);
+  /**
+   * The most that is read of a body before its request asks for a slot: 0, or all that may come.
+   */
+  private static int gathered(Exchange exchange, long length) {
+    DeploymentRouter to = exchange.route.router();
+    if (to == null || ReservationHeader.of(exchange.http.headers()) != null) {
+      return 0; // who has a slot by a token has it for no longer than its lease
+    }
+    int most = to.wholeBodyBytes();
+    return length > most ? 0 : most;
   }
 
-  /** Reads nothing before the request is accepted: the client waits to be told to go on. */
-  void startWithNothing() {
-    start();
-    flow();
+  /** Reads the beginning. */
+  private void start() {
+    exchange.http.handler(this).endHandler(this::ended);
   }
 
   // --- what comes ---
@@ -111,10 +195,10 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     }
     progressNanos = exchange.loop.coarseNow();
     received += piece.length();
-    if (received > maxBytes) {
+    if (received > exchange.loop.maxBodyBytes) {
       state = State.DROPPING;
       forget();
-      exchange.bodyTooLarge();
+      exchange.refuseBody(ErrorResponses.bodyTooLarge(exchange.loop.maxBodyBytes));
     } else if (state == State.GATHERING) {
       goOn(piece);
     } else if (state == State.BEGINNING) {
@@ -131,7 +215,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   private void begin(Buffer piece) {
     if (received > MAX_INLINE_BYTES) {
       goOn(piece);
-    } else if (first == Exchange.EMPTY) {
+    } else if (first == EMPTY) {
       first = piece;
     } else if (copied) {
       first.appendBuffer(piece);
@@ -189,7 +273,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   }
 
   private void forget() {
-    first = Exchange.EMPTY;
+    first = EMPTY;
     held = null;
     gaveUp(gathered);
   }
@@ -201,8 +285,13 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     state = State.FLOWING;
     paused = true;
     rate.heldBack();
-    http.pause();
-    exchange.bodyBegun(this);
+    exchange.http.pause();
+    begun();
+  }
+
+  /** The body goes on when a replica has accepted the request. */
+  private void begun() {
+    exchange.call(new Request.Body.Streamed(this), exchange.loop.now());
   }
 
   /** No more will come. */
@@ -212,15 +301,16 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     switch (before) {
       case BEGINNING -> {
         Buffer whole = first;
-        first = Exchange.EMPTY;
-        exchange.bodyRead(whole);
+        first = EMPTY;
+        exchange.reader = null;
+        exchange.call(new Request.Body.Whole(whole), exchange.loop.now());
       }
       case GATHERING -> {
         paused = true;
-        exchange.bodyBegun(this);
+        begun();
       }
       case FLOWING -> tellEnd();
-      default -> exchange.droppedAll();
+      default -> exchange.answer.droppedAll();
     }
   }
 
@@ -228,7 +318,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     if (held != null && !held.isEmpty()) {
       return;
     }
-    exchange.bodyEnded();
+    exchange.reader = null;
     if (!paused && endHandler != null) {
       Handler<Void> told = endHandler;
       endHandler = null;
@@ -239,7 +329,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   // --- what the exchange asks ---
 
   /** Whether it is read before its request asks for a slot. */
-  boolean isGathered() {
+  private boolean isGathered() {
     return gatherBytes > 0;
   }
 
@@ -267,8 +357,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     return rate.lagNanos(now, received, mayCome && awaitsClient(), bytesPerSecond);
   }
 
-  /** Bytes that have not come, or {@link Long#MAX_VALUE} when the client did not say. */
-  long bytesLeft() {
+  private long bytesLeft() {
     return declaredBytes < 0 && !hasEnded()
         ? Long.MAX_VALUE
         : Math.max(0, declaredBytes - received);
@@ -279,7 +368,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     if (isBefore(State.DROPPING)) {
       state = State.DROPPING;
       forget();
-      http.resume();
+      exchange.http.resume();
     }
   }
 
@@ -325,7 +414,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     paused = true;
     rate.heldBack();
     if (state == State.FLOWING) {
-      http.pause();
+      exchange.http.pause();
     }
     return this;
   }
@@ -337,7 +426,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     }
     paused = false;
     progressNanos = exchange.loop.coarseNow();
-    exchange.bodyWanted();
+    exchange.answer.bodyWanted();
     while (!paused && handler != null && held != null && !held.isEmpty()) {
       Buffer piece = held.remove();
       gaveUp(piece.length());
@@ -347,7 +436,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
       return this; // by whoever took the piece
     }
     if (state == State.FLOWING) {
-      http.resume();
+      exchange.http.resume();
     } else {
       tellEnd();
     }

@@ -7,6 +7,7 @@ import dev.berth.routing.DeploymentRouter;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +26,10 @@ record BoundRoute(
     AnswerSizes sizes,
     List<BoundRoute> sides,
     List<ShadowTarget> shadows) {
+  static final long NO_TIMEOUT = -1;
+
+  /** Longer than this is no bound, and keeps sums of times from overflowing. */
+  private static final double MAX_TIMEOUT_S = TimeUnit.DAYS.toSeconds(365);
 
   /** One by itself, which splits nothing. */
   BoundRoute(IngressRoute to, RouteMeters meters, @Nullable AccessRoute access) {
@@ -44,10 +49,38 @@ record BoundRoute(
     return all;
   }
 
-  /** What its requests may take: as its deployment says, or else {@code otherwise}. */
-  long timeoutNanos(long otherwise) {
+  /**
+   * Returns how long a request may take, in nanoseconds: the {@code request_timeout_s} of its
+   * deployment, its application or the instance, unless its client says otherwise.
+   *
+   * @param header the client's {@code x-request-timeout-seconds}
+   * @param otherwise that of the instance
+   */
+  long timeoutNanos(@Nullable String header, long otherwise) {
     DeploymentRouter router = to.router();
     long own = router == null ? Long.MAX_VALUE : router.settings().requestTimeoutNanos();
-    return own == Long.MAX_VALUE ? otherwise : own;
+    return timeoutOf(header, own == Long.MAX_VALUE ? otherwise : own);
+  }
+
+  /**
+   * Source: Ray Serve's proxy: a value that is not positive disables the timeout, one that is no
+   * number is ignored.
+   */
+  static long timeoutOf(@Nullable String header, long defaultNanos) {
+    if (header == null) {
+      return defaultNanos;
+    }
+    double seconds;
+    try {
+      seconds = Double.parseDouble(header.trim());
+    } catch (NumberFormatException notANumber) {
+      return defaultNanos;
+    }
+    if (Double.isNaN(seconds)) {
+      return defaultNanos;
+    }
+    return seconds <= 0 || seconds > MAX_TIMEOUT_S
+        ? NO_TIMEOUT
+        : Math.max(1, (long) (seconds * 1e9));
   }
 }

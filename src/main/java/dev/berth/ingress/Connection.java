@@ -4,11 +4,8 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundBuffer;
-import io.vertx.core.Future;
-import io.vertx.core.Handler;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.impl.HttpServerConnection;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -23,25 +20,21 @@ import org.jspecify.annotations.Nullable;
  *   OPEN --close, or its socket took nothing for stream_idle_timeout_s--> dropped
  * </pre>
  */
-abstract sealed class Connection implements Handler<Void> permits Http1Connection, Http2Connection {
-  final IngressLoop loop;
+abstract sealed class Connection extends ConnectionPort permits Http1Connection, Http2Connection {
   final HttpConnection http;
   final ChannelHandlerContext context;
   final Channel channel;
-  final boolean multiplexed; // a request is one of several, and its failure not the connection's
   private @Nullable Object unwritten; // what the socket was to take next when it was last looked at
   private long unwrittenTaken; // of that, bytes
   private long movedNanos;
-  private long roomHeld; // by its requests, bytes
   private boolean closing;
   private long idleSinceNanos; // while it has no request
   private boolean served;
 
-  Connection(IngressLoop loop, HttpConnection http, boolean multiplexed, long now) {
-    this.loop = loop;
+  Connection(ServingLoop loop, HttpConnection http, boolean multiplexed) {
+    super(loop, multiplexed);
     this.http = http;
-    this.multiplexed = multiplexed;
-    this.idleSinceNanos = now;
+    this.idleSinceNanos = loop.now();
     this.context = ((HttpServerConnection) http).channelHandlerContext();
     this.channel = context.channel();
   }
@@ -57,7 +50,7 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
     }
   }
 
-  /** Closes it when its client has taken what was written. */
+  @Override
   final void closeWhenTaken() {
     http.close();
   }
@@ -71,24 +64,9 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
     channel.unsafe().close(channel.unsafe().voidPromise()); // past the handlers, which would wait
   }
 
-  /** Takes room for a request of it; {@link #giveRoom} is its counterpart. */
-  final boolean tryTakeRoom(int bytes) {
-    if (!loop.room().tryHold(bytes, multiplexed ? roomHeld : 0)) {
-      loop.ingress.refusedRequests.increment();
-      return false;
-    }
-    roomHeld += bytes;
-    return true;
-  }
-
-  final void giveRoom(int bytes) {
-    roomHeld -= bytes;
-    loop.room().release(bytes);
-  }
-
   /** Ends what stands still. */
   final void sweep(long now) {
-    boolean dropped = closing || now - movedAt(now) >= loop.limits.streamIdleNanos();
+    boolean dropped = closing || now - movedAt(now) >= loop.streamIdleNanos;
     if (!closing) {
       sweepRequests(now); // first: they know why they end
     }
@@ -110,8 +88,8 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
 
   /** Closes it if nothing was asked for too long: the first request is awaited for less long. */
   final void endIdle(long now) {
-    long keepAlive = loop.limits.keepAliveNanos();
-    long most = served ? keepAlive : Math.min(keepAlive, loop.limits.headerReadNanos());
+    long keepAlive = loop.keepAliveNanos;
+    long most = served ? keepAlive : Math.min(keepAlive, loop.headerReadNanos);
     if (now - idleSinceNanos >= most) {
       close();
     }
@@ -140,34 +118,20 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
     return movedNanos;
   }
 
-  /** The connection is closed, by whomever: so is what was under way on it. */
-  @Override
-  public final void handle(Void closed) {
-    loop.closed(this);
-    clientGone();
-  }
-
-  /** Whether the client may send more of the requests, as far as the connection goes. */
-  boolean letsSend() {
-    return true;
-  }
+  /**
+   * Returns whether a request that has come goes on. Else the connection has refused it, or handles
+   * it later.
+   */
+  abstract boolean admits(HttpServerRequest request);
 
   /** A request has come. */
   abstract void began(Exchange exchange);
 
-  /** A request is over, answered or not. */
-  abstract void ended(Exchange exchange, long now);
-
+  /** The connection is closed, by whomever: so is what was under way on it. */
   abstract void clientGone();
-
-  /** All of an answer is out, or will never be: its request is no longer under way. */
-  void left(Exchange exchange) {} // HTTP/2's stays until its stream is closed
 
   /** The answers here of which something waits for the client. */
   abstract void waiting(List<Stalled<ClientAnswer>> into);
-
-  /** A count that grows, or begins anew, as the socket takes some of a request's answer. */
-  abstract long progress(HttpServerRequest request);
 
   /** What the socket has taken of what it is to take next, in bytes. */
   final long socketProgress() {
@@ -178,33 +142,6 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   /** Ends what stands still of its requests; also the connection, when it has none. */
   abstract void sweepRequests(long now);
 
-  /** The answer that is being written is the last one here. */
-  void announceClose(HttpServerResponse answer) {} // with HTTP/2's ends nothing but its stream
-
   /** The instance drains from now on. */
   void drain() {} // HTTP/1's next answer says so
-
-  /** An answer is being written while the instance drains: the client may not come back here. */
-  abstract void announceDrain(HttpServerResponse answer);
-
-  /**
-   * An answer was written whole, perhaps before the request was read whole.
-   *
-   * @param written completes when the socket has taken it
-   */
-  void answered(HttpServerRequest request, Future<Void> written) {} // HTTP/1 drops what still comes
-
-  /** Ends a request whose answer cannot be ended, so that it does not look whole. */
-  abstract void cut(HttpServerRequest request);
-
-  /** What is left of a request's body is not read: it is dropped as it comes. */
-  void unread(HttpServerRequest request) {} // HTTP/2's frames are their stream's
-
-  /** Whether what is left of a request's body is dropped by {@link #unread}. */
-  boolean isUnread(HttpServerRequest request) {
-    return false;
-  }
-
-  /** Closes it soon: time for the client to read an answer that came before it had sent all. */
-  void linger(long untilNanos) {} // of HTTP/2's only the stream ends, once it is answered
 }

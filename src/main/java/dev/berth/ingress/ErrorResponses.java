@@ -11,6 +11,7 @@ import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpServerRequest;
 import java.time.Duration;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -127,8 +128,9 @@ final class ErrorResponses {
         "The request did not run; only 100-continue may be expected.");
   }
 
-  /** A request that is not HTTP as it is spoken here. */
-  static HttpFailure refused(RefusedRequest why) {
+  /** A request that is not HTTP as it is spoken here; its answer gets the headers of its status. */
+  static HttpFailure refused(HttpServerRequest request, RefusedRequest why) {
+    why.tell(request);
     return refusal(why.status(), why.code(), why.getMessage());
   }
 
@@ -136,9 +138,12 @@ final class ErrorResponses {
     return refusal(414, "uri_too_long", "URI Too Long");
   }
 
-  /** A request whose head could not be read, for a reason of Netty's. */
-  static HttpFailure badHead(Throwable cause) {
-    if (cause instanceof TooLongHttpLineException) {
+  /** A request whose head could not be read. */
+  static HttpFailure badHead(HttpServerRequest request) {
+    Throwable cause = request.decoderResult().cause();
+    if (cause instanceof RefusedRequest refused) {
+      return refused(request, refused);
+    } else if (cause instanceof TooLongHttpLineException) {
       return uriTooLong();
     }
     return cause instanceof TooLongHttpHeaderException

@@ -3,6 +3,7 @@ package dev.berth.ingress;
 import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.ingress.access.AccessEntry;
 import dev.berth.ingress.access.Outcome;
 import dev.berth.protocol.port.HttpFailure;
 import dev.berth.protocol.port.Reservations.Problem;
@@ -16,25 +17,27 @@ import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.routing.traffic.TrafficPolicy;
-import io.vertx.core.MultiMap;
-import io.vertx.core.buffer.Buffer;
+import io.vertx.core.Future;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * One request: its body is read, it waits for room, and is called; what comes of that becomes its
- * {@link ClientAnswer}, where its states are drawn. It is what the router tells of the answer.
- * Confined to its loop.
+ * {@link ClientAnswer}. It is what the router tells of the answer. Confined to its loop.
  *
  * <p>Source: Ray Serve's proxy. The handler sees the full path, as there; Ray's {@code root_path}
  * has no counterpart in {@link Request}.
  */
-sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExchange {
+sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
   private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
+  static final CharSequence EXPECT = HttpHeaders.createOptimized("expect");
+  private static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
   private static final CharSequence SESSION_ID = HttpHeaders.createOptimized("x-session-id");
   private static final CharSequence CALL_METHOD =
       HttpHeaders.createOptimized("x-serve-call-method");
@@ -45,6 +48,17 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       HttpHeaders.createOptimized("x-request-disconnect-disabled");
   private static final long NO_DEADLINE = Long.MAX_VALUE;
 
+  final ServingLoop loop;
+  final ConnectionPort connection;
+  final HttpServerRequest http;
+  final ClientAnswer answer = new ClientAnswer(this);
+  BoundRoute route; // another one once, of a request that was parked
+  final long startedNanos;
+  final String requestId;
+  final @Nullable AccessEntry access; // when its route is logged
+  final @Nullable RequestRecorder recorder; // when it is explained
+  @Nullable BodyReader reader; // until the body has ended
+  private ExchangeState state = ExchangeState.READING;
   private long timeoutNanos; // of its route
   private int room; // taken of its connection's, bytes
   private @Nullable Request waiting; // while it waits for room for its answer
@@ -55,20 +69,26 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
    * @param split why that route of several; null of one with one deployment
    */
   Exchange(
-      Connection connection,
+      ConnectionPort connection,
       HttpServerRequest http,
       BoundRoute route,
       @Nullable SplitRequest split) {
-    super(connection, http, route);
+    this.loop = connection.loop;
+    this.connection = connection;
+    this.http = http;
+    this.route = route;
+    this.startedNanos = loop.now();
+    this.requestId = loop.requestIds.idFor(http.headers().get(REQUEST_ID));
+    this.access = AccessEntry.of(route.access(), http, requestId, startedNanos);
+    this.recorder =
+        loop.explains.recorder(loop.router, route.router(), http, requestId, startedNanos);
     splitBy(split);
   }
 
   private void splitBy(@Nullable SplitRequest by) {
     split = by;
     timeoutNanos =
-        RequestTimeout.nanos(
-            http.headers().get(REQUEST_TIMEOUT),
-            route.timeoutNanos(loop.limits.requestTimeoutNanos()));
+        route.timeoutNanos(http.headers().get(REQUEST_TIMEOUT), loop.requestTimeoutNanos);
     if (by != null && recorder != null) {
       recorder.split(by.why());
     }
@@ -80,13 +100,27 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     splitBy(by);
   }
 
+  final void become(ExchangeState next) {
+    assert loop.router.isHere();
+    assert state.mayBecome(next) : state + " to " + next;
+    state = next;
+  }
+
+  final boolean is(ExchangeState one) {
+    return state == one;
+  }
+
+  final boolean isOver() {
+    return state.ordinal() >= ExchangeState.LEAVING.ordinal();
+  }
+
   // --- the request ---
 
   /** Starts it if the requests under way leave room for one more; else it is refused. */
   final void startIfRoom() {
     int headers = loop.headers.of(http.headers());
     if (tryTakeRoom(RequestRoom.REQUEST_BYTES + headers * RequestRoom.HEADER_BYTES)) {
-      start();
+      BodyReader.begin(this);
     }
   }
 
@@ -96,7 +130,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       room += bytes;
       return true;
     }
-    answer(ErrorResponses.TOO_MANY_REQUESTS);
+    answer.send(ErrorResponses.TOO_MANY_REQUESTS);
     return false;
   }
 
@@ -106,95 +140,23 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     room = 0;
   }
 
-  /** Reads the body, if there is one, and calls. */
-  void start() {
-    MultiMap headers = http.headers();
-    // HTTP/2 tells the end of a body and not its presence.
-    if (!connection.multiplexed && !BodyReader.isAnnounced(headers)) {
-      call(new Request.Body.Whole(EMPTY), startedNanos); // no time has passed since
-      return;
-    }
-    if (headers.contains(EXPECT) && !expectsContinue()) {
-      answerAndClose(ErrorResponses.expectationFailed());
-      return;
-    }
-    String declared = headers.get(HttpHeaders.CONTENT_LENGTH);
-    long length = declared == null ? -1 : BodyReader.lengthOf(declared);
-    if (length == 0) {
-      bodyRead(EMPTY);
-    } else if (length > loop.limits.maxBodyBytes()) {
-      declaredTooLarge(length);
-    } else {
-      BodyReader body = new BodyReader(this, length, gathered(length));
-      reader = body;
-      if (recorder != null) {
-        recorder.receiving();
-      }
-      if (!expectsContinue()) {
-        body.start();
-      } else if (body.isGathered() || (length >= 0 && length <= BodyReader.MAX_INLINE_BYTES)) {
-        bodyWanted();
-        body.start();
-      } else {
-        body.startWithNothing();
-      }
-    }
+  /** Whether its client waits to be told to go on. */
+  final boolean expectsContinue() {
+    return http.headers().contains(EXPECT, "100-continue", true);
   }
 
-  /**
-   * The most that is read of a body before its request asks for a slot: 0, or all that may come.
-   */
-  private int gathered(long length) {
-    DeploymentRouter to = route.router();
-    if (to == null || ReservationHeader.of(http.headers()) != null) {
-      return 0; // who has a slot by a token has it for no longer than its lease
-    }
-    int most = to.wholeBodyBytes();
-    return length > most ? 0 : most;
+  /** No more of its body is taken. A client that still sends gets time to read the answer. */
+  final void refuseBody(HttpFailure why) {
+    refuseBody(why, answer::sendAndLinger);
   }
 
-  private void declaredTooLarge(long length) {
-    if (connection.multiplexed
-        || (!expectsContinue() && length - loop.limits.maxBodyBytes() <= MAX_DISCARDED_BYTES)) {
-      connection.unread(http);
-      answer(ErrorResponses.bodyTooLarge(loop.limits.maxBodyBytes()));
-    } else {
-      http.endHandler(end -> connection.closeWhenTaken());
-      bodyTooLarge();
-    }
-  }
-
-  /** More came, or is announced, than may. */
-  void bodyTooLarge() {
-    if (!isOver()) {
-      refuseBody(ErrorResponses.bodyTooLarge(loop.limits.maxBodyBytes()));
-    }
-  }
-
-  /** No more of its body is taken. Whoever still sends gets time to read the answer. */
-  void refuseBody(HttpFailure why) {
+  private void refuseBody(HttpFailure why, Consumer<HttpFailure> sender) {
     if (http.response().headWritten()) {
       cut(why.status());
-    } else {
-      answerAndLinger(inTime(why));
+    } else { // perhaps when a handler that reads it as it comes has begun
+      sender.accept(call != null && call.sent() ? why.afterItStarted() : why);
       cancelCall();
     }
-  }
-
-  /** The whole body is here. */
-  void bodyRead(Buffer body) {
-    reader = null;
-    call(new Request.Body.Whole(body), loop.now());
-  }
-
-  /** The body has begun, and goes on when a replica has accepted the request. */
-  void bodyBegun(BodyReader body) {
-    call(new Request.Body.Streamed(body), loop.now());
-  }
-
-  /** The last of a body that went on has come, and nothing of it waits here. */
-  void bodyEnded() {
-    reader = null;
   }
 
   void call(Request.Body body, long nowNanos) {
@@ -214,7 +176,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     if (recorder != null) {
       recorder.received();
     }
-    long large = loop.answers().take(this, route.sizes(), http.path(), nowNanos);
+    long large = loop.answers.take(this, route.sizes(), http.path(), nowNanos);
     if (large < 0) {
       become(ExchangeState.WAITING);
       waiting = request;
@@ -228,19 +190,20 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
    *
    * @param bytes negative for none
    */
-  final void roomFound(long bytes) {
+  @Override
+  public final void accept(long bytes) {
     Request request = Objects.requireNonNull(waiting); // or it would have been forgotten
     waiting = null;
     if (bytes < 0) {
       loop.ingress.refusedRequests.increment();
-      answer(ErrorResponses.TOO_MANY_REQUESTS);
+      answer.send(ErrorResponses.TOO_MANY_REQUESTS);
     } else {
       run(request, bytes, loop.now());
     }
   }
 
   private void run(Request request, long roomTaken, long nowNanos) {
-    largeBytes = roomTaken;
+    answer.largeBytes = roomTaken;
     become(ExchangeState.CALLING);
     DeploymentRouter router = Objects.requireNonNull(route.router()); // a route that is no door
     try {
@@ -254,7 +217,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
         split.copies.make(request, this, loop.router, loop.traffics, nowNanos);
       }
     } catch (ReservationException refused) {
-      answer(HttpFailure.of(refused.problem()));
+      answer.send(HttpFailure.of(refused.problem()));
     } catch (RuntimeException broken) {
       LOG.error("request {} could not be routed", requestId, broken);
       onFailure(new BerthException.HandlerFailed("not routed", broken));
@@ -281,7 +244,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     }
     Problem lost = slot.take();
     if (lost != null) {
-      answer(HttpFailure.of(lost));
+      answer.send(HttpFailure.of(lost));
       return;
     }
     RoutedCall begun = slot.newCall(loop.router, request, this);
@@ -293,7 +256,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     if (loop.router.isPast(deadlineNanos())) {
       onFailure(SlotRequest.timeout());
     } else if (!isOver()) {
-      answer(HttpFailure.of(why.problem()));
+      answer.send(HttpFailure.of(why.problem()));
     }
   }
 
@@ -359,11 +322,11 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       return;
     }
     if (is(ExchangeState.DETACHED)) {
-      discard(response);
+      answer.discard(response);
       return;
     }
     try {
-      write(response);
+      answer.send(response);
     } catch (RuntimeException unsendable) {
       // A header that HTTP cannot carry, say: the handler's failure, not the client's.
       LOG.warn("request {}: its response cannot be sent: {}", requestId, unsendable.toString());
@@ -386,7 +349,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       } else if (http.response().headWritten()) {
         cut(told.status());
       } else {
-        answer(told);
+        answer.send(told);
       }
     }
   }
@@ -403,8 +366,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
         && (reader == null || reader.hasEnded())
         && "?1".equals(http.headers().get(DISCONNECT_DISABLED))) {
       become(ExchangeState.DETACHED);
-      if (relay != null) {
-        relay.discard();
+      if (answer.relay != null) {
+        answer.relay.discard();
       }
     } else {
       outcome(Outcome.CLIENT_GONE);
@@ -414,12 +377,12 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
 
   /** Ends what stood still for too long. */
   void sweep(long now) {
-    look(now);
+    answer.look(now);
     BodyReader reading = reader;
-    StreamRelay passing = relay;
-    long idleNanos = loop.limits.streamIdleNanos();
+    StreamRelay passing = answer.relay;
+    long idleNanos = loop.streamIdleNanos;
     if (isOver()) {
-      sweepLeaving(now, idleNanos);
+      answer.sweepLeaving(now, idleNanos);
     } else if (is(ExchangeState.READING)
         && timeoutNanos >= 0
         && now - startedNanos >= timeoutNanos) { // no call is there that would see to it
@@ -427,16 +390,16 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       onFailure(new BerthException.Timeout(waited + " in time"));
     } else if (reading != null
         && reading.awaitsClient()
-        && now - reading.progressNanos() >= loop.limits.bodyIdleNanos()
-        && (passing == null || now - passing.progressNanos() >= loop.limits.bodyIdleNanos())) {
-      bodyTooSlow(ErrorResponses.bodyStoodStill(loop.limits.bodyIdleNanos()));
+        && now - reading.progressNanos() >= loop.bodyIdleNanos
+        && (passing == null || now - passing.progressNanos() >= loop.bodyIdleNanos)) {
+      bodyTooSlow(ErrorResponses.bodyStoodStill(loop.bodyIdleNanos));
     } else if (reading != null && passing == null && lagsBehind(reading, now)) {
-      bodyTooSlow(ErrorResponses.bodyTooSlow(loop.limits.minBodyBytesPerSecond()));
+      bodyTooSlow(ErrorResponses.bodyTooSlow(loop.minBodyBytesPerSecond));
     } else if (passing != null
         && !is(ExchangeState.DETACHED)
         && passing.awaitsClient()
         && now - passing.progressNanos() >= idleNanos
-        && standsStill(now, idleNanos)
+        && answer.standsStill(now, idleNanos)
         && (reading == null || now - reading.progressNanos() >= idleNanos)) {
       outcome(Outcome.STOOD_STILL);
       cut(408);
@@ -444,28 +407,62 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   }
 
   private boolean lagsBehind(BodyReader reading, long now) {
-    int least = loop.limits.minBodyBytesPerSecond();
+    int least = loop.minBodyBytesPerSecond;
     return least > 0
-        && reading.lagNanos(now, least, connection.letsSend()) > loop.limits.bodyRateGraceNanos();
+        && reading.lagNanos(now, least, connection.letsSend()) > loop.bodyRateGraceNanos;
   }
 
   private void bodyTooSlow(HttpFailure why) {
     outcome(Outcome.STOOD_STILL);
-    if (http.response().headWritten()) {
-      cut(408);
-      return;
+    refuseBody(why, answer::sendAndClose);
+  }
+
+  /** Why there is no ordinary answer, if that is logged. */
+  final void outcome(Outcome reason) {
+    if (access != null && !isOver()) {
+      access.outcome(reason);
     }
-    answerAndClose(inTime(why));
-    cancelCall();
+    if (recorder != null && reason != Outcome.ANSWERED) {
+      recorder.outcome(reason.code());
+    }
   }
 
-  /** What is wrong with a body may be found when a handler that reads it as it comes has begun. */
-  private HttpFailure inTime(HttpFailure why) {
-    return call != null && call.sent() ? why.afterItStarted() : why;
+  private void giveUp(int status) {
+    if (!isOver()) {
+      finish(status, null);
+      cancelCall();
+    }
   }
 
-  @Override
-  final void over() {
+  /** The head is out, so all that is left is to end without ending the body. */
+  final void cut(int status) {
+    if (recorder != null) {
+      recorder.outcome("cut_short"); // if nobody said why
+    }
+    giveUp(status);
+    connection.cut(http);
+  }
+
+  /** Nobody wants what was called. */
+  private void cancelCall() {
+    if (split != null) {
+      split.copies.cancel();
+    }
+    if (call != null) {
+      call.cancel();
+    }
+  }
+
+  /**
+   * The one end of every request: nothing of it is read, waited for or logged from now on.
+   *
+   * @param written completes when the socket has taken the last of its answer; null for none
+   */
+  final void finish(int status, @Nullable Future<Void> written) {
+    if (written != null) {
+      answer.written(written);
+    }
+    become(ExchangeState.LEAVING);
     if (reader != null) {
       reader.stop();
       reader = null;
@@ -474,15 +471,28 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       waiting = null;
       loop.forgetLarge(this);
     }
+    answer.stop();
+    long now = loop.now();
+    route.meters().answered(http.method(), status, now - startedNanos);
+    if (access != null) {
+      access.ended(status, http.bytesRead(), http.response().bytesWritten(), now);
+    }
+    connection.ended(this, now);
+    if (recorder != null) {
+      recorder.end(status);
+    }
+    if (written == null || written.isComplete()) {
+      left();
+    }
   }
 
-  @Override
-  final void cancelCall() {
-    if (split != null) {
-      split.copies.cancel();
-    }
-    if (call != null) {
-      call.cancel();
+  /** Nothing of its answer is here any more: it is no longer under way. */
+  final void left() {
+    if (state == ExchangeState.LEAVING) {
+      become(ExchangeState.LEFT);
+      answer.left();
+      loop.meters.ended();
+      connection.left(this);
     }
   }
 }

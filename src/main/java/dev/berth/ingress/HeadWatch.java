@@ -15,6 +15,7 @@ import io.netty.handler.codec.http.HttpVersion;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  *
  * Confined to the connection's loop.
  */
-final class HeadWatch extends ChannelInboundHandlerAdapter {
-  private final IngressLoop loop;
+final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsumer {
+  private final ServingLoop loop;
   private @Nullable ChannelHandlerContext channel;
   private @Nullable Http1Connection connection;
   private long acceptedNanos;
@@ -40,7 +41,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
   /**
    * @param loop of the event loop that the connection will be served on
    */
-  HeadWatch(IngressLoop loop) {
+  HeadWatch(ServingLoop loop) {
     this.loop = loop;
   }
 
@@ -48,18 +49,19 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
   public void handlerAdded(ChannelHandlerContext added) {
     channel = added;
     acceptedNanos = loop.now();
-    loop.accepted(this);
+    assert loop.router.isHere();
+    loop.unopened.add(this);
   }
 
   /** The connection speaks HTTP/1. */
   void opened(Http1Connection known) {
-    loop.opened(this);
+    loop.unopened.remove(this);
     connection = known;
   }
 
   /** The connection speaks HTTP/2, whose heads cannot be told from other frames by their bytes. */
   void openedAsHttp2() {
-    loop.opened(this);
+    loop.unopened.remove(this);
     if (channel != null) {
       channel.pipeline().remove(this);
     }
@@ -108,14 +110,15 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
 
   @Override
   public void channelInactive(ChannelHandlerContext from) {
-    loop.opened(this);
+    loop.unopened.remove(this);
     from.fireChannelInactive();
   }
 
   /** Looks whether the protocol is known in time. */
-  void sweep(long now) {
-    if (now - acceptedNanos >= loop.limits.headerReadNanos()) {
-      loop.opened(this);
+  @Override
+  public void accept(long now) {
+    if (now - acceptedNanos >= loop.headerReadNanos) {
+      loop.unopened.remove(this);
       end(heard);
     }
   }
@@ -142,7 +145,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
 
   /** Written beside Vert.x, which knows of no request yet. */
   private DefaultFullHttpResponse answer() {
-    HttpFailure late = ErrorResponses.headTooSlow(loop.limits.headerReadNanos());
+    HttpFailure late = ErrorResponses.headTooSlow(loop.headerReadNanos);
     DefaultFullHttpResponse response =
         new DefaultFullHttpResponse(
             HttpVersion.HTTP_1_1,

@@ -1,17 +1,36 @@
 package dev.berth.ingress;
 
+import dev.berth.api.Headers;
+import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpHeaders;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Headers of a handler's response that must not reach the client as they are: those that mean the
- * connection and not the response (RFC 9110, 7.6.1), and the framing, which the ingress sets.
+ * Passes the headers of one handler's response after another on to its client, except those that
+ * must not reach it as they are: those that mean the connection and not the response (RFC 9110,
+ * 7.6.1), and the framing, which the ingress sets. One serves all responses of a loop, so that none
+ * allocates a consumer. Confined to its loop.
  */
-final class HopByHop {
+final class HopByHop implements BiConsumer<String, String> {
   private static final String CONTENT_TYPE = "content-type";
 
-  private HopByHop() {}
+  private MultiMap into = MultiMap.caseInsensitiveMultiMap(); // of the last response
+  private @Nullable String notPassed; // names of more headers that are not for the client
+
+  void pass(Headers from, MultiMap to) {
+    into = to;
+    notPassed = from.get("connection");
+    from.forEach(this);
+  }
+
+  @Override
+  public void accept(String name, String value) {
+    if (!isDropped(name) && !isNamedBy(notPassed, name)) {
+      into.add(nameOf(name), value);
+    }
+  }
 
   /** By length first: it tells most headers apart without reading them. */
   static boolean isDropped(String name) {
@@ -31,7 +50,7 @@ final class HopByHop {
    * The name as it is best written: what the API itself sets is known as bytes already, and is
    * neither hashed nor written letter by letter.
    */
-  static CharSequence nameOf(String name) {
+  private static CharSequence nameOf(String name) {
     if (name.isEmpty()) { // Vert.x writes a line that begins with its colon
       throw new IllegalArgumentException("header name: empty (expected: a token)");
     }

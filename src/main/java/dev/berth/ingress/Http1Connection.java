@@ -35,8 +35,8 @@ final class Http1Connection extends Connection {
   private boolean lingering;
   private long lingerUntilNanos;
 
-  Http1Connection(IngressLoop loop, HttpConnection http, HeadWatch watch, long now) {
-    super(loop, http, false, now);
+  Http1Connection(ServingLoop loop, HttpConnection http, HeadWatch watch) {
+    super(loop, http, false);
     this.watch = watch;
   }
 
@@ -48,11 +48,20 @@ final class Http1Connection extends Connection {
   }
 
   /**
-   * A request that came before its client has taken the answer to the one before: it is handled
-   * then, so that of a client that asks again and again and never reads one answer is kept.
+   * A request that came before its client has taken the answer to the one before is handled then,
+   * so that of a client that asks again and again and never reads one answer is kept.
    */
-  void holdBack(HttpServerRequest request) {
-    behind = request;
+  @Override
+  boolean admits(HttpServerRequest request) {
+    if (isWritable()) {
+      return true;
+    }
+    if (BodyReader.isAnnounced(request.headers())) { // it would be lost by then
+      loop.refuse(request, ErrorResponses.TOO_MANY_REQUESTS);
+    } else {
+      behind = request;
+    }
+    return false;
   }
 
   /** What was written has been taken, by and large. */
@@ -75,7 +84,7 @@ final class Http1Connection extends Connection {
     if (underWay == null || underWay.isOver() || underWay.http.response().ended()) {
       return false;
     }
-    underWay.refuseBody(ErrorResponses.refused(why));
+    underWay.refuseBody(ErrorResponses.refused(underWay.http, why));
     return true;
   }
 
@@ -112,9 +121,9 @@ final class Http1Connection extends Connection {
 
   @Override
   void waiting(List<Stalled<ClientAnswer>> into) {
-    leaving.forEach(answered -> answered.waiting(into));
+    leaving.forEach(answered -> answered.answer.waiting(into));
     if (exchange != null) {
-      exchange.waiting(into);
+      exchange.answer.waiting(into);
     }
   }
 
@@ -125,7 +134,7 @@ final class Http1Connection extends Connection {
 
   @Override
   void sweepRequests(long now) {
-    leaving.forEach(answered -> answered.look(now)); // the connection sees that they leave
+    leaving.forEach(answered -> answered.answer.look(now)); // the connection sees that they leave
     Exchange underWay = exchange;
     if (underWay != null) {
       underWay.sweep(now);
@@ -148,7 +157,7 @@ final class Http1Connection extends Connection {
     if (!headTimed) {
       headTimed = true;
       headSinceNanos = now;
-    } else if (now - headSinceNanos >= loop.limits.headerReadNanos()) {
+    } else if (now - headSinceNanos >= loop.headerReadNanos) {
       watch.end(true);
     }
   }
@@ -158,7 +167,7 @@ final class Http1Connection extends Connection {
       unread = null;
       headBegun = false;
       notIdle(now);
-    } else if (request.bytesRead() > ClientAnswer.MAX_DISCARDED_BYTES
+    } else if (request.bytesRead() > BodyReader.MAX_DISCARDED_BYTES
         && !request.headers().contains(HttpHeaders.CONTENT_LENGTH)) {
       close(); // its client did not say how much comes
     } else {

@@ -8,12 +8,13 @@ import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpConnection;
+import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.net.HostAndPort;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * An HTTP/2 connection: its streams are requests side by side, and each ends alone.
@@ -45,8 +46,8 @@ final class Http2Connection extends Connection {
   private final Http2Outflow outflow;
   private boolean saidGoAway;
 
-  Http2Connection(IngressLoop loop, HttpConnection http, long now) {
-    super(loop, http, true, now);
+  Http2Connection(ServingLoop loop, HttpConnection http) {
+    super(loop, http, true);
     this.maxStreams = loop.ingress.settings.get(LimitOptions.HTTP2_MAX_STREAMS);
     this.handler = (Http2ConnectionHandler) context.handler();
     this.outflow = new Http2Outflow(() -> loop.ingress.cutFlood(channel.remoteAddress()));
@@ -65,20 +66,29 @@ final class Http2Connection extends Connection {
   }
 
   /**
-   * Whether one more stream may begin; if not it is refused, by a code that says it may be sent
-   * again. Netty sees to that too, but only once the client has acknowledged the settings.
+   * A stream too many is refused by a code that says it may be sent again. Netty sees to that too,
+   * but only once the client has acknowledged the settings.
    */
+  @Override
   boolean admits(HttpServerRequest request) {
-    if (streams.size() < maxStreams) {
-      return true;
+    if (streams.size() >= maxStreams) {
+      request.response().reset(REFUSED_STREAM);
+      return false;
     }
-    request.response().reset(REFUSED_STREAM);
-    return false;
-  }
-
-  /** Returns why the head of the request that has just come is refused; null when it is not. */
-  @Nullable RefusedRequest refusal() {
-    return heads.refusal();
+    RefusedRequest refused = heads.refusal();
+    if (refused != null) {
+      loop.refuse(request, ErrorResponses.refused(request, refused));
+      return false;
+    }
+    if (request.uri().length() > loop.ingress.heads.getMaxInitialLineLength()) {
+      loop.refuse(request, ErrorResponses.uriTooLong());
+      return false;
+    }
+    HostAndPort authority = request.authority();
+    if (authority != null) { // handlers find the host where HTTP/1 has it
+      request.headers().set(HttpHeaders.HOST, authority.toString());
+    }
+    return true;
   }
 
   @Override
@@ -102,7 +112,7 @@ final class Http2Connection extends Connection {
 
   @Override
   void ended(Exchange exchange, long now) {
-    exchange.endedNanos = now;
+    exchange.answer.endedNanos = now;
     if (!streams.contains(exchange)) {
       exchange.giveRoom(); // it went on without its client
     }
@@ -110,7 +120,7 @@ final class Http2Connection extends Connection {
 
   @Override
   void waiting(List<Stalled<ClientAnswer>> into) {
-    streams.forEach(exchange -> exchange.waiting(into));
+    streams.forEach(exchange -> exchange.answer.waiting(into));
   }
 
   @Override

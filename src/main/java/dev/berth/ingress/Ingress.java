@@ -40,8 +40,10 @@ import org.jspecify.annotations.Nullable;
  * connections, and whether the instance drains. Any thread.
  */
 public final class Ingress {
-  private static final long FRESH_NANOS =
-      TimeUnit.MILLISECONDS.toNanos(3 * IngressLoop.SWEEP_MILLIS);
+  /** Timeouts of connections, bodies and streams are late by at most this. */
+  static final long SWEEP_MILLIS = 100;
+
+  private static final long FRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(3 * SWEEP_MILLIS);
 
   /** What the file says of {@code http_options} and {@code berth.limits}. */
   final Settings settings;
@@ -64,7 +66,7 @@ public final class Ingress {
   private final LongAdder floods = new LongAdder();
   private final LongAdder fastConnections = new LongAdder();
   private final ConnectionRate rate;
-  private final Map<EventLoop, IngressLoop> loops = new ConcurrentHashMap<>();
+  private final Map<EventLoop, ServingLoop> loops = new ConcurrentHashMap<>();
   final @Nullable Tls tls; // null for plain HTTP
   private final AtomicInteger port;
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
@@ -116,7 +118,7 @@ public final class Ingress {
             meters.addGauge("berth_http_large_answer_bytes_limit", answerRoom.bytes::most),
             meters.addGauge(
                 "berth_http_requests_parked",
-                () -> loops.values().stream().mapToInt(loop -> loop.parked.size()).sum()),
+                () -> loops.values().stream().mapToInt(ServingLoop::parked).sum()),
             meters.addCounter("berth_http_requests_refused", refusedRequests::sum),
             meters.addCounter("berth_http_connections_refused", refusedConnections::sum),
             meters.addCounter("berth_http_heads_timed_out", lateHeads::sum),
@@ -201,11 +203,11 @@ public final class Ingress {
   }
 
   /** A loop serves from now on. */
-  void join(EventLoop eventLoop, IngressLoop loop) {
+  void join(EventLoop eventLoop, ServingLoop loop) {
     loops.putIfAbsent(eventLoop, loop);
   }
 
-  void leave(EventLoop eventLoop, IngressLoop loop) {
+  void leave(EventLoop eventLoop, ServingLoop loop) {
     loops.remove(eventLoop, loop);
   }
 
@@ -214,8 +216,8 @@ public final class Ingress {
    *
    * @throws IllegalStateException when none does any more
    */
-  IngressLoop loopOf(EventLoop eventLoop) {
-    IngressLoop loop = loops.get(eventLoop);
+  ServingLoop loopOf(EventLoop eventLoop) {
+    ServingLoop loop = loops.get(eventLoop);
     if (loop == null) {
       throw new IllegalStateException("event loop: serves no ingress (expected: one)");
     }
@@ -227,7 +229,7 @@ public final class Ingress {
   }
 
   boolean isBlocked(EventLoop eventLoop) {
-    IngressLoop loop = loops.get(eventLoop);
+    ServingLoop loop = loops.get(eventLoop);
     return loop != null && loop.router.isBlocked();
   }
 

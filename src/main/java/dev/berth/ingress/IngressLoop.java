@@ -1,14 +1,12 @@
 package dev.berth.ingress;
 
+import static dev.berth.ingress.ErrorResponses.JSON;
+import static dev.berth.ingress.ErrorResponses.TEXT;
+
 import dev.berth.api.DeploymentId;
-import dev.berth.config.ExplainOptions;
 import dev.berth.config.HttpOptions;
-import dev.berth.config.LimitOptions;
-import dev.berth.config.keys.Settings;
 import dev.berth.ingress.access.AccessRoute;
-import dev.berth.metrics.HttpMeters;
 import dev.berth.protocol.StreamLedger;
-import dev.berth.protocol.http.RefusedRequest;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpFailure;
 import dev.berth.routing.RouterLoop;
@@ -17,31 +15,21 @@ import io.netty.channel.ChannelPipeline;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpConnection;
-import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.impl.HttpServerConnection;
 import io.vertx.core.json.JsonObject;
-import io.vertx.core.net.HostAndPort;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.SplittableRandom;
-import java.util.function.LongSupplier;
-import java.util.random.RandomGenerator;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The ingress of one event loop: finds the route of a request and starts its {@link Exchange};
- * keeps the connections, and closes those that stand still. Confined to its loop.
+ * keeps the connections, and closes those that stand still. Confined to its
  */
-final class IngressLoop {
-  /** Timeouts of connections, bodies and streams are late by at most this. */
-  static final long SWEEP_MILLIS = 100;
-
+final class IngressLoop extends ServingLoop {
   private static final String BUILT_IN = "/-/";
   private static final String HEALTH = "/-/healthz";
   private static final String READY = "/-/readyz";
@@ -49,20 +37,7 @@ final class IngressLoop {
   private static final String API = "/-/api/v1";
   private static final String NO_ROUTE = "";
 
-  private final Context context;
-  final int index;
-  final Ingress ingress;
-  final RouterLoop router;
-  private final LongSupplier nanoClock;
-  final HttpMeters meters;
-  final RequestIds requestIds;
-  private final RequestRoom.Share room;
-  private final AnswerRoom.Queue<Exchange> answers; // that wait for room
-  final ReceivedHeaders.Count headers = new ReceivedHeaders.Count();
-  final ExplainRule explains;
-  final RandomGenerator traffics; // draws of splits and shadows
-  final Limits limits;
-  private final int maxUriBytes;
+  private final int index;
   private final String rootPath;
   private final BoundRoute unrouted;
   private final BoundRoute health;
@@ -70,62 +45,21 @@ final class IngressLoop {
   private final BoundRoute routeList;
   private final BoundRoute api;
   private final Map<HttpConnection, Connection> connections = new IdentityHashMap<>();
-  private final Set<HeadWatch> unopened = new HashSet<>();
   private final BoundRoutes routes;
-  final ParkedRequests<Exchange> parked;
+  private final ParkedRequests<Exchange> parked;
   private RouteTable<IngressRoute> routed = RouteTable.empty(); // what requests went by last
-  private long coarseNanos;
-
-  /** What an exchange is held to, in the units it counts in. */
-  record Limits(
-      long requestTimeoutNanos,
-      long maxBodyBytes,
-      long bodyIdleNanos,
-      int minBodyBytesPerSecond,
-      long bodyRateGraceNanos,
-      long streamIdleNanos,
-      long keepAliveNanos,
-      long headerReadNanos) {}
 
   IngressLoop(Ingress ingress, RouterLoop router, int index, Context context) {
-    this.context = context;
+    super(ingress, router, index, context);
     this.index = index;
-    this.ingress = ingress;
-    this.router = router;
-    this.nanoClock = ingress.nanoClock;
-    this.meters = ingress.meters.addIngressLoop();
-    this.requestIds = new RequestIds(ingress.incarnation + index);
-    this.room = ingress.requestRoom.newShare();
-    this.answers = ingress.answerRoom.new Queue<>();
     this.parked = new ParkedRequests<>(router.bounds());
-    this.traffics = new SplittableRandom(ingress.incarnation * 31 + index);
-    Settings settings = ingress.settings;
-    this.explains =
-        new ExplainRule(
-            settings.get(ExplainOptions.HEADER),
-            settings.get(ExplainOptions.SAMPLE_RATE),
-            new SplittableRandom(~ingress.incarnation + index));
-    Duration timeout = settings.find(HttpOptions.REQUEST_TIMEOUT_S);
-    this.limits =
-        new Limits(
-            timeout == null ? RequestTimeout.NONE : timeout.toNanos(),
-            // A body travels inside one message until it is streamed.
-            settings.get(LimitOptions.MAX_BODY_BYTES),
-            settings.get(LimitOptions.IDLE_TIMEOUT_S).toNanos(),
-            settings.get(LimitOptions.MIN_BODY_BYTES_PER_S),
-            settings.get(LimitOptions.BODY_RATE_GRACE_S).toNanos(),
-            settings.get(LimitOptions.STREAM_IDLE_TIMEOUT_S).toNanos(),
-            settings.get(HttpOptions.KEEP_ALIVE_TIMEOUT_S).toNanos(),
-            settings.get(LimitOptions.HEADER_READ_TIMEOUT_S).toNanos());
+    this.rootPath = ingress.settings.get(HttpOptions.ROOT_PATH);
     this.unrouted = builtIn(NO_ROUTE, ingress.unroutedAccess);
     this.health = builtIn(HEALTH, null); // who asks for health asks often, and is no client
     this.ready = builtIn(READY, null);
-    this.maxUriBytes = settings.get(LimitOptions.MAX_URI_BYTES);
-    this.rootPath = settings.get(HttpOptions.ROOT_PATH);
     this.routeList = builtIn(ROUTES, null);
     this.api = builtIn(API, null); // its paths hold tokens
     this.routes = new BoundRoutes(ingress.accessLog, meters);
-    this.coarseNanos = nanoClock.getAsLong();
   }
 
   private BoundRoute builtIn(String route, @Nullable AccessRoute access) {
@@ -134,41 +68,29 @@ final class IngressLoop {
 
   // --- connections ---
 
-  /** A connection is there; what it speaks is not known yet. */
-  void accepted(HeadWatch watch) {
-    assert router.isHere();
-    unopened.add(watch);
-  }
-
-  /** It is no longer unknown what the connection speaks, or it is closed. */
-  void opened(HeadWatch watch) {
-    unopened.remove(watch);
-  }
-
   void opened(HttpConnection http) {
     assert router.isHere();
     ChannelPipeline pipeline = ((HttpServerConnection) http).channelHandlerContext().pipeline();
     HeadWatch watch = pipeline.get(HeadWatch.class);
     Connection connection;
     if (http.getWindowSize() < 0) { // as Vert.x tells that this is HTTP/1
-      Http1Connection http1 = new Http1Connection(this, http, watch, now());
+      Http1Connection http1 = new Http1Connection(this, http, watch);
       watch.opened(http1);
       ingress.readStrictly(pipeline); // by TLS: else it does already
       connection = http1;
     } else {
       watch.openedAsHttp2();
-      connection = new Http2Connection(this, http, now());
+      connection = new Http2Connection(this, http);
     }
     connections.put(http, connection);
-    http.closeHandler(connection);
+    http.closeHandler(
+        closed -> {
+          connections.remove(http);
+          connection.clientGone();
+        });
   }
 
-  void closed(Connection connection) {
-    assert router.isHere();
-    connections.remove(connection.http);
-  }
-
-  /** Tells the clients that no request may follow, where that needs no answer. */
+  @Override
   void drain() {
     parked.takeIf(all -> true).forEach(IngressLoop::leadNowhere);
     connections.values().forEach(Connection::drain);
@@ -182,15 +104,14 @@ final class IngressLoop {
   /** Ends what stands still: connections without a request, bodies, streams. */
   void sweep() {
     assert router.isHere();
-    long now = now();
-    coarseNanos = now;
+    long now = sweepNow();
     // Copies, since closing changes both.
     List.copyOf(connections.values()).forEach(connection -> connection.sweep(now));
-    List.copyOf(unopened).forEach(watch -> watch.sweep(now));
+    List.copyOf(unopened).forEach(watch -> watch.accept(now));
     parked.takeIf(Exchange::isOver);
     parked.overdue(now).forEach(IngressLoop::leadNowhere);
     makeRoom(now);
-    answers.look(now, Exchange::roomFound);
+    answers.look(now, LongConsumer::accept);
   }
 
   /** Cuts answers whose clients stand still, when those of others wait for what they hold. */
@@ -210,49 +131,36 @@ final class IngressLoop {
 
   // --- requests ---
 
+  @Override
   void handle(HttpServerRequest request) {
     assert router.isHere();
     Connection connection = connections.get(request.connection());
-    if (connection == null) {
-      return; // it is being closed
-    }
-    if (connection instanceof Http2Connection streams) {
-      if (!streams.admits(request)) {
-        return;
-      }
-      RefusedRequest refused = streams.refusal();
-      if (refused != null) {
-        refuse(request, connection, refused);
-        return;
-      }
-      if (request.uri().length() > maxUriBytes) {
-        begin(request, connection, unrouted).answer(ErrorResponses.uriTooLong());
-        return;
-      }
-      nameHost(request);
-    } else if (connection instanceof Http1Connection one && !one.isWritable()) {
-      if (BodyReader.isAnnounced(request.headers())) { // it would be lost by then
-        begin(request, connection, unrouted).answerAndClose(ErrorResponses.TOO_MANY_REQUESTS);
-      } else {
-        one.holdBack(request);
-      }
-      return;
+    if (connection == null || !connection.admits(request)) {
+      return; // the connection is being closed, or has seen to the request
     }
     String path = request.path();
-    if (path.startsWith(BUILT_IN)) {
-      builtIn(request, connection, path);
-      return;
-    }
-    if (!rootPath.isEmpty()
-        && path.startsWith(rootPath)
-        && path.startsWith(BUILT_IN, rootPath.length())) {
-      builtIn(request, connection, path.substring(rootPath.length()));
+    String builtIn = builtInOf(path);
+    if (builtIn != null) {
+      answerBuiltIn(request, connection, builtIn);
       return;
     }
     unpark(); // who came before goes before
-    BoundRoute route = routes.match(routed, path);
+    lead(request, connection, routes.match(routed, path));
+  }
+
+  /** A path below {@code /-}, without the root path; null for another one. */
+  private @Nullable String builtInOf(String path) {
+    if (path.startsWith(BUILT_IN)) {
+      return path;
+    }
+    return path.startsWith(rootPath) && path.startsWith(BUILT_IN, rootPath.length())
+        ? path.substring(rootPath.length())
+        : null;
+  }
+
+  private void lead(HttpServerRequest request, Connection connection, @Nullable BoundRoute route) {
     if (route == null) {
-      begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
+      begin(request, connection, unrouted).answer.send(ErrorResponses.notFound(request.path()));
     } else if (leadsNowhere(route)) {
       park(request, connection, route);
     } else {
@@ -274,15 +182,15 @@ final class IngressLoop {
   private void park(HttpServerRequest request, Connection connection, BoundRoute route) {
     Exchange exchange = begin(request, connection, route);
     if (ingress.draining()) {
-      exchange.answer(ErrorResponses.LEADS_NOWHERE);
+      exchange.answer.send(ErrorResponses.LEADS_NOWHERE);
     } else if (parked.tryAdd(exchange, exchange.startedNanos + route.to().parkNanos())) {
       request.pause();
     } else {
-      exchange.answer(ErrorResponses.TOO_MANY_PARKED);
+      exchange.answer.send(ErrorResponses.TOO_MANY_PARKED);
     }
   }
 
-  /** If the routes are others: who waits for one of them goes on, in the order in which it came. */
+  @Override
   void unpark() {
     assert router.isHere();
     RouteTable<IngressRoute> now = ingress.routes();
@@ -305,7 +213,7 @@ final class IngressLoop {
     if (exchange.isOver()) {
       return;
     } else if (route == null) {
-      exchange.answer(ErrorResponses.notFound(exchange.http.path()));
+      exchange.answer.send(ErrorResponses.notFound(exchange.http.path()));
     } else {
       exchange.lead(route, split(route, exchange.http));
       exchange.startIfRoom();
@@ -316,138 +224,71 @@ final class IngressLoop {
   /** Nobody waits any longer for what it waits for. */
   private static void leadNowhere(Exchange parked) {
     if (!parked.isOver()) {
-      parked.answer(ErrorResponses.LEADS_NOWHERE);
+      parked.answer.send(ErrorResponses.LEADS_NOWHERE);
       parked.http.resume();
-    }
-  }
-
-  /** HTTP/2 names the host in a field of its own; a handler finds it where HTTP/1 has it. */
-  private static void nameHost(HttpServerRequest request) {
-    HostAndPort authority = request.authority();
-    if (authority != null) {
-      request.headers().set(HttpHeaders.HOST, authority.toString());
     }
   }
 
   /** A request whose head could not be read: too long, or not HTTP. */
   void invalid(HttpServerRequest request) {
+    refuse(request, ErrorResponses.badHead(request));
+  }
+
+  @Override
+  void refuse(HttpServerRequest request, HttpFailure why) {
     Connection connection = connections.get(request.connection());
-    if (connection == null) {
-      return;
-    }
-    RefusedRequest refused = RefusedRequest.of(request);
-    if (refused != null) {
-      refuse(request, connection, refused);
-    } else {
-      HttpFailure why = ErrorResponses.badHead(request.decoderResult().cause());
-      begin(request, connection, unrouted).answerAndClose(why);
+    if (connection != null) {
+      begin(request, connection, unrouted).answer.sendAndClose(why);
     }
   }
 
-  private void refuse(HttpServerRequest request, Connection connection, RefusedRequest refused) {
-    Exchange exchange = begin(request, connection, unrouted);
-    refused.tell(request);
-    exchange.answerAndClose(ErrorResponses.refused(refused));
-  }
-
-  private void builtIn(HttpServerRequest request, Connection connection, String path) {
-    if (path.equals(HEALTH)) {
-      tell(
-          begin(request, connection, health),
-          ingress.unhealthyReason(),
-          ErrorResponses.TEXT,
-          "success");
-    } else if (path.equals(READY)) {
-      tell(
-          begin(request, connection, ready),
-          ingress.unreadyReason(),
-          ErrorResponses.TEXT,
-          "success");
-    } else if (path.equals(ROUTES)) {
-      JsonObject all = new JsonObject();
-      ingress.routes().routes().forEach((prefix, to) -> all.put(prefix, to.application()));
-      Exchange exchange = begin(request, connection, routeList);
-      tell(exchange, ingress.unhealthyReason(), ErrorResponses.JSON, all.encode());
-    } else {
-      Endpoint endpoint = ingress.endpoint;
-      String below = path.substring(BUILT_IN.length() - 1);
-      if (endpoint != null && endpoint.answers(below)) {
-        begun(new ApiExchange(connection, request, api, endpoint, below)).startIfRoom();
-      } else {
-        begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
+  private void answerBuiltIn(HttpServerRequest request, Connection connection, String path) {
+    switch (path) {
+      case HEALTH ->
+          tell(begin(request, connection, health), ingress.unhealthyReason(), TEXT, "success");
+      case READY ->
+          tell(begin(request, connection, ready), ingress.unreadyReason(), TEXT, "success");
+      case ROUTES -> {
+        JsonObject all = new JsonObject();
+        ingress.routes().routes().forEach((prefix, to) -> all.put(prefix, to.application()));
+        Exchange exchange = begin(request, connection, routeList);
+        tell(exchange, ingress.unhealthyReason(), JSON, all.encode());
+      }
+      default -> {
+        Endpoint endpoint = ingress.endpoint;
+        String below = path.substring(BUILT_IN.length() - 1);
+        if (endpoint != null && endpoint.answers(below)) {
+          begun(connection, new ApiExchange(connection, request, api, endpoint, below))
+              .startIfRoom();
+        } else {
+          begin(request, connection, unrouted).answer.send(ErrorResponses.notFound(path));
+        }
       }
     }
   }
 
   private static void tell(Exchange asked, @Nullable String unless, String type, String body) {
     if (unless == null) {
-      asked.answer(200, type, Buffer.buffer(body));
+      asked.answer.send(200, type, Buffer.buffer(body));
     } else {
-      asked.answer(ErrorResponses.unhealthy(unless));
+      asked.answer.send(ErrorResponses.unhealthy(unless));
     }
   }
 
   private Exchange begin(HttpServerRequest request, Connection connection, BoundRoute route) {
     SplitRequest split = split(route, request);
-    return begun(new Exchange(connection, request, split == null ? route : split.side(), split));
+    return begun(
+        connection, new Exchange(connection, request, split == null ? route : split.side(), split));
   }
 
-  private Exchange begun(Exchange exchange) {
+  private Exchange begun(Connection connection, Exchange exchange) {
     meters.started();
-    exchange.connection.began(exchange);
+    connection.began(exchange);
     return exchange;
   }
 
-  // --- what an exchange and a connection need ---
-
-  /** What requests may take. */
-  RequestRoom.Share room() {
-    assert router.isHere();
-    return room;
-  }
-
-  /** Room for a large answer, taken or waited for. */
-  AnswerRoom.Queue<Exchange> answers() {
-    assert router.isHere();
-    return answers;
-  }
-
-  /** So much more room is taken for a large answer than was, or less. */
-  void correctLarge(long bytes) {
-    assert router.isHere();
-    ingress.answerRoom.bytes.take(bytes);
-    if (bytes < 0) {
-      lookForRoom();
-    }
-  }
-
-  /** A request waits for that room no longer. */
-  void forgetLarge(Exchange gone) {
-    answers().forget(gone);
-    lookForRoom();
-  }
-
-  private void lookForRoom() {
-    if (!answers.isEmpty()) {
-      later(() -> answers.look(coarseNanos, Exchange::roomFound));
-    }
-  }
-
-  long now() {
-    return nanoClock.getAsLong();
-  }
-
-  /** The time of the last sweep: near enough for what is swept. */
-  long coarseNow() {
-    return coarseNanos;
-  }
-
-  /** Does something on this loop when what runs now is over. */
-  void later(Runnable task) {
-    context.runOnContext(run -> task.run());
-  }
-
-  void after(long millis, Runnable task) {
-    context.owner().setTimer(millis, timer -> task.run());
+  @Override
+  int parked() {
+    return parked.size();
   }
 }

@@ -61,7 +61,7 @@ public final class IngressVerticle extends VerticleBase {
     joined = loop;
     ingress.join(eventLoop, loop);
     IngressTransport.of(vertx).guard(ingress);
-    timer = vertx.setPeriodic(IngressLoop.SWEEP_MILLIS, id -> loop.sweep());
+    timer = vertx.setPeriodic(Ingress.SWEEP_MILLIS, id -> loop.sweep());
     Tls tls = ingress.tls;
     if (tls == null) {
       return listen(loop, options());

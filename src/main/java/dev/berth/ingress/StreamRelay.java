@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * last piece: what comes together is one write to the socket.
  */
 final class StreamRelay implements Handler<Buffer> {
-  private final ClientAnswer answer;
+  private final Exchange exchange;
   private final HttpServerResponse response;
   private final InboundStream stream;
   private @Nullable Future<Void> end; // once the last piece was written
@@ -31,11 +31,11 @@ final class StreamRelay implements Handler<Buffer> {
   private boolean discarding;
   private long progressNanos;
 
-  StreamRelay(ClientAnswer answer, InboundStream stream) {
-    this.answer = answer;
-    this.response = answer.http.response();
+  StreamRelay(Exchange exchange, InboundStream stream) {
+    this.exchange = exchange;
+    this.response = exchange.http.response();
     this.stream = stream;
-    this.progressNanos = answer.loop.coarseNow();
+    this.progressNanos = exchange.loop.coarseNow();
   }
 
   /** Lets a response be that nobody will read: its handler learns it. */
@@ -53,8 +53,8 @@ final class StreamRelay implements Handler<Buffer> {
     }
     stream.creditByReader();
     listen();
-    if (!over && !response.headWritten() && answer.http.version() != HttpVersion.HTTP_1_0) {
-      answer.loop.later(this::showHead); // a client may wait for it before the first piece comes
+    if (!over && !response.headWritten() && exchange.http.version() != HttpVersion.HTTP_1_0) {
+      exchange.loop.later(this::showHead); // a client may wait for it before the first piece comes
     }
   }
 
@@ -84,7 +84,7 @@ final class StreamRelay implements Handler<Buffer> {
       return;
     }
     if (unsentBytes == 0) {
-      progressNanos = answer.loop.coarseNow(); // else the client's time runs, whatever is added
+      progressNanos = exchange.loop.coarseNow(); // else the client's time runs, whatever is added
     }
     unsentBytes += bytes;
     Future<Void> written;
@@ -100,7 +100,7 @@ final class StreamRelay implements Handler<Buffer> {
   private void sent(int bytes) {
     unsentBytes -= bytes;
     takenBytes += bytes;
-    progressNanos = answer.loop.coarseNow();
+    progressNanos = exchange.loop.coarseNow();
     stream.taken(bytes);
   }
 
@@ -138,14 +138,14 @@ final class StreamRelay implements Handler<Buffer> {
       } else if (written == null) {
         written = response.end();
       }
-      answer.streamEnded(written, answer.http.version() == HttpVersion.HTTP_1_0);
+      exchange.answer.streamEnded(written, exchange.http.version() == HttpVersion.HTTP_1_0);
     }
   }
 
   private void failed(Throwable failure) {
     if (!over) {
       over = true;
-      answer.onFailure(
+      exchange.onFailure(
           failure instanceof BerthException known
               ? known
               : new BerthException.HandlerFailed("the stream failed", failure));

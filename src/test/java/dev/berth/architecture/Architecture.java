@@ -94,7 +94,7 @@ final class Architecture {
   private static final Map<String, Integer> KNOTS =
       Map.of(
           BASE + "config", 4,
-          BASE + "ingress", 11,
+          BASE + "ingress", 5,
           BASE + "replica", 7,
           BASE + "routing", 4);
 

@@ -1,0 +1,139 @@
+package dev.berth.ingress;
+
+import dev.berth.config.ExplainOptions;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
+import dev.berth.config.keys.Settings;
+import dev.berth.metrics.HttpMeters;
+import dev.berth.protocol.port.HttpFailure;
+import dev.berth.routing.RouterLoop;
+import io.vertx.core.Context;
+import io.vertx.core.http.HttpServerRequest;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.function.LongConsumer;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+
+/**
+ * The ingress of one event loop, as its connections and requests and the ports use it: its router,
+ * clock, meters, memory and limits, and the way of a request into it. A class and no interface, so
+ * that its fields cost a request no virtual call. Confined to its loop, except {@link #later}.
+ */
+abstract class ServingLoop {
+  final Ingress ingress;
+  final RouterLoop router;
+  final HttpMeters meters;
+  final RequestIds requestIds;
+  final RequestRoom.Share room;
+  final AnswerRoom.Queue<LongConsumer> answers; // requests that wait for room for their answers
+  final Set<LongConsumer> unopened = new HashSet<>(); // sweeps connections of unknown protocol
+  final ReceivedHeaders.Count headers = new ReceivedHeaders.Count();
+  final HopByHop passed = new HopByHop();
+  final ExplainRule explains;
+  final RandomGenerator traffics; // draws of splits and shadows
+
+  // Limits of an exchange, in the units that it counts in.
+  final long requestTimeoutNanos;
+  final long maxBodyBytes;
+  final long bodyIdleNanos;
+  final int minBodyBytesPerSecond;
+  final long bodyRateGraceNanos;
+  final long streamIdleNanos;
+  final long keepAliveNanos;
+  final long headerReadNanos;
+
+  private final Context context;
+  private final LongSupplier nanoClock;
+  private long coarseNanos;
+
+  ServingLoop(Ingress ingress, RouterLoop router, int index, Context context) {
+    this.ingress = ingress;
+    this.router = router;
+    this.context = context;
+    this.nanoClock = ingress.nanoClock;
+    this.coarseNanos = nanoClock.getAsLong();
+    this.meters = ingress.meters.addIngressLoop();
+    this.requestIds = new RequestIds(ingress.incarnation + index);
+    this.room = ingress.requestRoom.newShare();
+    this.answers = ingress.answerRoom.new Queue<>();
+    this.traffics = new SplittableRandom(ingress.incarnation * 31 + index);
+    Settings settings = ingress.settings;
+    this.explains =
+        new ExplainRule(
+            settings.get(ExplainOptions.HEADER),
+            settings.get(ExplainOptions.SAMPLE_RATE),
+            new SplittableRandom(~ingress.incarnation + index));
+    Duration timeout = settings.find(HttpOptions.REQUEST_TIMEOUT_S);
+    this.requestTimeoutNanos = timeout == null ? BoundRoute.NO_TIMEOUT : timeout.toNanos();
+    this.maxBodyBytes = settings.get(LimitOptions.MAX_BODY_BYTES);
+    this.bodyIdleNanos = settings.get(LimitOptions.IDLE_TIMEOUT_S).toNanos();
+    this.minBodyBytesPerSecond = settings.get(LimitOptions.MIN_BODY_BYTES_PER_S);
+    this.bodyRateGraceNanos = settings.get(LimitOptions.BODY_RATE_GRACE_S).toNanos();
+    this.streamIdleNanos = settings.get(LimitOptions.STREAM_IDLE_TIMEOUT_S).toNanos();
+    this.keepAliveNanos = settings.get(HttpOptions.KEEP_ALIVE_TIMEOUT_S).toNanos();
+    this.headerReadNanos = settings.get(LimitOptions.HEADER_READ_TIMEOUT_S).toNanos();
+  }
+
+  /** Takes a request whose head is whole. */
+  abstract void handle(HttpServerRequest request);
+
+  /** Answers a request with a failure that closes an HTTP/1 connection. */
+  abstract void refuse(HttpServerRequest request, HttpFailure why);
+
+  /** Continues parked requests if the routes have changed, in the order in which they came. */
+  abstract void unpark();
+
+  /** Returns how many requests are parked. Thread-safe. */
+  abstract int parked();
+
+  /** Tells the clients that no request may follow, where that needs no answer. */
+  abstract void drain();
+
+  /** Changes by so many bytes the room that is taken for a large answer. */
+  void correctLarge(long bytes) {
+    assert router.isHere();
+    ingress.answerRoom.bytes.take(bytes);
+    if (bytes < 0) {
+      lookForRoom();
+    }
+  }
+
+  /** Removes a request from those that wait for that room. */
+  void forgetLarge(LongConsumer gone) {
+    answers.forget(gone);
+    lookForRoom();
+  }
+
+  private void lookForRoom() {
+    if (!answers.isEmpty()) {
+      later(() -> answers.look(coarseNanos, LongConsumer::accept));
+    }
+  }
+
+  long now() {
+    return nanoClock.getAsLong();
+  }
+
+  /** Returns the time of the last sweep: near enough for what is swept. */
+  long coarseNow() {
+    return coarseNanos;
+  }
+
+  /** Reads the clock for a sweep that begins. */
+  long sweepNow() {
+    coarseNanos = now();
+    return coarseNanos;
+  }
+
+  /** Runs a task on this loop after the current one. Thread-safe. */
+  void later(Runnable task) {
+    context.runOnContext(run -> task.run());
+  }
+
+  void after(long millis, Runnable task) {
+    context.owner().setTimer(millis, timer -> task.run());
+  }
+}
