@@ -11,6 +11,7 @@ import dev.berth.ingress.access.AccessRoute;
 import dev.berth.ingress.tls.Tls;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.Registration;
+import dev.berth.metrics.Series;
 import dev.berth.protocol.Bound;
 import dev.berth.protocol.http.FirstBytes;
 import dev.berth.protocol.http.RequestDecoder;
@@ -104,26 +105,24 @@ public final class Ingress {
     TlsFiles files = HttpOptions.tls(settings);
     this.tls = files == null ? null : new Tls(settings, files);
     this.shown =
-        List.of(
-            meters.addNodeGauge("serve_proxy_status", this::status),
-            meters.addGauge("berth_http_connections", connections::taken),
-            meters.addGauge("berth_http_connections_limit", connections::most),
-            meters.addCounter("berth_http_answers_stood_still", stoodStill::sum),
-            meters.addGauge("berth_http_request_bytes", requestRoom::held),
-            meters.addGauge(
-                "berth_http_request_bytes_limit",
-                () -> settings.get(LimitOptions.REQUEST_BYTES_TOTAL)),
-            meters.addGauge("berth_http_large_answer_bytes", answerRoom.bytes::taken),
-            meters.addGauge("berth_http_large_answer_bytes_waiting", answerRoom::waiting),
-            meters.addGauge("berth_http_large_answer_bytes_limit", answerRoom.bytes::most),
-            meters.addGauge(
-                "berth_http_requests_parked",
-                () -> loops.values().stream().mapToInt(ServingLoop::parked).sum()),
-            meters.addCounter("berth_http_requests_refused", refusedRequests::sum),
-            meters.addCounter("berth_http_connections_refused", refusedConnections::sum),
-            meters.addCounter("berth_http_heads_timed_out", lateHeads::sum),
-            meters.addCounter("berth_http_floods_cut", floods::sum),
-            meters.addCounter("berth_http_connections_over_rate", fastConnections::sum));
+        List.of(meters.addNodeGauge("serve_proxy_status", this::status), meters.add(this::show));
+  }
+
+  private void show(Series into) {
+    into.gauge("berth_http_connections", connections.taken(), connections.most());
+    into.counter("berth_http_connections_refused", refusedConnections.sum());
+    into.counter("berth_http_connections_over_rate", fastConnections.sum());
+    into.counter("berth_http_floods_cut", floods.sum());
+    into.counter("berth_http_heads_timed_out", lateHeads.sum());
+    long most = settings.get(LimitOptions.REQUEST_BYTES_TOTAL);
+    into.gauge("berth_http_request_bytes", requestRoom.held(), most);
+    into.counter("berth_http_requests_refused", refusedRequests.sum());
+    int parked = loops.values().stream().mapToInt(ServingLoop::parked).sum();
+    into.gauge("berth_http_requests_parked", parked);
+    Bound answers = answerRoom.bytes;
+    into.gauge("berth_http_large_answer_bytes", answers.taken(), answers.most());
+    into.gauge("berth_http_large_answer_bytes_waiting", answerRoom.waiting());
+    into.counter("berth_http_answers_stood_still", stoodStill.sum());
   }
 
   /** The instance is not ready while this is true, from any thread; before the loops start. */
