@@ -117,7 +117,7 @@ final class ClientAnswer implements Completable<Void> {
     announceUnread(out);
     Future<Void> written = end(out, status, body);
     exchange.finish(status, written);
-    if (close && !exchange.connection.multiplexed) {
+    if (close) {
       exchange.connection.closeWhenTaken();
     }
     return written;
@@ -199,7 +199,7 @@ final class ClientAnswer implements Completable<Void> {
       written.onComplete(this);
     }
     long left = BodyReader.bytesLeft(exchange);
-    if (left > 0 && !lingering && !connection.multiplexed) {
+    if (left > 0 && !lingering) {
       if (left <= BodyReader.MAX_DISCARDED_BYTES) {
         connection.unread(http);
       } else {
@@ -230,7 +230,7 @@ final class ClientAnswer implements Completable<Void> {
 
   /** A client that was not told to go on may send its body or not: the next bytes mean nothing. */
   private boolean mustClose() {
-    return !continued && !exchange.connection.multiplexed && exchange.expectsContinue();
+    return !continued && exchange.expectsContinue();
   }
 
   /** A head that goes out before a body that nobody will read to its end says what comes of it. */
@@ -247,7 +247,7 @@ final class ClientAnswer implements Completable<Void> {
 
   /** The end of a body that nobody wanted. */
   void droppedAll() {
-    if (lingering && !exchange.connection.multiplexed) {
+    if (lingering) {
       exchange.connection.closeWhenTaken();
     }
   }

@@ -50,11 +50,6 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
     }
   }
 
-  @Override
-  final void closeWhenTaken() {
-    http.close();
-  }
-
   /** By a reset, so that nothing is kept for it, here or in the kernel, and nothing looks whole. */
   final void drop() {
     if (!channel.isOpen()) {

@@ -64,7 +64,7 @@ abstract class ConnectionPort {
   void linger(long untilNanos) {} // of HTTP/2's only the stream ends, once it is answered
 
   /** Closes it when its client has taken what was written. */
-  abstract void closeWhenTaken();
+  void closeWhenTaken() {} // of HTTP/2's only the stream ends
 
   /** Returns a count that grows, or begins anew, as the socket takes some of a request's answer. */
   abstract long progress(HttpServerRequest request);

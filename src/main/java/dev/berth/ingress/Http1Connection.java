@@ -181,6 +181,11 @@ final class Http1Connection extends Connection {
   }
 
   @Override
+  void closeWhenTaken() {
+    http.close();
+  }
+
+  @Override
   void announceDrain(HttpServerResponse answer) {
     announceClose(answer);
   }
