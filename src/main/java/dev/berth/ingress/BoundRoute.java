@@ -4,10 +4,9 @@ import dev.berth.ingress.access.AccessRoute;
 import dev.berth.ingress.split.ShadowTarget;
 import dev.berth.metrics.RouteMeters;
 import dev.berth.routing.DeploymentRouter;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,11 +41,12 @@ record BoundRoute(
   }
 
   /** What it counts in. */
-  Set<Object> counts() {
-    Set<Object> all = new HashSet<>(Set.of(meters));
-    sides.forEach(side -> all.add(side.meters));
-    shadows.forEach(copies -> all.add(copies.meters()));
-    return all;
+  Stream<Object> counts() {
+    return Stream.of(
+            Stream.of(meters),
+            sides.stream().map(BoundRoute::meters),
+            shadows.stream().map(ShadowTarget::meters))
+        .flatMap(each -> each);
   }
 
   /**

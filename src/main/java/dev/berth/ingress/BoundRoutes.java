@@ -1,5 +1,7 @@
 package dev.berth.ingress;
 
+import static java.util.stream.Collectors.toSet;
+
 import dev.berth.ingress.access.AccessLog;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.ingress.split.ShadowTarget;
@@ -8,7 +10,6 @@ import dev.berth.metrics.RouteMeters;
 import dev.berth.metrics.ShadowMeters;
 import dev.berth.routing.traffic.Shadow;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -42,28 +43,21 @@ final class BoundRoutes {
   }
 
   private void rebind(RouteTable<IngressRoute> current) {
-    Map<String, BoundRoute> before = new HashMap<>(bound.routes());
+    Set<Object> gone = counts();
+    Map<String, BoundRoute> before = bound.routes();
     bound =
         current.map(
             (prefix, route) -> {
-              BoundRoute known = before.remove(prefix);
-              if (known != null && known.to() == route) {
-                return known;
-              }
-              BoundRoute made = bind(prefix, route);
-              if (known != null) {
-                forget(known, made.counts());
-              }
-              return made;
+              BoundRoute known = before.get(prefix);
+              return known != null && known.to() == route ? known : bind(prefix, route);
             });
-    before.values().forEach(gone -> forget(gone, Set.of()));
+    gone.removeAll(counts());
+    meters.forget(gone);
     boundFrom = current;
   }
 
-  private void forget(BoundRoute gone, Set<Object> butWhat) {
-    Set<Object> counts = gone.counts();
-    counts.removeAll(butWhat);
-    meters.forget(counts);
+  private Set<Object> counts() {
+    return bound.routes().values().stream().flatMap(BoundRoute::counts).collect(toSet());
   }
 
   private BoundRoute bind(String prefix, IngressRoute route) {
