@@ -6,7 +6,6 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
-import io.netty.util.AttributeKey;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.GenericFutureListener;
 import java.util.concurrent.TimeUnit;
@@ -16,7 +15,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Takes each connection that the port accepts: closes it at once when there are too many, gives it
  * to an event loop that is not blocked, and sets a {@link HeadWatch} on it. It does what Netty's
- * own acceptor does, which stands behind it for what is not a connection. On the acceptor's thread.
+ * own acceptor does, except attributes, of which Vert.x sets none; that one stands behind it for
+ * what is not a connection. On the acceptor's thread.
  */
 final class Acceptor extends ChannelInboundHandlerAdapter {
   private static final Logger LOG = LoggerFactory.getLogger(Acceptor.class);
@@ -103,7 +103,6 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
           .addLast(
               new HeadWatch(ingress.loopOf(loop)), ingress.firstBytes(), bootstrap.childHandler());
       accepted.config().setOptions(bootstrap.childOptions());
-      bootstrap.childAttrs().forEach((key, value) -> set(accepted, key, value));
       loop.register(accepted).addListener(dropUnlessDone(accepted));
     } catch (RuntimeException | OutOfMemoryError stopping) {
       drop(accepted, stopping); // the loop that was to serve it has just gone, as a rule
@@ -131,10 +130,5 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
       next = loops.next();
     }
     return next;
-  }
-
-  @SuppressWarnings("unchecked") // the bootstrap has paired them
-  private static <T> void set(Channel channel, AttributeKey<T> key, Object value) {
-    channel.attr(key).set((T) value);
   }
 }

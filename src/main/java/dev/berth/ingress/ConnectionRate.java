@@ -55,11 +55,10 @@ final class ConnectionRate {
   }
 
   private static IpSubnetFilterRule network(String text) {
-    int slash = text.indexOf('/');
-    String address = slash < 0 ? text : text.substring(0, slash);
-    int whole = address.indexOf(':') < 0 ? 32 : 128;
-    int bits = slash < 0 ? whole : Integer.parseInt(text.substring(slash + 1));
-    return new IpSubnetFilterRule(address, bits, IpFilterRuleType.ACCEPT);
+    int whole = text.indexOf(':') < 0 ? 32 : 128;
+    return text.indexOf('/') < 0
+        ? new IpSubnetFilterRule(text, whole, IpFilterRuleType.ACCEPT)
+        : new IpSubnetFilterRule(text, IpFilterRuleType.ACCEPT);
   }
 
   /** Counts a connection: nanoseconds until it is served, or {@link #REFUSED}, and not counted. */

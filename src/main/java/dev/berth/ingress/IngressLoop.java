@@ -2,6 +2,7 @@ package dev.berth.ingress;
 
 import static dev.berth.ingress.ErrorResponses.JSON;
 import static dev.berth.ingress.ErrorResponses.TEXT;
+import static java.util.stream.Collectors.toMap;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.config.HttpOptions;
@@ -23,6 +24,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.LongConsumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,10 +42,8 @@ final class IngressLoop extends ServingLoop {
   private final int index;
   private final String rootPath;
   private final BoundRoute unrouted;
-  private final BoundRoute health;
-  private final BoundRoute ready;
-  private final BoundRoute routeList;
   private final BoundRoute api;
+  private final Map<String, BoundRoute> builtIns; // the others, by path
   private final Map<HttpConnection, Connection> connections = new IdentityHashMap<>();
   private final BoundRoutes routes;
   private final ParkedRequests<Exchange> parked;
@@ -55,10 +55,9 @@ final class IngressLoop extends ServingLoop {
     this.parked = new ParkedRequests<>(router.bounds());
     this.rootPath = ingress.settings.get(HttpOptions.ROOT_PATH);
     this.unrouted = builtIn(NO_ROUTE, ingress.unroutedAccess);
-    this.health = builtIn(HEALTH, null); // who asks for health asks often, and is no client
-    this.ready = builtIn(READY, null);
-    this.routeList = builtIn(ROUTES, null);
     this.api = builtIn(API, null); // its paths hold tokens
+    this.builtIns = // who asks for health asks often, and is no client
+        Stream.of(HEALTH, READY, ROUTES).collect(toMap(path -> path, path -> builtIn(path, null)));
     this.routes = new BoundRoutes(ingress.accessLog, meters);
   }
 
@@ -243,16 +242,16 @@ final class IngressLoop extends ServingLoop {
   }
 
   private void answerBuiltIn(HttpServerRequest request, Connection connection, String path) {
+    BoundRoute route = builtIns.getOrDefault(path, unrouted);
     switch (path) {
       case HEALTH ->
-          tell(begin(request, connection, health), ingress.unhealthyReason(), TEXT, "success");
+          tell(begin(request, connection, route), ingress.unhealthyReason(), TEXT, "success");
       case READY ->
-          tell(begin(request, connection, ready), ingress.unreadyReason(), TEXT, "success");
+          tell(begin(request, connection, route), ingress.unreadyReason(), TEXT, "success");
       case ROUTES -> {
         JsonObject all = new JsonObject();
         ingress.routes().routes().forEach((prefix, to) -> all.put(prefix, to.application()));
-        Exchange exchange = begin(request, connection, routeList);
-        tell(exchange, ingress.unhealthyReason(), JSON, all.encode());
+        tell(begin(request, connection, route), ingress.unhealthyReason(), JSON, all.encode());
       }
       default -> {
         Endpoint endpoint = ingress.endpoint;

@@ -15,7 +15,6 @@ import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.internal.ContextInternal;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -37,8 +36,7 @@ public final class IngressVerticle extends VerticleBase {
   private final int index;
   private final Duration stopTimeout;
   private @Nullable HttpServer server;
-  private @Nullable EventLoop eventLoop;
-  private @Nullable IngressLoop joined;
+  private Runnable leave = () -> {}; // once it has joined
   private long timer = -1;
   private long tlsTimer = -1;
 
@@ -57,9 +55,13 @@ public final class IngressVerticle extends VerticleBase {
   @Override
   public Future<?> start() {
     IngressLoop loop = new IngressLoop(ingress, router, index, context);
-    eventLoop = ((ContextInternal) context).nettyEventLoop();
-    joined = loop;
+    EventLoop eventLoop = ((ContextInternal) context).nettyEventLoop();
     ingress.join(eventLoop, loop);
+    leave =
+        () -> {
+          loop.dropAll();
+          ingress.leave(eventLoop, loop);
+        };
     IngressTransport.of(vertx).guard(ingress);
     timer = vertx.setPeriodic(Ingress.SWEEP_MILLIS, id -> loop.sweep());
     Tls tls = ingress.tls;
@@ -124,8 +126,7 @@ public final class IngressVerticle extends VerticleBase {
         .eventually(
             () -> {
               vertx.cancelTimer(timer);
-              Objects.requireNonNull(joined).dropAll();
-              ingress.leave(Objects.requireNonNull(eventLoop), Objects.requireNonNull(joined));
+              leave.run();
               return Future.succeededFuture();
             });
   }
