@@ -55,13 +55,9 @@ final class Families {
     helps.putIfAbsent(name, text);
   }
 
-  /** A counter; the exposition appends {@code _total} to its name. */
-  void counter(String name, Labels labels, double value) {
-    add(Kind.COUNTER, name, labels, Totals.of(value));
-  }
-
-  void gauge(String name, Labels labels, double value) {
-    add(Kind.GAUGE, name, labels, Totals.of(value));
+  /** A counter or a gauge; the exposition appends {@code _total} to the name of a counter. */
+  void number(Kind kind, String name, Labels labels, double value) {
+    add(kind, name, labels, new Totals(new double[0], new long[0], value));
   }
 
   /** The last bound is infinite. */
@@ -130,10 +126,6 @@ final class Families {
 
   /** What all owners of one series counted: a sum, and of a histogram also its buckets. */
   private record Totals(double[] bounds, long[] counts, double sum) {
-    static Totals of(double value) {
-      return new Totals(new double[0], new long[0], value);
-    }
-
     Totals plus(Totals other) {
       Arrays.setAll(counts, bucket -> counts[bucket] + other.counts[bucket]);
       return new Totals(bounds, counts, sum + other.sum);

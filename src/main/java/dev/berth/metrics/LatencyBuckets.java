@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
@@ -54,11 +55,7 @@ public final class LatencyBuckets {
 
   /** How many there were. Any thread. */
   public long count() {
-    long count = 0;
-    for (int i = 0; i < COUNT; i++) {
-      count += cells.getAcquire(i);
-    }
-    return count;
+    return IntStream.range(0, COUNT).mapToLong(cells::getAcquire).sum();
   }
 
   /** Adds these counts to {@code counts}, one per bucket, and returns the sum in nanoseconds. */

@@ -1,5 +1,6 @@
 package dev.berth.metrics;
 
+import dev.berth.metrics.Families.Kind;
 import io.prometheus.metrics.model.snapshots.Labels;
 import java.util.List;
 
@@ -25,12 +26,12 @@ public final class Series {
 
   /** A count, which never falls; the exposition appends {@code _total} to its name. */
   public void counter(String name, double value) {
-    into.counter(name, labels, value);
+    into.number(Kind.COUNTER, name, labels, value);
   }
 
   /** A number that may fall. */
   public void gauge(String name, double value) {
-    into.gauge(name, labels, value);
+    into.number(Kind.GAUGE, name, labels, value);
   }
 
   /** A number that may fall, and beside it, as {@code name_limit}, what it may not exceed. */

@@ -244,9 +244,7 @@ public final class UserMeters implements ReplicaMeters {
     @Override
     public void collect(String name, Series into) {
       long[] now = new long[bounds.length];
-      for (int i = 0; i < now.length; i++) {
-        now[i] = counts.get(i);
-      }
+      Arrays.setAll(now, counts::get);
       into.histogram(name, bounds, now, sum.sum());
     }
   }
