@@ -135,13 +135,12 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
       if (exchange.recorder != null) {
         exchange.recorder.receiving();
       }
-      if (!awaited) {
-        body.start();
-      } else if (body.isGathered() || (length >= 0 && length <= MAX_INLINE_BYTES)) {
+      boolean wanted = body.isGathered() || (length >= 0 && length <= MAX_INLINE_BYTES);
+      if (awaited && wanted) {
         exchange.answer.bodyWanted();
-        body.start();
-      } else { // the client waits to be told to go on
-        body.start();
+      }
+      exchange.http.handler(body).endHandler(body::ended);
+      if (awaited && !wanted) { // the client is told to go on when a replica has accepted
         body.flow();
       }
     }
@@ -179,11 +178,6 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     }
     int most = to.wholeBodyBytes();
     return length > most ? 0 : most;
-  }
-
-  /** Reads the beginning. */
-  private void start() {
-    exchange.http.handler(this).endHandler(this::ended);
   }
 
   // --- what comes ---

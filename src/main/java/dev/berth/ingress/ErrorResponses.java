@@ -148,11 +148,7 @@ final class ErrorResponses {
     }
     return cause instanceof TooLongHttpHeaderException
         ? refusal(431, "headers_too_large", "Request Header Fields Too Large")
-        : badRequest("Bad Request");
-  }
-
-  static HttpFailure badRequest(String message) {
-    return refusal(400, "bad_request", message);
+        : refusal(400, "bad_request", "Bad Request");
   }
 
   /** Sent again it would be refused again. */

@@ -59,14 +59,6 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
     connection = known;
   }
 
-  /** The connection speaks HTTP/2, whose heads cannot be told from other frames by their bytes. */
-  void openedAsHttp2() {
-    loop.unopened.remove(this);
-    if (channel != null) {
-      channel.pipeline().remove(this);
-    }
-  }
-
   @Override
   public void channelRead(ChannelHandlerContext from, Object message) {
     if (over) {
@@ -108,10 +100,10 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
     }
   }
 
+  /** The connection is closed, or speaks HTTP/2. */
   @Override
-  public void channelInactive(ChannelHandlerContext from) {
+  public void handlerRemoved(ChannelHandlerContext removed) {
     loop.unopened.remove(this);
-    from.fireChannelInactive();
   }
 
   /** Looks whether the protocol is known in time. */

@@ -78,7 +78,7 @@ final class IngressLoop extends ServingLoop {
       ingress.readStrictly(pipeline); // by TLS: else it does already
       connection = http1;
     } else {
-      watch.openedAsHttp2();
+      pipeline.remove(watch); // heads cannot be told from other frames by their bytes
       connection = new Http2Connection(this, http);
     }
     connections.put(http, connection);

@@ -51,7 +51,6 @@ final class StreamRelay implements Handler<Buffer> {
     } else {
       response.setChunked(true);
     }
-    stream.creditByReader();
     listen();
     if (!over && !response.headWritten() && exchange.http.version() != HttpVersion.HTTP_1_0) {
       exchange.loop.later(this::showHead); // a client may wait for it before the first piece comes
@@ -65,6 +64,7 @@ final class StreamRelay implements Handler<Buffer> {
   }
 
   private void listen() {
+    stream.creditByReader();
     stream.exceptionHandler(this::failed).endHandler(this::ended).handler(this);
     stream.resume();
   }
@@ -72,7 +72,6 @@ final class StreamRelay implements Handler<Buffer> {
   /** Reads the stream to its end, or what is left of it, for a client that has gone. */
   void discard() {
     discarding = true;
-    stream.creditByReader();
     listen();
   }
 
