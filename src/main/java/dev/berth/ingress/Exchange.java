@@ -268,8 +268,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
   /** Source: the first router of Ray Serve (seed 002). */
   @Override
   public String methodName() {
-    String method = http.headers().get(CALL_METHOD);
-    return method == null ? "" : method;
+    return Objects.requireNonNullElse(http.headers().get(CALL_METHOD), "");
   }
 
   @Override
@@ -277,8 +276,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     if (split != null && split.key() != null) {
       return split.key(); // that too says who it is for
     }
-    String sessionId = http.headers().get(SESSION_ID);
-    return sessionId == null ? "" : sessionId;
+    return Objects.requireNonNullElse(http.headers().get(SESSION_ID), "");
   }
 
   /** A key says who it is for, also where there is nothing to split. */

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Who makes a call: what it is for, and who gets its one answer, on the call's loop. An interface,
- * and neither a record nor a future, because the ingress makes one object per request and no more.
+ * and neither a record nor a future, so that the ingress makes no object for it: its exchange is
+ * one.
  */
 public interface CallOwner {
 
