@@ -4,14 +4,9 @@ import dev.berth.config.keys.Types;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.DigestInputStream;
-import java.security.MessageDigest;
 import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -31,11 +26,7 @@ public final class JarsByContent {
     if (digests.containsKey(jar.toString())) {
       return null;
     }
-    MessageDigest digest = Fingerprint.sha256();
-    try (InputStream in = new DigestInputStream(Files.newInputStream(jar), digest)) {
-      in.transferTo(OutputStream.nullOutputStream());
-    }
-    String digits = HexFormat.of().formatHex(digest.digest());
+    String digits = JarDigests.read(jar, OutputStream.nullOutputStream());
     digests.put(jar.toString(), digits);
     return digits;
   }

@@ -1,105 +1,71 @@
 package dev.berth.desired;
 
 import dev.berth.code.Jar;
+import dev.berth.code.JarRepository;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.protocol.BuildSource;
+import dev.berth.protocol.BuildSource.JarFile;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The jars of what is declared: beside the log once that is kept, and until then where they go with
- * the process. May block; one caller at a time.
+ * the process.
  */
-final class KeptJars implements JarStore.Spare {
+final class KeptJars extends JarRepository {
   private static final Logger LOG = LoggerFactory.getLogger(KeptJars.class);
 
   private final StateLog log;
-  private final TimeOfDay nowMs;
-  private final JarDigests digests;
-  private final long mostBytes;
-  private @Nullable JarStore durable; // once the log is kept, or is about to be
-  private @Nullable JarStore temporary; // once needed
   private final Set<Jar> lost = ConcurrentHashMap.newKeySet(); // wanted, and missing or damaged
-  private @Nullable Set<Path> inUse; // while the command under way is
-  private boolean tidied; // by it
 
   /**
    * @param nowMs milliseconds since 1970
-   * @param mostBytes of all copies that are kept; {@link JarStore#MOST_BYTES}
+   * @param maxBytes of all copies that are kept; {@link #MAX_BYTES}
    */
-  KeptJars(StateLog log, TimeOfDay nowMs, long mostBytes) {
+  KeptJars(StateLog log, TimeOfDay nowMs, long maxBytes) {
+    super(nowMs, nowMs::steadyMs, maxBytes);
     this.log = log;
-    this.nowMs = nowMs;
-    this.mostBytes = mostBytes;
-    this.digests = new JarDigests(nowMs);
-  }
-
-  private @Nullable JarStore durable() {
-    return durable(log.isKept());
-  }
-
-  /** Null when there is none, and none is to be. */
-  private @Nullable JarStore durable(boolean wanted) {
-    Path directory = log.directory();
-    if (durable == null && wanted && directory != null) {
-      durable = JarStore.in(directory, digests, mostBytes);
-    }
-    return durable;
   }
 
   /** The log is prepared to keep a change: what was declared until now is to outlast it as well. */
   void prepare() throws IOException {
-    JarStore kept = durable(true);
-    if (kept != null && !log.isKept() && temporary != null) {
-      for (Jar jar : jars(log.state())) {
-        kept.takeOver(jar, temporary);
+    Path directory = log.directory();
+    if (directory != null) {
+      keepIn(directory);
+      if (!log.isKept()) {
+        outlast(needed());
       }
     }
   }
 
-  /** Keeps copies of jars. */
-  List<Jar> keep(List<Path> files) throws IOException {
-    return files.isEmpty() ? List.of() : store().keep(files, this);
-  }
-
-  /** What jars are, without keeping them. */
-  List<Jar> identify(List<Path> files) throws IOException {
-    return files.isEmpty() ? List.of() : store().identify(files);
-  }
-
-  private JarStore store() throws IOException {
-    JarStore store = durable();
-    if (store == null) {
-      store = temporary == null ? JarStore.temporary(digests) : temporary;
-      temporary = store;
+  @Override
+  public void begin(@Nullable Set<Path> running) {
+    Path directory = log.directory();
+    if (directory != null && log.isKept()) {
+      keepIn(directory);
     }
-    return store;
+    super.begin(running);
   }
 
-  /** Where the copy with this content is; null when there is none. */
-  @Nullable Path find(String digest) throws IOException {
-    durable();
-    for (JarStore store : stores().toList()) {
-      Path found = store.find(digest, nowMs.steadyMs());
-      if (found != null) {
-        return found;
-      }
-    }
-    return null;
+  @Override
+  public void take(Path written, Jar jar) throws IOException {
+    super.take(written, jar);
+    lost.remove(jar);
   }
 
-  /** The same, of what is named by it; what cannot be read is not there. */
+  /** As {@link #find}; a jar that cannot be read is missing. */
   @Nullable Path kept(String digest) {
     try {
       return find(digest);
@@ -109,38 +75,14 @@ final class KeptJars implements JarStore.Spare {
     }
   }
 
-  /** As {@link dev.berth.protocol.port.JarShelf#begin}. */
-  Path begin(long bytes) throws IOException {
-    return store().begin(bytes, this);
-  }
-
-  /** As {@link dev.berth.protocol.port.JarShelf#take}. */
-  void take(Path written, Jar jar) throws IOException {
-    for (JarStore store : stores().filter(each -> each.receives(written)).toList()) {
-      store.take(written, jar, this, nowMs.steadyMs());
-      lost.remove(jar);
-    }
-  }
-
-  /** Where the copy of a kept jar is. */
-  Path path(Jar jar) {
-    JarStore kept = durable();
-    if (kept != null && (temporary == null || Files.exists(kept.path(jar)))) {
-      return kept.path(jar);
-    }
-    return temporary == null ? Path.of(jar.name()) : temporary.path(jar);
-  }
-
   /**
    * Where the copies of kept jars are, for those who load them.
    *
    * @throws CommandRefused when one is missing or damaged
    */
   List<Path> paths(List<Jar> jars) {
-    durable();
     for (Jar jar : jars) {
-      if (stores()
-          .noneMatch(store -> store.isThere(jar) || store.copyAgain(jar, nowMs.steadyMs()))) {
+      if (!isThere(jar)) {
         lost.add(jar);
         throw new CommandRefused(
             Kind.PRECONDITION,
@@ -152,91 +94,58 @@ final class KeptJars implements JarStore.Spare {
     return jars.stream().map(this::path).toList();
   }
 
-  /** As {@link #paths}, for those of these files that are copies of kept jars. */
-  void requireWhole(List<Path> files) {
-    paths(jars(log.state()).stream().filter(each -> files.contains(path(each))).toList());
+  /** Returns what another node needs to build the code of an application. */
+  BuildSource source(ApplicationConfig config) throws IOException {
+    List<Path> paths = config.jars();
+    // else a node is sent for what no node has
+    paths(needed().stream().filter(each -> paths.contains(path(each))).toList());
+    List<Jar> jars = identify(paths);
+    List<JarFile> files = new ArrayList<>();
+    for (int at = 0; at < paths.size(); at++) {
+      Jar jar = jars.get(at);
+      files.add(new JarFile(jar.name(), jar.digest(), Files.size(paths.get(at))));
+    }
+    return new BuildSource(new JsonObject(config.portable()).encode(), files);
   }
 
   /** Kept jars whose copies were found missing or damaged. Any thread. */
   Set<Jar> lost() {
     if (!lost.isEmpty()) {
-      lost.retainAll(jars(log.state())); // a deploy or a delete may have ended the need
+      lost.retainAll(needed()); // a deploy or a delete may have ended the need
     }
     return lost;
   }
 
-  private Stream<JarStore> stores() {
-    return Stream.of(durable, temporary).filter(Objects::nonNull);
-  }
-
-  /**
-   * A command begins, or has ended: what must stay until the next one begins.
-   *
-   * @param running copies that code may be loaded from; null when that is not known
-   */
-  void begin(@Nullable Set<Path> running) {
-    durable();
-    inUse = running;
-    tidied = false;
-    stores().forEach(JarStore::begin);
-  }
-
-  /**
-   * What nothing needs goes, and then what ran earlier, the oldest first: that it did is written
-   * down before it is done.
-   *
-   * @return whether there was anything
-   */
+  /** Of what is declared, and of what it may go back to. */
   @Override
-  public boolean makeRoom() {
-    Long oldest = tidied ? log.state().history().oldest() : null;
-    if (tidied && (oldest == null || inUse == null)) {
-      return false;
-    }
-    if (oldest != null) {
-      LOG.warn("state: no room: revisions up to {} that ran earlier are let go of", oldest);
-      synchronized (log) { // a node may be committed beside the command
-        if (log.note("what was let go of", log.state().forget(oldest)) == null) {
-          return false; // they stay, and with them their jars
-        }
-      }
-    }
-    tidied = true;
-    removeUnused();
-    return true;
+  protected Set<Jar> needed() {
+    return jars(log.state());
   }
 
-  /** Of what is declared, what ran before it, and what is in use: not of what ran earlier. */
+  /** Of what is declared, and of what ran before it: not of what ran earlier. */
   @Override
-  public @Nullable Set<Path> staying(JarStore store) {
-    Set<Path> used = inUse;
-    if (used == null) {
-      return null;
-    }
-    removeUnused();
-    Set<Path> staying = new HashSet<>(used);
+  protected Set<Jar> neededAlways() {
+    removeUnused(); // there is room on the disk for a jar before it comes
+    Set<Jar> jars = new HashSet<>();
     for (DesiredApplication each : log.state().applications()) {
-      List<Jar> jars = new ArrayList<>(each.wanted().jars());
+      jars.addAll(each.wanted().jars());
       if (each.before() != null) {
         jars.addAll(each.before().wanted().jars());
       }
-      jars.forEach(jar -> staying.add(store.path(jar)));
     }
-    return staying;
+    return jars;
   }
 
-  /** Removes copies that are neither declared, nor gone back to, nor in use. */
-  void removeUnused() {
-    Set<Path> used = inUse;
-    if (used != null) {
-      Set<Jar> jars = jars(log.state());
-      stores()
-          .forEach(
-              each -> {
-                Set<Path> needed = new HashSet<>(used);
-                jars.forEach(jar -> needed.add(each.path(jar)));
-                each.removeUnused(needed, nowMs.steadyMs());
-              });
+  /** What ran earlier goes, the oldest first: that it did is written down before it is done. */
+  @Override
+  protected boolean letGo() {
+    Long oldest = log.state().history().oldest();
+    if (oldest == null) {
+      return false;
+    }
+    LOG.warn("state: no room: revisions up to {} that ran earlier are let go of", oldest);
+    synchronized (log) { // a node may be committed beside the command
+      return log.note("what was let go of", log.state().forget(oldest)) != null; // else they stay
     }
   }
 
@@ -263,11 +172,5 @@ final class KeptJars implements JarStore.Spare {
       state.history().earlier(known).forEach(each -> jars.addAll(each.wanted().jars()));
     }
     return jars;
-  }
-
-  void close() {
-    if (temporary != null) {
-      temporary.close();
-    }
   }
 }

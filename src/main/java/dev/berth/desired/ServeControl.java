@@ -11,6 +11,7 @@ import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredChange.Head;
+import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
@@ -146,7 +147,7 @@ public final class ServeControl implements Builds.Sources {
       TimeOfDay nowMs) {
     this.control = control;
     this.log = log;
-    this.jars = new KeptJars(log, nowMs, JarStore.MOST_BYTES);
+    this.jars = new KeptJars(log, nowMs, KeptJars.MAX_BYTES);
     this.reader = new EntryReader(jars, file);
     this.commits = new Commits(log, jars, reader, new AtomicBoolean());
     this.first = new FirstState(file, log, jars, reader, nowMs);
@@ -270,6 +271,11 @@ public final class ServeControl implements Builds.Sources {
   public SharedJars jars() {
     return new SharedJars(
         queue, jars, controls()::jarsInUse, () -> queue.addAnyway(0, this::caughtUp));
+  }
+
+  /** What another node needs to build the code of an application. */
+  public Future<BuildSource> source(ApplicationConfig config) {
+    return jars().turn(() -> jars.source(config));
   }
 
   /** Jars of declared applications whose copies are missing or damaged. Any thread. */
@@ -467,10 +473,7 @@ public final class ServeControl implements Builds.Sources {
             return controls().jarsInUse();
           },
           jars::begin,
-          () -> {
-            jars.removeUnused();
-            return null;
-          });
+          jars::makeRoom);
     }
   }
 }

@@ -1,24 +1,19 @@
 package dev.berth.desired;
 
 import dev.berth.code.Jar;
-import dev.berth.config.ApplicationConfig;
-import dev.berth.protocol.BuildSource;
-import dev.berth.protocol.BuildSource.JarFile;
+import dev.berth.code.JarRepository;
 import dev.berth.protocol.port.JarShelf;
+import dev.berth.protocol.port.Loop;
 import io.vertx.core.Future;
-import io.vertx.core.json.JsonObject;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The jars of what is declared, for other nodes and for who is about to declare something: what is
+ * The jars of a repository, for other nodes and for who is about to declare something: what is
  * asked waits for the commands before it. Belongs to the control loop.
  *
  * @param running copies that code may be loaded from; null when that is not known
@@ -26,10 +21,31 @@ import org.jspecify.annotations.Nullable;
  */
 public record SharedJars(
     CommandQueue queue,
-    KeptJars jars,
+    JarRepository jars,
     Supplier<@Nullable Set<Path>> running,
     Supplier<Future<?>> caughtUp)
     implements JarShelf {
+
+  /**
+   * Returns the jars of what is declared on another node, for what runs here: one stays while code
+   * may be loaded from it, and for an hour after it was asked for. What an earlier process left is
+   * read before it is used.
+   *
+   * @param directory for nothing else; made when there is something to keep
+   * @param offLoop may block
+   * @param nowMs milliseconds since 1970
+   */
+  public static SharedJars fetched(
+      Path directory,
+      Executor offLoop,
+      Loop control,
+      Supplier<@Nullable Set<Path>> running,
+      TimeOfDay nowMs) {
+    JarRepository jars = new JarRepository(nowMs, nowMs::steadyMs, JarRepository.MAX_BYTES);
+    jars.keepIn(directory);
+    return new SharedJars(
+        new CommandQueue(offLoop, control), jars, running, Future::succeededFuture);
+  }
 
   @Override
   public Future<@Nullable Path> find(String sha256) {
@@ -51,25 +67,13 @@ public record SharedJars(
         .eventually(caughtUp::get);
   }
 
-  /** What another node needs to build the code of an application. */
-  public Future<BuildSource> source(ApplicationConfig config) {
-    return turn(
-        () -> new BuildSource(new JsonObject(config.portable()).encode(), files(config.jars())));
-  }
-
-  private List<JarFile> files(List<Path> paths) throws IOException {
-    jars.requireWhole(paths); // else a node is sent for what no node has
-    List<Jar> identified = jars.identify(paths);
-    List<JarFile> files = new ArrayList<>();
-    for (int at = 0; at < paths.size(); at++) {
-      Jar jar = identified.get(at);
-      files.add(new JarFile(jar.name(), jar.digest(), Files.size(paths.get(at))));
-    }
-    return files;
+  /** Code was let go of: what nothing needs any more goes. */
+  public Future<Boolean> removeUnused() {
+    return turn(jars::makeRoom);
   }
 
   /** There are at most as many at a time as the servers have connections. */
-  private <T> Future<T> turn(Callable<T> work) {
+  <T> Future<T> turn(Callable<T> work) {
     return queue.turn(running, jars::begin, work);
   }
 }

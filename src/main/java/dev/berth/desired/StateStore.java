@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import dev.berth.code.DamagedFiles;
 import dev.berth.code.StartFailedException;
 import dev.berth.desired.StateStoreRecords.Contents;
 import dev.berth.desired.StateStoreRecords.End;

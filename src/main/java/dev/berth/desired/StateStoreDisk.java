@@ -1,19 +1,16 @@
 package dev.berth.desired;
 
+import dev.berth.code.PrivateFiles;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
-import java.nio.file.FileSystems;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -26,16 +23,13 @@ import org.jspecify.annotations.Nullable;
 record StateStoreDisk(Path directory, FileChannel lock) implements StateStoreFiles {
   private static final String LOCK = "lock";
 
-  private static final boolean POSIX =
-      FileSystems.getDefault().supportedFileAttributeViews().contains("posix");
-
   /**
    * Makes the directory when it is not there, and holds it.
    *
    * @return null when another instance holds it
    */
   static @Nullable StateStoreDisk hold(Path directory) throws IOException {
-    createDirectories(directory);
+    PrivateFiles.createDirectories(directory);
     FileChannel channel = written(directory.resolve(LOCK));
     try {
       FileLock held = channel.tryLock();
@@ -52,24 +46,9 @@ record StateStoreDisk(Path directory, FileChannel lock) implements StateStoreFil
     return null;
   }
 
-  /** Makes a directory, and those around it, for their owner alone. */
-  static void createDirectories(Path directory) throws IOException {
-    if (!Files.isDirectory(directory)) {
-      Files.createDirectories(directory, ownerOnly("rwx------"));
-    }
-  }
-
   private static FileChannel written(Path file) throws IOException {
     Set<OpenOption> made = Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-    return FileChannel.open(file, made, ownerOnly("rw-------"));
-  }
-
-  static FileAttribute<?>[] ownerOnly(String permissions) {
-    return POSIX
-        ? new FileAttribute<?>[] {
-          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(permissions))
-        }
-        : new FileAttribute<?>[0];
+    return FileChannel.open(file, made, PrivateFiles.ownerOnly());
   }
 
   @Override
@@ -147,22 +126,7 @@ record StateStoreDisk(Path directory, FileChannel lock) implements StateStoreFil
 
   @Override
   public void forceNames() throws IOException {
-    forceNames(directory);
-  }
-
-  /** Not every system lets a directory be opened; those that do not need not be told. */
-  static void forceNames(Path directory) throws IOException {
-    FileChannel channel;
-    try {
-      channel = FileChannel.open(directory, StandardOpenOption.READ);
-    } catch (NoSuchFileException gone) {
-      throw gone;
-    } catch (IOException notHere) {
-      return;
-    }
-    try (channel) {
-      channel.force(true);
-    }
+    PrivateFiles.forceNames(directory);
   }
 
   @Override

@@ -255,7 +255,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     String none = "build: %s of %s (expected: one that is held)".formatted(build, application);
     return config == null
         ? Future.failedFuture(new CommandRefused(CommandRefused.Kind.NOT_FOUND, none))
-        : serve.jars().source(config);
+        : serve.source(config);
   }
 
   /** Starts the controller, which starts what is declared. */

@@ -27,8 +27,8 @@ import dev.berth.controller.ControllerAction.CommandTo;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.Epoch;
 import dev.berth.controller.wire.JsonForm;
-import dev.berth.desired.FetchedJars;
 import dev.berth.desired.ServeControl;
+import dev.berth.desired.SharedJars;
 import dev.berth.desired.TimeOfDay;
 import dev.berth.node.InstanceHost.Instance;
 import dev.berth.node.loops.EventBusSender;
@@ -70,7 +70,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
   private final InstanceHost host;
   private final ClusterSide side;
   private final ControlNode control;
-  private final FetchedJars jars;
+  private final SharedJars jars;
   private final RemoteCode code;
   private final Promise<Void> commanded = Promise.promise();
   private @Nullable Welcome welcome; // the last one
@@ -88,7 +88,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
         new ControlNode(
             on.vertx(), side.peers, this::controlNode, () -> side.hasController, this::authority);
     this.jars =
-        new FetchedJars(
+        SharedJars.fetched(
             on.config().get(InstanceOptions.STATE_DIR).resolve("fetched"),
             offLoop,
             on.loops().control(),

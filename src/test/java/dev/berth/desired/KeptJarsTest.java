@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.code.CompiledJar;
 import dev.berth.code.Jar;
+import dev.berth.code.JarRepository;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
@@ -159,9 +160,10 @@ class KeptJarsTest {
     assertThatThrownBy(() -> jars.keep(List.of(huge))).hasMessageContaining("jars: 51 bytes");
     assertThat(earlier(log, "a.jar")).containsExactly(3L, 2L, 1L);
 
-    JarStore disk = JarStore.in(folder, new JarDigests(() -> 1), Long.MAX_VALUE);
+    JarRepository disk = new JarRepository(() -> 1, () -> 1, Long.MAX_VALUE);
+    disk.keepIn(folder);
     long more = folder.toFile().getUsableSpace() * 2;
-    assertThatThrownBy(() -> disk.begin(more, () -> true)).hasMessageEndingWith(", by the disk)");
+    assertThatThrownBy(() -> disk.begin(more)).hasMessageEndingWith(", by the disk)");
     log.close();
   }
 

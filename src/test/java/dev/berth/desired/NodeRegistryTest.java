@@ -145,7 +145,7 @@ class NodeRegistryTest extends ServeControlRig {
   }
 
   private Commits commits(StateLog log) {
-    KeptJars jars = new KeptJars(log, () -> nowMs, JarStore.MOST_BYTES);
+    KeptJars jars = new KeptJars(log, () -> nowMs, KeptJars.MAX_BYTES);
     EntryReader reader =
         new EntryReader(jars, ConfigReader.read("file", folder, "{applications: []}"));
     return new Commits(log, jars, reader, new AtomicBoolean());

@@ -241,8 +241,7 @@ class ServeControlTest extends ServeControlRig {
     start();
     deploy("a", WITH_JAR);
 
-    BuildSource source =
-        ok(control.jars().source(Objects.requireNonNull(control.find("a", 1)).config()));
+    BuildSource source = ok(control.source(Objects.requireNonNull(control.find("a", 1)).config()));
 
     assertThat(source.entry()).contains("x.A");
     BuildSource.JarFile jar = source.jars().get(0);
@@ -260,7 +259,7 @@ class ServeControlTest extends ServeControlRig {
     ApplicationConfig config = Objects.requireNonNull(control.find("a", 1)).config();
     Files.writeString(config.jars().get(0), "two");
 
-    assertThat(refused(Kind.PRECONDITION, control.jars().source(config)))
+    assertThat(refused(Kind.PRECONDITION, control.source(config)))
         .hasMessageContaining("missing or damaged here");
     Jar lost = new Jar("a.jar", DeclaredEntry.digest("one"));
     assertThat(control.lostJars()).containsExactly(lost);
@@ -269,7 +268,7 @@ class ServeControlTest extends ServeControlRig {
     Files.writeString(written, "one");
     ok(control.jars().take(written, lost.name(), lost.digest()));
     assertThat(control.lostJars()).isEmpty();
-    assertThat(ok(control.jars().source(config)).jars().get(0).sha256()).isEqualTo(lost.digest());
+    assertThat(ok(control.source(config)).jars().get(0).sha256()).isEqualTo(lost.digest());
   }
 
   @Test

@@ -8,7 +8,7 @@ import static org.apache.ratis.statemachine.impl.SimpleStateMachineStorage.SNAPS
 import static org.apache.ratis.statemachine.impl.SimpleStateMachineStorage.getTermIndexFromSnapshotFile;
 
 import dev.berth.code.StartFailedException;
-import dev.berth.desired.DamagedFiles;
+import dev.berth.code.DamagedFiles;
 import dev.berth.desired.StateStoreRecords;
 import java.io.IOException;
 import java.nio.channels.FileChannel;

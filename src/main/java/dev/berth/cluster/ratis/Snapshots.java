@@ -1,6 +1,6 @@
 package dev.berth.cluster.ratis;
 
-import dev.berth.desired.DamagedFiles;
+import dev.berth.code.DamagedFiles;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.StateStoreRecords;
 import java.io.File;

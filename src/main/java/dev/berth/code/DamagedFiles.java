@@ -1,4 +1,4 @@
-package dev.berth.desired;
+package dev.berth.code;
 
 import static java.util.Comparator.comparing;
 
@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
 /** Damaged files of a state directory, put aside to be looked at. */
 public final class DamagedFiles {
   /** Number that a folder keeps. */
-  static final int MAX_KEPT = 3;
+  public static final int MAX_KEPT = 3;
 
   private static final Logger LOG = LoggerFactory.getLogger(DamagedFiles.class);
   private static final Pattern NAME =

@@ -1,4 +1,4 @@
-package dev.berth.desired;
+package dev.berth.code;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,10 +1,8 @@
-package dev.berth.desired;
+package dev.berth.code;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.berth.code.Fingerprint;
-import dev.berth.code.Jar;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -22,23 +20,36 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class JarStoreTest {
-
-  private static final JarStore.Spare NO_ROOM = () -> false;
-
+class JarRepositoryTest {
   @TempDir Path folder;
 
-  private final JarDigests digests = new JarDigests(() -> Long.MAX_VALUE); // all is long settled
-
-  private JarStore store;
+  private long nowMs;
+  private Set<Jar> needed = Set.of();
+  private JarRepository store;
 
   @BeforeEach
   void open() {
-    store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
+    open(JarRepository.MAX_BYTES);
+  }
+
+  private void open(long maxBytes) {
+    store = new Owned(maxBytes);
+    store.keepIn(folder);
+  }
+
+  private class Owned extends JarRepository {
+    Owned(long maxBytes) {
+      super(() -> Long.MAX_VALUE, () -> nowMs, maxBytes); // all is long settled
+    }
+
+    @Override
+    protected Set<Jar> needed() {
+      return needed;
+    }
   }
 
   private Jar keep(Path jar) throws IOException {
-    return store.keep(List.of(jar), NO_ROOM).get(0);
+    return store.keep(List.of(jar)).get(0);
   }
 
   private Path jar(String name, String content) throws IOException {
@@ -53,7 +64,7 @@ class JarStoreTest {
 
   @Test
   void aCopyIsNamedByItsContentAndMadeOnce() throws IOException {
-    List<Jar> first = store.keep(List.of(jar("shop one.jar", "x"), jar("b.jar", "y")), NO_ROOM);
+    List<Jar> first = store.keep(List.of(jar("shop one.jar", "x"), jar("b.jar", "y")));
 
     assertThat(keep(jar("shop one.jar", "x"))).isEqualTo(first.get(0));
     assertThat(store.path(first.get(0))).hasContent("x");
@@ -70,7 +81,7 @@ class JarStoreTest {
     assertThat(store.isThere(kept)).isTrue();
     Files.writeString(store.path(kept), "cOntent");
 
-    assertThat(store.find(kept.digest(), 0)).isNull();
+    assertThat(store.find(kept.digest())).isNull();
     assertThat(store.isThere(kept)).isFalse();
     assertThat(store.path(kept).resolveSibling(store.path(kept).getFileName() + ".corrupt-1"))
         .hasContent("cOntent");
@@ -80,13 +91,13 @@ class JarStoreTest {
 
   @Test
   void copyThatWasTakenIsReadAgainOnceItIsAnother() throws IOException {
-    Path written = store.begin(7, NO_ROOM);
+    Path written = store.begin(7);
     Files.writeString(written, "content");
-    Jar jar = new Jar("a.jar", digests.of(written));
-    store.take(written, jar, NO_ROOM, 0);
-    assertThat(store.find(jar.digest(), 0)).isEqualTo(store.path(jar));
+    Jar jar = store.identify(List.of(written)).get(0);
+    store.take(written, jar);
+    assertThat(store.find(jar.digest())).isEqualTo(store.path(jar));
     Files.writeString(store.path(jar), "cOntent");
-    assertThat(store.find(jar.digest(), 0)).isNull();
+    assertThat(store.find(jar.digest())).isNull();
   }
 
   @Test
@@ -135,23 +146,31 @@ class JarStoreTest {
 
   @Test
   void aCopyThatNothingNeedsGoesButForThoseOfTheCommandUnderWay() throws IOException {
-    Jar needed = keep(jar("a.jar", "a"));
+    Jar running = keep(jar("a.jar", "a"));
+    Jar declared = keep(jar("d.jar", "d"));
     Jar unused = keep(jar("b.jar", "b"));
+    Set<Path> inUse = Set.of(store.path(running));
+    needed = Set.of(declared);
 
-    store.removeUnused(Set.of(store.path(needed)), 0);
+    store.removeUnused();
     assertThat(store.path(unused)).as("its command is not over").exists();
 
-    store.begin();
+    store.begin(null);
+    store.removeUnused();
+    assertThat(store.path(unused)).as("it may be in use").exists();
+
+    store.begin(inUse);
     Files.writeString(folder.resolve("jars/other"), "not a copy");
-    store.removeUnused(Set.of(store.path(needed)), 0);
+    store.removeUnused();
     assertThat(store.path(unused)).doesNotExist();
-    assertThat(store.path(needed)).exists();
+    assertThat(store.path(running)).exists();
+    assertThat(store.path(declared)).exists();
     assertThat(folder.resolve("jars/other")).exists();
   }
 
   @Test
   void copiesTogetherAreBoundedByWhatIsNeeded() throws IOException {
-    store = JarStore.in(folder, digests, 10);
+    open(10);
     Jar first = keep(jar("a.jar", "12345678"));
 
     assertThatThrownBy(() -> keep(jar("b.jar", "123")))
@@ -163,14 +182,8 @@ class JarStoreTest {
         .as("it is there, and needs no room")
         .isEqualTo(first);
 
-    store.begin();
-    List<Jar> both =
-        store.keep(
-            List.of(jar("c.jar", "1234"), jar("d.jar", "56")),
-            () -> {
-              store.removeUnused(Set.of(), 0);
-              return true;
-            });
+    store.begin(Set.of());
+    List<Jar> both = store.keep(List.of(jar("c.jar", "1234"), jar("d.jar", "56")));
     assertThat(both).allSatisfy(each -> assertThat(store.path(each)).exists());
     assertThat(copies()).as("what nothing needs made room").isEqualTo(2);
   }
@@ -178,24 +191,27 @@ class JarStoreTest {
   @Test
   void aCopyThatTheDiskRefusesIsTriedAgainWhenThereIsRoom() throws IOException {
     Path inTheWay = Files.createDirectories(folder.resolve("jars/copying.tmp/in the way"));
-    JarStore.Spare makeRoom =
-        () -> {
-          try {
-            return Files.deleteIfExists(inTheWay);
-          } catch (IOException failed) {
-            throw new UncheckedIOException(failed);
+    assertThatThrownBy(() -> keep(jar("a.jar", "a"))).isInstanceOf(IOException.class);
+    store =
+        new Owned(JarRepository.MAX_BYTES) {
+          @Override
+          public boolean makeRoom() {
+            try {
+              return Files.deleteIfExists(inTheWay);
+            } catch (IOException failed) {
+              throw new UncheckedIOException(failed);
+            }
           }
         };
-
-    assertThatThrownBy(() -> keep(jar("a.jar", "a"))).isInstanceOf(IOException.class);
-    Jar kept = store.keep(List.of(jar("a.jar", "a")), makeRoom).get(0);
+    store.keepIn(folder);
+    Jar kept = keep(jar("a.jar", "a"));
 
     assertThat(store.path(kept)).hasContent("a");
   }
 
   @Test
   void copiesOfAnInstanceThatForgetsGoWithIt() throws IOException {
-    store = JarStore.temporary(digests);
+    store = new Owned(JarRepository.MAX_BYTES);
     Path copy = store.path(keep(jar("a.jar", "a")));
     assertThat(copy).hasContent("a");
 
@@ -204,10 +220,30 @@ class JarStoreTest {
     assertThat(copy.getParent()).doesNotExist();
   }
 
+  @Test
+  void copiesOutlastTheProcessOnceThereIsADirectoryOfTheState() throws IOException {
+    store = new Owned(JarRepository.MAX_BYTES);
+    Jar jar = keep(jar("a.jar", "a"));
+    needed = Set.of(jar);
+    Path running = store.path(jar);
+    Path written = Files.writeString(store.begin(1), "b");
+
+    store.keepIn(folder);
+    store.outlast(Set.of(jar));
+
+    assertThat(store.path(jar)).hasParent(folder.resolve("jars")).hasContent("a");
+    assertThat(running).as("code may be loaded from it").exists();
+    store.take(written, new Jar("b.jar", digest("b")));
+    assertThat(store.find(digest("b"))).hasContent("b");
+    store.close();
+    assertThat(running.getParent()).doesNotExist();
+    assertThat(store.path(jar)).exists();
+  }
+
   // --- what comes from elsewhere ---
 
   private Path received(String content) throws IOException {
-    return Files.writeString(store.begin(content.length(), NO_ROOM), content);
+    return Files.writeString(store.begin(content.length()), content);
   }
 
   private static String digest(String content) {
@@ -217,27 +253,31 @@ class JarStoreTest {
 
   @Test
   void whatWasTakenStaysAnHourAndIsKeptUnderItsOwnName() throws IOException {
-    long hour = JarStore.TAKEN_FOR.toMillis();
-    store.take(received("x"), new Jar("shop.jar", digest("x")), NO_ROOM, 0);
-    Path there = store.find(digest("x"), 0);
+    long hour = JarRepository.TAKEN_FOR.toMillis();
+    store.take(received("x"), new Jar("shop.jar", digest("x")));
+    Path there = store.find(digest("x"));
     assertThat(there).hasContent("x").hasParent(folder.resolve("jars"));
-    assertThat(store.find(digest("y"), 0)).isNull();
-    store.removeUnused(Set.of(), hour - 1);
+    assertThat(store.find(digest("y"))).isNull();
+    nowMs = hour - 1;
+    store.removeUnused();
     assertThat(keep(there)).isEqualTo(new Jar("shop.jar", digest("x")));
     assertThat(copies()).as("it is its own copy").isEqualTo(1);
     assertThat(store.identify(List.of(there))).containsExactly(new Jar("shop.jar", digest("x")));
 
-    store.begin();
-    store.removeUnused(Set.of(), hour);
+    store.begin(Set.of());
+    nowMs = hour;
+    store.removeUnused();
     assertThat(copies()).isZero();
   }
 
   @Test
   void whatIsAskedForStaysAWhile() throws IOException {
     Jar jar = keep(jar("a.jar", "x"));
-    store.begin();
-    assertThat(store.find(jar.digest(), 5)).isEqualTo(store.path(jar));
-    store.removeUnused(Set.of(), 6);
+    store.begin(Set.of());
+    nowMs = 5;
+    assertThat(store.find(jar.digest())).isEqualTo(store.path(jar));
+    nowMs = 6;
+    store.removeUnused();
     assertThat(copies()).isEqualTo(1);
   }
 
@@ -245,21 +285,21 @@ class JarStoreTest {
   void whatIsBeingReceivedStaysAndWhatAnEarlierProcessReceivedGoes() throws IOException {
     Path now = received("x");
     Path left = Files.writeString(folder.resolve("jars/received-7.tmp"), "y");
-    store.removeUnused(Set.of(), 0);
+    store.removeUnused();
     assertThat(now).exists();
     assertThat(left).doesNotExist();
   }
 
   @Test
   void moreThanThereIsRoomForIsNotTaken() throws IOException {
-    store = JarStore.in(folder, digests, 3);
+    open(3);
     keep(jar("a.jar", "xx"));
-    assertThatThrownBy(() -> store.begin(2, NO_ROOM))
+    assertThatThrownBy(() -> store.begin(2))
         .isInstanceOf(IOException.class)
         .hasMessageContaining("4 bytes with one more (expected: at most 3)");
     Path longer = received("");
     Files.writeString(longer, "yy");
-    assertThatThrownBy(() -> store.take(longer, new Jar("b.jar", digest("yy")), NO_ROOM, 0))
+    assertThatThrownBy(() -> store.take(longer, new Jar("b.jar", digest("yy"))))
         .isInstanceOf(IOException.class);
   }
 }

@@ -1,6 +1,5 @@
-package dev.berth.desired;
+package dev.berth.code;
 
-import dev.berth.code.Fingerprint;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -118,16 +117,21 @@ final class JarDigests {
   /** Copies a file, and gives the digest of what was copied. */
   String copy(Path file, OutputStream to) throws IOException {
     Look before = Look.at(file);
-    MessageDigest digest = Fingerprint.sha256();
-    try (InputStream in = Files.newInputStream(file)) {
-      in.transferTo(new DigestOutputStream(to, digest));
-    }
-    String digits = HexFormat.of().formatHex(digest.digest());
+    String digits = read(file, to);
     boolean settled = before.changedMs + SETTLED_MS < nowMs.getAsLong();
     if (settled && before.equals(Look.at(file))) {
       remember(name(file), new Seen(before.stamp, digits));
     }
     return digits;
+  }
+
+  /** Copies a file, and returns the SHA-256 of what was copied in hexadecimal digits. */
+  static String read(Path file, OutputStream to) throws IOException {
+    MessageDigest digest = Fingerprint.sha256();
+    try (InputStream in = Files.newInputStream(file)) {
+      in.transferTo(new DigestOutputStream(to, digest));
+    }
+    return HexFormat.of().formatHex(digest.digest());
   }
 
   private void remember(String name, Seen last) {
@@ -158,10 +162,10 @@ final class JarDigests {
             .filter(line -> LINE.matcher(line).matches()) // none with the end of a line in its path
             .toList();
     try {
-      StateStoreDisk.createDirectories(file.resolveSibling(""));
+      PrivateFiles.createDirectories(file.resolveSibling(""));
       Path writing = file.resolveSibling(file.getFileName() + ".tmp");
       Files.deleteIfExists(writing);
-      Files.createFile(writing, StateStoreDisk.ownerOnly("rw-------"));
+      Files.createFile(writing, PrivateFiles.ownerOnly());
       Files.write(writing, lines);
       Files.move(
           writing, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);

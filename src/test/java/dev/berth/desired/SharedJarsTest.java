@@ -3,6 +3,7 @@ package dev.berth.desired;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.code.Jar;
+import dev.berth.code.JarRepository;
 import dev.berth.code.JarsByContent;
 import dev.berth.fakes.QueueExecutor;
 import io.vertx.core.Future;
@@ -14,15 +15,15 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class FetchedJarsTest {
+class SharedJarsTest {
   @TempDir Path folder;
 
   private final QueueExecutor loop = new QueueExecutor();
   private final Set<Path> running = new HashSet<>();
   private long nowMs = 1_000_000_000;
 
-  private FetchedJars jars() {
-    return new FetchedJars(folder, loop, loop, () -> running, () -> nowMs);
+  private SharedJars jars() {
+    return SharedJars.fetched(folder, loop, loop, () -> running, () -> nowMs);
   }
 
   private <T> T done(Future<T> asked) {
@@ -36,7 +37,7 @@ class FetchedJarsTest {
     return String.valueOf(new JarsByContent().add(Files.writeString(folder.resolve("x"), content)));
   }
 
-  private Path fetched(FetchedJars jars, String content) throws IOException {
+  private Path fetched(SharedJars jars, String content) throws IOException {
     String digest = digest(content);
     Path written = Files.writeString(done(jars.begin(content.length())), content);
     done(jars.take(written, "a.jar", digest));
@@ -45,12 +46,12 @@ class FetchedJarsTest {
 
   @Test
   void aJarStaysWhileCodeMayBeLoadedFromItAndForAnHourAfterItWasAskedFor() throws Exception {
-    FetchedJars jars = jars();
+    SharedJars jars = jars();
     Path used = fetched(jars, "used");
     Path asked = fetched(jars, "asked");
     Path other = fetched(jars, "other");
     running.add(used);
-    nowMs += JarStore.TAKEN_FOR.toMillis();
+    nowMs += JarRepository.TAKEN_FOR.toMillis();
     assertThat(done(jars.find(digest("asked")))).isEqualTo(asked).hasContent("asked");
 
     jars.removeUnused();
@@ -69,7 +70,7 @@ class FetchedJarsTest {
     Files.writeString(half, "ha");
     Path broken = done(jars().begin(1));
 
-    FetchedJars jars = jars();
+    SharedJars jars = jars();
 
     assertThat(done(jars.find(digest("whole")))).isEqualTo(whole);
     assertThat(done(jars.find(digest("half")))).isNull();
