@@ -4,7 +4,6 @@ import dev.berth.protocol.BuildSource.JarFile;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import dev.berth.protocol.port.JarShelf;
-import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -67,7 +66,11 @@ public final class DigestedFile {
         .compose(
             path ->
                 disk.executeBlocking(() -> new DigestedFile(disk, path), false)
-                    .compose(file -> fill.apply(file).transform(filled -> file.close(filled)))
+                    .compose(
+                        file ->
+                            fill.apply(file)
+                                .eventually(file::close)
+                                .map(filled -> HexFormat.of().formatHex(file.digest.digest())))
                     .compose(
                         digest ->
                             digest.equals(jar.sha256())
@@ -119,19 +122,13 @@ public final class DigestedFile {
     }
   }
 
-  /** The SHA-256 of all of it, in hexadecimal digits, if it was filled. */
-  private Future<String> close(AsyncResult<Void> filled) {
+  private Future<Void> close() {
     return disk.executeBlocking(
-            () -> {
-              out.close();
-              return HexFormat.of().formatHex(digest.digest());
-            },
-            false)
-        .compose(
-            digits ->
-                filled.failed()
-                    ? Future.failedFuture(filled.cause())
-                    : Future.succeededFuture(digits));
+        () -> {
+          out.close();
+          return null;
+        },
+        false);
   }
 
   private Future<Void> write(Buffer block) {
@@ -176,14 +173,9 @@ public final class DigestedFile {
 
     void end(@Nullable Throwable failed) {
       writeBlock()
-          .onSuccess(
-              written -> {
-                if (failed == null) {
-                  all.tryComplete();
-                } else {
-                  all.tryFail(failed);
-                }
-              })
+          .<Void>compose(
+              written -> failed == null ? Future.succeededFuture() : Future.failedFuture(failed))
+          .onSuccess(all::tryComplete)
           .onFailure(all::tryFail);
     }
   }
