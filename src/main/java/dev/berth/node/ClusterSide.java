@@ -11,7 +11,6 @@ import dev.berth.cluster.data.LinkBus;
 import dev.berth.cluster.data.LinkListener;
 import dev.berth.cluster.data.OwnRegistration;
 import dev.berth.cluster.http.GatheredRoutes;
-import dev.berth.cluster.http.Peer;
 import dev.berth.cluster.http.PeerClient;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.Handshake.Welcome;
@@ -387,12 +386,8 @@ final class ClusterSide implements LinkListener {
   }
 
   /** Returns all nodes, as they are asked by HTTPS. */
-  List<Peer> everyPeer() {
-    return members.list().stream().map(each -> peer(each.node())).toList();
-  }
-
-  static Peer peer(NodeInfo node) {
-    return new Peer(node.name(), node.busName(), node.host(), node.ports().https(), node.role());
+  List<NodeInfo> everyPeer() {
+    return members.list().stream().map(Member::node).toList();
   }
 
   /** Returns a node as operators see it; a null number is not known here. */

@@ -7,7 +7,6 @@ import dev.berth.cluster.control.ControlServer;
 import dev.berth.cluster.control.Registrations;
 import dev.berth.cluster.http.CommandGate;
 import dev.berth.cluster.http.JarCache;
-import dev.berth.cluster.http.Peer;
 import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Handshake.Welcome;
@@ -350,7 +349,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     if (lost.isEmpty() || !restoring.isComplete()) {
       return;
     }
-    List<Peer> others =
+    List<NodeInfo> others =
         side.everyPeer().stream().filter(each -> !each.name().equals(side.config.node())).toList();
     List<Future<Path>> all =
         lost.stream()

@@ -11,7 +11,6 @@ import dev.berth.cluster.http.CommandGate;
 import dev.berth.cluster.http.ControlNode;
 import dev.berth.cluster.http.ForwardRoutes;
 import dev.berth.cluster.http.JarCache;
-import dev.berth.cluster.http.Peer;
 import dev.berth.cluster.http.RemoteCode;
 import dev.berth.cluster.membership.Authority;
 import dev.berth.cluster.membership.Handshake.Welcome;
@@ -94,7 +93,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
             on.loops().control(),
             host.builds::jarsInUse,
             TimeOfDay.of(on.identity().wallClock()::millis, on.identity().nanoClock()));
-    this.code = new RemoteCode(control, new JarCache(on.vertx(), jars, control), on.config());
+    this.code = new RemoteCode(control, new JarCache(jars, control, JarRoutes.PATH), on.config());
   }
 
   private ControlClient client() {
@@ -214,11 +213,10 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
   }
 
   /** Returns the node that the controller is on; null while it is not known. */
-  private @Nullable Peer controlNode() {
+  private @Nullable NodeInfo controlNode() {
     return side.members().list().stream()
         .map(Member::node)
         .filter(this::isController)
-        .map(ClusterSide::peer)
         .findFirst()
         .orElse(null);
   }

@@ -1,6 +1,7 @@
 package dev.berth.cluster.http;
 
 import dev.berth.admin.DigestedFile.DiskFailure;
+import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Future;
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 public record ControlNode(
     Vertx vertx,
     PeerClient client,
-    Supplier<@Nullable Peer> known,
+    Supplier<@Nullable NodeInfo> known,
     BooleanSupplier heard,
     Supplier<String> authority) {
   /** How long nothing may come of an answer: a change may wait for those before it. */
@@ -40,7 +41,7 @@ public record ControlNode(
   private static final long LONGEST_PAUSE_MS = 5_000;
 
   /** Begins a request of an operator's. */
-  Future<HttpClientRequest> ask(Peer peer, HttpMethod method, String path) {
+  Future<HttpClientRequest> ask(NodeInfo peer, HttpMethod method, String path) {
     return client
         .request(peer, method, path, PATIENCE)
         .onSuccess(
@@ -66,7 +67,7 @@ public record ControlNode(
    *     which may come: one that starts anew commands before it is a node itself
    */
   Future<HttpClientResponse> get(int status, String path, String... headers) {
-    Peer peer = known.get();
+    NodeInfo peer = known.get();
     return peer == null
         ? Future.failedFuture(new IOException("the control node is not known (expected: it is)"))
         : client
@@ -78,9 +79,10 @@ public record ControlNode(
                         : Future.failedFuture(unexpected(peer, path, response)));
   }
 
-  private static Throwable unexpected(Peer peer, String path, HttpClientResponse response) {
+  private static Throwable unexpected(NodeInfo peer, String path, HttpClientResponse response) {
     response.exceptionHandler(reset -> {}).request().reset();
-    String why = "%s: status %s for %s".formatted(peer, response.statusCode(), path);
+    String why =
+        "%s: status %s for %s".formatted(PeerClient.name(peer), response.statusCode(), path);
     return response.statusCode() / 100 == 4
         ? new CommandRefused(Kind.NOT_FOUND, why)
         : new IOException(why);

@@ -2,6 +2,7 @@ package dev.berth.cluster.http;
 
 import dev.berth.admin.AdminRefusal;
 import dev.berth.cluster.http.PeerClient.Answer;
+import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.code.JarsByContent;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
@@ -62,7 +63,7 @@ record DeclaredJars(Vertx vertx, ControlNode control, ServeConfig file) {
    * @return what to forward; null for the text as it is. Fails with {@link CommandRefused} for what
    *     is wrong with the text, and {@link AdminRefusal} for what the control node does not keep
    */
-  Future<@Nullable Buffer> send(Peer peer, String text, @Nullable String application) {
+  Future<@Nullable Buffer> send(NodeInfo peer, String text, @Nullable String application) {
     return vertx
         .executeBlocking(() -> read(text, application), false)
         .compose(
@@ -132,7 +133,7 @@ record DeclaredJars(Vertx vertx, ControlNode control, ServeConfig file) {
         : new JsonObject(entries.get(0)).copy();
   }
 
-  private Future<Void> send(Peer peer, String digest, Path jar) {
+  private Future<Void> send(NodeInfo peer, String digest, Path jar) {
     String path = "/api/v1/jars/" + digest;
     String name = "?name=" + PeerClient.encoded(String.valueOf(jar.getFileName()));
     return control
@@ -145,7 +146,7 @@ record DeclaredJars(Vertx vertx, ControlNode control, ServeConfig file) {
                     : put(peer, path + name, jar).map(answer -> requireKept(answer, jar)));
   }
 
-  private Future<Answer> put(Peer peer, String path, Path jar) {
+  private Future<Answer> put(NodeInfo peer, String path, Path jar) {
     return vertx
         .fileSystem()
         .open(jar.toString(), new OpenOptions().setWrite(false).setCreate(false))

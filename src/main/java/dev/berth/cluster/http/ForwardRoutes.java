@@ -5,6 +5,7 @@ import dev.berth.admin.AdminRefusal;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.Bodies;
 import dev.berth.admin.ServeRoutes;
+import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.CommandRefused;
@@ -105,7 +106,7 @@ public final class ForwardRoutes implements AdminRoutes {
   }
 
   private void forward(RoutingContext context) {
-    Peer peer = requireControl(context);
+    NodeInfo peer = requireControl(context);
     context.request().pause();
     answer(context, forward(context, peer, null));
   }
@@ -114,7 +115,7 @@ public final class ForwardRoutes implements AdminRoutes {
    * @param application whose entry the body is; null for a whole configuration
    */
   private void declare(RoutingContext context, @Nullable String application) {
-    Peer peer = requireControl(context);
+    NodeInfo peer = requireControl(context);
     DeclaredJars jars = new DeclaredJars(context.vertx(), control, file);
     answer(
         context,
@@ -125,13 +126,13 @@ public final class ForwardRoutes implements AdminRoutes {
                     .compose(named -> forward(context, peer, named == null ? bytes : named))));
   }
 
-  private Peer requireControl(RoutingContext context) {
+  private NodeInfo requireControl(RoutingContext context) {
     String by = context.request().getHeader(BY);
     if (by != null) {
       String why = "%s takes %s for the control node (expected: the one that is)";
       throw new AdminRefusal(508, "loop_detected", why.formatted(by, self));
     }
-    Peer peer = control.known().get();
+    NodeInfo peer = control.known().get();
     if (peer == null || peer.name().equals(self)) {
       throw later(context, NO_CONTROL, "There is no control node now.");
     }
@@ -152,7 +153,7 @@ public final class ForwardRoutes implements AdminRoutes {
   /**
    * @param body null for that of the request, as it comes
    */
-  private Future<Void> forward(RoutingContext context, Peer peer, @Nullable Buffer body) {
+  private Future<Void> forward(RoutingContext context, NodeInfo peer, @Nullable Buffer body) {
     HttpServerRequest request = context.request();
     return control
         .ask(peer, request.method(), request.uri())

@@ -5,6 +5,7 @@ import static java.util.stream.Collectors.joining;
 import dev.berth.admin.AdminRefusal;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.cluster.http.PeerClient.Answer;
+import dev.berth.cluster.membership.NodeInfo;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;
@@ -51,7 +52,7 @@ public final class GatheredRoutes implements AdminRoutes {
   static final int MOST = 4;
 
   private final PeerClient client;
-  private final Supplier<List<Peer>> members;
+  private final Supplier<List<NodeInfo>> members;
   private int underWay;
 
   /** What a node said. */
@@ -63,7 +64,7 @@ public final class GatheredRoutes implements AdminRoutes {
   /**
    * @param members all nodes, this one too
    */
-  public GatheredRoutes(PeerClient client, Supplier<List<Peer>> members) {
+  public GatheredRoutes(PeerClient client, Supplier<List<NodeInfo>> members) {
     this.client = client;
     this.members = members;
   }
@@ -91,7 +92,7 @@ public final class GatheredRoutes implements AdminRoutes {
   private Handler<RoutingContext> gather(Merging merging) {
     return context -> {
       String one = context.queryParams().get("node");
-      List<Peer> asked =
+      List<NodeInfo> asked =
           members.get().stream().filter(each -> one == null || one.equals(each.name())).toList();
       if (asked.isEmpty()) {
         throw one == null
@@ -111,7 +112,7 @@ public final class GatheredRoutes implements AdminRoutes {
     };
   }
 
-  private Future<Said> ask(Peer peer, RoutingContext context, int nodes) {
+  private Future<Said> ask(NodeInfo peer, RoutingContext context, int nodes) {
     String query = context.request().query();
     String path = context.request().path();
     if (query != null) {
@@ -133,12 +134,12 @@ public final class GatheredRoutes implements AdminRoutes {
    */
   private static void tell(
       RoutingContext context,
-      List<Peer> asked,
+      List<NodeInfo> asked,
       List<Future<Said>> answers,
       @Nullable Merging merging) {
     List<Said> said = answers.stream().filter(Future::succeeded).map(Future::result).toList();
     List<Said> right = said.stream().filter(each -> each.answer.status() == 200).toList();
-    List<String> unreachable = new ArrayList<>(asked.stream().map(Peer::name).toList());
+    List<String> unreachable = new ArrayList<>(asked.stream().map(NodeInfo::name).toList());
     said.stream()
         .filter(each -> each.answer.status() < 500)
         .forEach(each -> unreachable.remove(each.node));

@@ -2,6 +2,7 @@ package dev.berth.cluster.http;
 
 import dev.berth.admin.DigestedFile;
 import dev.berth.admin.JarRoutes;
+import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.code.Jar;
 import dev.berth.protocol.BuildSource.JarFile;
 import dev.berth.protocol.port.JarShelf;
@@ -22,24 +23,19 @@ import org.slf4j.LoggerFactory;
 public final class JarCache {
   private static final Logger LOG = LoggerFactory.getLogger(JarCache.class);
 
-  private final Vertx vertx;
   private final JarShelf here;
   private final ControlNode control;
-  private final String path; // of jars there
+  private final String path;
   private Future<Path> last = Future.failedFuture("none"); // that is or was fetched
 
   /**
    * @param here those that were fetched
+   * @param path of jars there
    */
-  public JarCache(Vertx vertx, JarShelf here, ControlNode control) {
-    this(vertx, here, control, JarRoutes.PATH);
-  }
-
-  private JarCache(Vertx vertx, JarShelf here, ControlNode control, String path) {
-    this.path = path;
-    this.vertx = vertx;
+  public JarCache(JarShelf here, ControlNode control, String path) {
     this.here = here;
     this.control = control;
+    this.path = path;
   }
 
   /**
@@ -49,11 +45,11 @@ public final class JarCache {
    * @param others tried in turn
    */
   public static Future<Path> restore(
-      Vertx vertx, PeerClient client, List<Peer> others, JarShelf here, Jar jar) {
+      Vertx vertx, PeerClient client, List<NodeInfo> others, JarShelf here, Jar jar) {
     Future<Path> found = Future.failedFuture("no other node");
-    for (Peer other : others) {
+    for (NodeInfo other : others) {
       ControlNode node = new ControlNode(vertx, client, () -> other, () -> true, () -> "");
-      JarCache cache = new JarCache(vertx, here, node, JarRoutes.FETCHED);
+      JarCache cache = new JarCache(here, node, JarRoutes.FETCHED);
       found =
           found.recover(
               none ->
@@ -61,7 +57,11 @@ public final class JarCache {
                       .compose(
                           first -> cache.get(new JarFile(jar.name(), jar.digest(), size(first))))
                       .onSuccess(
-                          there -> LOG.info("state: {}: fetched whole from {}", there, other)));
+                          there ->
+                              LOG.info(
+                                  "state: {}: fetched whole from {}",
+                                  there,
+                                  PeerClient.name(other))));
     }
     return found;
   }
@@ -98,7 +98,7 @@ public final class JarCache {
   }
 
   private Future<Path> fetch(JarFile jar) {
-    return DigestedFile.keep(vertx, here, jar, file -> fill(file, jar))
+    return DigestedFile.keep(control.vertx(), here, jar, file -> fill(file, jar))
         .compose(kept -> here.find(jar.sha256()));
   }
 

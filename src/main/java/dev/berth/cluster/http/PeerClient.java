@@ -1,6 +1,7 @@
 package dev.berth.cluster.http;
 
 import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.membership.NodeInfo;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Promise;
@@ -73,24 +74,25 @@ public final class PeerClient {
    * @return fails with an {@link IOException} that names the node, when there is no connection, or
    *     it is another's
    */
-  Future<HttpClientRequest> request(Peer peer, HttpMethod method, String path, Duration patience) {
+  Future<HttpClientRequest> request(
+      NodeInfo peer, HttpMethod method, String path, Duration patience) {
     RequestOptions options =
         new RequestOptions()
             .setHost(peer.host())
-            .setPort(peer.httpsPort())
+            .setPort(peer.ports().https())
             .setMethod(method)
             .setURI(path)
             .setConnectTimeout(CONNECT.toMillis())
             .setIdleTimeout(patience.toMillis());
     return client
         .request(options)
-        .onSuccess(request -> request.exceptionHandler(told -> LOG.debug("{}", peer, told)))
+        .onSuccess(request -> request.exceptionHandler(told -> LOG.debug("{}", name(peer), told)))
         .compose(request -> admitted(peer, request))
         .recover(failed -> failed(peer, failed));
   }
 
   /** Any node has a certificate of the authority: it is to be of this one's name and role. */
-  private Future<HttpClientRequest> admitted(Peer peer, HttpClientRequest request) {
+  private Future<HttpClientRequest> admitted(NodeInfo peer, HttpClientRequest request) {
     HttpConnection connection = request.connection();
     String stranger = tls.refusal(connection.sslSession(), cluster, peer.name(), peer.role());
     if (stranger == null) {
@@ -108,7 +110,8 @@ public final class PeerClient {
    * @param headers names and values, in turn
    * @return the answer's head; its body stands still
    */
-  Future<HttpClientResponse> send(Peer peer, String path, Duration patience, String... headers) {
+  Future<HttpClientResponse> send(
+      NodeInfo peer, String path, Duration patience, String... headers) {
     return request(peer, HttpMethod.GET, path, patience)
         .compose(
             request -> {
@@ -123,8 +126,13 @@ public final class PeerClient {
   }
 
   /** With the node's name. */
-  static <T> Future<T> failed(Peer peer, Throwable failed) {
-    return Future.failedFuture(new IOException(peer + ": " + why(failed)));
+  static <T> Future<T> failed(NodeInfo peer, Throwable failed) {
+    return Future.failedFuture(new IOException(name(peer) + ": " + why(failed)));
+  }
+
+  /** Names a node in failures. */
+  static String name(NodeInfo peer) {
+    return "%s (%s:%d)".formatted(peer.name(), peer.host(), peer.ports().https());
   }
 
   static String why(Throwable failed) {

@@ -3,6 +3,7 @@ package dev.berth.cluster.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.JarRoutes;
+import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import io.vertx.core.json.JsonArray;
@@ -48,7 +49,7 @@ class DeclaredJarsIT {
   @BeforeEach
   void start() {
     shelf = new FakeShelf(folder);
-    Peer control =
+    NodeInfo control =
         rig.serve(
             "c1",
             new JarRoutes(shelf),

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.AdminGate;
 import dev.berth.admin.AdminRoutes;
+import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ClusterConfig.Role;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
@@ -55,8 +56,8 @@ class OperatorsIT {
   private static final String FOLLOWS = CommandGate.name("id-1", 2);
   private static final int BYTES = 20_000_000; // more than sockets hold
 
-  private final List<Peer> members = new CopyOnWriteArrayList<>();
-  private volatile @Nullable Peer control;
+  private final List<NodeInfo> members = new CopyOnWriteArrayList<>();
+  private volatile @Nullable NodeInfo control;
   private volatile boolean heard = true;
   private final ControlNode node =
       new ControlNode(rig.vertx, rig.client, () -> control, () -> heard, () -> FOLLOWS);
@@ -85,9 +86,9 @@ class OperatorsIT {
     return new JsonObject(response.body());
   }
 
-  private static Peer closed(String name) {
+  private static NodeInfo closed(String name) {
     try (ServerSocket socket = new ServerSocket(0)) {
-      return new Peer(name, name + "-1", "127.0.0.1", socket.getLocalPort(), Role.WORKER);
+      return PeerRig.node(name, socket.getLocalPort(), Role.WORKER);
     } catch (IOException failed) {
       throw new AssertionError(failed);
     }

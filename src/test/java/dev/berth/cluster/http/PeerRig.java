@@ -6,6 +6,7 @@ import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.AdminVerticle;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
+import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ClusterConfig.Role;
 import dev.berth.config.ServeConfig;
@@ -20,6 +21,7 @@ import io.vertx.core.net.PemTrustOptions;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
@@ -42,7 +44,7 @@ final class PeerRig implements AutoCloseable {
     LinkTls tls = world.tls("asking");
     client = new PeerClient(vertx, tls, "prod");
     tls.renewClient(client::update);
-    Peer first = serve("first", router -> router.get("/").handler(context -> context.end()));
+    NodeInfo first = serve("first", router -> router.get("/").handler(context -> context.end()));
     for (int tries = 0; tries < 10; tries++) { // TLS of a cold JVM may take its time
       Future<?> answer = client.send(first, "/", Duration.ofSeconds(2));
       await(answer.otherwiseEmpty());
@@ -50,6 +52,13 @@ final class PeerRig implements AutoCloseable {
         return;
       }
     }
+  }
+
+  /** A node whose admin server for other nodes is on this machine. */
+  static NodeInfo node(String name, int httpsPort, Role role) {
+    boolean control = role == Role.CONTROL;
+    NodeInfo.Ports ports = new NodeInfo.Ports(1, httpsPort, 2);
+    return new NodeInfo(name, "1", control, null, Map.of(), "127.0.0.1", ports);
   }
 
   /** Who knows the authority, and has no certificate. */
@@ -62,7 +71,7 @@ final class PeerRig implements AutoCloseable {
   }
 
   /** A node that is called so and answers this. */
-  Peer serve(String name, AdminRoutes... routes) {
+  NodeInfo serve(String name, AdminRoutes... routes) {
     try {
       LinkTls tls = world.tls(name);
       AdminVerticle server =
@@ -72,7 +81,7 @@ final class PeerRig implements AutoCloseable {
               List.of(routes));
       tls.renewServer(server::update);
       await(vertx.deployVerticle(server));
-      return new Peer(name, name + "~1", "127.0.0.1", server.port(), Role.WORKER);
+      return node(name, server.port(), Role.WORKER);
     } catch (Exception failed) {
       throw new AssertionError(failed);
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.JarRoutes;
 import dev.berth.cluster.link.LinkWorld;
+import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.code.Jar;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ClusterConfig.Role;
@@ -57,7 +58,7 @@ class RemoteCodeIT {
   private @Nullable FakeShelf there; // of the control node
   private @Nullable FakeShelf here;
   private volatile AdminRoutes front = router -> {};
-  private @Nullable Peer control;
+  private @Nullable NodeInfo control;
 
   @BeforeEach
   void makeShelves() throws IOException {
@@ -107,7 +108,7 @@ class RemoteCodeIT {
   }
 
   private JarCache cache() {
-    return new JarCache(rig.vertx, here, node());
+    return new JarCache(here, node(), JarRoutes.PATH);
   }
 
   private RemoteCode code() {
@@ -118,19 +119,19 @@ class RemoteCodeIT {
   @Test
   void certificateOfAnotherNodeIsNotTheControlNodes() {
     serve();
-    Peer there = control;
-    control = new Peer("c2", "c2~1", there.host(), there.httpsPort(), Role.CONTROL);
+    NodeInfo there = control;
+    control = PeerRig.node("c2", there.ports().https(), Role.CONTROL);
     assertThatThrownBy(() -> rig.onLoop(() -> node().get(200, "/api/v1/jars")))
         .hasStackTraceContaining("a certificate of [c1] (expected: of c2)");
     assertThatThrownBy(() -> rig.onLoop(() -> node().ask(control, HttpMethod.GET, "/")))
         .hasStackTraceContaining("a certificate of [c1] (expected: of c2)");
   }
 
-  private Peer fetched(String name, FakeShelf shelf) {
+  private NodeInfo fetched(String name, FakeShelf shelf) {
     return rig.serve(name, new JarRoutes(shelf)::mountFetched);
   }
 
-  private Path restore(Jar jar, Peer... others) throws Exception {
+  private Path restore(Jar jar, NodeInfo... others) throws Exception {
     return rig.onLoop(() -> JarCache.restore(rig.vertx, rig.client, List.of(others), here, jar));
   }
 
@@ -141,8 +142,8 @@ class RemoteCodeIT {
     FakeShelf damaged = new FakeShelf(folder);
     damaged.kept.put(jar.digest(), FakeShelf.jar(folder.resolve("damaged.jar"), 2));
     there.kept.put(jar.digest(), whole);
-    Peer without = fetched("w1", new FakeShelf(folder));
-    Peer other = fetched("w2", damaged);
+    NodeInfo without = fetched("w1", new FakeShelf(folder));
+    NodeInfo other = fetched("w2", damaged);
 
     assertThatThrownBy(() -> restore(jar, without, other))
         .hasMessageContaining("expected: " + jar.digest());
@@ -202,7 +203,7 @@ class RemoteCodeIT {
   void aControlNodeThatIsNotKnownYetIsAskedWhenItIs() throws Exception {
     builds.put("echo/b1", new BuildSource(ENTRY, List.of(jar("echo.jar", 1))));
     serve();
-    Peer known = control;
+    NodeInfo known = control;
     control = null;
     RemoteCode code = code();
     Future<ApplicationConfig> asked =
@@ -215,8 +216,8 @@ class RemoteCodeIT {
   void aControlNodeThatIsNotThereYetIsAskedAgain() throws Exception {
     builds.put("echo/b1", new BuildSource(ENTRY, List.of(jar("echo.jar", 1))));
     serve();
-    Peer known = control;
-    control = new Peer("c1", "c1-0", "127.0.0.1", closedPort(), Role.CONTROL);
+    NodeInfo known = control;
+    control = PeerRig.node("c1", closedPort(), Role.CONTROL);
     RemoteCode code = code();
     Future<ApplicationConfig> asked =
         rig.onLoop(() -> Future.succeededFuture(code.source("echo", "b1")));
@@ -307,7 +308,7 @@ class RemoteCodeIT {
                 nobody
                     .request(
                         HttpMethod.GET,
-                        control.httpsPort(),
+                        control.ports().https(),
                         "127.0.0.1",
                         "/api/v1/jars/" + jar.sha256())
                     .compose(request -> request.send())));
