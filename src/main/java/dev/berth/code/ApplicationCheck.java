@@ -4,8 +4,6 @@ import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Problem;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -26,8 +24,6 @@ public final class ApplicationCheck {
         ApplicationCode.find(application).close();
       } catch (ConfigException refused) {
         problems.addAll(refused.problems());
-      } catch (IOException unclosed) {
-        throw new UncheckedIOException(unclosed);
       }
     }
     return problems;

@@ -58,14 +58,13 @@ record ApplicationCode(
     ClassLoader loader = own == null ? ApplicationCode.class.getClassLoader() : own;
     Method builder = problems.isEmpty() ? builder(config, loader, problems) : null;
     if (builder != null) {
-      PolicyClasses.check(config, loader, problems);
-      RankerClasses.check(config, loader, problems);
+      new NamedClasses(config, loader, problems).check();
     }
     if (builder != null && problems.isEmpty()) {
       return new ApplicationCode(config, builder, own);
     }
     ConfigException refused = new ConfigException(problems);
-    close(own, refused);
+    close(config, own);
     throw refused;
   }
 
@@ -250,24 +249,17 @@ record ApplicationCode(
 
   /** Gives the jars back. */
   @Override
-  public void close() throws IOException {
-    if (classLoader != null) {
-      classLoader.close();
-    }
+  public void close() {
+    close(config, classLoader);
   }
 
-  /** As {@link #close}, for something that failed already. */
-  void close(Throwable failed) {
-    close(classLoader, failed);
-  }
-
-  private static void close(@Nullable ApplicationClassLoader own, Throwable failed) {
-    if (own != null) {
-      try {
+  private static void close(ApplicationConfig config, @Nullable ApplicationClassLoader own) {
+    try {
+      if (own != null) {
         own.close();
-      } catch (IOException second) {
-        failed.addSuppressed(second);
       }
+    } catch (IOException failed) {
+      LOG.warn("application {}: its jars did not close", config.name(), failed);
     }
   }
 }

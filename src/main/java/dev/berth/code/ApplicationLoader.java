@@ -10,8 +10,6 @@ import dev.berth.config.ServeConfig;
 import dev.berth.config.TrafficOptions;
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Settings;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -45,10 +43,8 @@ final class ApplicationLoader {
       Map<DeploymentId, Settings> settings = settings(source, same.application());
       return new Builds.Read(same, same.built(settings, config));
     } catch (RuntimeException | Error failed) {
-      code.close(failed);
+      code.close();
       throw failed;
-    } catch (IOException failed) {
-      throw new UncheckedIOException(failed);
     }
   }
 

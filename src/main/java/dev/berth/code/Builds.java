@@ -15,7 +15,6 @@ import dev.berth.protocol.port.Loop;
 import dev.berth.replica.hooks.HookThreads;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -23,7 +22,6 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
@@ -98,7 +96,7 @@ public final class Builds {
   private final Map<String, Build> last = new HashMap<>(); // asked for, by application
   private final Map<String, Reading> early = new HashMap<>(); // not asked for yet, by application
   private final List<Reading> reading = new ArrayList<>(); // asked for
-  private final Map<String, Promise<LoadedApplication>> obtaining = new HashMap<>(); // by name
+  private final Map<String, Promise<Held>> obtaining = new HashMap<>(); // by name
   private boolean closed;
 
   /**
@@ -154,7 +152,7 @@ public final class Builds {
                       } else if (isLast(command) && (begun != null || isWanted(command))) {
                         built(command, read);
                       } else if (known.stream().noneMatch(each -> each.code == read.code)) {
-                        close(read.code);
+                        read.code.close();
                       }
                       known.forEach(this::leave);
                     }));
@@ -215,13 +213,13 @@ public final class Builds {
   private void built(Build command, Read read) {
     LoadedApplication code = read.code;
     if (closed) {
-      close(code);
+      code.close();
       return;
     }
     Held known = held.computeIfAbsent(name(code.name(), code.build()), name -> new Held(code));
     known.discarded = false; // wanted again
     if (known.code != code) {
-      close(code); // read twice at the same time
+      code.close(); // read twice at the same time
     }
     known.telling++;
     controller.accept(new Built(command.application(), command.revision(), read.built));
@@ -298,28 +296,22 @@ public final class Builds {
   public Future<LoadedApplication> obtain(String application, String build) {
     assert control.isHere();
     String name = name(application, build);
-    Promise<LoadedApplication> here = obtaining.get(name);
-    if (here != null) {
-      return taken(name, here);
+    boolean reads = obtaining.containsKey(name);
+    Promise<Held> here = obtaining.computeIfAbsent(name, none -> Promise.promise());
+    Future<LoadedApplication> taken =
+        here.future()
+            .map(
+                known -> {
+                  known.users++;
+                  return known.code;
+                });
+    if (!reads) {
+      sources
+          .elsewhere(application, build)
+          .compose(source -> read(threads, source).read())
+          .onComplete((got, failed) -> control.run(() -> obtained(name, build, got, failed, here)));
     }
-    Promise<LoadedApplication> first = Promise.promise();
-    obtaining.put(name, first);
-    Future<LoadedApplication> taken = taken(name, first); // before it is told of
-    sources
-        .elsewhere(application, build)
-        .compose(source -> read(threads, source).read())
-        .onComplete((got, failed) -> control.run(() -> obtained(name, build, got, failed, first)));
     return taken;
-  }
-
-  private Future<LoadedApplication> taken(String name, Promise<LoadedApplication> obtained) {
-    return obtained
-        .future()
-        .map(
-            code -> {
-              Objects.requireNonNull(held.get(name)).users++;
-              return code;
-            });
   }
 
   private void obtained(
@@ -327,7 +319,7 @@ public final class Builds {
       String build,
       @Nullable Read got,
       @Nullable Throwable failed,
-      Promise<LoadedApplication> here) {
+      Promise<Held> here) {
     obtaining.remove(name);
     if (got == null) {
       here.fail(failed);
@@ -335,7 +327,7 @@ public final class Builds {
     }
     LoadedApplication code = got.code;
     if (closed || !code.build().equals(build)) {
-      close(code);
+      code.close();
       here.fail(
           new StartFailedException(
               "build: %s (expected: %s, which the controller built)"
@@ -344,11 +336,11 @@ public final class Builds {
     }
     Held known = held.computeIfAbsent(name, none -> new Held(code));
     if (known.code != code) {
-      close(code);
+      code.close();
     }
     known.discarded = true; // nobody discards what was built elsewhere: it goes with its last user
     known.users++; // while those who asked take it
-    here.complete(known.code);
+    here.complete(known);
     leave(known);
   }
 
@@ -374,7 +366,7 @@ public final class Builds {
         && unused.users <= 0
         && held.remove(name(code.name(), code.build()), unused)) {
       gone.accept(code);
-      close(code);
+      code.close();
     }
   }
 
@@ -408,7 +400,7 @@ public final class Builds {
   public void closeAll() {
     assert control.isHere();
     closed = true;
-    held.values().forEach(each -> close(each.code));
+    held.values().forEach(each -> each.code.close());
     held.clear();
     closeEarly();
   }
@@ -416,16 +408,7 @@ public final class Builds {
   /** Closes code that was read early and never asked for, once a controller has begun. */
   public void closeEarly() {
     assert control.isHere();
-    early.values().forEach(each -> each.read().onSuccess(read -> close(read.code)));
+    early.values().forEach(each -> each.read().onSuccess(read -> read.code.close()));
     early.clear();
-  }
-
-  /** Gives the jars back. Any thread. */
-  public static void close(LoadedApplication code) {
-    try {
-      code.close();
-    } catch (IOException failed) {
-      LOG.warn("application {}: its jars did not close", code.name(), failed);
-    }
   }
 }

@@ -12,7 +12,7 @@ import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.DeploymentTarget;
-import java.io.IOException;
+import dev.berth.replica.hooks.UnderLoader;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -41,6 +41,29 @@ public record LoadedApplication(
   }
 
   /**
+   * Makes an object of a class that the file names, under the loader of its own jars or else
+   * Berth's. Runs user code.
+   *
+   * @param arguments for a constructor that takes any
+   * @throws Exception what its constructor threw, among others
+   */
+  public <T> T make(Class<T> type, String name, Map<String, @Nullable Object> arguments)
+      throws Exception {
+    ClassLoader own = classLoader();
+    ClassLoader loader = own == null ? LoadedApplication.class.getClassLoader() : own;
+    return UnderLoader.call(
+        loader,
+        () -> {
+          Class<? extends T> found = Class.forName(name, true, loader).asSubclass(type);
+          try {
+            return found.getConstructor(Map.class).newInstance(arguments);
+          } catch (NoSuchMethodException takesNothing) {
+            return found.getConstructor().newInstance();
+          }
+        });
+  }
+
+  /**
    * An application whose builder was called elsewhere, with no jars of its own.
    *
    * @throws ConfigException when the file names a deployment that the code has not, or a policy or
@@ -49,9 +72,7 @@ public record LoadedApplication(
   public static LoadedApplication of(
       ApplicationConfig config, Application application, ServeConfig file) {
     List<Problem> problems = new ArrayList<>();
-    ClassLoader loader = LoadedApplication.class.getClassLoader();
-    PolicyClasses.check(config, loader, problems);
-    RankerClasses.check(config, loader, problems);
+    new NamedClasses(config, LoadedApplication.class.getClassLoader(), problems).check();
     if (!problems.isEmpty()) {
       throw new ConfigException(problems);
     }
@@ -105,7 +126,7 @@ public record LoadedApplication(
 
   /** Gives its jars back; classes of it that were not yet loaded cannot be from now on. */
   @Override
-  public void close() throws IOException {
+  public void close() {
     if (code != null) {
       code.close();
     }

@@ -4,6 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.spi.AutoscalingPolicy;
 import dev.berth.api.spi.AutoscalingPolicy.Answer;
 import dev.berth.api.spi.AutoscalingPolicy.Context;
+import dev.berth.config.AutoscalingOptions;
 import dev.berth.controller.ControllerAction.AskPolicy;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.PolicyAnswered;
@@ -147,20 +148,22 @@ public final class Policies {
     void decide(List<Context> contexts) {
       begunNanos = nanoClock.getAsLong();
       Map<DeploymentId, PolicyReply> replies = new HashMap<>();
-      ClassLoader own = code.classLoader();
-      ClassLoader loader = own == null ? Policies.class.getClassLoader() : own;
       Throwable thrown =
           call.run(
               begunNanos,
               () ->
                   replies.putAll(
-                      UnderLoader.call(loader, () -> replies(policy(loader), contexts))));
+                      UnderLoader.call(code.classLoader(), () -> replies(policy(), contexts))));
       end(thrown == null ? replies : failed(contexts, thrown), thrown);
     }
 
-    private AutoscalingPolicy policy(ClassLoader loader) throws Exception {
-      AutoscalingPolicy made = policy == null ? PolicyClasses.make(source, loader) : policy;
-      policy = made;
+    private AutoscalingPolicy policy() throws Exception {
+      AutoscalingPolicy made = policy;
+      if (made == null) {
+        var arguments = source.settings().get(AutoscalingOptions.POLICY_KWARGS);
+        made = code.make(AutoscalingPolicy.class, source.className(), arguments);
+        policy = made;
+      }
       return made;
     }
 

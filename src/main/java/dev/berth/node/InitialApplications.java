@@ -118,6 +118,6 @@ final class InitialApplications {
 
   /** Gives back the jars of what was read and not handed on. */
   void close() {
-    loads.forEach(load -> load.read().onSuccess(read -> Builds.close(read.code())));
+    loads.forEach(load -> load.read().onSuccess(read -> read.code().close()));
   }
 }

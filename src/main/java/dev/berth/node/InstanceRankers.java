@@ -4,7 +4,6 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
-import dev.berth.code.RankerClasses;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.RouterOptions;
 import dev.berth.config.RouterOptions.Choice;
@@ -129,7 +128,8 @@ public final class InstanceRankers {
           HookThreads.Kind.POLICY,
           () -> {
             try {
-              ReplicaRanker made = RankerClasses.make(next.choice, code);
+              String name = String.valueOf(next.choice.className());
+              ReplicaRanker made = code.make(ReplicaRanker.class, name, next.choice.arguments());
               control.execute(() -> made(router, next, code, made, null));
             } catch (Throwable failed) { // user code
               control.execute(() -> made(router, next, code, null, failed));

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class PolicyClassesTest {
-  private static final String HERE = "dev.berth.code.PolicyClassesTest$";
+class NamedPoliciesTest {
+  private static final String HERE = "dev.berth.code.NamedPoliciesTest$";
 
   /** One that takes nothing. */
   public static class Plain implements AutoscalingPolicy {

@@ -12,7 +12,7 @@ import java.util.random.RandomGenerator;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class RankerClassesTest {
+class NamedRankersTest {
 
   /** One that takes nothing. */
   public static class Plain implements ReplicaRanker {
@@ -26,7 +26,7 @@ class RankerClassesTest {
   @CsvSource({
     "com.acme.Missing, {}, no such class",
     "java.lang.String, {}, no ReplicaRanker",
-    "dev.berth.code.RankerClassesTest$Plain, {near: 1}, cannot be made"
+    "dev.berth.code.NamedRankersTest$Plain, {near: 1}, cannot be made"
   })
   void whatWouldNotDoIsToldWithTheCode(String name, String arguments, String why) {
     assertThat(problem(name, arguments))
@@ -39,7 +39,7 @@ class RankerClassesTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"dev.berth.code.RankerClassesTest$Plain", "round_robin"})
+  @CsvSource({"dev.berth.code.NamedRankersTest$Plain", "round_robin"})
   void whatDoesIsReadAndNotMade(String name) {
     assertThat(problem(name, "{}")).isEmpty();
   }
