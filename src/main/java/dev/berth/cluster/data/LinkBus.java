@@ -6,7 +6,6 @@ import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ClusterConfig;
-import dev.berth.config.ClusterConfig.Role;
 import dev.berth.metrics.Series;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
@@ -144,8 +143,7 @@ public final class LinkBus implements BusSender {
   }
 
   @Nullable String refusal(NodeInfo node, NetSocket peer) {
-    Role role = node.control() ? Role.CONTROL : Role.WORKER;
-    return tls.refusal(peer, config.name(), node.name(), role);
+    return tls.refusal(peer, config.name(), node.name(), node.role());
   }
 
   // --- send ---
