@@ -53,7 +53,7 @@ final class ValidateCommand extends CliCommand {
       List<Problem> found = new ArrayList<>(valid.warnings());
       found.addAll(ApplicationCheck.problems(valid));
       checkTls(HttpOptions.tls(valid.settings()), valid, found);
-      ClusterConfig cluster = ClusterConfig.of(valid);
+      ClusterConfig cluster = valid.cluster();
       if (cluster != null && cluster.tls() != null) {
         checkTls(cluster.tls().files(), valid, found);
       }

@@ -120,7 +120,7 @@ public final class ConfigReader {
     Settings values = ServeConfig.SECTION.read(whole, top);
     UnaryOperator<Problem> place = each -> each;
     if (top.isWrong() && !settings.isEmpty()) {
-      Place alone = Place.top(name, folder, ServeConfig.SECTION::pathOf, true);
+      Place alone = Place.top(name, folder, ServeConfig.SECTION::pathOf, true, jar -> null);
       place = blame(root.get(), alone, settings);
     }
     List<Problem> problems = lenient ? top.everyProblem() : top.problems();

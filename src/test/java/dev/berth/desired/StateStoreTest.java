@@ -3,9 +3,9 @@ package dev.berth.desired;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.berth.code.DamagedFiles;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.ILoggingEvent;
+import dev.berth.code.DamagedFiles;
 import dev.berth.code.StartFailedException;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.fakes.LogLines;

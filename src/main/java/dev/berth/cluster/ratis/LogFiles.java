@@ -7,8 +7,8 @@ import static java.nio.file.StandardOpenOption.WRITE;
 import static org.apache.ratis.statemachine.impl.SimpleStateMachineStorage.SNAPSHOT_REGEX;
 import static org.apache.ratis.statemachine.impl.SimpleStateMachineStorage.getTermIndexFromSnapshotFile;
 
-import dev.berth.code.StartFailedException;
 import dev.berth.code.DamagedFiles;
+import dev.berth.code.StartFailedException;
 import dev.berth.desired.StateStoreRecords;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
