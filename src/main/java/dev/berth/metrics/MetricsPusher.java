@@ -63,6 +63,7 @@ public final class MetricsPusher {
   private final int maxReportBytes;
   private final ReportQueue handles = new ReportQueue();
   private final ReportQueue replicas = new ReportQueue();
+  private final List<ReportQueue> queues = List.of(handles, replicas);
   private final AtomicBoolean woken = new AtomicBoolean();
   private volatile Runnable wake = () -> {};
 
@@ -212,11 +213,9 @@ public final class MetricsPusher {
         nextPushNanos = nanoClock.getAsLong(); // it is to know everything soon
       }
       term = answeredBy;
-      handles.untold();
-      replicas.untold();
+      queues.forEach(ReportQueue::untold);
     }
-    handles.told();
-    replicas.told();
+    queues.forEach(ReportQueue::told);
   }
 
   /** What it made, and what became of it. */
@@ -261,8 +260,7 @@ public final class MetricsPusher {
 
   private void giveUp() {
     pushing = false;
-    handles.giveUp(); // still unacknowledged, so due again
-    replicas.giveUp();
+    queues.forEach(ReportQueue::giveUp); // still unacknowledged, so due again
   }
 
   private HandleMetricBatch batch(long now, boolean withReplicas, boolean interval) {
@@ -271,16 +269,16 @@ public final class MetricsPusher {
     handles.collect(interval);
     List<HandleMetricReport> ofHandles = new ArrayList<>();
     List<HandleMetricReport> ofReplicas = new ArrayList<>();
-    List<QueueLength> queues = new ArrayList<>();
-    int room = handles.tell(ofHandles, queues, maxReportBytes, true);
+    List<QueueLength> lengths = new ArrayList<>();
+    int room = handles.tell(ofHandles, lengths, maxReportBytes, true);
     if (withReplicas) {
       nextReplicasNanos = now + replicaRhythm.push.toNanos();
       replicas.collect(true);
-      replicas.tell(ofReplicas, queues, room, false);
+      replicas.tell(ofReplicas, lengths, room, false);
     }
     pushing = true;
     pushedAtNanos = now;
     batches++;
-    return new HandleMetricBatch(node, incarnation, ++sequence, ofHandles, ofReplicas, queues);
+    return new HandleMetricBatch(node, incarnation, ++sequence, ofHandles, ofReplicas, lengths);
   }
 }
