@@ -15,15 +15,13 @@ import java.util.function.Consumer;
  * requests have no answer yet, to name them when a test is stuck. Any thread may send.
  */
 final class TestBus implements BusSender {
-  private record Consumption(Executor loop, Consumer<BusMessage> consumer) {}
-
   /** Who asked: a router's address, and its name for the request. */
   private record Asker(String router, long callId) {}
 
   private record Asked(String replica, String request) {}
 
   private final String node;
-  private final Map<String, Consumption> consumers = new HashMap<>(); // fixed once it runs
+  private final Map<String, Consumer<BusMessage>> consumers = new HashMap<>(); // fixed once it runs
   private final Map<Asker, Asked> underWay = new LinkedHashMap<>(); // guarded by itself
 
   TestBus(String node) {
@@ -32,17 +30,17 @@ final class TestBus implements BusSender {
 
   /** Takes the messages of an address on a loop. Before anything is sent. */
   void consume(String address, Executor loop, Consumer<BusMessage> consumer) {
-    consumers.put(address, new Consumption(loop, consumer));
+    consumers.put(address, message -> loop.execute(() -> consumer.accept(message)));
   }
 
   @Override
   public SendResult send(String to, String address, BusMessage message) {
-    Consumption target = node.equals(to) ? consumers.get(address) : null;
+    Consumer<BusMessage> target = node.equals(to) ? consumers.get(address) : null;
     if (target == null) {
       return SendResult.GONE;
     }
     follow(address, message);
-    target.loop.execute(() -> target.consumer.accept(message));
+    target.accept(message);
     return SendResult.SENT;
   }
 

@@ -32,14 +32,10 @@ final class ThrownByHandlers {
       return;
     }
     List<Throwable> known = List.of(told.getSuppressed());
-    Thrown last = null;
-    for (Thrown each : all) {
-      if (told.getMessage().startsWith("replica " + each.replicaId + ":")) {
-        last = each;
-      }
-    }
-    if (last != null && last.cause != told.getCause() && !known.contains(last.cause)) {
-      told.addSuppressed(last.cause);
-    }
+    all.stream()
+        .filter(each -> told.getMessage().startsWith("replica " + each.replicaId + ":"))
+        .reduce((before, last) -> last)
+        .filter(last -> last.cause != told.getCause() && !known.contains(last.cause))
+        .ifPresent(last -> told.addSuppressed(last.cause));
   }
 }
