@@ -78,7 +78,7 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
   /** A request is over here, and the next one is awaited for as long as clients may keep it. */
   final void served(long now) {
     served = true;
-    idleSinceNanos = now;
+    notIdle(now);
   }
 
   /** Closes it if nothing was asked for too long: the first request is awaited for less long. */
@@ -88,11 +88,6 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
     if (now - idleSinceNanos >= most) {
       close();
     }
-  }
-
-  /** Whether little waits for its socket: less than Netty's high-water mark, 64 KiB. */
-  final boolean isWritable() {
-    return channel.isWritable();
   }
 
   /** Whether its client had yet to take something when this was last swept. */

@@ -43,7 +43,9 @@ abstract class ConnectionPort {
   void announceClose(HttpServerResponse answer) {} // with HTTP/2's ends nothing but its stream
 
   /** An answer is being written while the instance drains: the client may not come back here. */
-  abstract void announceDrain(HttpServerResponse answer);
+  void announceDrain(HttpServerResponse answer) {
+    announceClose(answer);
+  }
 
   /**
    * An answer was written whole, perhaps before the request was read whole.

@@ -53,7 +53,7 @@ final class Http1Connection extends Connection {
    */
   @Override
   boolean admits(HttpServerRequest request) {
-    if (isWritable()) {
+    if (channel.isWritable()) { // less than 64 KiB wait for its socket
       return true;
     }
     if (BodyReader.isAnnounced(request.headers())) { // it would be lost by then
@@ -67,7 +67,7 @@ final class Http1Connection extends Connection {
   /** What was written has been taken, by and large. */
   void taken() {
     HttpServerRequest next = behind;
-    if (next != null && isWritable()) {
+    if (next != null && channel.isWritable()) {
       behind = null;
       loop.handle(next);
     }
@@ -183,11 +183,6 @@ final class Http1Connection extends Connection {
   @Override
   void closeWhenTaken() {
     http.close();
-  }
-
-  @Override
-  void announceDrain(HttpServerResponse answer) {
-    announceClose(answer);
   }
 
   @Override
