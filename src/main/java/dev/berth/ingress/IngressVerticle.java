@@ -37,7 +37,6 @@ public final class IngressVerticle extends VerticleBase {
   private final Duration stopTimeout;
   private @Nullable HttpServer server;
   private Runnable leave = () -> {}; // once it has joined
-  private long timer = -1;
   private long tlsTimer = -1;
 
   /**
@@ -63,7 +62,7 @@ public final class IngressVerticle extends VerticleBase {
           ingress.leave(eventLoop, loop);
         };
     IngressTransport.of(vertx).guard(ingress);
-    timer = vertx.setPeriodic(Ingress.SWEEP_MILLIS, id -> loop.sweep());
+    vertx.setPeriodic(Ingress.SWEEP_MILLIS, id -> loop.sweep()); // until this is undeployed
     Tls tls = ingress.tls;
     if (tls == null) {
       return listen(loop, options());
@@ -125,7 +124,6 @@ public final class IngressVerticle extends VerticleBase {
         .shutdown(stopTimeout.toMillis(), TimeUnit.MILLISECONDS)
         .eventually(
             () -> {
-              vertx.cancelTimer(timer);
               leave.run();
               return Future.succeededFuture();
             });
