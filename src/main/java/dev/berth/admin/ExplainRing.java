@@ -78,8 +78,7 @@ public final class ExplainRing implements Explanations, ExplainView {
 
   /** Records that are kept no more. */
   public long dropped() {
-    long all = recorded.get();
-    return all - Math.min(ring.length(), all);
+    return Math.max(0, recorded.get() - ring.length());
   }
 
   /** Shows its numbers. */

@@ -61,9 +61,12 @@ public final class LogRing {
   private final Instant began;
   private final ReentrantLock lock = new ReentrantLock();
   private final Map<String, Lines> kept = new HashMap<>(); // by application; none is empty
-  private int lines; // that are kept
-  private long bytes; // of those kept
   private long added;
+
+  // Written under the lock, and shown without it.
+  private volatile int lines; // that are kept
+  private volatile long bytes; // of those kept
+  private volatile long dropped;
 
   /**
    * @param maxLines kept; 0 keeps none
@@ -106,6 +109,7 @@ public final class LogRing {
     most.bytes -= size;
     bytes -= size;
     lines--;
+    dropped++;
     if (most.isEmpty()) {
       kept.values().remove(most);
     }
@@ -150,21 +154,11 @@ public final class LogRing {
 
   /** Shows its numbers. */
   public void show(Meters meters) {
-    meters.addGauge("berth_log_lines", () -> counts()[0]);
+    meters.addGauge("berth_log_lines", () -> lines);
     meters.addGauge("berth_log_lines_limit", () -> maxLines);
-    meters.addGauge("berth_log_bytes", () -> counts()[1]);
+    meters.addGauge("berth_log_bytes", () -> bytes);
     meters.addGauge("berth_log_bytes_limit", () -> maxBytes);
-    meters.addCounter("berth_log_lines_dropped", () -> counts()[2]);
-  }
-
-  /** Lines kept, their bytes, and lines kept no more. */
-  private long[] counts() {
-    lock.lock();
-    try {
-      return new long[] {lines, bytes, added - lines};
-    } finally {
-      lock.unlock();
-    }
+    meters.addCounter("berth_log_lines_dropped", () -> dropped);
   }
 
   private static int bytes(LogLine line) {
