@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** What is waited for, and how far an instance is from it. Told of each look, one after another. */
@@ -15,6 +16,14 @@ abstract class Goal {
   static final Duration UNHEALTHY_PATIENCE = Duration.ofSeconds(5);
 
   private final Map<String, Long> unhealthySince = new HashMap<>();
+  private final Predicate<ServeStatus.Application> shown;
+
+  /**
+   * @param shown whether an application is one that the goal is about
+   */
+  private Goal(Predicate<ServeStatus.Application> shown) {
+    this.shown = shown;
+  }
 
   /**
    * What a look says.
@@ -29,10 +38,8 @@ abstract class Goal {
 
   /** Those that the goal is about, for whoever watches. */
   List<ServeStatus.Application> shown(ServeStatus serve) {
-    return serve.applications().stream().filter(this::isShown).toList();
+    return serve.applications().stream().filter(shown).toList();
   }
-
-  abstract boolean isShown(ServeStatus.Application application);
 
   /** What the last look says. */
   abstract Verdict judge(ServeStatus serve, long nowNanos);
@@ -65,12 +72,8 @@ abstract class Goal {
      * @param revisions by application; 0 for any
      */
     Running(Map<String, Long> revisions) {
+      super(each -> revisions.containsKey(each.name()) || each.status().equals("DELETING"));
       this.revisions = revisions;
-    }
-
-    @Override
-    boolean isShown(ServeStatus.Application application) {
-      return revisions.containsKey(application.name()) || application.status().equals("DELETING");
     }
 
     @Override
@@ -126,14 +129,10 @@ abstract class Goal {
     private final @Nullable Integer replicas;
 
     Scaled(String application, String deployment, @Nullable Integer replicas) {
+      super(each -> each.name().equals(application));
       this.application = application;
       this.deployment = deployment;
       this.replicas = replicas;
-    }
-
-    @Override
-    boolean isShown(ServeStatus.Application application) {
-      return application.name().equals(this.application);
     }
 
     @Override
