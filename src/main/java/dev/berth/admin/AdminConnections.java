@@ -1,9 +1,9 @@
 package dev.berth.admin;
 
 import dev.berth.metrics.Meters;
-import dev.berth.protocol.http.RefusedRequest;
-import dev.berth.protocol.http.RequestDecoder;
-import dev.berth.protocol.http.StreamHeads;
+import dev.berth.net.http.RefusedRequest;
+import dev.berth.net.http.RequestDecoder;
+import dev.berth.net.http.StreamHeads;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;

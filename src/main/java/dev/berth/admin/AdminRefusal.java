@@ -1,7 +1,7 @@
 package dev.berth.admin;
 
-import dev.berth.protocol.http.RefusedRequest;
-import dev.berth.protocol.port.CommandRefused;
+import dev.berth.net.http.RefusedRequest;
+import dev.berth.view.CommandRefused;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;

@@ -1,11 +1,11 @@
 package dev.berth.admin;
 
-import dev.berth.protocol.DeployOutcome;
-import dev.berth.protocol.ServeDetails;
-import dev.berth.protocol.port.CommandRefused;
-import dev.berth.protocol.port.CommandRefused.Kind;
-import dev.berth.protocol.port.ControllerCommands;
-import dev.berth.protocol.port.ControllerCommands.Submitted;
+import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.ControllerCommands;
+import dev.berth.view.ControllerCommands.Submitted;
+import dev.berth.view.DeployOutcome;
+import dev.berth.view.ServeDetails;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;

@@ -1,8 +1,8 @@
 package dev.berth.admin;
 
 import dev.berth.metrics.Meters;
-import dev.berth.protocol.http.RefusedRequest;
-import dev.berth.protocol.port.CommandRefused;
+import dev.berth.net.http.RefusedRequest;
+import dev.berth.view.CommandRefused;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;

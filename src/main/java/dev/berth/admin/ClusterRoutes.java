@@ -1,7 +1,7 @@
 package dev.berth.admin;
 
-import dev.berth.protocol.ClusterDetails;
-import dev.berth.protocol.port.ClusterCommands;
+import dev.berth.view.ClusterCommands;
+import dev.berth.view.ClusterDetails;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.function.Supplier;

@@ -1,10 +1,10 @@
 package dev.berth.admin;
 
-import dev.berth.protocol.RequestExplanation;
-import dev.berth.protocol.RequestExplanation.Candidate;
-import dev.berth.protocol.RequestExplanation.Phases;
-import dev.berth.protocol.RequestExplanation.Queue;
-import dev.berth.protocol.RequestExplanation.Step;
+import dev.berth.view.RequestExplanation;
+import dev.berth.view.RequestExplanation.Candidate;
+import dev.berth.view.RequestExplanation.Phases;
+import dev.berth.view.RequestExplanation.Queue;
+import dev.berth.view.RequestExplanation.Step;
 import io.vertx.core.json.JsonObject;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;

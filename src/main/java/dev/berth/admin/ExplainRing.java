@@ -1,9 +1,9 @@
 package dev.berth.admin;
 
 import dev.berth.metrics.Meters;
-import dev.berth.protocol.RequestExplanation;
-import dev.berth.protocol.port.ExplainView;
-import dev.berth.protocol.port.Explanations;
+import dev.berth.view.ExplainView;
+import dev.berth.view.Explanations;
+import dev.berth.view.RequestExplanation;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;

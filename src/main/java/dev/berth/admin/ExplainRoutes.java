@@ -2,8 +2,8 @@ package dev.berth.admin;
 
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.keys.Settings;
-import dev.berth.protocol.RequestExplanation;
-import dev.berth.protocol.port.ExplainView;
+import dev.berth.view.ExplainView;
+import dev.berth.view.RequestExplanation;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;

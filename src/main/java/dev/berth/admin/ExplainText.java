@@ -1,11 +1,11 @@
 package dev.berth.admin;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.protocol.RequestExplanation;
-import dev.berth.protocol.RequestExplanation.Candidate;
-import dev.berth.protocol.RequestExplanation.Phases;
-import dev.berth.protocol.RequestExplanation.Step;
 import dev.berth.protocol.RequestFailure;
+import dev.berth.view.RequestExplanation;
+import dev.berth.view.RequestExplanation.Candidate;
+import dev.berth.view.RequestExplanation.Phases;
+import dev.berth.view.RequestExplanation.Step;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;

@@ -1,6 +1,6 @@
 package dev.berth.admin;
 
-import dev.berth.protocol.RequestExplanation;
+import dev.berth.view.RequestExplanation;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;

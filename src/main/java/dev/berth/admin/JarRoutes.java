@@ -2,9 +2,9 @@ package dev.berth.admin;
 
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.BuildSource.JarFile;
-import dev.berth.protocol.port.CommandRefused;
-import dev.berth.protocol.port.CommandRefused.Kind;
-import dev.berth.protocol.port.JarShelf;
+import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.JarShelf;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.http.HttpHeaders;

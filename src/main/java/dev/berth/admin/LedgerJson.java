@@ -1,9 +1,9 @@
 package dev.berth.admin;
 
 import dev.berth.admin.LedgerRoutes.ReplicaLedger;
-import dev.berth.protocol.port.LedgerView;
-import dev.berth.protocol.port.LedgerView.Audit;
-import dev.berth.protocol.port.LedgerView.LastAudit;
+import dev.berth.view.LedgerView;
+import dev.berth.view.LedgerView.Audit;
+import dev.berth.view.LedgerView.LastAudit;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;

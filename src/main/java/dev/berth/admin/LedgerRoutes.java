@@ -1,7 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.protocol.port.LedgerView;
+import dev.berth.view.LedgerView;
 import io.vertx.core.Future;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;

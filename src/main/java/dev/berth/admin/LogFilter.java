@@ -1,6 +1,6 @@
 package dev.berth.admin;
 
-import dev.berth.protocol.LogLine;
+import dev.berth.view.LogLine;
 import java.util.List;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.metrics.Meters;
-import dev.berth.protocol.LogLine;
+import dev.berth.view.LogLine;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -1,11 +1,11 @@
 package dev.berth.admin;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.protocol.DeployOutcome;
 import dev.berth.protocol.port.BlockedLoop;
-import dev.berth.protocol.port.CommandRefused;
-import dev.berth.protocol.port.ControllerCommands;
-import dev.berth.protocol.port.ControllerCommands.Submitted;
+import dev.berth.view.CommandRefused;
+import dev.berth.view.ControllerCommands;
+import dev.berth.view.ControllerCommands.Submitted;
+import dev.berth.view.DeployOutcome;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;

@@ -1,7 +1,7 @@
 package dev.berth.admin;
 
-import dev.berth.protocol.port.CommandRefused;
-import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRefused.Kind;
 import io.vertx.core.MultiMap;
 import io.vertx.ext.web.RoutingContext;
 import java.util.List;

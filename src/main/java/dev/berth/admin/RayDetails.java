@@ -2,12 +2,12 @@ package dev.berth.admin;
 
 import dev.berth.config.HttpOptions;
 import dev.berth.config.keys.Settings;
-import dev.berth.protocol.ApplicationDetails;
-import dev.berth.protocol.DeploymentDetails;
-import dev.berth.protocol.ReplicaDetails;
-import dev.berth.protocol.ReplicaPhase;
-import dev.berth.protocol.ScalingDetails;
-import dev.berth.protocol.ServeDetails;
+import dev.berth.view.ApplicationDetails;
+import dev.berth.view.DeploymentDetails;
+import dev.berth.view.ReplicaDetails;
+import dev.berth.view.ReplicaPhase;
+import dev.berth.view.ScalingDetails;
+import dev.berth.view.ServeDetails;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;

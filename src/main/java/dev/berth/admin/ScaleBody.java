@@ -1,6 +1,6 @@
 package dev.berth.admin;
 
-import dev.berth.protocol.port.CommandRefused;
+import dev.berth.view.CommandRefused;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.math.BigDecimal;

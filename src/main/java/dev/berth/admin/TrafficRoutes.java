@@ -1,9 +1,9 @@
 package dev.berth.admin;
 
-import dev.berth.protocol.port.CommandRefused;
-import dev.berth.protocol.port.CommandRefused.Kind;
-import dev.berth.protocol.port.ControllerCommands;
-import dev.berth.protocol.port.TrafficView;
+import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.ControllerCommands;
+import dev.berth.view.TrafficView;
 import io.vertx.core.Future;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonArray;

@@ -8,7 +8,7 @@ import static java.util.stream.Collectors.joining;
 import dev.berth.cli.CliCommand.Ended;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.Submission;
-import dev.berth.protocol.port.ControllerCommands;
+import dev.berth.view.ControllerCommands;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;

@@ -1,7 +1,7 @@
 package dev.berth.config;
 
-import dev.berth.protocol.tls.PemFile;
-import dev.berth.protocol.tls.TlsFiles;
+import dev.berth.net.tls.PemFile;
+import dev.berth.net.tls.TlsFiles;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -18,7 +18,7 @@ import dev.berth.controller.autoscaling.ScalingRules;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
 import dev.berth.protocol.ReplicaStats;
-import dev.berth.protocol.ScalingDetails;
+import dev.berth.view.ScalingDetails;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.Collection;

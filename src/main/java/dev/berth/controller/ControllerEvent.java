@@ -3,7 +3,7 @@ package dev.berth.controller;
 import dev.berth.api.DeploymentId;
 import dev.berth.controller.autoscaling.PolicyReply;
 import dev.berth.protocol.ReplicaInfo;
-import dev.berth.protocol.ReplicaPhase;
+import dev.berth.view.ReplicaPhase;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

@@ -16,7 +16,7 @@ import dev.berth.controller.ControllerEvent.ReplicaReconfigured;
 import dev.berth.controller.ControllerEvent.ReplicaRunning;
 import dev.berth.controller.ControllerEvent.ReplicaStopped;
 import dev.berth.controller.Hosts.Host;
-import dev.berth.protocol.ReplicaPhase;
+import dev.berth.view.ReplicaPhase;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

@@ -2,7 +2,7 @@ package dev.berth.controller;
 
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
-import dev.berth.protocol.StatusTrigger;
+import dev.berth.view.StatusTrigger;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 package dev.berth.controller;
 
 import dev.berth.config.DeploymentConfig;
-import dev.berth.protocol.ReplicaPhase;
+import dev.berth.view.ReplicaPhase;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;

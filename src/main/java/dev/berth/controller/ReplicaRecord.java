@@ -2,7 +2,7 @@ package dev.berth.controller;
 
 import dev.berth.controller.autoscaling.StatsSeries;
 import dev.berth.protocol.ReplicaInfo;
-import dev.berth.protocol.ReplicaPhase;
+import dev.berth.view.ReplicaPhase;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;

@@ -3,7 +3,7 @@ package dev.berth.controller;
 import dev.berth.controller.autoscaling.DeploymentLoad;
 import dev.berth.controller.autoscaling.ScalingDecision;
 import dev.berth.controller.autoscaling.ScalingInputs;
-import dev.berth.protocol.ScalingDetails;
+import dev.berth.view.ScalingDetails;
 import java.util.List;
 import java.util.Map;
 

@@ -1,7 +1,7 @@
 package dev.berth.controller;
 
-import dev.berth.protocol.DeploymentStatus;
-import dev.berth.protocol.StatusTrigger;
+import dev.berth.view.DeploymentStatus;
+import dev.berth.view.StatusTrigger;
 
 /**
  * Where a deployment stands, and how it comes from there to elsewhere. What is not named here

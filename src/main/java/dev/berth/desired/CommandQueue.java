@@ -1,8 +1,8 @@
 package dev.berth.desired;
 
-import dev.berth.protocol.port.CommandRefused;
-import dev.berth.protocol.port.CommandRefused.Kind;
 import dev.berth.protocol.port.Loop;
+import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRefused.Kind;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.concurrent.Callable;

@@ -1,7 +1,7 @@
 package dev.berth.desired;
 
 import dev.berth.code.StartFailedException;
-import dev.berth.protocol.tls.TlsFiles;
+import dev.berth.net.tls.TlsFiles;
 import java.nio.file.Path;
 import java.util.ServiceLoader;
 import org.jspecify.annotations.Nullable;

@@ -4,7 +4,7 @@ import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
 import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.protocol.port.CommandRefused;
+import dev.berth.view.CommandRefused;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;

@@ -3,7 +3,7 @@ package dev.berth.desired;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.desired.ServeControl.Decision;
-import dev.berth.protocol.ApplicationStatus;
+import dev.berth.view.ApplicationStatus;
 import io.vertx.core.Future;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -7,7 +7,7 @@ import dev.berth.config.ServeConfig;
 import dev.berth.config.TrafficOptions;
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Settings;
-import dev.berth.protocol.port.ControllerCommands.Submitted;
+import dev.berth.view.ControllerCommands.Submitted;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;

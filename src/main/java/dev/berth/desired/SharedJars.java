@@ -2,8 +2,8 @@ package dev.berth.desired;
 
 import dev.berth.code.Jar;
 import dev.berth.code.JarRepository;
-import dev.berth.protocol.port.JarShelf;
 import dev.berth.protocol.port.Loop;
+import dev.berth.view.JarShelf;
 import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.Set;

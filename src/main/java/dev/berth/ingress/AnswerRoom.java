@@ -1,6 +1,6 @@
 package dev.berth.ingress;
 
-import dev.berth.protocol.Bound;
+import dev.berth.stream.Bound;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;

@@ -1,10 +1,10 @@
 package dev.berth.ingress;
 
 import dev.berth.api.Request;
-import dev.berth.protocol.Bound;
-import dev.berth.protocol.WaitingPieces;
 import dev.berth.routing.BegunBody;
 import dev.berth.routing.DeploymentRouter;
+import dev.berth.stream.Bound;
+import dev.berth.stream.WaitingPieces;
 import io.netty.buffer.Unpooled;
 import io.vertx.core.Handler;
 import io.vertx.core.MultiMap;

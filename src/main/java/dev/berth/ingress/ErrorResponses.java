@@ -3,7 +3,7 @@ package dev.berth.ingress;
 import dev.berth.api.BerthException;
 import dev.berth.config.Backpressure;
 import dev.berth.config.keys.Settings;
-import dev.berth.protocol.http.RefusedRequest;
+import dev.berth.net.http.RefusedRequest;
 import dev.berth.protocol.port.HttpFailure;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.routing.RoutedCall;

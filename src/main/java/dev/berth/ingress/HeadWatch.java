@@ -1,6 +1,6 @@
 package dev.berth.ingress;
 
-import dev.berth.protocol.http.RefusedRequest;
+import dev.berth.net.http.RefusedRequest;
 import dev.berth.protocol.port.HttpFailure;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFutureListener;

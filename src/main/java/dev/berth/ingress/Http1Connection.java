@@ -1,6 +1,6 @@
 package dev.berth.ingress;
 
-import dev.berth.protocol.http.RefusedRequest;
+import dev.berth.net.http.RefusedRequest;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;

@@ -2,8 +2,8 @@ package dev.berth.ingress;
 
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
-import dev.berth.protocol.http.RefusedRequest;
-import dev.berth.protocol.http.StreamHeads;
+import dev.berth.net.http.RefusedRequest;
+import dev.berth.net.http.StreamHeads;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.vertx.core.Future;

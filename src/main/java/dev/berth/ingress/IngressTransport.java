@@ -1,7 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.config.HttpOptions;
-import dev.berth.protocol.http.FirstBytes;
+import dev.berth.net.http.FirstBytes;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;

@@ -4,7 +4,7 @@ import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.tls.Tls;
-import dev.berth.protocol.http.StreamHeads;
+import dev.berth.net.http.StreamHeads;
 import dev.berth.routing.RouterLoop;
 import io.netty.channel.EventLoop;
 import io.vertx.core.Future;

@@ -1,6 +1,6 @@
 package dev.berth.ingress;
 
-import dev.berth.protocol.Bound;
+import dev.berth.stream.Bound;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;

@@ -2,8 +2,8 @@ package dev.berth.ingress;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Response;
-import dev.berth.protocol.InboundStream;
-import dev.berth.protocol.StreamWindow;
+import dev.berth.stream.InboundStream;
+import dev.berth.stream.StreamWindow;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;

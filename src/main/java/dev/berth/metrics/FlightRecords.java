@@ -1,7 +1,7 @@
 package dev.berth.metrics;
 
-import dev.berth.protocol.RequestExplanation;
-import dev.berth.protocol.port.Explanations;
+import dev.berth.view.Explanations;
+import dev.berth.view.RequestExplanation;
 import jdk.jfr.EventType;
 import jdk.jfr.FlightRecorder;
 

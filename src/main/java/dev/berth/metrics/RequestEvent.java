@@ -1,7 +1,7 @@
 package dev.berth.metrics;
 
-import dev.berth.protocol.RequestExplanation;
-import dev.berth.protocol.RequestExplanation.Phases;
+import dev.berth.view.RequestExplanation;
+import dev.berth.view.RequestExplanation.Phases;
 import jdk.jfr.Category;
 import jdk.jfr.Description;
 import jdk.jfr.Event;

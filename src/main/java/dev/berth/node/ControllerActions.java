@@ -31,7 +31,7 @@ import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.RoutingPublisher;
 import dev.berth.desired.ServeControl;
 import dev.berth.node.traffic.Routes;
-import dev.berth.protocol.port.LogFeed;
+import dev.berth.view.LogFeed;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;

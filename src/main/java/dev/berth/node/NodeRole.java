@@ -6,7 +6,7 @@ import dev.berth.code.LoadedApplication;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.node.InstanceHost.Instance;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.port.ControllerCommands;
+import dev.berth.view.ControllerCommands;
 import io.vertx.core.Future;
 import java.util.List;
 import java.util.function.Function;

@@ -9,7 +9,7 @@ import dev.berth.controller.ControllerAction.Remember;
 import dev.berth.controller.ControllerAction.RouteTo;
 import dev.berth.controller.ControllerAction.SplitEndpoint;
 import dev.berth.controller.ControllerAction.Unroute;
-import dev.berth.protocol.ApplicationStatus;
+import dev.berth.view.ApplicationStatus;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.Collection;

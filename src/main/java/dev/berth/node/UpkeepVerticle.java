@@ -1,7 +1,7 @@
 package dev.berth.node;
 
-import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.ReplicaHost;
+import dev.berth.view.LedgerView;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import org.slf4j.Logger;

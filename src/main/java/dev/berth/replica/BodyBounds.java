@@ -1,6 +1,6 @@
 package dev.berth.replica;
 
-import dev.berth.protocol.Bound;
+import dev.berth.stream.Bound;
 
 /**
  * What the request bodies that arrive at an instance's replicas may hold together. Any thread.

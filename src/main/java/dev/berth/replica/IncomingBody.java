@@ -6,7 +6,7 @@ import dev.berth.api.Request;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.RequestCredit;
 import dev.berth.protocol.BusMessage.RequestFrame;
-import dev.berth.protocol.InboundStream;
+import dev.berth.stream.InboundStream;
 import io.vertx.core.buffer.Buffer;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;

@@ -2,7 +2,7 @@ package dev.berth.replica;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.metrics.Series;
-import dev.berth.protocol.port.LedgerView;
+import dev.berth.view.LedgerView;
 import java.util.List;
 
 /** What a replica shows at a scrape. */

@@ -1,8 +1,8 @@
 package dev.berth.replica;
 
 import dev.berth.api.BerthException;
-import dev.berth.protocol.InboundStream;
-import dev.berth.protocol.WaitingPieces;
+import dev.berth.stream.InboundStream;
+import dev.berth.stream.WaitingPieces;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.io.InputStream;

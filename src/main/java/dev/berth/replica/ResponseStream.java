@@ -5,7 +5,7 @@ import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.StreamFrame;
-import dev.berth.protocol.UnsentPieces;
+import dev.berth.stream.UnsentPieces;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;

@@ -2,7 +2,7 @@ package dev.berth.routing;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Request;
-import dev.berth.protocol.UnsentPieces;
+import dev.berth.stream.UnsentPieces;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
 import org.jspecify.annotations.Nullable;

@@ -7,7 +7,7 @@ import dev.berth.api.HandlerFactory;
 import dev.berth.code.LoadedApplication;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ServeConfig;
-import dev.berth.protocol.ApplicationStatus;
+import dev.berth.view.ApplicationStatus;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,8 +1,8 @@
 package dev.berth.testkit;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.Replica;
+import dev.berth.view.LedgerView;
 
 /**
  * A replica as a test sees it at one moment.

@@ -1,10 +1,10 @@
 package dev.berth.testkit;
 
-import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.Replica;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.view.LedgerView;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -7,7 +7,7 @@ import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.IngressTransport;
 import dev.berth.metrics.Meters;
-import dev.berth.protocol.port.ControllerCommands;
+import dev.berth.view.ControllerCommands;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.LedgerRoutes.ReplicaLedger;
 import dev.berth.api.DeploymentId;
-import dev.berth.protocol.port.LedgerView;
-import dev.berth.protocol.port.LedgerView.Audit;
-import dev.berth.protocol.port.LedgerView.LastAudit;
+import dev.berth.view.LedgerView;
+import dev.berth.view.LedgerView.Audit;
+import dev.berth.view.LedgerView.LastAudit;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

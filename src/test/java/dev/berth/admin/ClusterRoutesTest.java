@@ -2,10 +2,10 @@ package dev.berth.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.protocol.ClusterDetails;
-import dev.berth.protocol.port.ClusterCommands;
-import dev.berth.protocol.port.CommandRefused;
-import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.view.ClusterCommands;
+import dev.berth.view.ClusterDetails;
+import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRefused.Kind;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.util.List;

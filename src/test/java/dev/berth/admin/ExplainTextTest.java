@@ -3,7 +3,7 @@ package dev.berth.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.Explained;
-import dev.berth.protocol.RequestExplanation;
+import dev.berth.view.RequestExplanation;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -1,6 +1,6 @@
 package dev.berth.admin;
 
-import dev.berth.protocol.port.TrafficView;
+import dev.berth.view.TrafficView;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.JarRoutes.Part;
-import dev.berth.protocol.port.JarShelf;
+import dev.berth.view.JarShelf;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonObject;

@@ -3,7 +3,7 @@ package dev.berth.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.metrics.Meters;
-import dev.berth.protocol.LogLine;
+import dev.berth.view.LogLine;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;

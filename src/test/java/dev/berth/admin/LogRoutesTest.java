@@ -2,7 +2,7 @@ package dev.berth.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.protocol.LogLine;
+import dev.berth.view.LogLine;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.net.http.HttpResponse;

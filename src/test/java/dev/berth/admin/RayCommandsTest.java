@@ -5,7 +5,7 @@ import static dev.berth.admin.FakeCommands.deployment;
 import static dev.berth.admin.FakeCommands.effective;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.view.CommandRefused.Kind;
 import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
 import java.util.List;

@@ -5,7 +5,7 @@ import static dev.berth.admin.FakeCommands.deployment;
 import static dev.berth.admin.FakeCommands.serve;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.protocol.ServeDetails;
+import dev.berth.view.ServeDetails;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;

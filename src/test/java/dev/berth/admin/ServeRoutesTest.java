@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import dev.berth.fakes.LogLines;
-import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.view.CommandRefused.Kind;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;

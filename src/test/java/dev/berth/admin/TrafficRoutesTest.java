@@ -2,7 +2,7 @@ package dev.berth.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.view.CommandRefused.Kind;
 import io.vertx.core.json.JsonObject;
 import java.net.URLEncoder;
 import java.net.http.HttpResponse;

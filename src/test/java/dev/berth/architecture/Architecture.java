@@ -41,21 +41,24 @@ final class Architecture {
       table(
           """
           api:
-          protocol: api
-          config: api protocol
-          metrics: api protocol
-          ingress: api protocol config metrics routing
-          routing: api protocol config metrics
-          replica: api protocol config metrics
-          controller: api protocol config metrics
+          net:
+          stream: api
+          protocol: api stream
+          view: api protocol
+          config: api net
+          metrics: api protocol config view
+          ingress: api net stream protocol config metrics routing
+          routing: api stream protocol view config metrics
+          replica: api stream protocol view config metrics
+          controller: api protocol view config metrics
           code: api protocol config replica controller
-          desired: api protocol config controller code
-          cluster: api protocol config metrics admin code desired
-          admin: api protocol config metrics
-          node: api protocol config metrics ingress routing replica controller code \
+          desired: api net protocol view config controller code
+          cluster: api net protocol view config metrics admin code desired
+          admin: api net protocol view config metrics
+          node: api net protocol view config metrics ingress routing replica controller code \
             desired cluster admin
-          testkit: api protocol config metrics routing replica controller code cluster node
-          cli: node code config protocol
+          testkit: api protocol view config metrics routing replica controller code cluster node
+          cli: node code config net protocol view
           """);
 
   private static SortedMap<String, Set<String>> table(String rows) {

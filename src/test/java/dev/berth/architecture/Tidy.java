@@ -264,6 +264,13 @@ record Tidy(List<Source> sources, Budgets budgets) {
   /** Lines are a budget; what is worth more of them is worth a record. */
   List<String> packagesOverBudget() {
     List<String> broken = new ArrayList<>(budgets.problems());
+    int all = sources.stream().mapToInt(Source::codeLines).sum();
+    int total = budgets.of("total", "src/main", 0);
+    if (all > total) {
+      broken.add(
+          "src/main: %d code lines (expected: at most %d in all, by %s; delete as many elsewhere in the same change, or raise the total by what the change is allowed and add the number of a record that names what was deleted)"
+              .formatted(all, total, Budgets.FILE));
+    }
     byPackage()
         .forEach(
             (name, of) -> {

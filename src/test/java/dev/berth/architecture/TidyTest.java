@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 import java.util.regex.Matcher;
@@ -119,6 +120,25 @@ class TidyTest {
   }
 
   @Test
+  void totalBoundsAllPackagesTogether() throws IOException {
+    Path root = Files.createDirectories(dir.resolve("all"));
+    plant("all", "package p;\nclass T {}");
+    plant("all", "package q;\nclass T {}");
+    List<String> packages = List.of("package p 2", "package q 2");
+    assertThat(Tidy.of(root, budgets(packages, 4)).packagesOverBudget()).isEmpty();
+    assertThat(Tidy.of(root, budgets(packages, 3)).packagesOverBudget())
+        .singleElement()
+        .asString()
+        .startsWith("src/main: 4 code lines (expected: at most 3 in all");
+  }
+
+  private Budgets budgets(List<String> packages, int total) throws IOException {
+    List<String> lines = new ArrayList<>(packages);
+    lines.add("total src/main " + total);
+    return Budgets.of(lines, dir);
+  }
+
+  @Test
   void aRaiseNamesARecordThatNamesWhatIsRaised() throws IOException {
     Files.writeString(dir.resolve("0099-more.md"), "p is worth it");
     Budgets budgets = Budgets.of(List.of("package p 5 +3 0099", "package q 5 +3 0099", "p 5"), dir);
@@ -162,7 +182,12 @@ class TidyTest {
       plant(folder, source);
     }
     List<String> told =
-        List.of("package p 2", "package q 3", "file p/Told.java 502", "parameters Told#new 9");
+        List.of(
+            "total src/main 5000",
+            "package p 2",
+            "package q 3",
+            "file p/Told.java 502",
+            "parameters Told#new 9");
     return Tidy.of(Files.createDirectories(dir.resolve(folder)), Budgets.of(told, dir));
   }
 

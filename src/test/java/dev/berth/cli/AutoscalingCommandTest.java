@@ -4,11 +4,11 @@ import static dev.berth.cli.FakeInstance.application;
 import static dev.berth.cli.FakeInstance.deployment;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.protocol.ApplicationDetails;
-import dev.berth.protocol.ApplicationStatus;
-import dev.berth.protocol.DeploymentDetails;
-import dev.berth.protocol.DeploymentStatus;
-import dev.berth.protocol.ScalingDetails;
+import dev.berth.view.ApplicationDetails;
+import dev.berth.view.ApplicationStatus;
+import dev.berth.view.DeploymentDetails;
+import dev.berth.view.DeploymentStatus;
+import dev.berth.view.ScalingDetails;
 import io.vertx.core.json.JsonObject;
 import java.io.StringWriter;
 import java.nio.file.Files;

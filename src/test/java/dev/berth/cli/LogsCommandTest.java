@@ -2,7 +2,7 @@ package dev.berth.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.protocol.ApplicationStatus;
+import dev.berth.view.ApplicationStatus;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;

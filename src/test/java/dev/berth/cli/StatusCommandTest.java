@@ -5,12 +5,12 @@ import static dev.berth.cli.FakeInstance.deployment;
 import static dev.berth.cli.FakeInstance.replica;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.protocol.ApplicationDetails;
-import dev.berth.protocol.ApplicationStatus;
-import dev.berth.protocol.DeploymentDetails;
-import dev.berth.protocol.DeploymentStatus;
-import dev.berth.protocol.ReplicaDetails;
-import dev.berth.protocol.ReplicaPhase;
+import dev.berth.view.ApplicationDetails;
+import dev.berth.view.ApplicationStatus;
+import dev.berth.view.DeploymentDetails;
+import dev.berth.view.DeploymentStatus;
+import dev.berth.view.ReplicaDetails;
+import dev.berth.view.ReplicaPhase;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.AutoClose;

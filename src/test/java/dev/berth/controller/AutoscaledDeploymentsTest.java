@@ -10,7 +10,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Rescale;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
-import dev.berth.protocol.ScalingDetails;
+import dev.berth.view.ScalingDetails;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;

@@ -19,10 +19,10 @@ import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerAction.Unroute;
 import dev.berth.fakes.Rollouts;
-import dev.berth.protocol.ApplicationDetails;
-import dev.berth.protocol.DeploymentDetails;
-import dev.berth.protocol.ReplicaDetails;
-import dev.berth.protocol.ReplicaPhase;
+import dev.berth.view.ApplicationDetails;
+import dev.berth.view.DeploymentDetails;
+import dev.berth.view.ReplicaDetails;
+import dev.berth.view.ReplicaPhase;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -70,7 +70,7 @@ class ControllerTest {
         .containsExactly(
             new Build(EPOCH, "app", 1),
             new Announce(
-                "app", 1, dev.berth.protocol.ApplicationStatus.DEPLOYING, "", false, Set.of()));
+                "app", 1, dev.berth.view.ApplicationStatus.DEPLOYING, "", false, Set.of()));
     it.log.clear();
     it.send(new ControllerEvent.Built("app", 1, it.code.get("app")));
     assertThat(it.log.get(0)).isEqualTo(new ControllerAction.Configure(EPOCH, of(FRONT, "v1", 1)));

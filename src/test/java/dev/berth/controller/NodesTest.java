@@ -19,7 +19,7 @@ import dev.berth.controller.ControllerEvent.NodeSuspected;
 import dev.berth.fakes.Rollouts;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
-import dev.berth.protocol.ReplicaDetails;
+import dev.berth.view.ReplicaDetails;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

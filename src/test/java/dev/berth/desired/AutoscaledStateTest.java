@@ -8,7 +8,7 @@ import dev.berth.config.ConfigReader;
 import dev.berth.controller.Autoscaled;
 import dev.berth.controller.ControllerEvent.Paused;
 import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.view.CommandRefused.Kind;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

@@ -3,7 +3,7 @@ package dev.berth.desired;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.PlaneBuilder;
-import dev.berth.protocol.port.CommandRefused;
+import dev.berth.view.CommandRefused;
 import io.vertx.core.Future;
 import java.util.ArrayDeque;
 import java.util.concurrent.RejectedExecutionException;

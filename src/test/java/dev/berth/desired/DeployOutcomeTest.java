@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.config.ConfigReader;
-import dev.berth.protocol.DeployOutcome;
-import dev.berth.protocol.RevisionDetails;
-import dev.berth.protocol.port.CommandRefused;
-import dev.berth.protocol.port.CommandRefused.Kind;
-import dev.berth.protocol.port.ControllerCommands.Submitted;
+import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.ControllerCommands.Submitted;
+import dev.berth.view.DeployOutcome;
+import dev.berth.view.RevisionDetails;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.io.File;

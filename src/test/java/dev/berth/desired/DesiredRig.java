@@ -6,7 +6,7 @@ import dev.berth.code.Jar;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.desired.DesiredApplication.Before;
 import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.protocol.ApplicationStatus;
+import dev.berth.view.ApplicationStatus;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -2,7 +2,7 @@ package dev.berth.desired;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.protocol.ServeDetails;
+import dev.berth.view.ServeDetails;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;

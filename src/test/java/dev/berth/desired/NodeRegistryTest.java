@@ -6,7 +6,7 @@ import dev.berth.code.Jar;
 import dev.berth.config.ConfigReader;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.NodeRegistry.Registered;
-import dev.berth.protocol.port.CommandRefused;
+import dev.berth.view.CommandRefused;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -9,7 +9,7 @@ import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.view.CommandRefused.Kind;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

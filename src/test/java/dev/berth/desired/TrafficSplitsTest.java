@@ -11,7 +11,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerEvent.Declared;
 import dev.berth.controller.ControllerEvent.EndpointSplit;
 import dev.berth.fakes.LogLines;
-import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.view.CommandRefused.Kind;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;

@@ -1,7 +1,7 @@
 package dev.berth.fakes;
 
-import dev.berth.protocol.port.ControllerCommands;
-import dev.berth.protocol.port.ControllerCommands.Submitted;
+import dev.berth.view.ControllerCommands;
+import dev.berth.view.ControllerCommands.Submitted;
 import io.vertx.core.Future;
 import org.jspecify.annotations.Nullable;
 

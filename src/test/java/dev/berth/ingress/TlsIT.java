@@ -8,7 +8,7 @@ import ch.qos.logback.classic.Level;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.fakes.LogLines;
-import dev.berth.protocol.tls.TlsWatch;
+import dev.berth.net.tls.TlsWatch;
 import io.netty.handler.ssl.OpenSsl;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;

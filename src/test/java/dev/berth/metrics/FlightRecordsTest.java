@@ -3,7 +3,7 @@ package dev.berth.metrics;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.Explained;
-import dev.berth.protocol.port.Explanations;
+import dev.berth.view.Explanations;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -8,7 +8,7 @@ import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Problem;
 import dev.berth.desired.LogDirectory;
-import dev.berth.protocol.port.LogFeed;
+import dev.berth.view.LogFeed;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.net.ConnectException;

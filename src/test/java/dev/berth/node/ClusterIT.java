@@ -3,7 +3,7 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.berth.protocol.port.LogFeed;
+import dev.berth.view.LogFeed;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

@@ -3,7 +3,7 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.controller.ControllerAction.Announce;
-import dev.berth.protocol.ApplicationStatus;
+import dev.berth.view.ApplicationStatus;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;

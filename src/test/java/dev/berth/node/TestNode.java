@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
-import dev.berth.protocol.port.LogFeed;
+import dev.berth.view.LogFeed;
 import io.vertx.core.Future;
 import java.net.URI;
 import java.net.http.HttpClient;

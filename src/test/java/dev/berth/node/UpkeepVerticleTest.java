@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
 import dev.berth.fakes.LogLines;
-import dev.berth.protocol.port.LedgerView;
-import dev.berth.protocol.port.LedgerView.Audit;
 import dev.berth.replica.MismatchedReplica;
+import dev.berth.view.LedgerView;
+import dev.berth.view.LedgerView.Audit;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 

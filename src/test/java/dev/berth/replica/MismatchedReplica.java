@@ -1,8 +1,8 @@
 package dev.berth.replica;
 
 import dev.berth.api.AsyncHandler;
-import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.slots.Ledgers;
+import dev.berth.view.LedgerView;
 import io.vertx.core.Future;
 import java.time.Duration;
 

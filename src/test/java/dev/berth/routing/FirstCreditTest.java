@@ -6,7 +6,7 @@ import dev.berth.api.Request;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage.CallRequest;
-import dev.berth.protocol.StreamLedger;
+import dev.berth.stream.StreamLedger;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

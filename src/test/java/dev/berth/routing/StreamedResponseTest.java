@@ -9,7 +9,7 @@ import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.StreamLedger;
+import dev.berth.stream.StreamLedger;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;

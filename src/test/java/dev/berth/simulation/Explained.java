@@ -1,7 +1,7 @@
 package dev.berth.simulation;
 
-import dev.berth.protocol.RequestExplanation;
-import dev.berth.protocol.RequestExplanation.Phases;
+import dev.berth.view.RequestExplanation;
+import dev.berth.view.RequestExplanation.Phases;
 import java.util.HashMap;
 import java.util.Map;
 

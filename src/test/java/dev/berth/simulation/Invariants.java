@@ -3,10 +3,10 @@ package dev.berth.simulation;
 import dev.berth.fakes.Replicas;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RoutingProbe;
+import dev.berth.view.LedgerView;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 

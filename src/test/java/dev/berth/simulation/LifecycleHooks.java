@@ -1,9 +1,9 @@
 package dev.berth.simulation;
 
 import dev.berth.controller.ControllerEvent.Inventory.Found;
-import dev.berth.protocol.ReplicaPhase;
 import dev.berth.simulation.LifecycleCode.Part;
 import dev.berth.simulation.LifecycleUserCode.Handler;
+import dev.berth.view.ReplicaPhase;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.SplittableRandom;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
-import dev.berth.protocol.DeploymentStatus;
+import dev.berth.view.DeploymentStatus;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;

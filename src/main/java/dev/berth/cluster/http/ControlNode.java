@@ -2,8 +2,8 @@ package dev.berth.cluster.http;
 
 import dev.berth.admin.DigestedFile.DiskFailure;
 import dev.berth.cluster.membership.NodeInfo;
-import dev.berth.protocol.port.CommandRefused;
-import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRefused.Kind;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClientRequest;

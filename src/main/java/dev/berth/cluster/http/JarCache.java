@@ -5,7 +5,7 @@ import dev.berth.admin.JarRoutes;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.code.Jar;
 import dev.berth.protocol.BuildSource.JarFile;
-import dev.berth.protocol.port.JarShelf;
+import dev.berth.view.JarShelf;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClientResponse;

@@ -2,9 +2,9 @@ package dev.berth.cluster.link;
 
 import dev.berth.cluster.CertificateNames;
 import dev.berth.config.ClusterConfig.Role;
-import dev.berth.protocol.tls.TlsFiles;
-import dev.berth.protocol.tls.TlsMaterial;
-import dev.berth.protocol.tls.TlsWatch;
+import dev.berth.net.tls.TlsFiles;
+import dev.berth.net.tls.TlsMaterial;
+import dev.berth.net.tls.TlsWatch;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClientOptions;

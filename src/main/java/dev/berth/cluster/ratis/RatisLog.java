@@ -8,7 +8,7 @@ import dev.berth.desired.LogDirectory;
 import dev.berth.desired.LogDirectory.Journal;
 import dev.berth.desired.NodeRegistry;
 import dev.berth.desired.StateLog;
-import dev.berth.protocol.tls.TlsFileException;
+import dev.berth.net.tls.TlsFileException;
 import io.vertx.core.Context;
 import java.io.IOException;
 import java.nio.file.Files;

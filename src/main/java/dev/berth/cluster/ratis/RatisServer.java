@@ -4,7 +4,7 @@ import dev.berth.desired.ConsensusEngine.Options;
 import dev.berth.desired.DesiredChange;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.Undecided;
-import dev.berth.protocol.tls.TlsMaterial;
+import dev.berth.net.tls.TlsMaterial;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

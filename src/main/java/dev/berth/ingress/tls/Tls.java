@@ -2,9 +2,9 @@ package dev.berth.ingress.tls;
 
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
-import dev.berth.protocol.tls.TlsFiles;
-import dev.berth.protocol.tls.TlsMaterial;
-import dev.berth.protocol.tls.TlsWatch;
+import dev.berth.net.tls.TlsFiles;
+import dev.berth.net.tls.TlsMaterial;
+import dev.berth.net.tls.TlsWatch;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.WorkerExecutor;

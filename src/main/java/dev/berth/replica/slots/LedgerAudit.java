@@ -1,7 +1,7 @@
 package dev.berth.replica.slots;
 
-import dev.berth.protocol.port.LedgerView.Audit;
-import dev.berth.protocol.port.LedgerView.LastAudit;
+import dev.berth.view.LedgerView.Audit;
+import dev.berth.view.LedgerView.LastAudit;
 import org.jspecify.annotations.Nullable;
 
 /**

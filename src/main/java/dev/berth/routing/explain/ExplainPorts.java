@@ -1,6 +1,6 @@
 package dev.berth.routing.explain;
 
-import dev.berth.protocol.port.Explanations;
+import dev.berth.view.Explanations;
 import java.time.InstantSource;
 
 /**

@@ -1,7 +1,7 @@
 package dev.berth.routing.explain;
 
 import dev.berth.protocol.HandlerTime;
-import dev.berth.protocol.RequestExplanation;
+import dev.berth.view.RequestExplanation;
 import org.jspecify.annotations.Nullable;
 
 /**

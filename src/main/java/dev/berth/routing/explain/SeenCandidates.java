@@ -1,11 +1,11 @@
 package dev.berth.routing.explain;
 
 import dev.berth.api.spi.ReplicaRanker;
-import dev.berth.protocol.RequestExplanation;
-import dev.berth.protocol.RequestExplanation.Candidate;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
+import dev.berth.view.RequestExplanation;
+import dev.berth.view.RequestExplanation.Candidate;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

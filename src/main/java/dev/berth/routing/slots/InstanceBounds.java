@@ -1,7 +1,7 @@
 package dev.berth.routing.slots;
 
-import dev.berth.protocol.Bound;
-import dev.berth.protocol.StreamLedger;
+import dev.berth.stream.Bound;
+import dev.berth.stream.StreamLedger;
 
 /**
  * What all routers of an instance may hold together, so that Ray Serve's unbounded defaults stand

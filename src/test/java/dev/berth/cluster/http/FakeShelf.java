@@ -1,7 +1,7 @@
 package dev.berth.cluster.http;
 
 import dev.berth.code.JarsByContent;
-import dev.berth.protocol.port.JarShelf;
+import dev.berth.view.JarShelf;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -10,7 +10,7 @@ import dev.berth.config.ClusterConfig.Role;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.node.TestNode;
-import dev.berth.protocol.port.ControllerCommands;
+import dev.berth.view.ControllerCommands;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;

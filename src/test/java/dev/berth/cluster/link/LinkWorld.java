@@ -6,7 +6,7 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import dev.berth.config.ClusterConfig;
 import dev.berth.ingress.Certificates;
 import dev.berth.ingress.IngressTransport;
-import dev.berth.protocol.tls.TlsFiles;
+import dev.berth.net.tls.TlsFiles;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import io.vertx.core.Future;

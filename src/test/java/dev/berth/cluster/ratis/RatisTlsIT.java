@@ -8,7 +8,7 @@ import dev.berth.config.ClusterConfig;
 import dev.berth.desired.ConsensusEngine.Options;
 import dev.berth.desired.StateLog;
 import dev.berth.ingress.Certificates;
-import dev.berth.protocol.tls.TlsFiles;
+import dev.berth.net.tls.TlsFiles;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.IOException;

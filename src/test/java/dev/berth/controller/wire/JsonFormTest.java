@@ -32,7 +32,7 @@ import dev.berth.controller.Epoch;
 import dev.berth.controller.PolicySource;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
-import dev.berth.protocol.ReplicaPhase;
+import dev.berth.view.ReplicaPhase;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.util.ArrayList;

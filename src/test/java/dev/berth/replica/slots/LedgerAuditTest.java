@@ -2,9 +2,9 @@ package dev.berth.replica.slots;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.protocol.port.LedgerView.Audit;
-import dev.berth.protocol.port.LedgerView.LastAudit;
 import dev.berth.replica.slots.LedgerAudit.Reading;
+import dev.berth.view.LedgerView.Audit;
+import dev.berth.view.LedgerView.LastAudit;
 import org.junit.jupiter.api.Test;
 
 class LedgerAuditTest {

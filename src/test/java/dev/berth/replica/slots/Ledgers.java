@@ -2,11 +2,11 @@ package dev.berth.replica.slots;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import dev.berth.protocol.port.Slots.Reservation;
+import dev.berth.view.LedgerView;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

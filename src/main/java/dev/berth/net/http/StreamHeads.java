@@ -1,0 +1,121 @@
+package dev.berth.net.http;
+
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http.HttpHeaderValidationUtil;
+import io.netty.handler.codec.http.HttpScheme;
+import io.netty.handler.codec.http2.Http2ConnectionHandler;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2FrameListener;
+import io.netty.handler.codec.http2.Http2FrameListenerDecorator;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2Settings;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Checks the heads of an HTTP/2 connection before Vert.x reads them. A head that Vert.x or Netty
+ * answers with the end of the connection is made readable and refused by the server, so that only
+ * its stream ends. Confined to the connection's loop.
+ */
+public final class StreamHeads extends Http2FrameListenerDecorator {
+  /**
+   * Limits of a head in the list size of a server's initial settings, which Netty enforces: a list
+   * over it is 431 without a body, and a block over 1.25 times it ends the connection.
+   */
+  public static final int READ_LIMITS = 4;
+
+  private static final int FIELD_BYTES = 32; // RFC 9113, 6.5.2
+
+  private final long maxBytes; // of names and values
+  private @Nullable RefusedRequest refusal; // of the head that is being passed on
+
+  private StreamHeads(Http2FrameListener listener, long maxBytes) {
+    super(listener);
+    this.maxBytes = maxBytes;
+  }
+
+  /**
+   * Checks the heads of a new connection, and announces the limit to its client.
+   *
+   * @param context that of Vert.x's handler
+   * @param maxBytes the limit of a head
+   */
+  public static StreamHeads install(ChannelHandlerContext context, int maxBytes) {
+    Http2ConnectionHandler handler = (Http2ConnectionHandler) context.handler();
+    StreamHeads heads = new StreamHeads(handler.decoder().frameListener(), maxBytes);
+    handler.decoder().frameListener(heads);
+    // Past the encoder: settings that it knows of are enforced once they are acknowledged.
+    Http2Settings limit = new Http2Settings().maxHeaderListSize(maxBytes);
+    handler.encoder().frameWriter().writeSettings(context, limit, context.newPromise());
+    context.flush();
+    return heads;
+  }
+
+  /** Returns why the request that is being handled is refused; null when it is not. */
+  public @Nullable RefusedRequest refusal() {
+    return refusal;
+  }
+
+  @Override
+  public void onHeadersRead(
+      ChannelHandlerContext context,
+      int stream,
+      Http2Headers head,
+      int dependsOn,
+      short weight,
+      boolean exclusive,
+      int padding,
+      boolean end)
+      throws Http2Exception {
+    CharSequence method = head.method();
+    refusal = method == null ? null : refusalOf(head, method.toString()); // trailers have none
+    if (refusal != null) {
+      makeReadable(head);
+    }
+    try {
+      super.onHeadersRead(context, stream, head, dependsOn, weight, exclusive, padding, end);
+    } catch (RuntimeException unread) {
+      throw Http2Exception.streamError(
+          stream, Http2Error.PROTOCOL_ERROR, unread, "a head that cannot be read");
+    } finally {
+      refusal = null;
+    }
+  }
+
+  private @Nullable RefusedRequest refusalOf(Http2Headers head, String method) {
+    long bytes = 0;
+    for (Map.Entry<CharSequence, CharSequence> field : head) {
+      bytes += field.getKey().length() + field.getValue().length() + FIELD_BYTES;
+    }
+    if (bytes > maxBytes) {
+      return RefusedRequest.unsupported(431, "Request Header Fields Too Large");
+    }
+    if (!isToken(method)) {
+      return RefusedRequest.malformed("method: no token (expected: GET, POST, ...)");
+    }
+    CharSequence scheme = head.scheme(); // CONNECT has none
+    if (scheme != null
+        && !HttpScheme.HTTP.name().contentEqualsIgnoreCase(scheme)
+        && !HttpScheme.HTTPS.name().contentEqualsIgnoreCase(scheme)) {
+      return RefusedRequest.malformed("scheme: another (expected: http or https)");
+    }
+    CharSequence path = head.path(); // without one Vert.x resets all but CONNECT
+    return path == null && !method.equals("CONNECT")
+        ? null
+        : RequestTarget.refusal(method, String.valueOf(path));
+  }
+
+  private static boolean isToken(CharSequence method) {
+    return method.length() > 0 && HttpHeaderValidationUtil.validateToken(method) < 0;
+  }
+
+  /** For Vert.x, which makes no request of a head without method, path and scheme. */
+  private static void makeReadable(Http2Headers head) {
+    if (head.path() == null) {
+      head.method("GET").path("/").scheme("http");
+    } else if (!isToken(head.method())) {
+      head.method("GET");
+    }
+  }
+}

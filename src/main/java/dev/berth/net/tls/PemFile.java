@@ -1,0 +1,46 @@
+package dev.berth.net.tls;
+
+import io.vertx.core.buffer.Buffer;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
+
+/**
+ * A file in PEM.
+ *
+ * @param section of the key, for messages
+ * @param key that names the file
+ */
+public record PemFile(String section, String key, Path path) {
+  Buffer read() {
+    try {
+      return Buffer.buffer(Files.readAllBytes(path));
+    } catch (IOException unreadable) {
+      throw refused(", which cannot be read: " + unreadable.getMessage(), "a readable file");
+    }
+  }
+
+  /** All that are in it, in their order. */
+  X509Certificate[] certificates(Buffer pem) {
+    try {
+      X509Certificate[] all =
+          CertificateFactory.getInstance("X.509")
+              .generateCertificates(new ByteArrayInputStream(pem.getBytes()))
+              .toArray(new X509Certificate[0]);
+      if (all.length == 0) {
+        throw new CertificateException("there is none in it");
+      }
+      return all;
+    } catch (CertificateException unusable) {
+      throw refused(", " + unusable.getMessage(), "X.509 certificates in PEM");
+    }
+  }
+
+  TlsFileException refused(String what, String expected) {
+    return new TlsFileException(section + "." + key, path + what, expected);
+  }
+}

@@ -1,8 +1,0 @@
-/**
- * The key and the certificates of whoever speaks TLS, ingress and links alike: read from their
- * files, checked against each other, and looked at anew. What reads files blocks.
- */
-@NullMarked
-package dev.berth.protocol.tls;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** Tests of the reading of HTTP/1 requests. */
-@NullMarked
-package dev.berth.protocol.http;
-
-import org.jspecify.annotations.NullMarked;
