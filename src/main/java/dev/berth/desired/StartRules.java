@@ -152,17 +152,13 @@ final class StartRules {
     }
   }
 
-  private Item item(@Nullable String says, @Nullable String wanted, LastApplied applied) {
-    return new Item(says, wanted, applied.startedWith(uri));
-  }
-
   private Item item(String application) {
     Wanted what = says.get(application);
     DesiredApplication there = kept.find(application);
-    return item(
+    return new Item(
         what == null ? null : what.digest(),
         there == null ? null : there.wanted().digest(),
-        kept.lastApplied(application));
+        kept.lastApplied(application).startedWith(uri));
   }
 
   // --- what becomes of it ---
@@ -211,7 +207,8 @@ final class StartRules {
     }
     Double now = was.targetCapacity();
     String what = capacity == null ? null : capacity.toString();
-    Item item = item(what, now == null ? null : now.toString(), was.lastCapacity());
+    String wanted = now == null ? null : now.toString();
+    Item item = new Item(what, wanted, was.lastCapacity().startedWith(uri));
     Row row = item.row(mode);
     String set = "berth deploy " + file() + " --set target_capacity=%s sets it";
     String back = set.formatted(now);
