@@ -2,10 +2,14 @@ package dev.berth.config;
 
 import dev.berth.config.keys.Key;
 import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Schema;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Type;
 import dev.berth.config.keys.Types;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.event.Level;
 
 /**
  * {@code logging_config}: what is logged, and how. One of a deployment stands in place of that of
@@ -13,6 +17,16 @@ import java.util.List;
  * log is off by default, where Ray Serve has it on.
  */
 public final class LoggingOptions {
+
+  private static final List<Object> LEVELS =
+      List.of("DEBUG", "INFO", "WARN", "ERROR", "WARNING", "CRITICAL", "FATAL", 10, 20, 30, 40, 50);
+
+  /** By name or by Python's number. */
+  private static final Type<Level> LEVEL =
+      Types.parsed(
+          "DEBUG, INFO, WARN or ERROR, or Python's number for one",
+          LoggingOptions::level,
+          Schema.oneOf(LEVELS));
 
   private static final Keys KEYS = new Keys();
 
@@ -22,9 +36,8 @@ public final class LoggingOptions {
               Types.choice(List.of(LogEncoding.TEXT, LogEncoding.JSON)),
               LogEncoding.TEXT)
           .means("How a line of the log is written.");
-  public static final Key<LogLevel> LOG_LEVEL =
-      KEYS.key("log_level", LogLevel.TYPE, LogLevel.INFO)
-          .means("Least severe event that is logged.");
+  public static final Key<Level> LOG_LEVEL =
+      KEYS.key("log_level", LEVEL, Level.INFO).means("Least severe event that is logged.");
   public static final Key<Boolean> ENABLE_ACCESS_LOG =
       KEYS.key("enable_access_log", Types.BOOL, false)
           .means(
@@ -46,4 +59,15 @@ public final class LoggingOptions {
   public static final Settings DEFAULTS = SECTION.empty();
 
   private LoggingOptions() {}
+
+  /** Null for a text that names no level. */
+  private static @Nullable Level level(String text) {
+    return switch (text) { // the others are names and numbers of Python's logging
+      case "DEBUG", "10" -> Level.DEBUG;
+      case "INFO", "20" -> Level.INFO;
+      case "WARN", "WARNING", "30" -> Level.WARN;
+      case "ERROR", "CRITICAL", "FATAL", "40", "50" -> Level.ERROR;
+      default -> null;
+    };
+  }
 }

@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.event.Level;
 
 class LoggingOptionsTest {
 
@@ -26,13 +27,12 @@ class LoggingOptionsTest {
                 deployments: [{name: own, logging_config: {encoding: JSON}}, {name: other}]
             """);
 
-    Settings top = logging(LogEncoding.TEXT, LogLevel.DEBUG, true);
-    Settings ofB = logging(LogEncoding.TEXT, LogLevel.ERROR, false);
+    Settings top = logging(LogEncoding.TEXT, Level.DEBUG, true);
+    Settings ofB = logging(LogEncoding.TEXT, Level.ERROR, false);
     assertThat(config.get(ServeConfig.LOGGING_CONFIG)).isEqualTo(top);
     assertThat(config.applications().get(0).get(ApplicationConfig.LOGGING_CONFIG)).isEqualTo(top);
     assertThat(config.applications().get(1).get(ApplicationConfig.LOGGING_CONFIG)).isEqualTo(ofB);
-    assertThat(ofDeployment(config, "own"))
-        .isEqualTo(logging(LogEncoding.JSON, LogLevel.INFO, false));
+    assertThat(ofDeployment(config, "own")).isEqualTo(logging(LogEncoding.JSON, Level.INFO, false));
     assertThat(ofDeployment(config, "other")).isEqualTo(ofB);
   }
 
@@ -50,7 +50,7 @@ class LoggingOptionsTest {
     "40, ERROR",
     "50, ERROR"
   })
-  void aLevelIsANameOrPythonsNumber(String given, LogLevel level) {
+  void aLevelIsANameOrPythonsNumber(String given, Level level) {
     assertThat(
             read("log_level: " + given)
                 .get(ServeConfig.LOGGING_CONFIG)
@@ -100,7 +100,7 @@ class LoggingOptionsTest {
     return Yaml.options("logging_config: {" + keys + "}");
   }
 
-  private static Settings logging(LogEncoding encoding, LogLevel level, boolean access) {
+  private static Settings logging(LogEncoding encoding, Level level, boolean access) {
     return LoggingOptions.DEFAULTS
         .with(LoggingOptions.ENCODING, encoding)
         .with(LoggingOptions.LOG_LEVEL, level)

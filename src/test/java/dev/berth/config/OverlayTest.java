@@ -15,6 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.event.Level;
 
 /** {@code --set key=value}. */
 class OverlayTest {
@@ -63,7 +64,7 @@ class OverlayTest {
     assertThat(config.get(HttpOptions.HOST)).isEqualTo("h");
     assertThat(config.get(LimitOptions.MAX_BODY_BYTES)).isEqualTo(3);
     assertThat(config.get(ServeConfig.LOGGING_CONFIG).get(LoggingOptions.LOG_LEVEL))
-        .isEqualTo(LogLevel.ERROR);
+        .isEqualTo(Level.ERROR);
   }
 
   @Test
