@@ -1,6 +1,7 @@
 package dev.berth.api;
 
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
 import java.io.OutputStream;
@@ -174,13 +175,33 @@ public final class Response {
       return Future.succeededFuture(whole.bytes());
     }
     if (body instanceof Body.Received received) {
-      return Gathering.of(received, maxBytes);
+      return gather(received, maxBytes);
     }
     return Future.failedFuture(
         new IllegalStateException("body: not yet sent (expected: a received response)"));
   }
 
   /** Without headers and body, which may be secrets. */
+  private static Future<Buffer> gather(Body.Received received, int maxBytes) {
+    Promise<Buffer> done = Promise.promise();
+    Buffer gathered = Buffer.buffer();
+    received.stream().exceptionHandler(done::tryFail);
+    received.stream().endHandler(end -> done.tryComplete(gathered));
+    received.stream()
+        .handler(
+            piece -> {
+              if (gathered.length() + piece.length() <= maxBytes) {
+                gathered.appendBuffer(piece);
+              } else if (done.tryFail(
+                  new IllegalStateException(
+                      "body: over " + maxBytes + " bytes (expected: at most maxBytes)"))) {
+                received.cancel().run();
+              }
+            });
+    received.stream().resume();
+    return done.future();
+  }
+
   @Override
   public String toString() {
     return "Response[" + status + "]";
