@@ -30,6 +30,15 @@ public sealed interface BusMessage {
 
   // --- router loop to replica loop ---
 
+  /** What a router sends to a replica. Answers go to its source, under its call's id. */
+  interface ToReplica {
+    long callId();
+
+    RouterAddress source();
+
+    ReplicaAddress target();
+  }
+
   /**
    * Run a request.
    *
@@ -62,7 +71,7 @@ public sealed interface BusMessage {
       Request request,
       boolean bodyFollows,
       boolean explained)
-      implements BusMessage {}
+      implements BusMessage, ToReplica {}
 
   /**
    * A piece of a request's body, at most 64 KiB, within the credit given.
@@ -77,7 +86,7 @@ public sealed interface BusMessage {
       int sequence,
       Buffer data,
       boolean last)
-      implements BusMessage {}
+      implements BusMessage, ToReplica {}
 
   /**
    * The caller no longer wants an answer. Cancels the request if it runs, and keeps it from running
@@ -86,7 +95,7 @@ public sealed interface BusMessage {
    */
   record CancelCall(
       long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target, boolean timedOut)
-      implements BusMessage {}
+      implements BusMessage, ToReplica {}
 
   /**
    * What has become of a call that nothing was heard of? Keeps it from running if it has not
@@ -95,7 +104,7 @@ public sealed interface BusMessage {
    * and its answer is not known any more.
    */
   record RecallCall(long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target)
-      implements BusMessage {}
+      implements BusMessage, ToReplica {}
 
   /**
    * How far a streamed response may be sent.
@@ -104,7 +113,7 @@ public sealed interface BusMessage {
    *     RequestCredit}
    */
   record StreamCredit(long callId, RouterAddress source, ReplicaAddress target, long limit)
-      implements BusMessage {}
+      implements BusMessage, ToReplica {}
 
   /** Hold a slot under a lease; a repeated attempt gets the same lease. */
   record ReserveSlot(
@@ -114,7 +123,7 @@ public sealed interface BusMessage {
       ReplicaAddress target,
       @Wire(SIGNED) long ttlMs,
       @Wire(LEFT) long acceptMicros)
-      implements BusMessage {}
+      implements BusMessage, ToReplica {}
 
   /**
    * Give a held slot back; before its reserve arrived, refuse that one. Repeated until it is
@@ -123,7 +132,7 @@ public sealed interface BusMessage {
    * @param callId -1 where nothing waits for the answer
    */
   record ReleaseSlot(long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target)
-      implements BusMessage {}
+      implements BusMessage, ToReplica {}
 
   /** Make a lease last longer. Answered by SlotReserved or CallRefused. */
   record RenewLease(
@@ -134,7 +143,7 @@ public sealed interface BusMessage {
       SlotToken token,
       @Wire(SIGNED) long ttlMs,
       @Wire(LEFT) long acceptMicros)
-      implements BusMessage {}
+      implements BusMessage, ToReplica {}
 
   // --- router loop to router loop ---
 

@@ -2,6 +2,7 @@ package dev.berth.replica;
 
 import dev.berth.api.BerthException.Kind;
 import dev.berth.protocol.Admission;
+import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallAccepted;
 import dev.berth.protocol.BusMessage.CallFailed;
@@ -16,10 +17,12 @@ import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.SlotReserved;
 import dev.berth.protocol.BusMessage.StreamCredit;
+import dev.berth.protocol.BusMessage.ToReplica;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.AttemptState;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LoopPorts;
@@ -140,14 +143,14 @@ public final class ReplicaLoop {
   private void onCall(CallRequest message) {
     HostedReplica host = find(message.target());
     if (host == null) {
-      refuse(message.source(), message.callId(), addressRefusal(message.target()), Load.NONE);
+      refuse(message, addressRefusal(message.target()), Load.NONE);
       return;
     }
     boolean held = message.admission() == Admission.Held.HELD;
     if (held && !node.equals(message.source().node())) {
       // Only this instance can take a slot without a message: the sender lies, or is lost.
       falselyHeld.increment();
-      refuse(message.source(), message.callId(), Refusal.UNKNOWN_TOKEN, host.replica.load());
+      refuse(message, Refusal.UNKNOWN_TOKEN, host.replica.load());
       return;
     }
     RouterPeer peer = peer(message.source());
@@ -172,13 +175,7 @@ public final class ReplicaLoop {
     if (refusal == Refusal.REVOKED) {
       duplicates.increment();
     } else if (refusal != null) {
-      refuse(
-          host,
-          refusal,
-          message.source(),
-          message.callId(),
-          message.target(),
-          message.waitedMicros());
+      refuse(host, message, refusal, message.waitedMicros());
     }
   }
 
@@ -280,21 +277,17 @@ public final class ReplicaLoop {
     AttemptState known =
         host == null ? AttemptState.FORGOTTEN : host.replica.slots().recall(message.attempt());
     switch (known) {
-      case NEVER, REVOKED, REFUSED ->
-          refuse(message.source(), message.callId(), Refusal.RECALLED, load);
-      case GRANTED, LEASED, FORGOTTEN ->
-          fail(
-              message.source(),
-              message.callId(),
-              Kind.OUTCOME_UNKNOWN,
-              "the request ran, or may have, and its answer was lost",
-              load);
+      case NEVER, REVOKED, REFUSED -> refuse(message, Refusal.RECALLED, load);
+      case GRANTED, LEASED, FORGOTTEN -> {
+        String why = "the request ran, or may have, and its answer was lost";
+        fail(message, Kind.OUTCOME_UNKNOWN, why, load);
+      }
     }
   }
 
   private void onCancel(CancelCall message) {
     if (!message.timedOut() && !node.equals(message.source().node())) {
-      fail(message.source(), message.callId(), Kind.CANCELLED, "", Load.NONE);
+      fail(message, Kind.CANCELLED, "", Load.NONE);
     }
     Invocation invocation = running(message.source(), message.callId());
     if (invocation != null) {
@@ -316,11 +309,11 @@ public final class ReplicaLoop {
   private void onReserve(ReserveSlot message) {
     HostedReplica host = find(message.target());
     if (host == null || host.stopped) {
-      refuse(message.source(), message.callId(), addressRefusal(message.target()), Load.NONE);
+      refuse(message, addressRefusal(message.target()), Load.NONE);
       return;
     }
     if (message.acceptMicros() == 0) {
-      refuse(message.source(), message.callId(), Refusal.TOO_LATE, host.replica.load());
+      refuse(message, Refusal.TOO_LATE, host.replica.load());
       return;
     }
     RouterPeer peer = peer(message.source());
@@ -332,20 +325,12 @@ public final class ReplicaLoop {
         slots.reserve(
             message.attempt(), TimeUnit.MILLISECONDS.toNanos(Math.max(0, message.ttlMs())));
     if (reservation instanceof Slots.Reservation.Refused refused) {
-      refuse(host, refused.reason(), message.source(), message.callId(), message.target(), 0);
+      refuse(host, message, refused.reason(), 0);
       return;
     }
     SlotLease lease = ((Slots.Reservation.Granted) reservation).lease();
     long ttlNanos = Math.max(0, lease.deadlineNanos() - ports.nanoClock().getAsLong());
-    send(
-        message.source(),
-        new SlotReserved(
-            message.callId(),
-            message.attempt(),
-            message.target(),
-            lease.token(),
-            TimeUnit.NANOSECONDS.toMicros(ttlNanos),
-            slots.load()));
+    reserved(message, message.attempt(), lease.token(), ttlNanos, slots);
   }
 
   private void onRelease(ReleaseSlot message) {
@@ -354,17 +339,17 @@ public final class ReplicaLoop {
       host.replica.slots().release(message.attempt());
     }
     long load = host == null ? Load.NONE : host.replica.load();
-    refuse(message.source(), message.callId(), Refusal.RELEASED, load);
+    refuse(message, Refusal.RELEASED, load);
   }
 
   private void onRenew(RenewLease message) {
     HostedReplica host = find(message.target());
     if (host == null || host.stopped) {
-      refuse(message.source(), message.callId(), addressRefusal(message.target()), Load.NONE);
+      refuse(message, addressRefusal(message.target()), Load.NONE);
       return;
     }
     if (message.acceptMicros() == 0) {
-      refuse(message.source(), message.callId(), Refusal.TOO_LATE, host.replica.load());
+      refuse(message, Refusal.TOO_LATE, host.replica.load());
       return;
     }
     Slots slots = host.replica.slots();
@@ -372,30 +357,25 @@ public final class ReplicaLoop {
     long ttlNanos = host.replica.renewableNanos(wanted);
     Refusal refusal = ttlNanos <= 0 ? Refusal.DRAINING : slots.renew(message.token(), ttlNanos);
     if (refusal != null) {
-      refuse(message.source(), message.callId(), refusal, slots.load());
+      refuse(message, refusal, slots.load());
       return;
     }
-    send(
-        message.source(),
-        new SlotReserved(
-            message.callId(),
-            message.attempt(),
-            message.target(),
-            message.token(),
-            TimeUnit.NANOSECONDS.toMicros(ttlNanos),
-            slots.load()));
+    reserved(message, message.attempt(), message.token(), ttlNanos, slots);
   }
 
-  private void refuse(
-      HostedReplica host,
-      Refusal reason,
-      RouterAddress to,
-      long callId,
-      ReplicaAddress target,
-      long waitedMicros) {
-    refuse(to, callId, reason, host.replica.load());
+  private void reserved(
+      ToReplica message, AttemptId attempt, SlotToken token, long ttlNanos, Slots slots) {
+    long micros = TimeUnit.NANOSECONDS.toMicros(ttlNanos);
+    send(
+        message.source(),
+        new SlotReserved(message.callId(), attempt, message.target(), token, micros, slots.load()));
+  }
+
+  private void refuse(HostedReplica host, ToReplica message, Refusal reason, long waitedMicros) {
+    refuse(message, reason, host.replica.load());
+    RouterAddress to = message.source();
     if (reason == Refusal.FULL && !node.equals(to.node())) { // our own are told by the slots
-      host.replica.refused.note(host.replica.slots(), to, target, waitedMicros);
+      host.replica.refused.note(host.replica.slots(), to, message.target(), waitedMicros);
     }
   }
 
@@ -663,8 +643,8 @@ public final class ReplicaLoop {
     duplicates.increment();
   }
 
-  private void refuse(RouterAddress source, long callId, Refusal reason, long load) {
-    send(source, new CallRefused(callId, reason, load));
+  private void refuse(ToReplica message, Refusal reason, long load) {
+    send(message.source(), new CallRefused(message.callId(), reason, load));
   }
 
   /** Tells the routers of other instances, unasked, of the slots of a replica. Any thread. */
@@ -672,8 +652,8 @@ public final class ReplicaLoop {
     peers.keySet().forEach(router -> send(router, load));
   }
 
-  private void fail(RouterAddress to, long callId, Kind kind, String message, long load) {
-    send(to, new CallFailed(callId, kind, message, -1, -1, load, null));
+  private void fail(ToReplica message, Kind kind, String why, long load) {
+    send(message.source(), new CallFailed(message.callId(), kind, why, -1, -1, load, null));
   }
 
   private void send(RouterAddress to, BusMessage message) {

@@ -54,10 +54,6 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
   /** Platform threads of one application that have not ended. */
   static final class Share {
     private volatile int threads;
-
-    boolean isOf(HandlerPool pool) {
-      return pool.share == this;
-    }
   }
 
   @Override
@@ -84,7 +80,9 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
   }
 
   private void divide() {
-    shares.values().removeIf(of -> of.threads == 0 && pools.stream().noneMatch(of::isOf));
+    shares
+        .values()
+        .removeIf(of -> of.threads == 0 && pools.stream().noneMatch(pool -> pool.share == of));
     each = Math.max(1, max / 2 / Math.max(1, shares.size()));
   }
 
