@@ -31,7 +31,7 @@ final class ShadowCall implements CallOwner {
   private final CallOwner of;
   private final ShadowTarget to;
   private final RouterLoop loop;
-  private final long startedNanos;
+  private final long beganNanos;
   private Event begun = Event.COPIED;
   private boolean counted; // as copied
   private @Nullable RoutedCall call;
@@ -44,11 +44,11 @@ final class ShadowCall implements CallOwner {
   /**
    * @param of who made the request that is copied
    */
-  ShadowCall(CallOwner of, ShadowTarget to, RouterLoop loop, long startedNanos) {
+  ShadowCall(CallOwner of, ShadowTarget to, RouterLoop loop, long beganNanos) {
     this.of = of;
     this.to = to;
     this.loop = loop;
-    this.startedNanos = startedNanos;
+    this.beganNanos = beganNanos;
   }
 
   /** It takes a slot or does not run: which of the two, and why, is known at once. */
@@ -61,8 +61,7 @@ final class ShadowCall implements CallOwner {
       return Event.SKIPPED_BUSY;
     }
     try {
-      call =
-          RoutedCall.start(to.to(), loop, request.withHeader(HEADER, "true"), this, startedNanos);
+      call = RoutedCall.start(to.to(), loop, request.withHeader(HEADER, "true"), this, beganNanos);
       return begun;
     } catch (RuntimeException broken) { // it must not fail its request
       LOG.error(
@@ -97,13 +96,13 @@ final class ShadowCall implements CallOwner {
 
   @Override
   public long arrivedNanos() {
-    return startedNanos;
+    return beganNanos;
   }
 
   @Override
   public long deadlineNanos() {
     long users = of.deadlineNanos();
-    return users == Long.MAX_VALUE ? startedNanos + MOST_NANOS : users;
+    return users == Long.MAX_VALUE ? beganNanos + MOST_NANOS : users;
   }
 
   @Override
@@ -146,7 +145,7 @@ final class ShadowCall implements CallOwner {
   }
 
   private void answered(Got got) {
-    to.meters().answered(loop.now() - startedNanos);
+    to.meters().answered(loop.now() - beganNanos);
     own = got;
     compare();
   }
@@ -168,7 +167,7 @@ final class ShadowCall implements CallOwner {
 
   /** What the client gets, or its head. */
   void userGot(Response response) {
-    to.meters().userAnswered(loop.now() - startedNanos);
+    to.meters().userAnswered(loop.now() - beganNanos);
     users = got(response);
     compare();
   }
