@@ -55,9 +55,9 @@ final class Architecture {
           desired: api net protocol view config controller code
           cluster: api net protocol view config metrics admin code desired
           admin: api net protocol view config metrics
-          node: api net protocol view config metrics ingress routing replica controller code \
+          node: api net stream protocol view config metrics ingress routing replica controller code \
             desired cluster admin
-          testkit: api protocol view config metrics routing replica controller code cluster node
+          testkit: api stream protocol view config metrics routing replica controller code cluster node
           cli: node code config net protocol view
           """);
 

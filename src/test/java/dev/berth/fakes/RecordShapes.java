@@ -63,7 +63,9 @@ public final class RecordShapes {
 
   private static String part(RecordComponent component, Queue<Class<?>> next) {
     refer(component.getGenericType(), next);
-    return component.getGenericType().getTypeName() + " " + component.getName();
+    // Without packages: no form has them, and a type may move.
+    String type = component.getGenericType().getTypeName().replaceAll("\\b(?:[a-z]\\w*\\.)+", "");
+    return type + " " + component.getName();
   }
 
   private static void refer(Type type, Queue<Class<?>> next) {

@@ -16,7 +16,7 @@ class JsonShapesTest {
   private static final NavigableMap<Integer, String> SHAPES = new TreeMap<>();
 
   static {
-    SHAPES.put(1, "f7755e30222d4ae6");
+    SHAPES.put(1, "212fc5908ff290d8");
   }
 
   @Test
