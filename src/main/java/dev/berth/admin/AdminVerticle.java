@@ -22,8 +22,8 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,14 +41,14 @@ public final class AdminVerticle extends VerticleBase {
   private final HttpServerOptions options;
   private final Meters meters;
   private final List<AdminRoutes> routes;
-  private final Callable<Handler<RoutingContext>> gate;
+  private final Function<Vertx, Future<Handler<RoutingContext>>> gate;
   private final AdminConnections connections;
   private @Nullable HttpServer server;
 
   /**
    * @param key of the configuration that says where it listens, for failures
    * @param series what the names of its numbers begin with
-   * @param gate makes what each request meets first; may block
+   * @param gate makes what each request meets first
    * @param limits of its connections
    */
   private AdminVerticle(
@@ -57,7 +57,7 @@ public final class AdminVerticle extends VerticleBase {
       HttpServerOptions options,
       Meters meters,
       List<AdminRoutes> routes,
-      Callable<Handler<RoutingContext>> gate,
+      Function<Vertx, Future<Handler<RoutingContext>>> gate,
       AdminConnections.Limits limits) {
     this.key = key;
     this.series = series;
@@ -91,7 +91,7 @@ public final class AdminVerticle extends VerticleBase {
             .setHttp2ClearTextEnabled(options.get(AdminOptions.HTTP2)),
         meters,
         routes,
-        () -> gate(options, meters)::check,
+        vertx -> vertx.executeBlocking(() -> gate(options, meters)::check),
         limits);
   }
 
@@ -110,7 +110,7 @@ public final class AdminVerticle extends VerticleBase {
         options,
         meters,
         routes,
-        () -> AdminGate::ofNode,
+        vertx -> Future.succeededFuture(AdminGate::ofNode),
         AdminConnections.Limits.DEFAULT);
   }
 
@@ -124,7 +124,7 @@ public final class AdminVerticle extends VerticleBase {
   @Override
   public Future<?> start() {
     connections.start(vertx, meters, series);
-    return vertx.executeBlocking(gate).compose(this::listen);
+    return gate.apply(vertx).compose(this::listen);
   }
 
   private Future<?> listen(Handler<RoutingContext> first) {

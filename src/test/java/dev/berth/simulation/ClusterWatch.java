@@ -3,6 +3,7 @@ package dev.berth.simulation;
 import dev.berth.cluster.membership.Member;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.desired.NodeRegistry;
+import dev.berth.node.DataPlane;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
@@ -459,6 +460,12 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
 
   // --- the end ---
 
+  /** Whether a release or a cancel has not been answered: one of a late offer may be on its way. */
+  private static boolean repeatsCancels(DataPlane plane) {
+    return IntStream.range(0, plane.loops())
+        .anyMatch(index -> plane.routers().loop(index).cancelsRepeated() > 0);
+  }
+
   /** Whether it is as it is to be in the end. */
   boolean rests() {
     if (on.calls.stream().anyMatch(call -> call.isOpen() || call.isHeld())) {
@@ -468,7 +475,8 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
     for (ClusterNode node : on.nodes) {
       if (!node.serves()
           || node.members().list().size() != on.nodes.size()
-          || !node.process().isWanted(ClusterSimulation.MODEL)) {
+          || !node.process().isWanted(ClusterSimulation.MODEL)
+          || repeatsCancels(node.plane())) {
         return false;
       }
       node.process().hosted().forEach(each -> there.add(each.info().replicaId()));
