@@ -11,8 +11,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * What a controller that starts anew waits for: to be told what each instance hosts. Until then it
@@ -30,17 +28,13 @@ final class Recovery {
   private final Set<String> told = new HashSet<>();
   private boolean isBounded = true;
 
-  /** What was found of one application. */
-  record Unclaimed(List<Found> replicas, List<DeploymentTarget> complete) {
-    Set<String> builds() {
-      return Stream.concat(
-              complete.stream(),
-              replicas.stream().flatMap(each -> Stream.of(each.target(), each.next())))
-          .flatMap(Stream::ofNullable)
-          .map(DeploymentTarget::build)
-          .collect(Collectors.toCollection(HashSet::new));
-    }
-  }
+  /**
+   * What was found of one application.
+   *
+   * @param builds of all that was ever found, also on nodes that are lost by now: who claims them
+   *     has them discarded
+   */
+  record Unclaimed(List<Found> replicas, List<DeploymentTarget> complete, Set<String> builds) {}
 
   private final Map<String, Unclaimed> unclaimed = new LinkedHashMap<>(); // by application
   private final Map<String, Map<Class<?>, OfReplica>> since = new HashMap<>(); // by unclaimed id
@@ -87,6 +81,9 @@ final class Recovery {
     inventory.complete().forEach(each -> of(each).complete().add(each));
     for (Found found : inventory.replicas()) {
       of(found.target()).replicas().add(found);
+      if (found.next() != null) {
+        of(found.next());
+      }
       since.put(found.info().replicaId(), new LinkedHashMap<>());
     }
     arm(nowNanos);
@@ -119,8 +116,12 @@ final class Recovery {
   }
 
   private Unclaimed of(DeploymentTarget target) {
-    return unclaimed.computeIfAbsent(
-        target.id().application(), name -> new Unclaimed(new ArrayList<>(), new ArrayList<>()));
+    Unclaimed its =
+        unclaimed.computeIfAbsent(
+            target.id().application(),
+            name -> new Unclaimed(new ArrayList<>(), new ArrayList<>(), new HashSet<>()));
+    its.builds.add(target.build());
+    return its;
   }
 
   /**
@@ -147,7 +148,7 @@ final class Recovery {
   /** What was found of an application; it is the caller's from then on. */
   Unclaimed claim(String application) {
     Unclaimed found = unclaimed.remove(application);
-    return found == null ? new Unclaimed(List.of(), List.of()) : found;
+    return found == null ? new Unclaimed(List.of(), List.of(), Set.of()) : found;
   }
 
   /** Names of applications of which something was found that nobody has claimed. */
@@ -158,7 +159,7 @@ final class Recovery {
   /** Returns a copy of the builds of what nobody has claimed, by application. */
   Map<String, Set<String>> builds() {
     Map<String, Set<String>> all = new HashMap<>();
-    unclaimed.forEach((name, its) -> all.put(name, its.builds()));
+    unclaimed.forEach((name, its) -> all.put(name, new HashSet<>(its.builds)));
     return all;
   }
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.tuple;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
+import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerAction.NodeGone;
 import dev.berth.controller.ControllerAction.Recovered;
 import dev.berth.controller.ControllerAction.StartReplica;
@@ -507,6 +508,26 @@ class NodesTest {
     Set<String> both = Set.of("build-v1", "build-v2");
     assertThat(it.asked(Recovered.class))
         .containsExactly(new Recovered(Map.of("app", both, "other", both)));
+  }
+
+  /** Seed 293000288 of the simulation of lifecycles: the node is lost before anybody claims it. */
+  @Test
+  void codeOfALostNodeIsDiscardedWhenNobodyClaimsItsApplication() {
+    it.join("n1", "n2");
+    it.serve("other", target(OTHER, "v1", 2, null, 20));
+    it.complete.clear();
+    it.hosted.values().removeIf(each -> each.node.equals("n1"));
+    it.builds = false;
+    follow("n1", "n2");
+    it.tellInventory();
+    it.send(it.inventory("n2"));
+    assertThat(it.asked(Recovered.class))
+        .containsExactly(new Recovered(Map.of("other", Set.of("build-v1"))));
+    it.send(new NodeLost("n2"));
+    it.advance(Duration.ofNanos(Recovery.MAX_NANOS));
+    assertThat(it.asked(DiscardBuild.class))
+        .extracting(DiscardBuild::application, DiscardBuild::build)
+        .containsExactly(tuple("other", "build-v1"));
   }
 
   /** Seeds 91100293 and 91202362 of the cluster simulation. */
