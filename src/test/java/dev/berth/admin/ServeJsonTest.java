@@ -16,7 +16,8 @@ class ServeJsonTest {
 
   @Test
   void everythingIsGivenUnderItsNameInSnakeCase() {
-    Map<String, @Nullable Object> config = Map.of("user_config", Map.of("k", List.of(1, "x")));
+    Map<String, @Nullable Object> config =
+        Map.of("user_config", Map.of("k", List.of(1, "x"), "own", new JsonObject().put("n", 1)));
     ServeDetails details =
         serve(application("shop", "{\"name\": \"shop\"}", deployment("cart", config)));
     assertThat(new JsonObject(ServeJson.of(details).encode()))
@@ -32,7 +33,7 @@ class ServeJsonTest {
                    "external_scaler_enabled": true, "deployments": [
                     {"name": "cart", "status": "HEALTHY", "trigger": "CONFIG_UPDATE_COMPLETED",
                      "message": "", "version": "v1",
-                     "config": {"user_config": {"k": [1, "x"]}},
+                     "config": {"user_config": {"k": [1, "x"], "own": {"n": 1}}},
                      "target_replicas": 2, "autoscaling": null, "dead": [], "replicas": [
                       {"replica_id": "cart#1", "node": "node-1", "phase": "RUNNING",
                        "version": "v1", "revision": 4, "routable": true,

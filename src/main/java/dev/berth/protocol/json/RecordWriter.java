@@ -4,6 +4,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.lang.reflect.RecordComponent;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Map;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +36,7 @@ public class RecordWriter {
     if (value instanceof Record record) {
       return record(record);
     }
-    if (value instanceof Iterable<?> items) {
+    if (value instanceof Collection<?> items) {
       JsonArray all = new JsonArray();
       items.forEach(each -> all.add(value(each)));
       return all;
