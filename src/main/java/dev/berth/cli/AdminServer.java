@@ -345,12 +345,12 @@ final class AdminServer {
       return new Ended(ExitCode.USAGE);
     }
     JsonObject error = json(response.body());
-    if (error != null && error.containsKey("code") && error.getValue("message") != null) {
+    Object message = error == null ? null : error.getValue("message");
+    if (message != null && !message.equals("") && error.containsKey("code")) {
       return refusal(response); // as Berth says no
     }
-    String status = "status " + response.statusCode();
-    String said = error == null ? "" : ", " + error.getValue("message");
-    return cannotReach(status + said + " (expected: an admin server of Berth)");
+    String said = "status " + response.statusCode() + (error == null ? "" : ", " + message);
+    return cannotReach(said + " (expected: an admin server of Berth)");
   }
 
   private Ended cannotReach(String why) {

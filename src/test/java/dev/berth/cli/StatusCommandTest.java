@@ -212,4 +212,13 @@ class StatusCommandTest {
     assertThat(instance.execute("status")).isEqualTo(1);
     assertThat(instance.err).hasToString("berth: why\n");
   }
+
+  @Test
+  void answerWithoutAReasonIsAnotherServers() {
+    instance.answer("GET /api/v1/serve", 404, "{\"code\":404,\"message\":\"\"}");
+
+    assertThat(instance.execute("status")).isEqualTo(3);
+    assertThat(instance.err.toString())
+        .contains("status 404", "(expected: an admin server of Berth)");
+  }
 }
