@@ -323,7 +323,7 @@ public final class RoutedCall extends SlotRequest {
     if (from != null) {
       from.reported(load);
       tellRouted(from);
-      if (recorder != null && !accepted) {
+      if (recorder != null && !accepted && stream == null) {
         recorder.accepted();
       }
       running();
@@ -338,17 +338,8 @@ public final class RoutedCall extends SlotRequest {
     }
   }
 
-  @Override
-  void unanswered(RoutedReplica by) {
-    if (stream != null) {
-      scheduleDeadline(); // pieces are numbered: what is lost of it shows
-      sendCredit(opened().limit()); // which its link may not have taken
-      return;
-    }
-    if (!accepted && admission == Admission.IfFree.IF_FREE) {
-      by.unanswered(); // else it may run, and need not have said anything
-    }
-    loop.recalls.increment();
+  /** Has the replica tell how the call stands: it runs, it is over, or it never came. */
+  private void recall(RoutedReplica by) {
     loop.send(
         by,
         new BusMessage.RecallCall(
@@ -356,6 +347,21 @@ public final class RoutedCall extends SlotRequest {
             loop.address,
             java.util.Objects.requireNonNull(attempt),
             by.addressFor(loop.index())));
+  }
+
+  @Override
+  void unanswered(RoutedReplica by) {
+    if (stream != null) { // its last frame may be lost: nothing after it would show that
+      lookAgainAfter(ACCEPTED_RECALLS * loop.limits.recallNanos());
+      sendCredit(opened().limit()); // which its link may not have taken
+      recall(by);
+      return;
+    }
+    if (!accepted && admission == Admission.IfFree.IF_FREE) {
+      by.unanswered(); // else it may run, and need not have said anything
+    }
+    loop.recalls.increment();
+    recall(by);
     lookAgainAfter((accepted ? ACCEPTED_RECALLS : 1) * loop.limits.recallNanos());
   }
 
