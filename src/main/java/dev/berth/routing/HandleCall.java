@@ -65,16 +65,10 @@ public class HandleCall implements CallOwner, Pending<Response> {
     return leg.parent();
   }
 
-  /**
-   * A response arrives in a task of its own already, and for a handler in the handler's context.
-   */
+  /** A response arrives in a task of its own already, and in a context for it. */
   @Override
   public void onResponse(Response received, String replicaId) {
-    if (leg.parent() == null) {
-      loop.post(() -> response.complete(received));
-    } else {
-      response.complete(received);
-    }
+    response.complete(received);
   }
 
   /** A failure may come from within a call of the user's, so it is given a task. */

@@ -296,7 +296,9 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   public boolean answered(BusMessage.Answer answer) {
-    loop.worksFor(parent());
+    if (owner instanceof HandleCall) { // else no user code gets it
+      loop.worksFor(parent());
+    }
     if (answer instanceof BusMessage.CallResponse response) {
       responded(response);
     } else if (answer instanceof BusMessage.StreamFrame frame) {

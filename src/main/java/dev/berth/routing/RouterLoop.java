@@ -166,11 +166,9 @@ public final class RouterLoop {
     }
   }
 
-  /** What the message that is being taken has to say is for a request's handler, if for any. */
+  /** What the message that is being taken has to say is for user code: a handler's, or null. */
   public void worksFor(@Nullable RequestContext within) {
-    if (within != null) {
-      ports.loop().worksFor(within);
-    }
+    ports.loop().worksFor(within);
   }
 
   /** Whether it takes no tasks now. Any thread. */

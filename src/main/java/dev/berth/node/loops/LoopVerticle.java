@@ -106,10 +106,10 @@ public final class LoopVerticle extends VerticleBase implements Loop {
   }
 
   @Override
-  public void worksFor(RequestContext request) {
-    ContextInternal current = ContextInternal.current();
-    if (current != null && current.isDuplicate() && !isOf(current, request)) {
-      context(request).beginDispatch(); // ends with that of the current one
+  public void worksFor(@Nullable RequestContext request) {
+    ContextInternal now = ContextInternal.current(); // else than a duplicate it is everybody's
+    if (now != null && now.isDuplicate() && (request == null || !isOf(now, request))) {
+      (request == null ? home().duplicate() : context(request)).beginDispatch(); // ends with now
     }
   }
 

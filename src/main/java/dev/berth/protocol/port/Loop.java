@@ -2,6 +2,7 @@ package dev.berth.protocol.port;
 
 import dev.berth.api.RequestContext;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An event loop, as those see it who are confined to it: they assert {@link #isHere} where they are
@@ -19,9 +20,10 @@ public interface Loop extends Executor {
 
   /**
    * What runs now on behalf of a message is work for a request from here on, and so is what it
-   * begins: the log names it. On the loop.
+   * begins: the log names it. Null is user code outside of any request, which gets a context of its
+   * own too. On the loop.
    */
-  default void worksFor(RequestContext request) {}
+  default void worksFor(@Nullable RequestContext request) {}
 
   /** Whether the caller is on it. */
   boolean isHere();
