@@ -16,6 +16,7 @@ import io.vertx.core.internal.ContextInternal;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,7 +37,7 @@ public final class IngressVerticle extends VerticleBase {
   private final int index;
   private final Duration stopTimeout;
   private @Nullable HttpServer server;
-  private Runnable leave = () -> {}; // once it has joined
+  private Supplier<Future<Void>> leave = Future::succeededFuture; // once it has joined
   private long tlsTimer = -1;
 
   /**
@@ -56,13 +57,15 @@ public final class IngressVerticle extends VerticleBase {
     IngressLoop loop = new IngressLoop(ingress, router, index, context);
     EventLoop eventLoop = ((ContextInternal) context).nettyEventLoop();
     ingress.join(eventLoop, loop);
+    long sweep = vertx.setPeriodic(Ingress.SWEEP_MILLIS, id -> loop.sweep());
     leave =
         () -> {
+          vertx.cancelTimer(sweep); // its Vert.x deployment is its loop, which goes on
           loop.dropAll();
           ingress.leave(eventLoop, loop);
+          return Future.succeededFuture();
         };
     IngressTransport.of(vertx).guard(ingress);
-    vertx.setPeriodic(Ingress.SWEEP_MILLIS, id -> loop.sweep()); // until this is undeployed
     Tls tls = ingress.tls;
     if (tls == null) {
       return listen(loop, options());
@@ -120,13 +123,7 @@ public final class IngressVerticle extends VerticleBase {
       return Future.succeededFuture();
     }
     vertx.cancelTimer(tlsTimer);
-    return listening
-        .shutdown(stopTimeout.toMillis(), TimeUnit.MILLISECONDS)
-        .eventually(
-            () -> {
-              leave.run();
-              return Future.succeededFuture();
-            });
+    return listening.shutdown(stopTimeout.toMillis(), TimeUnit.MILLISECONDS).eventually(leave);
   }
 
   private HttpServerOptions options() {

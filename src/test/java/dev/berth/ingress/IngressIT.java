@@ -12,7 +12,9 @@ import dev.berth.config.keys.Settings;
 import dev.berth.ingress.FakeUpstream.Call;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.Admission;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
@@ -28,8 +30,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
@@ -784,6 +788,35 @@ class IngressIT {
     call.respond("last");
     assertThat(raw.readToEnd()).contains("connection: close").endsWith("last");
     IngressRig.await(undeployed);
+  }
+
+  /** As the instance does: the loop that it is a part of goes on, until replicas have stopped. */
+  @Test
+  void itsSweepEndsWithItAndNotWithItsLoop() throws Exception {
+    AtomicLong looks = new AtomicLong();
+    Ingress fresh =
+        new Ingress(limits(16), new Meters("n", "a", ""), looks::incrementAndGet, 0xbe29);
+    IngressVerticle part = new IngressVerticle(fresh, upstream.loop(), 0, SHORT);
+    Context loop = vertx.getOrCreateContext();
+    IngressRig.await(on(loop, () -> part.deploy(loop)));
+    IngressRig.await(on(loop, () -> part.undeploy(loop)));
+
+    long before = looks.get();
+    IngressRig.await(vertx.timer(3 * Ingress.SWEEP_MILLIS, TimeUnit.MILLISECONDS));
+    assertThat(looks).hasValue(before);
+  }
+
+  private static Future<?> on(Context loop, Callable<Future<?>> step) {
+    Promise<Object> done = Promise.promise();
+    loop.runOnContext(
+        run -> {
+          try {
+            step.call().<Object>mapEmpty().onComplete(done);
+          } catch (Exception thrown) {
+            done.fail(thrown);
+          }
+        });
+    return done.future();
   }
 
   @Test
