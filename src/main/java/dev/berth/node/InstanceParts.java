@@ -64,6 +64,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
@@ -101,7 +102,8 @@ final class InstanceParts {
   final NodeRole role;
   final InstanceHost host; // the role's
   private final RoutingFeedVerticle feed;
-  private final List<Supplier<Future<Void>>> ingresses = new ArrayList<>(); // stop those started
+  // Stop those started; the first serving loop adds the later ones, the control loop takes all.
+  private final List<Supplier<Future<Void>>> ingresses = new CopyOnWriteArrayList<>();
   private final List<Supplier<Future<Void>>> others = new ArrayList<>(); // likewise, in that order
 
   /**
