@@ -1,6 +1,7 @@
 package dev.berth.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.CallOptions;
@@ -78,6 +79,13 @@ class UnfitRequestTest {
     assertThat(replica.executions).as("just below").isOne();
     replica.finishAll();
     world.assertAllAtRest();
+  }
+
+  @Test
+  void aPartThatIsNotThereTakesNothing() {
+    String longest = "a".repeat(HeadBytes.MAX - 3);
+    assertThatCode(() -> HeadBytes.check(Headers.empty(), longest, null))
+        .doesNotThrowAnyException();
   }
 
   @Test

@@ -3,7 +3,9 @@ package dev.berth.protocol.port;
 import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import java.util.function.BiConsumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,9 +62,7 @@ public final class HeadBytes {
   public static void check(Headers headers, @Nullable String... others) {
     Sum exact = new Sum(true);
     headers.forEach(exact);
-    for (String other : others) {
-      exact.add(other == null ? "" : other);
-    }
+    Stream.of(others).filter(Objects::nonNull).forEach(exact::add);
     if (exact.bytes > MAX) {
       throw new BerthException.HandlerFailed(
           "head_bytes: " + exact.bytes + " (expected: at most " + MAX + ")", null);
