@@ -218,6 +218,7 @@ final class ApplicationStates {
     if (!recovery.tell(inventory, turn.nowNanos)) {
       inventory.replicas().stream()
           .filter(each -> each.phase() != ReplicaPhase.DRAINING)
+          .filter(each -> !recovery.holds(each.info().replicaId())) // told twice, not claimed yet
           .forEach(each -> deployments.stranger(each.info(), turn));
       return;
     }

@@ -139,6 +139,11 @@ final class Recovery {
     return true;
   }
 
+  /** Returns whether a replica was found that nobody has claimed yet. */
+  boolean holds(String replicaId) {
+    return since.containsKey(replicaId);
+  }
+
   /** What has happened to a replica since it was found; asked once, when it was claimed. */
   Collection<OfReplica> since(Found found) {
     Map<Class<?>, OfReplica> kept = since.remove(found.info().replicaId());

@@ -546,6 +546,21 @@ class NodesTest {
     assertThat(it.stopping()).containsExactly("x");
   }
 
+  /** Seed 294000467 of the simulation of lifecycles: a link that breaks amid the wait. */
+  @Test
+  void inventoryThatIsSentAgainStopsNothingThatMayYetBeClaimed() {
+    it.join("n1", "n2");
+    it.serve("app", model(2));
+    follow("n1", "n2");
+    it.tellInventory();
+    it.send(it.inventory("n2"));
+
+    it.send(it.inventory("n1"));
+    it.send(it.inventory("n2"));
+
+    assertThat(it.stopping()).isEmpty();
+  }
+
   @Test
   void whoNeverCameToItIsWaitedForUntilItIsLost() {
     it.join("n1", "n2");
