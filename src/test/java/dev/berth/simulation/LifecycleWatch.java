@@ -105,6 +105,7 @@ final class LifecycleWatch {
   private final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
   private final Set<String> ended = new LinkedHashSet<>(); // of this controller
   private final Set<String> lost = new HashSet<>(); // replicas, with their nodes
+  private final Map<String, String> startedOn = new LinkedHashMap<>(); // node, by any controller
   private final Map<String, Long> declared = new LinkedHashMap<>(); // revisions, by application
   private final Set<String> decided = new LinkedHashSet<>(); // applications whose code is known
   final Map<DeploymentStatus, Long> statuses = new LinkedHashMap<>();
@@ -122,6 +123,7 @@ final class LifecycleWatch {
     fleets.clear();
     loaded.clear();
     lost.clear();
+    startedOn.clear();
   }
 
   /** Another controller begins: it knows nothing but what it is told. */
@@ -232,6 +234,9 @@ final class LifecycleWatch {
       nodes.remove(node);
       closed.remove(node);
       lost.addAll(on(node));
+      startedOn.entrySet().stream()
+          .filter(each -> each.getValue().equals(node))
+          .forEach(each -> lost.add(each.getKey()));
       on(node).forEach(this::over);
     } else if (event instanceof ControllerEvent.NodeLeaving) {
       closed.add(node);
@@ -402,6 +407,7 @@ final class LifecycleWatch {
           "start of " + start.replicaId() + " of " + start.target().build() + ", discarded");
     }
     fleet.startedNow++;
+    startedOn.put(start.replicaId(), start.node());
     fleet.reps.put(
         start.replicaId(),
         new Rep(start.target().id(), start.node(), start.target(), Life.STARTING));
