@@ -126,6 +126,27 @@ class LifecycleScriptTest {
         });
   }
 
+  /** 296000824: a start of an earlier controller fails on a lost node, whose code was discarded. */
+  @Test
+  void startOnALostNodeMayFailLateUnderTheNextController() {
+    LifecycleSimulation.run(
+        SEED,
+        folder,
+        on -> {
+          for (String node : List.of("n1", "n3")) {
+            on.onControl(() -> on.nodes.cordon(node, true));
+          }
+          at(on, 10, () -> on.commands.declare(application("b1", "c1", "l1", 1)));
+          at(on, 59_000, () -> on.codeMillis = 9_800);
+          at(on, 60_000, () -> on.commands.declare(application("b2", "c2", "l1", 1)));
+          at(on, 62_000, () -> on.nodes.loses("n2", false));
+          at(on, 62_010, on::controllerDies);
+          at(on, 70_000, () -> on.commands.withdraw("a"));
+          at(on, 200_000, on.nodes::end);
+          at(on, 150_000, () -> assertThat(on.watch.excused).as("failed late").isEqualTo(1));
+        });
+  }
+
   private static void losesControllerAndWorker(LifecycleSimulation on) {
     assertThat(on.instance("n2").builds()).as("the worker's code").hasSize(1);
     assertThat(on.instance("n1").builds()).as("the control node's code").hasSize(2);

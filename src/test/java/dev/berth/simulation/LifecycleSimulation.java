@@ -94,6 +94,7 @@ final class LifecycleSimulation {
   @Nullable SimulatedProcess process;
   private @Nullable RoutingFeed feed; // of the first instance
   final Map<String, Link> links = new LinkedHashMap<>();
+  int codeMillis; // added to each transfer of code by a script
   final Map<String, Link> cutOff = new LinkedHashMap<>(); // of who lives and is thought to be lost
   final LifecycleNodes nodes;
   final Map<String, DeploymentId> routes = new TreeMap<>();
@@ -634,7 +635,7 @@ final class LifecycleSimulation {
     SimulatedLoop asking = control;
     count("code fetched", 1);
     world.after(
-        millis(network.nextInt(rough && network.nextInt(10) == 0 ? 15_000 : 50)),
+        millis(codeMillis + network.nextInt(rough && network.nextInt(10) == 0 ? 15_000 : 50)),
         "code",
         () ->
             asking.execute(

@@ -105,6 +105,7 @@ final class LifecycleWatch {
   private final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
   private final Set<String> ended = new LinkedHashSet<>(); // of this controller
   private final Set<String> lost = new HashSet<>(); // replicas, with their nodes
+  int excused; // starts that failed on a lost node for want of their code
   private final Map<String, String> startedOn = new LinkedHashMap<>(); // node, by any controller
   private final Map<String, Long> declared = new LinkedHashMap<>(); // revisions, by application
   private final Set<String> decided = new LinkedHashSet<>(); // applications whose code is known
@@ -186,8 +187,11 @@ final class LifecycleWatch {
         over(failed.replicaId());
       }
       boolean isLate = rep == null && lost.contains(failed.replicaId()); // its code may be gone
-      if (failed.reason().startsWith("build: ") && !isLate) {
-        throw broken("start of " + failed.replicaId() + ": " + failed.reason());
+      if (failed.reason().startsWith("build: ")) {
+        if (!isLate) {
+          throw broken("start of " + failed.replicaId() + ": " + failed.reason());
+        }
+        excused++;
       }
     } else if (event instanceof ControllerEvent.ReplicaStopped stopped) {
       over(stopped.replicaId());
