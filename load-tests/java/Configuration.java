@@ -25,7 +25,7 @@ record Configuration(
     String besides,
     String own,
     Optional<Path> certificate) {
-  /** One request of it runs and one waits; each other one is refused. */
+  /** One request runs and one waits for as long as the rows take; the router refuses each other. */
   private static final String BUSY =
       """
         - name: busy
@@ -33,7 +33,7 @@ record Configuration(
           import_path: NoOp:busy
           runtime_env: {jars: [handlers.jar]}
           deployments:
-            - {name: busy, max_queued_requests: 1}
+            - {name: busy, max_queued_requests: 1, berth: {queue_timeout_s: 3600}}
       """;
 
   /** The no-op that answers with 32 bytes. */
