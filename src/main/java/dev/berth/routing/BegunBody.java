@@ -4,11 +4,11 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
 
 /**
- * A streamed request body of which the beginning is known. It travels with the request, and again
- * when a replica refused that; the stream is what follows it, and is not read before a replica has
- * accepted the request.
+ * A streamed request body whose first bytes are known. These bytes travel with the request, and
+ * again with each retry after a refusal. The stream holds the rest, and is not read before a
+ * replica has accepted the request.
  */
 public interface BegunBody extends ReadStream<Buffer> {
-  /** At most 64 KiB; may be empty. */
+  /** Returns the first bytes: at most 64 KiB, possibly none. */
   Buffer first();
 }

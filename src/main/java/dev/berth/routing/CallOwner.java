@@ -9,73 +9,77 @@ import dev.berth.routing.ranking.KeyHash;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who makes a call: what it is for, and who gets its one answer, on the call's loop. An interface,
- * and neither a record nor a future, so that the ingress makes no object for it: its exchange is
- * one.
+ * The caller's side of a call: supplies the parameters and receives the one result, on the call's
+ * loop. An interface rather than a record or a future, so that the ingress allocates no object for
+ * it: its exchange implements the interface.
  */
 public interface CallOwner {
 
-  // --- asked as the call is made ---
+  // --- parameters, read when the call is created ---
 
-  /** The request's id, or "" to be given one. */
+  /** Returns the request's id, or "" to have one generated. */
   String requestId();
 
-  /** One of the handler's methods, or "" for the handler itself. */
+  /** Returns the handler's method to call, or "" for the handler itself. */
   default String methodName() {
     return "";
   }
 
-  /** Who the request is for, or "". */
+  /** Returns the session id of the request, or "". */
   default String sessionId() {
     return "";
   }
 
   /**
-   * Equal for requests that should meet the same replica, as {@link ReplicaRanker.Asker#key} says;
-   * asked for each decision of a ranker that wants to know, by any thread while the request waits.
+   * Returns the affinity key, equal for requests that should reach the same replica (see {@link
+   * ReplicaRanker.Asker#key}). A ranker that uses keys reads the key for each decision, on any
+   * thread while the request waits.
    */
   default long routingKey() {
     return KeyHash.of(sessionId());
   }
 
-  /** When the request arrived, on the loop's clock. */
+  /** Returns the arrival time of the request, on the loop's clock. */
   long arrivedNanos();
 
-  /** By when it must be over, on the loop's clock, or {@link Long#MAX_VALUE} for no deadline. */
+  /** Returns the deadline of the call on the loop's clock, or {@link Long#MAX_VALUE} for none. */
   long deadlineNanos();
 
-  /** The request of whose handling it is part, and whose handler is told of it. */
+  /** Returns the request whose handler makes this call and receives the result; null if none. */
   default @Nullable RequestContext parent() {
     return null;
   }
 
-  /** Writes down what befalls the request, when it is explained; asked once. */
+  /** Returns the recorder of an explained request; null if it is not explained. Called once. */
   default @Nullable RequestRecorder explaining() {
     return null;
   }
 
-  /** Whether it only takes a slot beside another that stays free, and never waits for one. */
+  /**
+   * Returns whether the call takes a slot only if another slot stays free, and never waits for one.
+   */
   default boolean isSpare() {
     return false;
   }
 
-  // --- told ---
+  // --- results ---
 
   /**
-   * A replica has the request, or is sent it with a slot that is its own: its wait is over. Told
-   * once, or never when it never got one; then one of the others follows. Should that replica be
-   * gone when the request comes there, it goes to another, and only its answer says to which.
+   * Notifies that a replica has the request, or will be sent it with an acquired slot: the wait has
+   * ended. Called at most once, before the response or failure; never called without a slot. If
+   * that replica is removed before the request arrives, the request goes to another, and only the
+   * response names that one.
    */
   default void onRouted(String replicaId) {}
 
   /**
-   * The response, or its head when the body is {@link Response.Body.Received}: that stream then
-   * ends or fails on its own.
+   * Delivers the response, or its head if the body is {@link Response.Body.Received}: that stream
+   * then ends or fails on its own.
    *
-   * @param replicaId who ran it
+   * @param replicaId id of the replica that ran the request
    */
   void onResponse(Response response, String replicaId);
 
-  /** No response will come. */
+  /** Delivers the failure; no response follows. */
   void onFailure(BerthException failure);
 }

@@ -12,11 +12,10 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Calls to other instances that were cancelled, and leases there that were released. As such a
- * message may be lost, and the slot there would be kept busy for nobody, it is repeated until the
- * replica's last word, or until that is lost. A call is over for its caller by then, and stands
- * here in its place of the pending table; a release takes a place of its own. Bounded; confined to
- * its loop.
+ * Repeats cancels and lease releases at other instances until the replica's last reply, or until
+ * the replica is lost. Each such message may be lost, and would then leave a slot busy without a
+ * caller. A cancelled call has ended for its caller, and its repeat takes over the call's entry in
+ * the pending table. A release has its own entry. Bounded; confined to its loop.
  */
 final class CancelledCalls {
   private final RouterLoop loop;
@@ -28,9 +27,9 @@ final class CancelledCalls {
   }
 
   /**
-   * Repeats a cancel that was sent, and takes over the place of its call.
+   * Repeats a cancel that was sent, and takes over the pending entry of its call.
    *
-   * @return false when there are too many, or nothing stands in that place
+   * @return false if too many messages are repeated already
    */
   boolean repeat(CancelCall sent) {
     if (isFull()) {
@@ -42,7 +41,7 @@ final class CancelledCalls {
     return true;
   }
 
-  /** Releases a lease, and repeats that; once alone when there are too many. */
+  /** Releases a lease and repeats the release; sends it only once if too many are repeated. */
   void release(ReplicaAddress target, AttemptId attempt) {
     Repeated release = new Repeated(target);
     long id = isFull() ? PendingTable.FULL : loop.pending().add(release);
@@ -61,12 +60,12 @@ final class CancelledCalls {
     return full;
   }
 
-  /** Messages repeated now; exact on the loop, approximate elsewhere. */
+  /** Returns the number of messages repeated now; exact on the loop, approximate elsewhere. */
   int size() {
     return size;
   }
 
-  /** Messages that were sent once, as there were too many. Any thread. */
+  /** Returns the number of messages sent only once because the limit was reached. Thread-safe. */
   long unrepeated() {
     return unrepeated.sum();
   }
@@ -74,7 +73,7 @@ final class CancelledCalls {
   private final class Repeated extends RingEntry implements PendingEntry {
     private final ReplicaAddress target;
     private long id = PendingTable.FULL;
-    private @Nullable BusMessage message; // while it is repeated
+    private @Nullable BusMessage message; // set while it is repeated
 
     Repeated(ReplicaAddress target) {
       this.target = target;
@@ -93,7 +92,7 @@ final class CancelledCalls {
 
     void send(BusMessage sent) {
       if (loop.ports.bus().send(target.node(), target.busAddress(), sent) == SendResult.GONE) {
-        end(); // with what it held
+        end(); // the peer process is dead, with its leases
       }
     }
 

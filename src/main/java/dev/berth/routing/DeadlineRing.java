@@ -4,26 +4,27 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Deadlines of one event loop: a wheel of 25 ms buckets, advanced by the loop's one tick, so that
- * no request owns a timer. A deadline fires at the first tick at or after it. Confined to its loop.
+ * Deadlines of one event loop, in a wheel of 25 ms buckets. The loop's one tick advances the wheel,
+ * so that no request owns a timer. A deadline fires at the first tick at or after it. Confined to
+ * its loop.
  *
  * <p>Source: Varghese and Lauck 1987, scheme 6 (a wheel with rounds).
  */
 public final class DeadlineRing {
-  /** How often the loop ticks, and how late a deadline may be seen. */
+  /** Interval of the loop's tick, and maximum delay of a deadline, in nanoseconds. */
   public static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
-  private static final int BUCKETS = 1024; // 25.6 s a turn
+  private static final int BUCKETS = 1024; // 25.6 s per turn
   private final @Nullable RingEntry[] buckets = new RingEntry[BUCKETS];
-  private final long origin; // times are differences to it, so the clock may wrap
-  private long tick; // the last one advanced to
+  private final long origin; // times are differences from this one, so the clock may wrap
+  private long tick; // the last tick processed
   private int size;
 
   DeadlineRing(long now) {
     origin = now;
   }
 
-  /** Schedules an entry, or moves it when it is scheduled. */
+  /** Schedules an entry, or moves a scheduled one. */
   public void schedule(RingEntry entry, long deadlineNanos) {
     cancel(entry);
     entry.deadlineNanos = deadlineNanos;
@@ -41,7 +42,7 @@ public final class DeadlineRing {
     size++;
   }
 
-  /** Takes an entry out; nothing when it is not in. */
+  /** Removes an entry; no effect if it is not scheduled. */
   public void cancel(RingEntry entry) {
     if (entry.bucket < 0) {
       return;
@@ -60,7 +61,7 @@ public final class DeadlineRing {
     size--;
   }
 
-  /** Fires what is due. Entries may be scheduled and cancelled from within. */
+  /** Fires passed deadlines. Callbacks may schedule and cancel entries. */
   void advance(long now) {
     long target = Math.floorDiv(now - origin, TICK_NANOS);
     if (target <= tick) {
@@ -75,8 +76,8 @@ public final class DeadlineRing {
   }
 
   /**
-   * As {@link #advance}, and fires what is due before the next tick too: for a clock that stands
-   * still in between.
+   * Advances, and fires passed deadlines before the next tick too: for a clock that stops in
+   * between.
    */
   void advanceExactly(long now) {
     advance(now);
@@ -91,7 +92,7 @@ public final class DeadlineRing {
         cancel(entry);
         entry.deadlinePassed(now);
         if (next != null && next.bucket != bucket) {
-          next = buckets[bucket]; // the callback took our place marker out: look again
+          next = buckets[bucket]; // the callback unlinked the next entry: restart the bucket
         }
       }
       entry = next;

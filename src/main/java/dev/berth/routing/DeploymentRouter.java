@@ -39,21 +39,24 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which replica of one deployment, and when, for all event loops of this instance.
+ * Routes the requests of one deployment to its replicas, for all event loops of this instance.
  *
- * <p>A request that finds no one waiting ranks the replicas and takes a slot of the first that
- * grants one: a CAS, no message. Else it joins the one queue that all loops share; {@link
- * WaiterQueue} hands free slots to the oldest. So a replica here is never over its slots and never
- * idle beside a waiter, whichever loop either is on.
+ * <p><b>Acquire.</b> A request that finds the queue empty ranks the replicas and acquires a slot of
+ * the first that grants one: a CAS, no message. Otherwise the request joins the one queue that all
+ * loops share; {@link WaiterQueue} grants free slots to the oldest waiter. A local replica is thus
+ * never over its slots and never idle beside a waiter, on any loop.
  *
- * <p>The set of replicas is an immutable snapshot, swapped whole; changing it is rare and takes a
- * lock, which the hot path never does.
+ * <p><b>State.</b> The set of replicas is an immutable snapshot, swapped whole. A change is rare
+ * and takes a lock, which the hot path never does.
  */
 public final class DeploymentRouter implements HandleMetricSource {
-  /** How long a slot on its way to a waiter's loop is held; a loop blocked for longer loses it. */
+  /**
+   * Hold time of a granted slot until its waiter's loop uses it; a loop blocked for longer loses
+   * it.
+   */
   static final long HAND_OVER_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** Retry-After is 1 to this many seconds. */
+  /** Maximum of {@code Retry-After} in seconds; the minimum is 1. */
   private static final int MAX_RETRY_AFTER_SECONDS = 60;
 
   private final Routers routers;
@@ -62,26 +65,27 @@ public final class DeploymentRouter implements HandleMetricSource {
   final InstanceBounds bounds;
   final BlockedLoops blocked;
 
-  /** Time requests waited until they had their replica, by loop; 0 when none waited. */
-  public final List<LatencyBuckets> fulfillmentTimes; // each written on its loop
+  /** Time from the first wait of a request until it has its replica, by loop; 0 without a wait. */
+  public final List<LatencyBuckets> fulfillmentTimes; // each written on its loop only
 
-  /** Time from a selection's making to its dispatch, by loop. */
-  public final List<LatencyBuckets> dispatchGaps; // likewise
+  /** Time from the creation of a selection to its dispatch, by loop. */
+  public final List<LatencyBuckets> dispatchGaps; // each written on its loop only
 
   final WaiterQueue queue;
 
-  /** Where those who collect several slots of it take turns ({@code berth_legs_waiting}). */
+  /** Gate that admits one collector of several slots at a time ({@code berth_legs_waiting}). */
   public final LegGate legGate;
 
-  /** Who ranks its replicas. */
+  /** The ranker of the deployment's replicas. */
   public final CurrentRanker ranker;
 
-  private final ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking(); // the pump's own
+  // used by the pump only
+  private final ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking();
   private final RandomGenerator pumpRandom;
   volatile ReplicaSet replicas;
   private volatile RouterSettings settings;
-  private final EndedRate endedRate = new EndedRate(); // for Retry-After
-  private volatile Runnable wanted = () -> {}; // told when someone waits and there is no replica
+  private final EndedRate endedRate = new EndedRate(); // input of Retry-After
+  private volatile Runnable wanted = () -> {}; // runs when a request waits without a replica
   final ReachWatch reach;
 
   DeploymentRouter(
@@ -112,7 +116,7 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   // --- explaining ---
 
-  /** Writes down what befalls a request that came in by HTTP, from when it arrived. */
+  /** Returns a recorder for a request that arrived by HTTP, starting at its arrival. */
   public RequestRecorder explained(
       RouterLoop loop, String requestId, String request, long arrivedNanos) {
     return new RequestRecorder(
@@ -120,9 +124,10 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   /**
-   * Writes down what a handler asks of this deployment; null when its own request is not explained.
+   * Returns a recorder for a handler's call to this deployment; null if the handler's own request
+   * is not explained, or has reached its limit of explained calls.
    *
-   * @param request null when a replica is only chosen
+   * @param request null if the handler only chooses a replica
    */
   @Nullable RequestRecorder explained(
       RouterLoop loop, RequestContext parent, @Nullable Request request, String methodName) {
@@ -146,7 +151,7 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   // --- waiting ---
 
-  /** A slot for one who waits; the pump asks, one thread at a time. */
+  /** Returns a slot for a waiter, or null. Called by the pump, on one thread at a time. */
   private @Nullable Grant grantFor(Waiting owner) {
     ReplicaSet set = replicas;
     if (!set.available || owner.hopeless()) {
@@ -162,48 +167,51 @@ public final class DeploymentRouter implements HandleMetricSource {
     }
   }
 
-  /** Has {@code told} run, on any loop, when a request waits and there is no replica for it. */
+  /**
+   * Sets the callback for a request that waits while no replica is eligible. It runs on any loop,
+   * and only if the deployment is autoscaled.
+   */
   public void whenWanted(Runnable told) {
     wanted = told;
   }
 
-  /** Someone waits. */
+  /** Runs the callback of {@link #whenWanted} for a new waiter, if it applies. */
   void joined() {
     if (settings.autoscales() && replicas.eligible.length == 0) {
       wanted.run();
     }
   }
 
-  // --- what is measured ---
+  // --- measurements ---
 
-  /** A request has its replica, after so long. On the loop. */
+  /** Records the wait of a request that has its replica. Call on {@code loop}. */
   void fulfilled(RouterLoop loop, long waitedNanos) {
     fulfillmentTimes.get(loop.index()).add(waitedNanos);
   }
 
-  /** A selection was dispatched, so long after it was made. On the loop. */
+  /** Records a dispatch, and the time since its selection was created. Call on {@code loop}. */
   void dispatched(RouterLoop loop, long gapNanos) {
     counters.dispatched.increment();
     dispatchGaps.get(loop.index()).add(gapNanos);
   }
 
-  /** A request for several slots lost what it held of them, and begins anew. */
+  /** Counts a request for several slots that lost its acquired slots and starts again. */
   public void collectedAnew() {
     counters.collectedAnew.increment();
   }
 
-  // --- the replicas ---
+  // --- replicas ---
 
   public boolean available() {
     return replicas.available;
   }
 
-  /** The replicas that take requests, as of now. */
+  /** Returns the replicas that accept requests now. */
   public List<RoutedReplica> routable() {
     return Arrays.stream(replicas.all).filter(RoutedReplica::routable).toList();
   }
 
-  /** The replica at an address; null when none is known there. */
+  /** Returns the replica at an address; null if none is known there. */
   @Nullable RoutedReplica at(ReplicaAddress address) {
     return Stream.of(replicas.all)
         .filter(replica -> replica.info.address().equals(address))
@@ -211,27 +219,27 @@ public final class DeploymentRouter implements HandleMetricSource {
         .orElse(null);
   }
 
-  /** Whether any replica takes requests, as of now; it may be full. */
+  /** Returns whether any replica accepts requests now; it may be full. */
   public boolean hasRoutableReplica() {
     return Arrays.stream(replicas.all).anyMatch(RoutedReplica::routable);
   }
 
-  /** Whether nobody waits and so many slots are free, as of now. */
+  /** Returns whether no waiter can take a slot and at least {@code slots} slots are free now. */
   public boolean hasFree(int slots) {
     return !queue.hasTakers() && replicas.hasFree(slots);
   }
 
   /**
-   * A body of at most so many bytes is of no use to a replica before it is whole; 0 when some take
-   * bodies as they arrive, or none is known.
+   * Returns the size in bytes up to which every replica gathers a body before its handler runs; 0
+   * if some replica accepts bodies as they arrive, or none is known.
    */
   public int wholeBodyBytes() {
     return replicas.wholeBodyBytes;
   }
 
   /**
-   * Takes a newer snapshot; an older one, or the same, changes nothing. Known incarnations keep
-   * their counts.
+   * Applies a newer snapshot; an older or equal one has no effect. Known incarnations retain their
+   * counts.
    */
   public synchronized void update(RoutingSnapshot snapshot) {
     ReplicaSet current = replicas;
@@ -272,12 +280,12 @@ public final class DeploymentRouter implements HandleMetricSource {
     queue.pump();
   }
 
-  /** A replica is not there any more: out of this router's view at once, before any snapshot. */
+  /** Removes a lost replica from this router at once, before any snapshot does. */
   synchronized void lost(RoutedReplica replica) {
     lost(other -> other == replica);
   }
 
-  /** Every replica that fits is not there any more. */
+  /** Removes every matching replica as lost. */
   synchronized void lost(Predicate<RoutedReplica> gone) {
     ReplicaSet current = replicas;
     List<RoutedReplica> next = new ArrayList<>(List.of(current.all));
@@ -288,7 +296,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     }
   }
 
-  /** Its deployment is gone for good: no snapshot is newer than this. */
+  /** Retires the router of a removed deployment; later snapshots have no effect. */
   synchronized void retire() {
     List.of(replicas.all).forEach(this::leave);
     reach.saw(false, true);
@@ -296,8 +304,8 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   /**
-   * A loop blocks, or runs again, or another instance is suspected or no more: who is eligible
-   * changes, and who is passed over.
+   * Recomputes the eligible replicas and the skipped collectors. Called when a loop blocks or
+   * recovers, or another instance becomes suspected or recovers.
    */
   void placesChanged() {
     publishAgain();
@@ -309,7 +317,10 @@ public final class DeploymentRouter implements HandleMetricSource {
     publish(current.version, List.of(current.all));
   }
 
-  /** Refuses requests from {@code unavailable_timeout_s} on. */
+  /**
+   * Refuses requests after {@code unavailable_timeout_s} without a reachable replica or a
+   * controller.
+   */
   synchronized void lookWhetherReached(long now) {
     boolean comes = routers.isControlled() || settings.autoscales() && reach.hasNone();
     if (reach.record(comes || replicas.isReached(blocked), now, routers.unavailableNanos)) {
@@ -317,7 +328,10 @@ public final class DeploymentRouter implements HandleMetricSource {
     }
   }
 
-  /** What a typed refusal says of its replica, beyond being full. */
+  /**
+   * Handles a typed refusal that means more than a full replica: an unknown or fenced replica is
+   * removed, a draining one is closed.
+   */
   void refusedBy(RoutedReplica replica, Refusal reason) {
     if (reason == Refusal.UNKNOWN_REPLICA || reason == Refusal.FOREIGN_EPOCH) {
       lost(replica);
@@ -326,12 +340,12 @@ public final class DeploymentRouter implements HandleMetricSource {
     }
   }
 
-  /** What was sent to a replica surely did not leave. */
+  /** Handles a message to a replica that certainly was not sent. */
   void unsent(RoutedReplica replica) {
     if (replica.here()) {
       lost(replica);
     } else {
-      replica.unanswered(); // its link takes nothing now: whether it is lost, others say
+      replica.unanswered(); // its link is full or down; membership reports a loss
     }
   }
 
@@ -342,10 +356,10 @@ public final class DeploymentRouter implements HandleMetricSource {
     }
   }
 
-  /** A slot was offered: to the oldest waiter, or back at once. */
+  /** Grants an offered slot to the oldest waiter, or declines the offer at once. */
   void offered(RemoteReplica replica, RemoteReplica.Offer offer) {
     if (!replica.isNewOffer(offer.attempt().counter())) {
-      return; // declined, a repeat would release the lease that the first of it became
+      return; // a duplicate: to decline it would release the lease that the first copy became
     }
     if (!queue.hasTakers() || !replica.routable()) {
       replica.decline(offer);
@@ -362,7 +376,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     return settings;
   }
 
-  /** Changes the settings live; who waits already stays. */
+  /** Changes the settings live; current waiters stay queued. */
   public void configure(RouterSettings next) {
     settings = next;
   }
@@ -376,12 +390,12 @@ public final class DeploymentRouter implements HandleMetricSource {
         OptionalInt.of(now.refusalStatus()));
   }
 
-  /** No more may wait for answers on a loop. */
+  /** Returns the refusal of a request on a loop whose pending table is full. */
   public BerthException pendingFull(RouterLoop loop) {
     return backPressure("pending requests of this event loop: " + loop.pendingRequests());
   }
 
-  /** Seconds in which the queue, as it is now, will have been served at the rate of late. */
+  /** Returns the seconds that the present queue needs at the recent completion rate. */
   private int retryAfter() {
     double rate = endedRate.perSecond();
     if (rate <= 0) {
@@ -390,7 +404,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     return (int) Math.max(1, Math.min(MAX_RETRY_AFTER_SECONDS, Math.ceil(queue.size() / rate)));
   }
 
-  /** Called about twice a second by one loop. */
+  /** Updates the rate and reachability. Called about twice a second by one loop. */
   void measure(long now) {
     if (replicas.isOutdated(blocked)) {
       placesChanged();
@@ -399,7 +413,10 @@ public final class DeploymentRouter implements HandleMetricSource {
     endedRate.measure(counters.ended.sum(), queue.isEmpty(), now);
   }
 
-  /** Called about every 25 ms by one loop while replicas are elsewhere. */
+  /**
+   * Lets waiters probe remote replicas. Called about every 25 ms by one loop while replicas are
+   * remote.
+   */
   void probe(long now, RandomGenerator random) {
     if (!queue.hasTakers()) {
       return;
@@ -413,9 +430,11 @@ public final class DeploymentRouter implements HandleMetricSource {
     }
   }
 
-  // --- what operators see ---
+  // --- status ---
 
-  /** Requests running or reserved at each replica, as seen here: id and number. */
+  /**
+   * Passes the id of each replica and its running or reserved requests, as seen by this instance.
+   */
   public void forEachReplica(ObjIntConsumer<String> into) {
     for (RoutedReplica replica : replicas.all) {
       into.accept(replica.info.replicaId(), replica.ongoing());
@@ -427,7 +446,10 @@ public final class DeploymentRouter implements HandleMetricSource {
     return settings.autoscales();
   }
 
-  /** Requests waiting for a slot on this instance ({@code serve_deployment_queued_queries}). */
+  /**
+   * Returns the requests waiting for a slot on this instance ({@code
+   * serve_deployment_queued_queries}).
+   */
   @Override
   public int queued() {
     return Math.max(0, queue.size());
@@ -448,12 +470,12 @@ public final class DeploymentRouter implements HandleMetricSource {
     return counters.requests();
   }
 
-  /** Slots handed from a completed request to a waiter in one step. */
+  /** Returns the number of slots that a completion re-granted to a waiter in one CAS. */
   public long handOffs() {
     return queue.handOffs();
   }
 
-  /** The version of the snapshot in use. */
+  /** Returns the version of the snapshot in use. */
   public RoutingSnapshot.Version version() {
     return replicas.version;
   }

@@ -2,7 +2,7 @@ package dev.berth.routing;
 
 import java.util.concurrent.TimeUnit;
 
-/** Requests ended in a second, of late. One loop measures; any thread reads. */
+/** Recent completion rate in requests per second. Written by one loop, read by any thread. */
 final class EndedRate {
   static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -16,10 +16,10 @@ final class EndedRate {
   }
 
   /**
-   * Called about every 525 ms, or more often.
+   * Updates the rate. Called about every 525 ms, or more often.
    *
-   * @param ended since the start
-   * @param idle whether nobody waits
+   * @param ended requests ended since the start
+   * @param idle whether the queue is empty
    */
   void measure(long ended, boolean idle, long now) {
     if (!ticked) {
@@ -32,7 +32,7 @@ final class EndedRate {
       return;
     }
     if (ended == endedAtTick && idle) {
-      tickNanos = now; // nothing asked for, so nothing learned of how fast requests are served
+      tickNanos = now; // no request came, so this interval shows no serving rate
       return;
     }
     double rate = (ended - endedAtTick) * 1e9 / elapsed;

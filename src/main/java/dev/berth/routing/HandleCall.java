@@ -11,7 +11,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import org.jspecify.annotations.Nullable;
 
-/** A call of user code: what it is for, and its answer as the API shows it. */
+/** A call made by user code: its parameters, and its result in the form of the API. */
 public class HandleCall implements CallOwner, Pending<Response> {
   private static final String TRACE_PARENT = "traceparent";
   private static final String TRACE_STATE = "tracestate";
@@ -28,7 +28,7 @@ public class HandleCall implements CallOwner, Pending<Response> {
     this.arrivedNanos = loop.now();
   }
 
-  /** The call that this one is shown for, which its cancel ends. */
+  /** Sets the routed call that {@link #cancel} ends, and returns this object. */
   public HandleCall of(RoutedCall made) {
     call = made;
     return this;
@@ -65,13 +65,13 @@ public class HandleCall implements CallOwner, Pending<Response> {
     return leg.parent();
   }
 
-  /** A response arrives in a task of its own already, and in a context for it. */
+  /** Completes the future. A response already arrives in its own task and request context. */
   @Override
   public void onResponse(Response received, String replicaId) {
     response.complete(received);
   }
 
-  /** A failure may come from within a call of the user's, so it is given a task. */
+  /** Fails the future in a new task, because a failure may come from within a call of user code. */
   @Override
   public void onFailure(BerthException failure) {
     loop.post(leg.parent(), () -> response.fail(failure));
@@ -90,10 +90,10 @@ public class HandleCall implements CallOwner, Pending<Response> {
   }
 
   /**
-   * Checks what user code gave to the head. The parent's headers, passed on as they are, were
-   * limited when they were received.
+   * Checks the parts of the head that user code set. Headers passed on unchanged from the parent
+   * were checked on receipt.
    *
-   * @throws BerthException.HandlerFailed when the head is too large
+   * @throws BerthException.HandlerFailed if the head is too large
    */
   void checkHead(Request request, String requestId) {
     RequestContext parent = leg.parent();
@@ -108,7 +108,7 @@ public class HandleCall implements CallOwner, Pending<Response> {
     }
   }
 
-  /** The request in its parent's trace, unless it has one of its own. */
+  /** Returns the request as part of its parent's trace, unless it names its own trace. */
   public static Request traced(Request request, @Nullable RequestContext parent) {
     if (parent == null || request.headers().get(TRACE_PARENT) != null) {
       return request;

@@ -33,25 +33,26 @@ import org.jspecify.annotations.Nullable;
  *   OPEN --dispatch--> DISPATCHED   the call owns the slot
  *        --close--> CLOSED          the slot is released
  *        --the lease's deadline--> EXPIRED
- *   DISPATCHED --its replica is gone--> LOST, or its lease was over--> EXPIRED
+ *   DISPATCHED --its replica was removed--> LOST, or its lease had expired--> EXPIRED
  * </pre>
  *
- * One CAS leaves OPEN, and its winner alone lowers the gauge of reserved slots: so the gauge goes
- * 0, 1, 0 on every path, an owner that vanishes included, because the loop's deadline ring holds
- * the selection and not the owner.
+ * <p><b>State.</b> One CAS leaves OPEN, and its winner alone lowers the gauge of reserved slots.
+ * The gauge therefore goes 0, 1, 0 on every path. An abandoned selection is included, because the
+ * loop's deadline ring holds the selection and not its owner.
  *
- * <p>Any thread may leave OPEN, and a reservation's dispatch may start on another loop than chose:
- * what is here is moved by the thread that won, as its lease is thread-safe; the ring and the names
- * of leases elsewhere belong to the loop, and are told by a task. So a blocked loop keeps no slot.
+ * <p><b>Concurrency.</b> Any thread may leave OPEN, and a reservation may be dispatched on another
+ * loop than the choose. The winner changes a local lease directly, because leases are thread-safe.
+ * The ring and the attempt ids of remote leases are confined to the loop and are updated by a task.
+ * A blocked loop therefore retains no local slot.
  */
 public final class HeldSelection extends HeldSlot implements ReplicaSelection {
-  /** How far it is, and what whoever comes then is told. */
+  /** State of the selection, with the problem that a later use of it reports. */
   private enum State {
     OPEN(null),
     DISPATCHED(Problem.ALREADY_USED),
     CLOSED(Problem.RELEASED),
     EXPIRED(Problem.EXPIRED),
-    /** Dispatched, and its replica was gone. */
+    /** Dispatched, but the replica had been removed. */
     LOST(Problem.REPLICA_GONE);
 
     final @Nullable Problem problem;
@@ -62,13 +63,13 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
   }
 
   private final long ttlNanos;
-  private final @Nullable RequestContext parent; // takes it with it when cancelled
+  private final @Nullable RequestContext parent; // its cancel closes the selection
   private volatile @Nullable Runnable leaveParent;
   private volatile @Nullable Runnable whenLeft;
   private final AtomicReference<State> state = new AtomicReference<>(State.OPEN);
   private volatile long untilNanos;
 
-  /** With the slot just held; counts it as reserved. */
+  /** Creates a selection for a slot just acquired, and counts it as reserved. */
   HeldSelection(
       Leg leg,
       RouterLoop loop,
@@ -85,17 +86,17 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     loop.ring().schedule(this, untilNanos);
   }
 
-  /** Whether another instance has it. */
+  /** Returns whether the slot is at another instance. */
   public boolean isElsewhere() {
     return token != null;
   }
 
-  /** Whether its replica is not there any more. */
+  /** Returns whether the replica has been removed. */
   public boolean isStranded() {
     return replica.gone();
   }
 
-  /** Is written down from now on; before anyone else sees it. */
+  /** Records the selection from now on. Call before the selection is shared. */
   void explainedBy(RequestRecorder explaining) {
     assert loop.isHere();
     recorder = explaining;
@@ -123,15 +124,15 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     return state.get() == State.OPEN;
   }
 
-  /** Whoever took it could not dispatch it. */
+  /** Marks a dispatched selection that could not be used. */
   private void fallTo(State worse) {
     boolean taken = state.compareAndSet(State.DISPATCHED, worse);
     assert taken : state + " to " + worse;
   }
 
   /**
-   * Tells when it is no longer open, on the thread that ended it, and at once when it is over by
-   * now; at least once.
+   * Runs a callback when the selection is no longer open, on the thread that ended it, or at once
+   * if it has ended. The callback may run more than once.
    */
   public void whenLeft(Runnable told) {
     whenLeft = told;
@@ -140,7 +141,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     }
   }
 
-  /** Is closed with its parent from now on; before anyone else sees it. */
+  /** Closes the selection with its parent from now on. Call before the selection is shared. */
   void followParent() {
     assert loop.isHere();
     if (parent != null) {
@@ -151,14 +152,14 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
   @Override
   protected void deadlinePassed(long now) {
     if (isOpen() && !expireIfPast(now)) {
-      loop.ring().schedule(this, untilNanos); // renewed since
+      loop.ring().schedule(this, untilNanos); // renewed since then
     }
   }
 
   /**
-   * Ends it when its lease has run out, whatever its loop does. Any thread.
+   * Expires the selection if its lease has expired, even if its loop is blocked. Thread-safe.
    *
-   * @return whether this did
+   * @return whether this call expired it
    */
   public boolean expireIfPast(long now) {
     if (!isOpen() || !isPast(now) || !leave(State.EXPIRED)) {
@@ -166,7 +167,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     }
     router.counters.undispatched.increment();
     router.counters.selectionsExpired.increment();
-    giveBackCount(); // the owner of the ledger expires the lease itself
+    giveBackCount(); // the ledger's owner expires the lease itself
     loop.run(
         () -> {
           loop.ring().cancel(this);
@@ -179,7 +180,8 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
   }
 
   /**
-   * Asks the lease, as it may have been renewed: it alone knows, and once it is over it stays so.
+   * Returns whether the lease has expired. Reads the lease, because a renewal may have moved its
+   * deadline; an expired lease stays expired.
    */
   private boolean isPast(long now) {
     if (untilNanos - now > 0) {
@@ -192,26 +194,26 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     return true;
   }
 
-  // --- a dispatch that may start on another loop ---
+  // --- dispatch, possibly from another loop ---
 
-  /** How it ended; null while it is open. */
+  /** Returns how the selection ended; null while it is open. */
   public @Nullable Problem ended() {
     return state.get().problem;
   }
 
   /**
-   * Takes the slot for a request that starts now. Any thread; exactly one of all that use, close
-   * and expire it wins.
+   * Takes the slot for a request that starts now. Thread-safe; exactly one of all takes, closes and
+   * expiries wins.
    *
-   * @return null when its slot is the caller's, to be passed to {@link RoutedCall#dispatchTaken};
-   *     else why it is not
+   * @return null if the caller now owns the slot and must pass it to {@link
+   *     RoutedCall#dispatchTaken}; otherwise the reason
    */
   public @Nullable Problem take() {
     Problem lost = leaveToRun();
     if (lost != null || lease == null || lease.consume() == null) {
       return lost;
     }
-    fallTo(State.EXPIRED); // between the two looks at the clock
+    fallTo(State.EXPIRED); // expired between the two clock reads
     router.counters.undispatched.increment();
     return Problem.EXPIRED;
   }
@@ -234,10 +236,10 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
   }
 
   /**
-   * Hands the slot over, as it is held, to a request at another instance; as {@link #take}.
+   * Transfers the held slot to a request at another instance, with the guarantees of {@link #take}.
    *
-   * @param asker what the lease is named from now on, if it has no name
-   * @return null when it is not to be had
+   * @param asker new attempt id of a lease that has none
+   * @return null if the slot is not available
    */
   public BusMessage.@Nullable SlotReserved giveTo(AttemptId asker, long callId) {
     if (leaveToRun() != null) {
@@ -257,9 +259,9 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
   }
 
   /**
-   * What another instance handed over. On the loop.
+   * Returns a selection for a slot that another instance transferred. Call on the loop.
    *
-   * @return null when its replica is not known here; the slot is released then
+   * @return null if the replica is unknown here; the slot is then released
    */
   public static @Nullable HeldSelection of(Leg leg, RouterLoop loop, BusMessage.SlotReserved slot) {
     RoutedReplica at = leg.router().at(slot.target());
@@ -278,7 +280,8 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
 
   @Override
   public Pending<Response> start(Request request) {
-    Objects.requireNonNull(request, "request: null (expected: a request)"); // it is open still
+    // the selection stays open
+    Objects.requireNonNull(request, "request: null (expected: a request)");
     if (!leave(State.DISPATCHED)) {
       return new NotBegun(Future.failedFuture(notOpen()));
     }
@@ -298,7 +301,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     return shown.of(call);
   }
 
-  /** The one call that runs on its slot. */
+  /** Returns the one call that uses the selection's slot. */
   public RoutedCall newCall(RouterLoop on, Request request, CallOwner owner) {
     return new RoutedCall(router, on, request, owner, this);
   }
@@ -315,7 +318,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     return new IllegalStateException("selection: " + is + " (expected: one dispatch before close)");
   }
 
-  /** A dispatch that did not begin. */
+  /** The result of a dispatch that did not begin. */
   private record NotBegun(Future<Response> future) implements Pending<Response> {
     @Override
     public void cancel() {}
@@ -349,12 +352,12 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     try {
       releaseSlot();
       closed.complete();
-    } catch (RuntimeException failed) { // the lease then runs out by itself
+    } catch (RuntimeException failed) { // the lease then expires on its own
       closed.fail(failed);
     }
   }
 
-  /** Its replica, elsewhere, has said how its slots are. */
+  /** Records a load report of the remote replica, and grants slots that became free. */
   void reported(long load) {
     replica.reported(load);
     router.pumpIfWaiting();
@@ -383,7 +386,10 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     return renewed.future();
   }
 
-  /** The ring still has the old deadline, and finds the new one then. */
+  /**
+   * Renews a local lease. The ring retains the old deadline, and finds the new one when that
+   * passes.
+   */
   private boolean renewHere(SlotLease held) {
     boolean active = isOpen() && held.renew(ttlNanos);
     if (active) {
@@ -392,12 +398,14 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     return active;
   }
 
-  /** Whether its replica, elsewhere, said a moment ago that the lease holds. */
+  /**
+   * Returns whether a remote replica confirmed the lease within the last tenth of its time to live.
+   */
   public boolean isFresh() {
     return lease == null && isOpen() && untilNanos - loop.now() >= ttlNanos - ttlNanos / 10;
   }
 
-  /** The lease lasts until then. */
+  /** Sets a new deadline of the lease. */
   void extend(long deadlineNanos) {
     if (isOpen()) {
       untilNanos = deadlineNanos;

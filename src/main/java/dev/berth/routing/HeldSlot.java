@@ -10,21 +10,22 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A slot held at a replica, as the one call that is dispatched there sees it. {@link HeldSelection}
- * decides who gets it.
+ * A slot held at a replica, as used by the one call that is dispatched there. {@link HeldSelection}
+ * decides which call that is.
  */
 abstract class HeldSlot extends RingEntry {
-  final Leg leg; // what it is for
+  final Leg leg; // parameters of the choose
   final DeploymentRouter router;
   final RouterLoop loop;
   final RoutedReplica replica;
-  final @Nullable SlotLease lease; // here
-  final @Nullable SlotToken token; // elsewhere
-  private final @Nullable AttemptId attempt; // elsewhere: what its lease is named
+  final @Nullable SlotLease lease; // set if the replica is local
+  final @Nullable SlotToken token; // set if the replica is remote
+  private final @Nullable AttemptId attempt; // set if remote: attempt id of the lease
   final long madeNanos;
   long dispatchedNanos; // written by the dispatcher before its task, read by that task
-  @Nullable RequestRecorder recorder; // when it is explained; the loop's
-  @Nullable Problem refusedAs; // when its replica did not take the dispatch; that loop's
+  @Nullable RequestRecorder recorder; // set if explained; confined to the loop
+  // why the replica refused the dispatch; confined to the dispatching loop
+  @Nullable Problem refusedAs;
 
   HeldSlot(
       Leg leg,
@@ -50,12 +51,12 @@ abstract class HeldSlot extends RingEntry {
     return Objects.requireNonNull(attempt);
   }
 
-  /** From its making to its dispatch; once it is dispatched, on the loop. */
+  /** Returns nanoseconds from creation to dispatch. Call after the dispatch, on the loop. */
   final long gapNanos() {
     return dispatchedNanos - madeNanos;
   }
 
-  /** Gives the slot back, by whoever owns it: the selection, or the call it became. */
+  /** Releases the slot for its owner: the selection, or the call that it became. */
   final void releaseSlot() {
     if (recorder != null) {
       recorder.released();
@@ -69,21 +70,21 @@ abstract class HeldSlot extends RingEntry {
     releaseIfRemote();
   }
 
-  /** A late word of its lease means nothing any more: what it names may be released. */
+  /** Forgets the attempt id of the lease; a late reply that names it may then release it. */
   final void forget() {
     if (attempt != null) {
       loop.run(() -> loop.heldAttempts().remove(attempt));
     }
   }
 
-  /** Ends a lease elsewhere if its token has not been consumed; harmless if it has. */
+  /** Releases a remote lease whose token has not been consumed; no effect on a consumed one. */
   final void releaseIfRemote() {
     if (attempt != null) {
       loop.run(() -> loop.release(replica.info.address(), attempt));
     }
   }
 
-  /** The slot elsewhere is no longer counted as ours. */
+  /** Stops counting a remote slot as used by this instance. */
   final void giveBackCount() {
     if (!replica.here()) {
       replica.giveBack();

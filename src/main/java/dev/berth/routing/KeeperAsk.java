@@ -14,13 +14,13 @@ import io.vertx.core.Promise;
 import java.util.function.Predicate;
 
 /**
- * What is asked of the instance that keeps a reservation: again and again, under one attempt, until
- * it is answered or that instance is lost. Nothing runs by it; a slot that is told too late is
- * released by its name. Confined to its loop.
+ * A request to the instance that owns a reservation. The request is repeated under one attempt id
+ * until it is answered or that instance is lost. It runs no handler; a slot whose reply arrives too
+ * late is released by its attempt id. Confined to its loop.
  */
 public final class KeeperAsk extends RingEntry implements PendingEntry {
   private final RouterLoop loop;
-  private final String keeper; // its name on the bus
+  private final String keeper; // the owner's name on the bus
   private final DeploymentId deployment;
   private final String token;
   private final AskReservation.Wish wish;
@@ -28,13 +28,13 @@ public final class KeeperAsk extends RingEntry implements PendingEntry {
   private final AttemptId attempt;
   private final Promise<BusMessage.Answer> answer = Promise.promise();
   private final long id;
-  private int underWay; // may have come there
+  private int underWay; // sends that may have arrived
 
   /**
-   * Not asked yet. On the loop.
+   * Creates a request that is not sent yet. Call on the loop.
    *
-   * @param keeper its name on the bus
-   * @param deadlineNanos by when there is an answer, on the loop's clock, or {@link
+   * @param keeper the owner's name on the bus
+   * @param deadlineNanos the deadline of the reply on the loop's clock, or {@link
    *     SlotRequest#NO_DEADLINE}
    */
   public KeeperAsk(
@@ -55,9 +55,9 @@ public final class KeeperAsk extends RingEntry implements PendingEntry {
   }
 
   /**
-   * Asks. On the loop.
+   * Sends the request. Call on the loop.
    *
-   * @return fails with a {@link ReservationException}
+   * @return the reply; fails with a {@link ReservationException}
    */
   public Future<BusMessage.Answer> start() {
     if (id == PendingTable.FULL) {
@@ -102,7 +102,7 @@ public final class KeeperAsk extends RingEntry implements PendingEntry {
       leave();
       answer.complete(given);
     } else if (refused.reason() == Refusal.TOO_LATE && --underWay > 0) {
-      return true; // this one never left, and another may have
+      return true; // this send was too late, and another may have arrived
     } else {
       end(RefusedDispatch.asReservation(refused.reason()));
     }

@@ -4,16 +4,18 @@ import dev.berth.api.RequestContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One of several slots that are wanted together.
+ * The parameters of one slot to acquire, alone or together with others.
  *
- * @param router of its deployment
- * @param ttlNanos how long its lease lasts once all are there; cut to the configured maximum
- * @param methodName what a dispatch of the selection calls, or "" for the handler itself
- * @param sessionId who the dispatch is for, or ""
- * @param parent what takes the selection with it when cancelled
- * @param useDeadlineNanos by when the dispatch must be over, on the loop's clock; {@link
+ * @param router router of its deployment
+ * @param ttlNanos time to live of its lease once all slots are acquired; limited to the configured
+ *     maximum
+ * @param methodName handler method that a dispatch of the selection calls, or "" for the handler
+ *     itself
+ * @param sessionId session id of the dispatch, or ""
+ * @param parent request whose cancel closes the selection
+ * @param useDeadlineNanos deadline of the dispatched call on the loop's clock; {@link
  *     Long#MAX_VALUE} for no deadline
- * @param useNanos what the dispatch may take beside that; {@link Long#MAX_VALUE} for no bound
+ * @param useNanos additional timeout of the dispatched call; {@link Long#MAX_VALUE} for no timeout
  */
 public record Leg(
     DeploymentRouter router,

@@ -3,19 +3,19 @@ package dev.berth.routing;
 import java.time.Duration;
 
 /**
- * The bounds of one router loop.
+ * The limits of one router loop.
  *
- * @param pendingRequests requests, reserves and renewals waiting for an answer, 1 to 65 536;
+ * @param pendingRequests maximum requests, reserves and renewals that await a reply, 1 to 65 536;
  *     default 8 192
- * @param streamWindowBytes bytes of one streamed response in flight; default 256 KiB
- * @param acceptNanos how long a replica of another instance may take up what is sent to it; default
- *     3 s; never more than {@code detection.timeout_ms}, after which it is not waited for
- * @param recallNanos after how long without an answer what was sent to a replica of another
- *     instance is recalled, and how far apart recalls and cancels are repeated; default 1 s
- * @param cancelledCalls cancelled calls to other instances whose cancel is repeated until it is
- *     answered; of more it is sent once; default 1 024
- * @param unavailableNanos how long requests wait for a replica that can be reached while there is
- *     no controller; default 5 s
+ * @param streamWindowBytes maximum bytes in flight of one streamed response; default 256 KiB
+ * @param acceptNanos accept time of a message to a replica of another instance; default 3 s; at
+ *     most {@code detection.timeout_ms}, after which routers no longer wait for that replica
+ * @param recallNanos time without a reply after which a message to a remote replica is recalled,
+ *     and the interval of further recalls and of repeated cancels; default 1 s
+ * @param cancelledCalls maximum cancelled calls to other instances whose cancel is repeated until
+ *     it is confirmed; further cancels are sent once; default 1 024
+ * @param unavailableNanos maximum wait for a reachable replica while there is no controller;
+ *     default 5 s
  */
 public record LoopLimits(
     int pendingRequests,
@@ -24,13 +24,13 @@ public record LoopLimits(
     long recallNanos,
     int cancelledCalls,
     long unavailableNanos) {
-  /** The largest frame of a stream, in bytes; also the smallest window. */
+  /** Maximum frame of a stream, in bytes; also the minimum window. */
   public static final int MAX_FRAME_BYTES = 64 << 10;
 
-  /** The defaults above. */
+  /** The default limits. */
   public static final LoopLimits DEFAULTS = new LoopLimits(8_192, 256 << 10);
 
-  /** With the defaults of what concerns other instances. */
+  /** Creates limits with the defaults for messages to other instances. */
   public LoopLimits(int pendingRequests, int streamWindowBytes) {
     this(
         pendingRequests,

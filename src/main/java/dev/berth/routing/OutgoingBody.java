@@ -8,19 +8,19 @@ import io.vertx.core.streams.ReadStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sending half of a request's body that does not travel inside the request alone.
+ * Sends the part of a request body that does not travel inside the request message.
  *
  * <pre>
  *   OFFERED --first credit--> FLOWING --source ended, last frame sent--> SENT
- *     any --the call is over--> stopped: nothing is read or sent any more
+ *     any --the call ends--> stopped: nothing more is read or sent
  * </pre>
  *
- * Until the replica's first credit nothing is read of the source, so that a refused request can be
- * sent again. Then no more is read than the credit left allows: what waits here is at most that and
- * one piece. Pieces that come in one tick leave as one frame. Confined to the call's loop.
+ * <p>The source is not read before the replica's first credit, so that a refused request can be
+ * sent again. Later reads never exceed the remaining credit: the buffer here holds at most that and
+ * one chunk. Chunks of one tick are joined into one frame. Confined to the call's loop.
  */
 final class OutgoingBody implements Runnable {
-  /** What a source that does not pause may pile up here; then its call fails. */
+  /** Maximum unsent bytes from a source that ignores pause; beyond them its call fails. */
   static final int MAX_UNSENT_BYTES = 1 << 20;
 
   private static final Buffer NOTHING = Buffer.buffer(0);
@@ -28,17 +28,17 @@ final class OutgoingBody implements Runnable {
   private final RoutedCall call;
   private final RouterLoop loop;
   private final Buffer first;
-  private final @Nullable ReadStream<Buffer> source; // null when all of it is here
+  private final @Nullable ReadStream<Buffer> source; // null if the whole body is buffered here
   private final int heldBytes;
   private final UnsentPieces pieces = new UnsentPieces();
-  private long limit; // how many bytes may be sent in all
-  private long sent; // bytes
+  private long limit; // total bytes that may be sent
+  private long sent; // total bytes sent
   private int sequence;
   private boolean attached;
   private boolean accepted;
   private boolean flowing;
-  private boolean ended; // the source has
-  private boolean over; // the last frame was sent, or the call is over
+  private boolean ended; // the source has ended
+  private boolean over; // the last frame was sent, or the call has ended
   private boolean flushPosted;
   private boolean retrying;
 
@@ -55,7 +55,9 @@ final class OutgoingBody implements Runnable {
     this.ended = source == null;
   }
 
-  /** What is to be sent beside the request; null when all of its body travels inside it. */
+  /**
+   * Returns the sender of the rest of a body; null if the whole body travels inside the request.
+   */
   static @Nullable OutgoingBody of(RoutedCall call, Request request) {
     Request.Body body = request.body();
     if (body instanceof Request.Body.Whole whole) {
@@ -71,10 +73,10 @@ final class OutgoingBody implements Runnable {
       Buffer first = source instanceof BegunBody begun ? begun.first() : NOTHING;
       return new OutgoingBody(call, first, source, NOTHING);
     }
-    return new OutgoingBody(call, NOTHING, null, NOTHING); // refused when it is to be sent
+    return new OutgoingBody(call, NOTHING, null, NOTHING); // an input body, which opening() rejects
   }
 
-  /** The request as it travels: with what is known of its body. */
+  /** Returns the request to send, with the known first bytes of its body. */
   Request opening(Request request) {
     if (request.body() instanceof Request.Body.Input) {
       throw new IllegalArgumentException("body: an input (expected: whole or streamed)");
@@ -86,21 +88,21 @@ final class OutgoingBody implements Runnable {
     return request.withBody(first);
   }
 
-  /** Bytes held while the request waits. */
+  /** Returns the number of bytes held while the request waits. */
   int heldBytes() {
     return heldBytes;
   }
 
-  /** Whether bytes may have gone beyond what travels with the request: it cannot be sent again. */
+  /** Pauses the source and registers its handlers. */
   private void attach(ReadStream<Buffer> from) {
     from.pause();
-    // In a task of its own: a source that has failed says so at once, within the sending.
+    // In its own task: a source that has failed reports so at once, inside the send.
     from.exceptionHandler(failure -> loop.ports.loop().execute(() -> sourceFailed(failure)));
     from.endHandler(end -> loop.run(this::sourceEnded));
     from.handler(piece -> loop.run(() -> took(piece)));
   }
 
-  // --- what comes ---
+  // --- from the source ---
 
   private void took(Buffer piece) {
     assert loop.isHere();
@@ -140,7 +142,7 @@ final class OutgoingBody implements Runnable {
     }
   }
 
-  /** Reads on exactly while there is credit for more than what waits. */
+  /** Resumes the source exactly while the credit exceeds the buffered bytes. */
   private void throttle() {
     ReadStream<Buffer> from = source;
     if (from == null || ended || over) {
@@ -148,7 +150,7 @@ final class OutgoingBody implements Runnable {
     }
     boolean wanted = credit() > pieces.bytes();
     if (wanted != flowing) {
-      flowing = wanted; // first: a source may deliver from within resume
+      flowing = wanted; // set first: a source may deliver from within resume
       if (wanted) {
         from.resume();
       } else {
@@ -157,13 +159,15 @@ final class OutgoingBody implements Runnable {
     }
   }
 
-  // --- what leaves ---
+  // --- to the replica ---
 
   private long credit() {
     return limit - sent;
   }
 
-  /** The replica takes bytes up to this one; the first time, it has accepted the request. */
+  /**
+   * Raises the limit of bytes that the replica accepts. The first credit also accepts the request.
+   */
   void credit(long newLimit) {
     if (over) {
       return;
@@ -187,7 +191,7 @@ final class OutgoingBody implements Runnable {
     throttle();
   }
 
-  /** Tries again what the peer's transport did not take. */
+  /** Retries the frame that the transport did not accept. */
   @Override
   public void run() {
     retrying = false;
@@ -220,7 +224,7 @@ final class OutgoingBody implements Runnable {
     return true;
   }
 
-  /** The call is over: whoever made the source ends it. */
+  /** Stops because the call has ended. The producer of the source ends the source itself. */
   void stop() {
     over = true;
     pieces.drop((int) pieces.bytes());

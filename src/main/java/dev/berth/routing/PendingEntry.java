@@ -4,20 +4,24 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import java.util.function.Predicate;
 
-/** What waits for an answer of a replica, under an id of a {@link PendingTable}. On its loop. */
+/**
+ * An operation that awaits a replica's reply under an id of a {@link PendingTable}. Confined to its
+ * loop.
+ */
 interface PendingEntry {
 
   /**
-   * Takes an answer that came under its id.
+   * Handles a reply that arrived under the entry's id.
    *
-   * @return false when it is not one that it asked for
+   * @return false if the entry expects no such reply
    */
   boolean answered(BusMessage.Answer answer);
 
   /**
-   * Answers of these replicas will not come.
+   * Handles the loss of all replies from matching replicas.
    *
-   * @param forGood whether they are known to be no more; else only the link is, and they may live
+   * @param forGood whether these replicas are known to be dead; otherwise only the link is broken,
+   *     and they may be alive
    */
   void lost(Predicate<ReplicaAddress> gone, boolean forGood);
 }

@@ -5,28 +5,28 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a loop waits for, by an id that crosses the bus and comes back: slot index in the low 32
- * bits, generation in the high. A late answer names an old generation and finds nothing. Bounded;
- * grows up to its bound by doubling. Confined to its loop.
+ * Table of the operations of one loop that await a reply. The id of an entry crosses the bus and
+ * returns: index in the low 32 bits, generation in the high 32. A late reply has an old generation
+ * and finds no entry. Bounded; doubles up to its limit. Confined to its loop.
  */
 final class PendingTable<T> {
-  /** Widest bound: replicas index their own tables by the slot. */
+  /** Maximum capacity in entries; replicas index their own tables by the entry index. */
   static final int LIMIT = 65_536;
 
-  /** Returned by {@link #add} when every slot is taken. */
+  /** Result of {@link #add} on a full table. */
   static final long FULL = -1;
 
-  private final int capacity; // entries
+  private final int capacity; // in entries
   private final int firstGeneration;
   private @Nullable Object[] entries;
   private int[] generations;
-  private int[] free; // a stack of slot indices
+  private int[] free; // a stack of free indices
   private int freeSize;
 
   /**
-   * @param capacity entries, 1 to 65 536
-   * @param incarnation random bits of this start of the instance: generations begin there, so that
-   *     an answer to a request of the one before, under the same address, finds nothing
+   * @param capacity maximum entries, 1 to 65 536
+   * @param incarnation random bits of this start of the instance. Generations begin there, so that
+   *     a reply to the previous process at the same address finds no entry
    */
   PendingTable(int capacity, long incarnation) {
     if (capacity < 1 || capacity > LIMIT) {
@@ -48,7 +48,7 @@ final class PendingTable<T> {
     }
   }
 
-  /** Adds an entry; its id, or {@link #FULL}. */
+  /** Adds an entry and returns its id, or {@link #FULL}. */
   long add(T entry) {
     if (freeSize == 0 && !grow()) {
       return FULL;
@@ -72,7 +72,7 @@ final class PendingTable<T> {
     return true;
   }
 
-  /** The entry of an id, or null when it is over. */
+  /** Returns the entry of an id; null if it has been removed. */
   @SuppressWarnings("unchecked")
   @Nullable T get(long id) {
     int slot = (int) id;
@@ -81,13 +81,13 @@ final class PendingTable<T> {
         : null;
   }
 
-  /** Puts another entry under an id that is not over. */
+  /** Replaces the entry of an id that has not been removed. */
   void replace(long id, T entry) {
     assert get(id) != null : "id: " + id + " (expected: not over)";
     entries[(int) id] = entry;
   }
 
-  /** Takes an entry out; null when it is over. */
+  /** Removes and returns an entry; null if it has been removed. */
   @Nullable T remove(long id) {
     T entry = get(id);
     if (entry != null) {

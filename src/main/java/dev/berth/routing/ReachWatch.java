@@ -5,15 +5,15 @@ import dev.berth.api.DeploymentId;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The time for which no replica of one deployment could be reached while its node had no
- * controller, which would replace them. Written under the router's lock, read by any thread.
+ * Measures the time without a reachable replica of one deployment while its node had no controller
+ * to replace them. Written under the router's lock, read by any thread.
  */
 final class ReachWatch {
   private final DeploymentId deployment;
   private boolean available = true; // in the last snapshot
-  private boolean hasNone; // likewise
+  private boolean hasNone; // the last snapshot has no replica
   private @Nullable Long sinceNanos;
-  private volatile boolean over; // the limit
+  private volatile boolean over; // the limit is exceeded
 
   ReachWatch(DeploymentId deployment) {
     this.deployment = deployment;
@@ -30,13 +30,13 @@ final class ReachWatch {
     return hasNone;
   }
 
-  /** Returns whether requests are taken. */
+  /** Returns whether requests are accepted. */
   boolean serves() {
     return available && !over;
   }
 
   /**
-   * Records whether a replica is reached, or will come.
+   * Records whether a replica is reachable, or will be created.
    *
    * @return whether {@link #serves} may have changed
    */
@@ -49,9 +49,9 @@ final class ReachWatch {
   }
 
   /**
-   * Returns the failure of a request that no replica will take.
+   * Returns the failure of a request that no replica will run.
    *
-   * @param otherwise the reason where requests are not refused for this one
+   * @param otherwise the reason if the limit of this watch is not exceeded
    */
   BerthException unavailable(String otherwise) {
     String why = over ? ": its replicas cannot be reached, and there is no controller" : otherwise;

@@ -5,11 +5,11 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.routing.slots.RoutedReplica;
 
-/** What it means that a replica did not take the request for which a slot was held there. */
+/** Maps a replica's refusal of a dispatch, whose slot was held there, to a failure. */
 final class RefusedDispatch {
   private RefusedDispatch() {}
 
-  /** To a handler that chose the replica. */
+  /** Returns the failure for a handler that chose the replica. */
   static BerthException asFailure(Refusal refusal, RoutedReplica replica) {
     String id = replica.info.replicaId();
     return asProblem(refusal) == Problem.REPLICA_GONE
@@ -19,7 +19,7 @@ final class RefusedDispatch {
             "the reservation at " + id + " no longer holds: " + refusal);
   }
 
-  /** To who reserved the slot by a token. */
+  /** Returns the problem for a client that reserved the slot by a token. */
   static Problem asProblem(Refusal refusal) {
     return switch (refusal) {
       case EXPIRED -> Problem.EXPIRED;
@@ -39,7 +39,7 @@ final class RefusedDispatch {
     };
   }
 
-  /** What it means that the keeper of a reservation, or the way there, refused what was asked. */
+  /** Returns the problem of a request that a reservation's owner, or the link to it, refused. */
   static Problem asReservation(Refusal refusal) {
     return refusal == Refusal.TOO_LATE || refusal == Refusal.UNREADABLE
         ? Problem.KEEPER_UNREACHED

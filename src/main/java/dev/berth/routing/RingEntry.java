@@ -2,16 +2,16 @@ package dev.berth.routing;
 
 import org.jspecify.annotations.Nullable;
 
-/** Something with a deadline, linked into a {@link DeadlineRing} without an object of its own. */
+/** An object with a deadline, linked into a {@link DeadlineRing} without an extra link object. */
 public abstract class RingEntry {
-  /** Of what may take for ever. */
+  /** Deadline of an operation without a time limit. */
   public static final long NO_DEADLINE = Long.MAX_VALUE;
 
   long deadlineNanos;
-  @Nullable RingEntry before; // in its bucket
+  @Nullable RingEntry before; // neighbour in the bucket
   @Nullable RingEntry after;
-  int bucket = -1; // -1: not scheduled
+  int bucket = -1; // -1 while not scheduled
 
-  /** The deadline passed; called once per schedule, on the ring's loop, already unlinked. */
+  /** Handles a passed deadline. Called once per schedule, on the ring's loop, after the unlink. */
   protected abstract void deadlinePassed(long now);
 }

@@ -23,45 +23,45 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request on its way through the router. It is everything the request needs in one object: the
- * waiter's owner, the entry of the pending table and of the deadline ring. It is over 500 lines
- * with all of them, since each object more is one more for every request.
+ * The routing state of one request: waiter owner, pending entry and ring entry in one object. It
+ * has over 500 lines with all of them, since each further object would be allocated per request.
  *
- * <p>Who owes the slot: for a replica here, this call until the message is sent, then the replica.
- * For one elsewhere the slot is taken on arrival, and this call only counts it as its own.
+ * <p>This call owns the slot of a local replica until the message is sent; then the replica owns
+ * it. A remote replica acquires its slot when the message arrives, and this call only counts that
+ * slot.
  */
 public final class RoutedCall extends SlotRequest {
   private static final long UNKNOWN = -1;
 
-  /** Refusals of a dispatch that may have left its lease as it was. */
+  /** Refusals of a dispatch that may leave its lease unconsumed. */
   private static final Set<Refusal> BESIDE_ITS_TOKEN =
       EnumSet.of(Refusal.TOO_LATE, Refusal.OVERLOADED, Refusal.UNREADABLE, Refusal.RECALLED);
 
-  /** How much more rarely a call that is known to run is asked after. */
+  /** Factor on the recall interval of a call that is known to run. */
   private static final int ACCEPTED_RECALLS = 10;
 
   private final Request request;
   private final CallOwner owner;
-  String requestId; // empty until sent, when the caller named none
-  private long waitedNanos = UNKNOWN; // from its arrival until it was called; unknown off the loop
-  private final @Nullable HeldSlot selection; // when dispatched
-  private @Nullable RoutedReplica only; // of a broadcast: no other replica would do
+  String requestId; // empty until sent if the caller named none
+  private long waitedNanos = UNKNOWN; // from arrival to start; UNKNOWN off the loop
+  private final @Nullable HeldSlot selection; // set for a dispatch
+  private @Nullable RoutedReplica only; // target of a broadcast; no other replica is accepted
   private Admission admission = Admission.Held.HELD;
-  private boolean counted; // as sent; ended then follows exactly once
-  private boolean routed; // its caller was told
-  private boolean accepted; // it is known to run elsewhere
-  private final @Nullable OutgoingBody outgoing; // what of the body does not travel inside
+  private boolean counted; // counted as sent; one count as ended or turned away follows
+  private boolean routed; // onRouted was called
+  private boolean accepted; // the replica is known to run the call
+  private final @Nullable OutgoingBody outgoing; // body bytes beyond the request message
   private @Nullable InboundStream stream;
-  private int firstCredit; // bytes, until they are answered
-  private @Nullable StreamWindow window; // while streaming
-  private long sentNanos = UNKNOWN; // while someone is to be told of its answer
+  private int firstCredit; // bytes granted with the request; 0 once answered
+  private @Nullable StreamWindow window; // set while streaming
+  private long sentNanos = UNKNOWN; // send time, while a ranker listens for the reply
 
   /**
-   * Routes a request that came in on a loop. Call on that loop.
+   * Routes a request that arrived on a loop. Call on that loop.
    *
-   * @param owner told once; possibly before this returns when the request is refused at once
-   * @param nowNanos now, on the loop's clock: whoever has just read it spares another look
-   * @return the call, to cancel it
+   * @param owner receives the one result, possibly before this returns
+   * @param nowNanos the current time on the loop's clock; a value just read saves another read
+   * @return the call, for its cancellation
    */
   public static RoutedCall start(
       DeploymentRouter router, RouterLoop loop, Request request, CallOwner owner, long nowNanos) {
@@ -72,9 +72,9 @@ public final class RoutedCall extends SlotRequest {
   }
 
   /**
-   * A call that is to find a slot. Any thread; it begins on its loop.
+   * Returns a call without a slot. Thread-safe; the call begins on its loop.
    *
-   * @param within the request while whose handling it is made, and that it is explained with
+   * @param within the request whose handler makes this call, and whose explanation includes it
    */
   public static RoutedCall of(
       DeploymentRouter router,
@@ -91,7 +91,7 @@ public final class RoutedCall extends SlotRequest {
   }
 
   /**
-   * @param selection whose slot it runs on; null when it is to find one
+   * @param selection the selection whose slot the call uses; null to acquire a slot
    */
   RoutedCall(
       DeploymentRouter router,
@@ -108,12 +108,12 @@ public final class RoutedCall extends SlotRequest {
     this.outgoing = OutgoingBody.of(this, request);
   }
 
-  /** Makes this replica the only one that would do; before it begins. */
+  /** Restricts the call to one replica. Call before the call begins. */
   public void goOnlyTo(RoutedReplica replica) {
     only = replica;
   }
 
-  // --- getting there ---
+  // --- acquiring a slot and sending ---
 
   @Override
   long holdAtOnce() {
@@ -132,7 +132,7 @@ public final class RoutedCall extends SlotRequest {
       return false; // this loop was blocked for longer than the hold
     }
     RoutedReplica to = java.util.Objects.requireNonNull(granted.replica());
-    if (owner.isSpare() && !router.hasFree(1)) { // others took at the same time
+    if (owner.isSpare() && !router.hasFree(1)) { // others acquired slots meanwhile
       granted.giveBack();
       router.pumpIfWaiting();
       return false;
@@ -147,12 +147,12 @@ public final class RoutedCall extends SlotRequest {
     return true;
   }
 
-  /** Starts on the slot of a selection. */
+  /** Starts the call on the slot of its selection. */
   void dispatch() {
     assert loop.isHere();
     HeldSlot held = java.util.Objects.requireNonNull(selection);
     if (done) {
-      router.counters.undispatched.increment(); // cancelled before it came here
+      router.counters.undispatched.increment(); // cancelled before this task ran
       held.releaseSlot();
       return;
     }
@@ -175,7 +175,7 @@ public final class RoutedCall extends SlotRequest {
     }
   }
 
-  /** Starts on the slot of a selection that was taken for it, within time. */
+  /** Starts the call on the slot of a selection that {@link HeldSelection#take} took in time. */
   public void dispatchTaken() {
     assert loop.isHere();
     HeldSlot taken = java.util.Objects.requireNonNull(selection);
@@ -201,14 +201,14 @@ public final class RoutedCall extends SlotRequest {
       counted = true;
       router.counters.sent.increment();
     }
-    if (by == Admission.Held.HELD || selection != null) { // else it may still be refused
+    if (by == Admission.Held.HELD || selection != null) { // else the replica may still refuse
       tellRouted(to);
     }
     sentNanos = to.listener() == null ? UNKNOWN : loop.now();
     send(to);
   }
 
-  /** Tells the ranker how long an answer took, or its absence; once for each sending. */
+  /** Reports the time since the send to the ranker, at the reply or a cancel; once per send. */
   private void answeredBy(@Nullable RoutedReplica from) {
     ReplicaRanker.Listener listener = sentNanos == UNKNOWN || from == null ? null : from.listener();
     if (listener != null) {
@@ -225,10 +225,10 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   BusMessage message(RoutedReplica to, long id) {
-    if (owner instanceof HandleCall call) { // else it came by HTTP, which has limits of its own
+    if (owner instanceof HandleCall call) { // an HTTP request was limited by the ingress
       call.checkHead(request, requestId);
     }
-    if (firstCredit == 0) { // else it was refused with it, and takes it along
+    if (firstCredit == 0) { // else left over from a refused send
       firstCredit = loop.firstCredit();
     }
     return new BusMessage.CallRequest(
@@ -249,13 +249,13 @@ public final class RoutedCall extends SlotRequest {
         recorder != null);
   }
 
-  /** Its own, or that of the choose it is for. */
+  /** Returns the owner's session id, or that of the choose if the owner has none. */
   private String sessionId() {
     String own = owner.sessionId();
     return own.isEmpty() && selection != null ? selection.leg.sessionId() : own;
   }
 
-  /** Who never had to wait for a slot is sent when it is called: no need to look at the clock. */
+  /** Returns the wait before this send; a call that never queued reads no clock. */
   private long waitedNanos() {
     return sequence == 0 && waitedNanos >= 0 ? waitedNanos : loop.now() - owner.arrivedNanos();
   }
@@ -284,7 +284,7 @@ public final class RoutedCall extends SlotRequest {
     }
   }
 
-  /** Not at a replica any more, and not over: it counts as waiting, not as running. */
+  /** Counts the call as waiting: no replica has it, and it has not ended. */
   private void turnedAway() {
     if (counted) {
       counted = false;
@@ -292,11 +292,11 @@ public final class RoutedCall extends SlotRequest {
     }
   }
 
-  // --- answers ---
+  // --- replies ---
 
   @Override
   public boolean answered(BusMessage.Answer answer) {
-    if (owner instanceof HandleCall) { // else no user code gets it
+    if (owner instanceof HandleCall) { // else no user code receives the reply
       loop.worksFor(parent());
     }
     if (answer instanceof BusMessage.CallResponse response) {
@@ -332,7 +332,7 @@ public final class RoutedCall extends SlotRequest {
     }
   }
 
-  /** It is looked after more rarely then: its answer is lost only with more than itself. */
+  /** Recalls a running call less often: its reply is then lost only with other messages. */
   private void running() {
     if (!accepted && stream == null) {
       accepted = true;
@@ -340,7 +340,7 @@ public final class RoutedCall extends SlotRequest {
     }
   }
 
-  /** Has the replica tell how the call stands: it runs, it is over, or it never came. */
+  /** Queries the call's state at the replica; a call that has not arrived will never run. */
   private void recall(RoutedReplica by) {
     loop.send(
         by,
@@ -353,14 +353,14 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   void unanswered(RoutedReplica by) {
-    if (stream != null) { // its last frame may be lost: nothing after it would show that
+    if (stream != null) { // a lost last frame would show in no later frame
       lookAgainAfter(ACCEPTED_RECALLS * loop.limits.recallNanos());
-      sendCredit(opened().limit()); // which its link may not have taken
+      sendCredit(opened().limit()); // the link may have dropped the last one
       recall(by);
       return;
     }
     if (!accepted && admission == Admission.IfFree.IF_FREE) {
-      by.unanswered(); // else it may run, and need not have said anything
+      by.unanswered(); // any other call may be running without a reply yet
     }
     loop.recalls.increment();
     recall(by);
@@ -386,17 +386,17 @@ public final class RoutedCall extends SlotRequest {
     }
     router.refusedBy(selection.replica, reason);
     if (BESIDE_ITS_TOKEN.contains(reason)) {
-      selection.releaseIfRemote(); // no harm where its token was consumed
+      selection.releaseIfRemote(); // no effect if the token was consumed
     }
     end(isPastDeadline() ? timeout() : RefusedDispatch.asFailure(reason, selection.replica), false);
   }
 
-  /** Why the reservation it was sent under no longer held there; null for every other failure. */
+  /** Returns why the call's reservation no longer held; null for every other failure. */
   public @Nullable Problem reservationProblem() {
     return selection == null ? null : selection.refusedAs;
   }
 
-  /** Whether a replica may have begun to run it; on its loop. */
+  /** Returns whether a replica may have begun to run the call. Confined to the loop. */
   public boolean sent() {
     return replica != null;
   }
@@ -416,7 +416,7 @@ public final class RoutedCall extends SlotRequest {
       return;
     }
     if (stream != null) {
-      return; // the head came twice
+      return; // duplicate head
     }
     from.reported(head.load());
     StreamWindow opened =
@@ -458,7 +458,7 @@ public final class RoutedCall extends SlotRequest {
   private void frame(BusMessage.StreamFrame frame) {
     InboundStream body = stream;
     if (body == null) {
-      // Its head is lost: no answer can be made of it.
+      // The head was lost, so the frames make no response.
       end(new BerthException.OutcomeUnknown("the head of the response was lost"), true);
       return;
     }
@@ -481,7 +481,7 @@ public final class RoutedCall extends SlotRequest {
     }
   }
 
-  /** The ingress says when a client has taken the rest; of anyone else it is not known. */
+  /** Ends the window. Only the ingress reports that its client has read the rest. */
   private void allArrived(InboundStream body, int lastBytes) {
     if (body.isCreditedByReader()) {
       opened().arrived(lastBytes);
@@ -495,7 +495,7 @@ public final class RoutedCall extends SlotRequest {
     return java.util.Objects.requireNonNull(window);
   }
 
-  /** The replica says that it ended without a response, or that its stream ended short. */
+  /** Ends the call after a reply without a response, or after a stream that ended early. */
   private void failed(BerthException failure, long load, @Nullable HandlerTime time) {
     answeredBy(replica);
     if (recorder != null) {
@@ -513,7 +513,7 @@ public final class RoutedCall extends SlotRequest {
     String what = forGood ? "the replica was lost" : "the link to the replica broke";
     end(
         new BerthException.OutcomeUnknown(what + " after the request was sent; it may have run"),
-        !forGood); // what runs there runs for nobody
+        !forGood); // stops a handler that no caller awaits
   }
 
   // --- ending ---
@@ -529,14 +529,14 @@ public final class RoutedCall extends SlotRequest {
             pendingId, loop.address, attempt, replica.addressFor(loop.index()), timedOut);
     loop.send(replica, cancel);
     if (!replica.here() && !timedOut && loop.cancelled.repeat(cancel)) {
-      pendingId = PendingTable.FULL; // the place is the cancel's; a deadline the replica knows
+      pendingId = PendingTable.FULL; // the cancel owns the entry; replicas enforce deadlines
     }
     if (selection != null && stream == null) {
-      selection.releaseIfRemote(); // in case the token has not been consumed
+      selection.releaseIfRemote(); // in case the token is not consumed yet
     }
   }
 
-  /** Sends a piece of the body; false when the transport takes none now. */
+  /** Sends a chunk of the body; returns false if the transport accepts none now. */
   boolean sendFrame(int sequence, Buffer data, boolean last) {
     RoutedReplica to = java.util.Objects.requireNonNull(replica);
     return loop.send(
@@ -546,14 +546,14 @@ public final class RoutedCall extends SlotRequest {
         .isSent();
   }
 
-  /** The body cannot be completed, so that neither can the call. */
+  /** Ends the call because its body cannot be completed. */
   void bodyFailed(BerthException failure) {
     if (!done) {
       end(failure, true);
     }
   }
 
-  /** Everything that a finished call owes, once. */
+  /** Releases all that an ended call holds. Called once. */
   private void finish() {
     done = true;
     loop.ring().cancel(this);
@@ -580,7 +580,7 @@ public final class RoutedCall extends SlotRequest {
       return;
     }
     routed = true;
-    if (selection == null) { // else its choice was counted
+    if (selection == null) { // else counted when its replica was chosen
       fulfilled();
     }
     owner.onRouted(to.info.replicaId());
@@ -601,7 +601,7 @@ public final class RoutedCall extends SlotRequest {
     recorded();
   }
 
-  /** Its caller has been told. */
+  /** Ends the record after the caller received its result. */
   private void recorded() {
     if (recorder != null) {
       recorder.endOfCall();

@@ -15,14 +15,16 @@ import dev.berth.routing.slots.RoutedReplica;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One choose on its way: a slot here is held at once by its ledger; one elsewhere is asked for by
- * message, under an attempt id, so that a lost or late answer is released by that name at once and
- * the time to live is only for the dead.
+ * A choose operation. The ledger of a local replica holds its slot at once; a remote slot is
+ * reserved by a message with an attempt id. A lost or late reply is released by that id at once, so
+ * that only the slots of dead requesters last for the time to live.
  *
  * <p>Source: Ray #63254 choose_replica, whose first review finding was the slot lost with a reply.
  */
 public final class RoutedChoice extends SlotRequest {
-  /** Replicas elsewhere that one which does not wait asks; what is known of them may be old. */
+  /**
+   * Maximum remote replicas tried by a choose that does not wait; their load reports may be old.
+   */
   private static final int MOST_ASKED = 4;
 
   private final Leg leg;
@@ -32,9 +34,9 @@ public final class RoutedChoice extends SlotRequest {
   private int asked = 1;
 
   /**
-   * @param deadlineNanos by when it has one; its use has a deadline of its own
-   * @param ttlNanos how long its lease lasts
-   * @param waits whether it waits where no slot is free; else it is refused
+   * @param deadlineNanos the deadline for the slot; the dispatch has its own deadline
+   * @param ttlNanos the time to live of the lease
+   * @param waits whether the choose waits if no slot is free; otherwise it is refused
    */
   public RoutedChoice(
       Leg leg,
@@ -118,12 +120,12 @@ public final class RoutedChoice extends SlotRequest {
   public boolean answered(BusMessage.Answer answer) {
     if (answer instanceof BusMessage.SlotReserved reserved) {
       if (reserved.ttlMicros() == 0) {
-        peerLost(false); // its lease ran out on its way, or may have
+        peerLost(false); // its lease expired, or may have, in transit
         return true;
       }
       RoutedReplica from = java.util.Objects.requireNonNull(replica);
       leaveTable();
-      from.reported(reserved.load()); // still counted as ours: the selection gives it back
+      from.reported(reserved.load()); // still counted; the selection uncounts it
       select(from, null, reserved.token(), attempt, reserved.ttlMicros() * 1_000);
       return true;
     }
@@ -151,7 +153,7 @@ public final class RoutedChoice extends SlotRequest {
   @Override
   void refused(Refusal reason, long load) {
     if (offer != null && reason == Refusal.TOO_LATE) {
-      revoke(false); // else the offered slot stands idle until its lease is over
+      revoke(false); // else the offered slot idles until its lease expires
     }
     offer = null;
     super.refused(reason, load);
@@ -164,7 +166,9 @@ public final class RoutedChoice extends SlotRequest {
     }
   }
 
-  /** Nothing runs by it, so it need not wait to learn what became of it. */
+  /**
+   * Tries another replica at once: a choose runs no handler, so the unknown outcome does no harm.
+   */
   @Override
   void unanswered(RoutedReplica by) {
     by.unanswered();
@@ -180,7 +184,7 @@ public final class RoutedChoice extends SlotRequest {
     if (recorder != null) {
       recorder.lost(replica);
     }
-    enqueueAgain(); // nothing ran, so another replica may be asked
+    enqueueAgain(); // nothing ran, so another replica may be tried
   }
 
   @Override
@@ -203,7 +207,7 @@ public final class RoutedChoice extends SlotRequest {
   }
 
   @Override
-  public long holdNanos() { // to its loop; from then on its time to live
+  public long holdNanos() { // until its loop uses it; then the time to live
     return Math.min(ttlNanos, DeploymentRouter.HAND_OVER_NANOS);
   }
 

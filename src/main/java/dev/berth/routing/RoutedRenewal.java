@@ -9,11 +9,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
 /**
- * A renewal of a lease elsewhere, waiting for its answer. Whatever that is, it ends with whether
- * the lease holds.
+ * A renewal of a remote lease that awaits its reply. Every end of the wait completes the result
+ * with whether the lease is known to be active.
  */
 final class RoutedRenewal extends RingEntry implements PendingEntry {
-  /** How long an answer is awaited; the lease's own end is not moved by waiting. */
+  /** Maximum wait for a reply, in nanoseconds; the wait does not move the lease's own deadline. */
   private static final long ANSWER_WITHIN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private final RouterLoop loop;
@@ -47,7 +47,7 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
             Objects.requireNonNull(selection.token),
             selection.ttlNanos() / 1_000_000,
             loop.acceptMicros(to, SlotRequest.NO_DEADLINE));
-    boolean left = loop.send(to, message).isSent(); // else its dispatch says why
+    boolean left = loop.send(to, message).isSent(); // else its dispatch reports the reason
     if (!left) {
       selection.router.unsent(to);
     }

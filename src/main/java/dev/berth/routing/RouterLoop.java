@@ -23,8 +23,8 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The routers' share of one event loop: what its requests wait for, and their deadlines. What is
- * confined to the loop is reached through here, which asserts it.
+ * The routing state of one event loop: operations that await replies, and their deadlines. The
+ * methods that return confined state assert that they run on the loop.
  */
 public final class RouterLoop {
   final LoopPorts ports;
@@ -33,7 +33,9 @@ public final class RouterLoop {
   final ExplainLoop explain;
   final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
 
-  /** Named by messages whose slot is held already: never looked up, so one serves all. */
+  /**
+   * Attempt id of messages whose slot is held already. It is never looked up, so one serves all.
+   */
   final AttemptId heldAttempt;
 
   final PendingTable<PendingEntry> pending;
@@ -48,7 +50,7 @@ public final class RouterLoop {
   private long requestIds;
   private final StreamLedger streams;
   private final long mostFirstCredits;
-  private int firstCredits; // given with requests, and not yet answered
+  private int firstCredits; // granted with requests that have no reply yet
   private final LongAdder lateAnswers = new LongAdder();
   private final LongAdder duplicates = new LongAdder();
   final LongAdder recalls = new LongAdder();
@@ -73,17 +75,17 @@ public final class RouterLoop {
     return address.loop();
   }
 
-  /** What all loops of the instance may hold together. */
+  /** Returns the limits that all loops of the instance share. */
   public InstanceBounds bounds() {
     return routers.bounds();
   }
 
-  /** Whether both are of one instance. */
+  /** Returns whether both loops belong to one instance. */
   public boolean isBeside(RouterLoop other) {
     return routers == other.routers;
   }
 
-  /** Whether values of user code may stay as they are on their way inside the instance. */
+  /** Returns whether values of user code pass between loops of the instance without conversion. */
   public boolean sharesValues() {
     return ports.bus().sharesValues();
   }
@@ -92,22 +94,27 @@ public final class RouterLoop {
     return ports.nanoClock().getAsLong();
   }
 
-  /** Whether a deadline has passed, if it is one. */
+  /** Returns whether a deadline exists and has passed. */
   public boolean isPast(long deadlineNanos) {
     return deadlineNanos != RingEntry.NO_DEADLINE && deadlineNanos - now() <= 0;
   }
 
-  /** Until a deadline, rounded up, as what is not over yet is not 0; -1 when it is none. */
+  /**
+   * Returns microseconds to a deadline, rounded up so that only a passed one gives 0; -1 for none.
+   */
   long remainingMicros(long deadlineNanos) {
     return deadlineNanos == RingEntry.NO_DEADLINE ? -1 : micros(Math.max(0, deadlineNanos - now()));
   }
 
-  /** How long a replica may take up what is sent to it now, for one with this deadline. */
+  /**
+   * Returns the accept time, in microseconds, of a message to a replica from a request with this
+   * deadline.
+   */
   long acceptMicros(RoutedReplica to, long deadlineNanos) {
     return to.here() ? BusMessage.NO_LIMIT : acceptMicros(deadlineNanos);
   }
 
-  /** The same of what is sent to another instance. */
+  /** Returns the accept time, in microseconds, of a message to another instance. */
   long acceptMicros(long deadlineNanos) {
     long most = micros(limits.acceptNanos());
     return deadlineNanos == RingEntry.NO_DEADLINE
@@ -119,35 +126,35 @@ public final class RouterLoop {
     return (nanos + 999) / 1_000;
   }
 
-  /** The loop's own; no secret. */
+  /** Returns the loop's random generator; not for secrets. */
   public RandomGenerator random() {
     return ports.random();
   }
 
-  /** Whether the caller is on the loop. */
+  /** Returns whether the caller runs on the loop. */
   public boolean isHere() {
     return ports.loop().isHere();
   }
 
-  /** What waits for answers. */
+  /** Returns the operations that await replies. */
   PendingTable<PendingEntry> pending() {
     assert isHere();
     return pending;
   }
 
-  /** What waits for its time. */
+  /** Returns the scheduled deadlines. */
   public DeadlineRing ring() {
     assert isHere();
     return ring;
   }
 
-  /** The names of leases elsewhere that selections and dispatches hold. */
+  /** Returns the attempt ids of remote leases that selections and dispatches hold. */
   Set<AttemptId> heldAttempts() {
     assert isHere();
     return heldAttempts;
   }
 
-  /** Runs an action on the loop: at once when it is there already. */
+  /** Runs an action on the loop: at once if the caller is on it already. */
   public void run(Runnable action) {
     ports.loop().run(action);
   }
@@ -157,7 +164,7 @@ public final class RouterLoop {
     ports.loop().execute(action);
   }
 
-  /** As the other, for what a request's handler began; null for what none did. */
+  /** Posts an action that belongs to a handler's request; null if it belongs to none. */
   public void post(@Nullable RequestContext within, Runnable action) {
     if (within == null) {
       post(action);
@@ -166,30 +173,32 @@ public final class RouterLoop {
     }
   }
 
-  /** What the message that is being taken has to say is for user code: a handler's, or null. */
+  /**
+   * Attributes the rest of the current message's work to a request of user code, or to none (null).
+   */
   public void worksFor(@Nullable RequestContext within) {
     ports.loop().worksFor(within);
   }
 
-  /** Whether it takes no tasks now. Any thread. */
+  /** Returns whether the loop runs no tasks now. Thread-safe. */
   public boolean isBlocked() {
     return routers.blocked.contains(index());
   }
 
-  /** Whether nothing more may wait for an answer. */
+  /** Returns whether the pending table is full. */
   public boolean isFull() {
     return pending.isFull();
   }
 
-  /** What all answers of the instance hold. */
+  /** Returns the memory budget of all responses of the instance. */
   public StreamLedger streams() {
     return streams;
   }
 
   /**
-   * What the answer to a request may send at once if it streams; {@link #firstCreditAnswered} gives
-   * it back. All that is out on all loops is no more than the bound, and no counter is shared for
-   * it.
+   * Returns the bytes that a streamed response may send at once; {@link #firstCreditAnswered}
+   * returns this credit. The credits of all loops together stay within the budget without a shared
+   * counter.
    */
   int firstCredit() {
     assert isHere();
@@ -212,7 +221,7 @@ public final class RouterLoop {
     return new AttemptId(incarnation, index(), ++attempts);
   }
 
-  /** An id for a request that came without one: unique, cheap, and no secret. */
+  /** Returns a new id for a request without one: unique, cheap, and not secret. */
   String nextRequestId() {
     assert isHere();
     return requestIdPrefix + Long.toHexString(++requestIds);
@@ -222,7 +231,7 @@ public final class RouterLoop {
     return ports.bus().send(to.info.address().node(), to.busAddressFor(index()), message);
   }
 
-  /** Called every {@link DeadlineRing#TICK_NANOS}. */
+  /** Fires passed deadlines and runs retries. Called every {@link DeadlineRing#TICK_NANOS}. */
   public void tick() {
     ring().advance(now());
     if (!blocked.isEmpty()) {
@@ -232,26 +241,26 @@ public final class RouterLoop {
     }
   }
 
-  /** Runs again what the transport did not take. */
+  /** Runs an action with the next tick, to retry a send that the transport did not accept. */
   void retryWithNextTick(Runnable again) {
     assert isHere();
     blocked.add(again);
   }
 
-  /** A tick that misses no deadline up to now: for a clock that stands still until the next. */
+  /** Fires every deadline up to now: a tick for a clock that stops until the next one. */
   public void tickExactly() {
     ring().advanceExactly(now());
   }
 
-  // --- answers ---
+  // --- replies ---
 
-  /** Takes a message addressed to this loop. */
+  /** Handles a message addressed to this loop. */
   public void onMessage(BusMessage message) {
     assert isHere();
     if (message instanceof BusMessage.Answer answer) {
       if (answer instanceof BusMessage.CallResponse response
           && response.length() > LoopLimits.MAX_FRAME_BYTES) {
-        streams.release(response.length()); // from here on whoever has it counts it
+        streams.release(response.length()); // from here on its receiver counts the bytes
       }
       PendingEntry asked = pending.get(answer.callId());
       if (asked == null || !asked.answered(answer)) {
@@ -269,7 +278,10 @@ public final class RouterLoop {
     }
   }
 
-  /** A lease that no one awaits any more is released at once: the time to live is for the dead. */
+  /**
+   * Handles a reply that no operation awaits. Its lease is released at once; the time to live is
+   * only for dead requesters.
+   */
   private void late(BusMessage.Answer answer) {
     if (answer instanceof BusMessage.SlotReserved reserved) {
       if (heldAttempts.contains(reserved.attempt())) {
@@ -278,22 +290,25 @@ public final class RouterLoop {
       }
       release(reserved.target(), reserved.attempt());
     }
-    if (!(answer instanceof BusMessage.CallAccepted)) { // its answer came first, and is no news
+    if (!(answer instanceof BusMessage.CallAccepted)) { // the response came first; not late
       lateAnswers.increment();
     }
   }
 
-  /** Answers a router. Any thread. */
+  /** Sends a reply to a router. Thread-safe. */
   public void answer(RouterAddress to, BusMessage.Answer given) {
     ports.bus().send(to.node(), to.busAddress(), given);
   }
 
-  /** Ends what a replica elsewhere holds under this name, surely. Any thread. */
+  /**
+   * Releases the remote lease of an attempt id, and repeats the release until it is confirmed.
+   * Thread-safe.
+   */
   void release(ReplicaAddress target, AttemptId attempt) {
     run(() -> cancelled.release(target, attempt));
   }
 
-  /** Takes note of what a replica elsewhere says of its slots. */
+  /** Records a load report of a remote replica. */
   void reported(ReplicaAddress by, long load) {
     routers.reported(by, load);
   }
@@ -302,47 +317,47 @@ public final class RouterLoop {
     duplicates.increment();
   }
 
-  /** Answers of these replicas will not come: fails what waits for them, at once. */
+  /** Fails all operations that await replies from matching replicas, at once. */
   void lost(Predicate<ReplicaAddress> gone, boolean forGood) {
     pending().forEach(asked -> asked.lost(gone, forGood));
   }
 
-  // --- what operators see ---
+  // --- status ---
 
-  /** Answers that came after their request was over. */
+  /** Returns the number of replies that arrived after their request had ended. */
   public long lateAnswers() {
     return lateAnswers.sum();
   }
 
-  /** Messages that came twice. */
+  /** Returns the number of duplicate messages. */
   public long duplicates() {
     return duplicates.sum();
   }
 
-  /** Calls to other instances that were asked after, as nothing was heard of them. */
+  /** Returns the number of recalls sent for calls to other instances without a reply. */
   public long recalls() {
     return recalls.sum();
   }
 
   /**
-   * Cancels and releases that are repeated until they are answered; exact on the loop, approximate
-   * elsewhere.
+   * Returns the number of cancels and releases that are repeated until they are confirmed; exact on
+   * the loop, approximate elsewhere.
    */
   public int cancelsRepeated() {
     return cancelled.size();
   }
 
-  /** Cancels and releases that were sent once, as too many were repeated. */
+  /** Returns the number of cancels and releases sent only once because too many were repeated. */
   public long cancelsNotRepeated() {
     return cancelled.unrepeated();
   }
 
-  /** Entries of the pending table; exact on the loop, approximate elsewhere. */
+  /** Returns the entries of the pending table; exact on the loop, approximate elsewhere. */
   public int pendingRequests() {
     return pending.size();
   }
 
-  /** Deadlines scheduled; exact on the loop, approximate elsewhere. */
+  /** Returns the number of scheduled deadlines; exact on the loop, approximate elsewhere. */
   public int deadlines() {
     return ring.size();
   }

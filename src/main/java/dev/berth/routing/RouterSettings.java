@@ -1,20 +1,19 @@
 package dev.berth.routing;
 
 /**
- * What a deployment's router does that can be changed live.
+ * Settings of a deployment's router that change live.
  *
- * @param maxQueued requests that may wait, per instance; -1 is unlimited under the instance's
- *     bounds. Default -1, as Ray Serve
- * @param queueTimeoutNanos longest wait for a slot; default 60 s
+ * @param maxQueued maximum waiting requests per instance; -1 for no limit beside the instance's
+ *     own. Default -1, as Ray Serve
+ * @param queueTimeoutNanos maximum wait for a slot; default 60 s
  * @param reservationTtlNanos time to live of a selection's lease; default 10 s
- * @param maxReservationTtlNanos what callers may ask for at most; default 300 s
- * @param refusalStatus the HTTP status of a request refused for want of room, 503 or 429; default
- *     503
- * @param retryAfterSeconds what a refused request is told; -1 computes it from queue and rate,
- *     which is the default
- * @param requestTimeoutNanos what a request may take whose sender says nothing; {@link
- *     Long#MAX_VALUE} for no bound of the deployment's, which is the default
- * @param autoscales whether the controller is to know the load; default false
+ * @param maxReservationTtlNanos maximum time to live that callers may request; default 300 s
+ * @param refusalStatus HTTP status of a request refused at a limit, 503 or 429; default 503
+ * @param retryAfterSeconds {@code Retry-After} of a refused request; -1, the default, computes it
+ *     from queue and rate
+ * @param requestTimeoutNanos timeout of a request whose sender sets none; {@link Long#MAX_VALUE},
+ *     the default, for no timeout of the deployment
+ * @param autoscales whether the controller needs load reports; default false
  */
 public record RouterSettings(
     int maxQueued,

@@ -27,11 +27,14 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All routers of one instance: a {@link DeploymentRouter} for each deployment it calls, a {@link
- * RouterLoop} for each of its event loops, and what they share.
+ * All routers of one instance: a {@link DeploymentRouter} for each deployment that it calls, a
+ * {@link RouterLoop} for each event loop, and their shared state.
  */
 public final class Routers {
-  /** Just longer than what {@link EndedRate} counts over: each look of a round is of use. */
+  /**
+   * Ticks of one round, just longer than the interval of {@link EndedRate}: each measurement
+   * counts.
+   */
   private static final int TICKS_PER_ROUND =
       (int) (EndedRate.INTERVAL_NANOS / DeadlineRing.TICK_NANOS) + 1;
 
@@ -51,24 +54,25 @@ public final class Routers {
   final long unavailableNanos;
   private volatile boolean controlled = true;
   private final ReplicaRanker usual = new PowerOfTwoRanker();
-  private final RandomGenerator random; // of loop 0's tick, and the seed of the pumps'
+  private final RandomGenerator random; // of loop 0's tick; also seeds the pumps' generators
   private final ConcurrentHashMap<DeploymentId, DeploymentRouter> byDeployment =
       new ConcurrentHashMap<>();
   final ConcurrentHashMap<ReplicaAddress, Remote> remotes = new ConcurrentHashMap<>();
   private final ConcurrentHashMap<DeploymentId, DeploymentRouter> calling =
-      new ConcurrentHashMap<>(); // other instances; by id, so that a run has its order again
+      // with remote replicas; keyed by id, so that a replayed run has the same order
+      new ConcurrentHashMap<>();
   private volatile Watch watch = Watch.NONE;
   volatile Consumer<BusMessage.AskReservation> keeper = ask -> {};
 
-  // Loop 0's: a round over all routers.
+  // State of loop 0: a round over all routers.
   private Iterator<DeploymentRouter> round = Collections.emptyIterator();
   private int roundTick = TICKS_PER_ROUND;
   private int share;
 
   /**
    * @param directory finds the slots of this instance's replicas
-   * @param bounds what all of them may hold together
-   * @param limits of each loop
+   * @param bounds limits shared by all routers
+   * @param limits limits of each loop
    */
   public Routers(
       InstancePorts ports,
@@ -94,7 +98,7 @@ public final class Routers {
     return loops.length;
   }
 
-  /** The routers' share of an event loop. */
+  /** Returns the routing state of an event loop. */
   public RouterLoop loop(int index) {
     return loops[index];
   }
@@ -103,7 +107,7 @@ public final class Routers {
     return bounds;
   }
 
-  /** The router of a deployment, made when first asked for. Any thread. */
+  /** Returns the router of a deployment, created on first use. Thread-safe. */
   public DeploymentRouter router(DeploymentId deployment, RouterSettings settings) {
     DeploymentRouter known = byDeployment.get(deployment);
     if (known != null) {
@@ -119,7 +123,10 @@ public final class Routers {
     return made;
   }
 
-  /** Who answers what other instances ask of reservations. On the loop that is asked. */
+  /**
+   * Sets the handler of reservation requests from other instances; runs on the loop that receives
+   * them.
+   */
   public void whenAsked(Consumer<BusMessage.AskReservation> keeps) {
     keeper = keeps;
   }
@@ -129,15 +136,18 @@ public final class Routers {
   }
 
   /**
-   * Who is told of each router that is made, those that exist included, and of each that is
-   * forgotten. On whichever thread that happens, possibly twice for the same.
+   * Sets the listeners for created and forgotten routers; existing routers are reported as created.
+   * The listeners run on the thread of the event, possibly twice for one deployment.
    */
   public void watch(Consumer<DeploymentId> made, Consumer<DeploymentId> forgotten) {
     watch = new Watch(made, forgotten);
     byDeployment.keySet().forEach(made);
   }
 
-  /** A deployment is gone: who waits for it is told, and so is who asks its router yet. */
+  /**
+   * Retires the router of a removed deployment. Its waiters fail, as do later requests to this
+   * router.
+   */
   public void forget(DeploymentId deployment) {
     DeploymentRouter gone = byDeployment.remove(deployment);
     if (gone != null) {
@@ -146,17 +156,17 @@ public final class Routers {
     }
   }
 
-  /** The router of a deployment, if there is one. */
+  /** Returns the router of a deployment; null if there is none. */
   public @Nullable DeploymentRouter find(DeploymentId deployment) {
     return byDeployment.get(deployment);
   }
 
-  /** Every router now. */
+  /** Returns all routers. */
   public Collection<DeploymentRouter> all() {
     return byDeployment.values();
   }
 
-  /** Passes a snapshot to its router; nothing when no one calls that deployment here. */
+  /** Passes a snapshot to its router; no effect if this instance does not call that deployment. */
   public void update(RoutingSnapshot snapshot) {
     DeploymentRouter router = byDeployment.get(snapshot.deployment());
     if (router != null) {
@@ -165,9 +175,9 @@ public final class Routers {
   }
 
   /**
-   * Called about every 25 ms on loop 0, beside that loop's own tick. Routers are looked at in
-   * turns, so that thousands of idle ones cost a tick little, but for those that may have to ask
-   * elsewhere.
+   * Probes and measures. Called about every 25 ms on loop 0, beside that loop's own tick. Routers
+   * are measured in turns, so that thousands of idle routers cost each tick little; routers with
+   * remote replicas are probed in every tick.
    */
   public void tick() {
     long now = loops[0].now();
@@ -184,7 +194,7 @@ public final class Routers {
     }
   }
 
-  /** Whether replicas of that router are elsewhere. Under the router's lock. */
+  /** Records whether a router has remote replicas. Call under the router's lock. */
   void calls(DeploymentRouter router, boolean elsewhere) {
     if (elsewhere) {
       calling.put(router.deployment(), router);
@@ -196,9 +206,9 @@ public final class Routers {
   // --- loops ---
 
   /**
-   * An event loop of this instance takes no tasks, or does so again. Replicas whose handlers run on
-   * a blocked one get nothing new while a deployment has others, and who waits there is passed
-   * over. Not on the loop itself; cheap, but for the sets of replicas that are made anew.
+   * Records that an event loop of this instance is blocked, or runs again. While a deployment has
+   * other replicas, those on a blocked loop receive no new requests, and waiters of that loop are
+   * skipped. Not called on that loop. Cheap, except that the sets of replicas are created again.
    */
   public void loopBlocked(int loop, boolean isBlocked) {
     if (blocked.set(loop, isBlocked)) {
@@ -206,9 +216,7 @@ public final class Routers {
     }
   }
 
-  /**
-   * Records whether this instance hears a controller, as one without a cluster does. Any thread.
-   */
+  /** Records whether this instance has a controller; always true without a cluster. Thread-safe. */
   public void controlled(boolean isControlled) {
     controlled = isControlled;
     long now = loops[0].now();
@@ -237,7 +245,7 @@ public final class Routers {
     }
     Slots slots = directory.slotsOf(address);
     if (slots == null) {
-      return null; // stopped since the snapshot was made
+      return null; // stopped since the snapshot was created
     }
     LocalReplica local =
         new LocalReplica(route.replica(), route.routable(), slots, router.queue, loops.length);
@@ -270,8 +278,9 @@ public final class Routers {
   }
 
   /**
-   * Whether an instance is suspected to be dead: while it is, its replicas get nothing new while a
-   * deployment has others. What waits for them waits on. Any thread.
+   * Records whether an instance is suspected to be dead. While a deployment has other replicas,
+   * those of a suspected instance receive no new requests. Operations that await replies continue
+   * to wait. Thread-safe.
    */
   public void suspected(String suspect, boolean isSuspected) {
     if (blocked.suspect(suspect, isSuspected)) {
@@ -280,17 +289,18 @@ public final class Routers {
   }
 
   /**
-   * What a loop here sent to an instance, or the answers, may be lost, though it lives: fails what
-   * waits for them, and tells it so when it can be told. Leases there are kept. Any thread.
+   * Handles a broken link to an instance that is still alive: messages of a loop, or their replies,
+   * may be lost. Fails the operations that await replies, and cancels them there once the link
+   * works again. Leases there persist. Thread-safe.
    */
   public void linkBroken(String peer, int loop) {
     RouterLoop from = loops[loop];
-    from.post(() -> from.lost(address -> address.node().equals(peer), false)); // behind refusals
+    from.post(() -> from.lost(address -> address.node().equals(peer), false)); // after refusals
   }
 
   /**
-   * An instance left or died: fails what waits for it and forgets its replicas. Where a replica
-   * dies alone, its instance answers for it. Any thread.
+   * Handles an instance that left or died: fails the operations that await its replies, and removes
+   * its replicas. If only a replica dies, its instance replies in its place. Thread-safe.
    */
   public void nodeLost(String lost) {
     suspected(lost, false);

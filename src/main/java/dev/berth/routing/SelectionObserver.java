@@ -3,11 +3,11 @@ package dev.berth.routing;
 import dev.berth.api.BerthException;
 import dev.berth.api.ReplicaSelection;
 
-/** Who gets the one answer of a choose, on its loop. */
+/** Receives the one result of a choose, on its loop. */
 public interface SelectionObserver {
-  /** Chosen: a slot is held for the receiver, who dispatches or closes it. */
+  /** Delivers a selection, whose slot is held for the receiver to dispatch or close. */
   void onSelection(ReplicaSelection selection);
 
-  /** Nothing is held. */
+  /** Delivers the failure; no slot is held. */
   void onFailure(BerthException failure);
 }

@@ -21,44 +21,44 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something that needs a slot: the part a call and a choose have in common.
+ * A request for one slot: the common part of a call and a choose.
  *
  * <pre>
- *   NEW --a slot at once--> SENT --answer--> DONE
- *       --none--> QUEUED --grant--> GRANTED (a task on its own loop) --taken--> SENT
+ *   NEW --free slot--> SENT --reply--> DONE
+ *       --none--> QUEUED --grant--> GRANTED (a task on its own loop) --use--> SENT
  *   SENT --typed refusal--> QUEUED again, in its old place
  *   any  --cancel, deadline, failure--> DONE
  * </pre>
  *
- * Confined to its loop, but for {@link #granted} and {@link #left}, which the pump calls. In each
- * state exactly one thing owes the slot: the grant on its way, or the request that was sent. It is
- * over 500 lines, as who owes it is to be seen over all of these moves together.
+ * Confined to its loop, except {@link #granted} and {@link #left}, which the pump calls. In each
+ * state exactly one object owns the slot: the posted grant, or the request that was sent. The class
+ * has over 500 lines, as only all of these moves together show the owner.
  */
 public abstract class SlotRequest extends RingEntry implements Waiting, PendingEntry, Runnable {
-  /** Retries of a request that replicas refuse for want of a thread. */
+  /** Maximum retries of a request that replicas refuse because no handler thread is free. */
   private static final int MAX_OVERLOADS = 3;
 
   final DeploymentRouter router;
   final RouterLoop loop;
   final long callDeadlineNanos; // or NO_DEADLINE
   private long queueDeadlineNanos;
-  long sequence; // place in the queue; 0 while it has none
-  private long sinceNanos; // it has that place; meaningful with one
-  private boolean admitted; // to the queue, once: who waits again is not refused
-  @Nullable Waiter waiter; // while QUEUED or GRANTED
-  @Nullable Grant grant; // written by the pump, read by the task it posts
-  @Nullable RequestRecorder recorder; // when it is explained
+  long sequence; // position in the queue; 0 while it has none
+  private long sinceNanos; // time at which sequence was assigned
+  private boolean admitted; // passed the queue limit once; not refused when it queues again
+  @Nullable Waiter waiter; // set while QUEUED or GRANTED
+  @Nullable Grant grant; // written by the pump, read by the task that the pump posts
+  @Nullable RequestRecorder recorder; // set if the request is explained
   boolean done;
-  boolean keyed; // the ranker asked for its key
-  @Nullable RoutedReplica overloaded; // refused it last, for want of a thread
-  private byte overloads; // how often it was refused so; a byte has room beside the flags
-  private @Nullable Runnable leaveParent; // withdraws our cancel from the request we are within
+  boolean keyed; // the ranker has read the routing key
+  @Nullable RoutedReplica overloaded; // last replica that refused for want of a thread
+  private byte overloads; // number of such refusals; a byte fits beside the flags
+  private @Nullable Runnable leaveParent; // unregisters the cancel from the parent request
 
-  // While SENT.
+  // Fields set while SENT.
   long pendingId = PendingTable.FULL;
   @Nullable RoutedReplica replica;
   @Nullable AttemptId attempt;
-  RemoteReplica.@Nullable Offer offer; // whose slot it was sent for
+  RemoteReplica.@Nullable Offer offer; // offer whose slot the message uses
 
   SlotRequest(DeploymentRouter router, RouterLoop loop, long callDeadlineNanos) {
     this.router = router;
@@ -66,60 +66,58 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     this.callDeadlineNanos = callDeadlineNanos;
   }
 
-  // --- what differs ---
+  // --- implemented by subclasses ---
 
-  /** How a slot that is free at once is taken: held so long, or {@link Grant#RUN}. */
+  /** Returns the hold time, in nanoseconds, of a slot free at once, or {@link Grant#RUN}. */
   abstract long holdAtOnce();
 
   /**
    * Uses a slot.
    *
-   * @param waited whether it was on its way to this loop
-   * @return false when it was lost on the way
+   * @param waited whether the grant was posted to this loop
+   * @return false if the slot was lost meanwhile
    */
   abstract boolean use(Grant granted, boolean waited);
 
-  /** Tells the replica, if anything was sent, that the answer is no longer wanted. */
+  /** Notifies the replica that the reply is no longer needed, if a message was sent. */
   abstract void revoke(boolean timedOut);
 
-  /** What is sent, under an id of the pending table. */
+  /** Returns the message to send, under an id of the pending table. */
   abstract BusMessage message(RoutedReplica to, long id);
 
-  /** Tells the recorder what is sent. */
+  /** Records the send. */
   abstract void recordSending(RequestRecorder into, RoutedReplica to);
 
-  /** Gives back the slot taken for a message that was not sent. */
+  /** Releases the slot acquired for a message that was not sent. */
   void unsend(RoutedReplica to) {
     to.untake();
     if (offer != null) {
-      loop.release(to.info.address(), offer.attempt()); // else it stands idle until its end
+      // else the slot idles until its lease expires
+      loop.release(to.info.address(), offer.attempt());
       offer = null;
     }
   }
 
-  /** Delivers the failure: the last thing that happens. */
+  /** Delivers the failure, as the last step. */
   abstract void fail(BerthException failure);
 
-  /** The request within which it is made, if any. */
+  /** Returns the request whose handler makes this one; null if none. */
   abstract @Nullable RequestContext parent();
 
-  /** Nothing was heard of what was sent to another instance, for so long that it may be lost. */
+  /** Handles a missing reply of a remote replica: the message or its reply may be lost. */
   abstract void unanswered(RoutedReplica by);
 
-  /** Bytes held while waiting. */
+  /** Returns the number of bytes held while waiting. */
   abstract int queuedBytes();
 
   abstract long routingKey();
 
-  /** Whether it waits where no slot is free; else it is refused. */
+  /** Returns whether the request waits if no slot is free; otherwise it is refused. */
   abstract boolean waits();
 
-  // --- getting a slot ---
+  // --- acquiring a slot ---
 
-  /**
-   * Starts on behalf of a request that a handler runs, which takes this one with it when it is
-   * cancelled.
-   */
+  /** Starts as part of a handler's request, whose cancel then cancels this one. */
   public final void begin(@Nullable RequestContext parent) {
     assert loop.isHere();
     if (parent == null) {
@@ -132,14 +130,14 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     }
   }
 
-  /** Is cancelled with its parent from now on, until {@link #leaveParent}. */
+  /** Follows the parent's cancel from now on, until {@link #leaveParent}. */
   final void follow(@Nullable RequestContext parent) {
     if (parent != null && !done) {
       leaveParent = parent.onCancel(() -> loop.run(this::parentCancelled));
     }
   }
 
-  /** Over: its parent need not know it any more. */
+  /** Stops following the parent's cancel. */
   final void leaveParent() {
     Runnable leave = leaveParent;
     if (leave != null) {
@@ -150,7 +148,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
 
   private void parentCancelled() {
     if (isPastDeadline()) {
-      deadlinePassed(loop.now()); // the parent ran out of time, and so did we
+      deadlinePassed(loop.now()); // the parent timed out, and so did this request
     } else {
       cancelNow();
     }
@@ -180,7 +178,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     enqueue();
   }
 
-  /** Whether a slot was free, and is used. */
+  /** Uses a free slot. Returns whether there was one. */
   private boolean takeAtOnce() {
     ReplicaSet set = router.replicas;
     RandomGenerator random = loop.ports.random();
@@ -229,11 +227,11 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     await();
   }
 
-  /** Waits again after a refusal, in the place it had: a request that came first stays first. */
+  /** Queues again after a refusal, in the old place: the first request stays first. */
   final void enqueueAgain() {
     router.counters.retries.increment();
     replica = null;
-    if (isPastDeadline()) { // else it would be refused and wait again until the next tick
+    if (isPastDeadline()) { // else it could be refused and queue again until the next tick
       end(timeout(), false);
       return;
     }
@@ -244,7 +242,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       enqueue();
       return;
     }
-    router.queue.tryAdmit(-1); // whatever the bound
+    router.queue.tryAdmit(-1); // -1: never refused
     router.bounds.queueAgain(queuedBytes());
     if (recorder != null) {
       recorder.waitsAgain();
@@ -252,14 +250,14 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     await();
   }
 
-  /** Whether one that does not wait may look for another replica after a refusal. */
+  /** Returns whether a request that does not wait may try another replica after a refusal. */
   boolean mayTryAgain() {
     return false;
   }
 
   /**
-   * Takes its place in the order: when it first waits, or before it is sent to where it may be
-   * refused, so that it does not come back behind those who came after it.
+   * Assigns the queue position: at the first wait, or before a send that may be refused. A refused
+   * request thus returns ahead of later arrivals.
    */
   final void takePlace() {
     if (sequence == 0) {
@@ -268,13 +266,13 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     }
   }
 
-  /** It has its replica: tells how long it waited. A slot that was free at once reads no clock. */
+  /** Records the wait of a request that has its replica; a slot free at once reads no clock. */
   final void fulfilled() {
     router.fulfilled(loop, sequence == 0 ? 0 : loop.now() - sinceNanos);
   }
 
   private void await() {
-    overloaded = null; // else it would hold up those behind it
+    overloaded = null; // else this waiter could block those behind it
     loop.ring().schedule(this, queueDeadlineNanos);
     waiter = router.queue.join(this, sequence);
     router.queue.arrange();
@@ -307,7 +305,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     return router.blocked.contains(loop.index());
   }
 
-  /** The task a grant posts to our loop. */
+  /** Runs the task that a grant posts to this loop. */
   @Override
   public final void run() {
     assert loop.isHere();
@@ -320,7 +318,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     if (done || isPastDeadline()) {
       given.giveBack();
       router.pumpIfWaiting();
-      if (!done) { // else cancelled or timed out while the grant was on its way
+      if (!done) { // else cancelled or timed out before this task ran
         end(timeout(), false);
       }
       return;
@@ -342,7 +340,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     }
   }
 
-  /** What waits for a slot is told that there will be none. */
+  /** Returns the failure of a waiter that will receive no slot. */
   BerthException unavailable() {
     return router.reach.unavailable("");
   }
@@ -350,8 +348,8 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   // --- sending ---
 
   /**
-   * Enters the pending table and sends. When the table is full the request fails; when the message
-   * surely did not leave, the replica gets no other for now and the request waits again.
+   * Enters the pending table and sends. A full table fails the request. If the message certainly
+   * was not sent, the replica receives no other for now, and the request waits again.
    */
   final void send(RoutedReplica to) {
     long id = loop.pending().add(this);
@@ -369,7 +367,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     SendResult result;
     try {
       result = loop.send(to, message(to, id));
-    } catch (RuntimeException broken) { // its head is too large, say
+    } catch (RuntimeException broken) { // for example a head that is too large
       result = SendResult.unfit(broken);
     }
     if (result.kind() == SendResult.Kind.UNFIT) {
@@ -387,12 +385,12 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     }
   }
 
-  /** Whether it is answered then; at its deadline, if that is earlier. */
+  /** Schedules the next check for a reply, or the deadline if that is earlier. */
   final void lookAgainAfter(long nanos) {
     loop.ring().schedule(this, earlier(callDeadlineNanos, loop.now() + nanos));
   }
 
-  /** No replica could take it. It ends with the reason, whatever giving its slot back throws. */
+  /** Fails a request that no replica could receive, even if the release of its slot throws. */
   private void notSent(RoutedReplica to, String reason) {
     leaveTable();
     BerthException failure =
@@ -406,18 +404,18 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     end(failure, false);
   }
 
-  /** The message did not leave. */
+  /** Handles a message that was not sent. */
   void unsent() {
     enqueueAgain();
   }
 
-  /** It waits for no answer any more. */
+  /** Leaves the pending table. */
   final void leaveTable() {
     loop.pending().remove(pendingId);
     pendingId = PendingTable.FULL;
   }
 
-  /** The answer to what was sent has come, or will not: out of the pending table. */
+  /** Leaves the pending table on the reply, or without one, and returns a remote slot. */
   final void settle(long load) {
     leaveTable();
     RoutedReplica from = replica;
@@ -437,11 +435,11 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     return false;
   }
 
-  /** A typed refusal came: it did not run, so it may be tried elsewhere. */
+  /** Handles a typed refusal: the request did not run, so another replica may be tried. */
   void refused(Refusal reason, long load) {
     RoutedReplica refuser = replica;
     if (reason == Refusal.TOO_LATE && refuser != null && !isPastDeadline()) {
-      refuser.unanswered(); // else who is refused at once would go there again at once
+      refuser.unanswered(); // else a retry would go to the same replica at once
       settle(Load.NONE);
     } else {
       settle(load);
@@ -472,24 +470,24 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     }
   }
 
-  /** Its peer is lost with the answer; or, if not for good, only the answer. */
+  /** Handles the loss of the replica ({@code forGood}), or of only its reply. */
   abstract void peerLost(boolean forGood);
 
   // --- ending ---
 
-  /** Ends it at once with {@link BerthException.Cancelled}. Any thread. */
+  /** Ends the request at once with {@link BerthException.Cancelled}. Thread-safe. */
   public final void cancel() {
     loop.run(this::cancelNow);
   }
 
-  /** Ends it at the caller's wish, at once; nothing when it has ended. */
+  /** Ends the request at once for its caller; no effect if it has ended. */
   final void cancelNow() {
     assert loop.isHere();
     if (done) {
       return;
     }
     if (waiter != null) {
-      router.queue.leave(waiter); // or a grant is on its way, which then goes back
+      router.queue.leave(waiter); // or a grant is posted, and its task releases the slot
     }
     end(cancelled(), true);
   }
@@ -501,7 +499,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     }
     boolean callOver = callDeadlineNanos != NO_DEADLINE && callDeadlineNanos - now <= 0;
     if (waiter != null && !router.queue.leave(waiter) && !callOver) {
-      return; // its slot is on its way
+      return; // a grant is posted
     }
     if (callOver) {
       end(timeout(), true);
@@ -512,7 +510,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     }
   }
 
-  /** Of two times on a loop's clock; either may be no deadline. */
+  /** Returns the earlier of two deadlines. Either may be {@link #NO_DEADLINE}. */
   public static long earlier(long a, long b) {
     return a != NO_DEADLINE && (b == NO_DEADLINE || a - b < 0) ? a : b;
   }
@@ -529,7 +527,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     return new BerthException.Timeout("its deadline passed");
   }
 
-  /** Over, with a failure. Settles everything, then tells. */
+  /** Ends the request with a failure. Releases everything before it reports the failure. */
   final void end(BerthException failure, boolean revoke) {
     done = true;
     loop.ring().cancel(this);

@@ -1,8 +1,8 @@
 /**
- * Decides which replica runs a request, and when: admission, the waiter queue, choose, dispatch,
- * and what is known of remote replicas. The queue of a deployment is shared by all event loops of
- * the instance; pending tables and caches belong to one loop each. Nothing runs above a replica's
- * slots, no eligible waiter stands beside a free slot, and grants are first in, first out.
+ * Routes requests to replicas: admission, the waiter queue, choose, dispatch, and the known state
+ * of remote replicas. All event loops of the instance share the queue of a deployment; pending
+ * tables and caches are confined to one loop each. No replica runs more requests than it has slots,
+ * no slot stays free while an eligible waiter exists, and grants are first in, first out.
  *
  * <p>Source: Ray #63254 (choose / dispatch) and Ray Serve's request router; exact slots replace its
  * probes of queue length.
