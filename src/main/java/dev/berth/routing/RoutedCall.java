@@ -52,7 +52,7 @@ public final class RoutedCall extends SlotRequest {
   private boolean accepted; // the replica is known to run the call
   private final @Nullable OutgoingBody outgoing; // body bytes beyond the request message
   private @Nullable InboundStream stream;
-  private int firstCredit; // bytes granted with the request; 0 once answered
+  private int firstCredit; // bytes granted with the request; 0 after a reply
   private @Nullable StreamWindow window; // set while streaming
   private long sentNanos = UNKNOWN; // send time, while a ranker listens for the reply
 
