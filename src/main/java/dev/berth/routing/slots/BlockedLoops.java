@@ -6,14 +6,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 
 /**
- * Which event loops of this instance take no tasks now, because something on them blocks, and which
- * other instances are suspected to be dead. Written by whoever watches them, read by any thread;
- * while no loop is blocked a reader reads one field.
+ * The event loops of this instance that are blocked and run no tasks now, and the instances that
+ * are suspected to be dead. Written by the monitors of both, read by any thread; while no loop is
+ * blocked a reader reads one field.
  */
 public final class BlockedLoops {
-  private final AtomicIntegerArray blocked; // 1 or 0, by loop
+  private final AtomicIntegerArray blocked; // 1 or 0, indexed by loop
   private final AtomicInteger count = new AtomicInteger();
-  private final Set<String> suspects = ConcurrentHashMap.newKeySet(); // instances
+  private final Set<String> suspects = ConcurrentHashMap.newKeySet(); // suspected instances
 
   public BlockedLoops(int loops) {
     blocked = new AtomicIntegerArray(loops);
@@ -23,7 +23,7 @@ public final class BlockedLoops {
     return blocked.length();
   }
 
-  /** Whether there is one. */
+  /** Returns whether any loop is blocked. */
   boolean any() {
     return count.get() > 0;
   }
@@ -36,12 +36,12 @@ public final class BlockedLoops {
     return suspects.contains(instance);
   }
 
-  /** Notes that an instance is suspected, or is not; false when that was known. */
+  /** Records whether an instance is suspected. Returns false if this was recorded before. */
   public boolean suspect(String instance, boolean isSuspected) {
     return isSuspected ? suspects.add(instance) : suspects.remove(instance);
   }
 
-  /** Notes that a loop is blocked, or is not; false when that was known. */
+  /** Records whether a loop is blocked. Returns false if this was recorded before. */
   public boolean set(int loop, boolean isBlocked) {
     if (!blocked.compareAndSet(loop, isBlocked ? 0 : 1, isBlocked ? 1 : 0)) {
       return false;

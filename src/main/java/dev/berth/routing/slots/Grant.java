@@ -4,26 +4,26 @@ import dev.berth.protocol.port.SlotLease;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A slot that was taken for somebody, who uses it or gives it back. One of this instance runs at
- * once, or is held by a lease. Of one elsewhere the router has a lease that the replica offered, or
- * with neither room that it is estimated to have. Without a replica it says that there will be
- * none: the deployment became unavailable.
+ * The proof of an acquired slot, to be used or released. A local slot either runs a request at once
+ * or is held by a lease. For a remote slot, the grant contains a lease that the replica offered, or
+ * only the estimate that a slot is free there. A grant without a replica means that the deployment
+ * became unavailable and no slot will follow.
  */
 public record Grant(
     @Nullable RoutedReplica replica,
     @Nullable SlotLease lease,
     RemoteReplica.@Nullable Offer offer) {
-  /** In place of a time to be held: to be run on at once. */
+  /** Hold time of a slot that runs a request at once. */
   public static final long RUN = 0;
 
   public static final Grant UNAVAILABLE = new Grant(null, null, null);
 
-  /** A slot to run on, or room elsewhere. */
+  /** Returns a grant to run at once on a local slot, or on a remote one estimated to be free. */
   static Grant run(RoutedReplica replica) {
     return new Grant(replica, null, null);
   }
 
-  /** Nobody took it. */
+  /** Releases an unused grant. */
   public void giveBack() {
     if (lease != null) {
       lease.release();

@@ -4,18 +4,18 @@ import dev.berth.stream.Bound;
 import dev.berth.stream.StreamLedger;
 
 /**
- * What all routers of an instance may hold together, so that Ray Serve's unbounded defaults stand
- * under bounds that always exist. Any thread.
+ * Limits that all routers of an instance share, so that Ray Serve's unlimited defaults still have a
+ * limit. Thread-safe.
  */
 public final class InstanceBounds {
-  private final Bound queued; // requests: berth.max_queued_total
-  private final Bound queuedBytes; // berth.max_queued_bytes
+  private final Bound queued; // requests; berth.max_queued_total
+  private final Bound queuedBytes; // bytes; berth.max_queued_bytes
   private final StreamLedger streams;
 
   /**
-   * @param maxQueued requests waiting for a slot, all deployments together; default 10 000
-   * @param maxQueuedBytes bytes of their bodies; default 64 MiB
-   * @param maxStreamBytes bytes of answers under way, all together; default 64 MiB
+   * @param maxQueued maximum requests that wait for a slot, of all deployments; default 10 000
+   * @param maxQueuedBytes maximum bytes of their bodies; default 64 MiB
+   * @param maxStreamBytes maximum bytes in flight of all responses; default 64 MiB
    */
   public InstanceBounds(int maxQueued, long maxQueuedBytes, long maxStreamBytes) {
     this.queued = new Bound(maxQueued);
@@ -34,7 +34,10 @@ public final class InstanceBounds {
     return fits;
   }
 
-  /** A request that was accepted before waits again: it cannot be refused, but it counts. */
+  /**
+   * Counts a request that waits again. An admitted request cannot be refused, so this ignores the
+   * limits.
+   */
   public void queueAgain(int bytes) {
     queued.take(1);
     queuedBytes.take(bytes);
@@ -45,17 +48,20 @@ public final class InstanceBounds {
     queuedBytes.give(bytes);
   }
 
-  /** Requests waiting now. */
+  /** Returns the number of requests waiting now. */
   public long queued() {
     return queued.taken();
   }
 
-  /** Bytes of waiting requests now. */
+  /** Returns the bytes of the requests waiting now. */
   public long queuedBytes() {
     return queuedBytes.taken();
   }
 
-  /** The bytes of answers under way, which the instance's replicas and ingress count in too. */
+  /**
+   * Returns the memory budget of responses in flight, which the instance's replicas and ingress
+   * share.
+   */
   public StreamLedger streams() {
     return streams;
   }

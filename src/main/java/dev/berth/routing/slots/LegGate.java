@@ -6,33 +6,39 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who may collect several slots of one deployment on this instance: one at a time, first come first
- * served. Two that each held one of two slots and waited for the other would wait for ever.
+ * Admits one collector of several slots of a deployment at a time on this instance, first come,
+ * first served. Two collectors that each held one of two slots would otherwise wait for each other
+ * without end.
  *
  * <pre>
- *   OUTSIDE --enter--> WAITING --its turn--> HOLDING --leave--> OUTSIDE
+ *   OUTSIDE --enter--> WAITING --first in the order--> HOLDING --leave--> OUTSIDE
  *                      any --leave--> OUTSIDE
- *                      HOLDING --its loop blocks--> OUTSIDE, and is told
+ *                      HOLDING --its loop blocks--> OUTSIDE, and is notified
  * </pre>
  *
- * Any thread. A lock, as requests for several slots of one deployment are rare and what is done
- * under it is a few steps; whoever's turn it is learns of it by a task on its own loop.
+ * Thread-safe. A lock suffices, because requests for several slots of one deployment are rare and
+ * each step under the lock is short. An admitted collector is notified by a task on its own loop.
  */
 public final class LegGate {
 
-  /** One that collects. */
+  /** A request that collects several slots. */
   public interface Collector {
-    /** Whether its loop takes no tasks now. */
+    /** Returns whether the collector's loop runs no tasks now. */
     boolean paused();
 
-    /** It is its turn: to be told on its loop. Must not call the gate. */
+    /**
+     * Notifies, by a task on the collector's loop, that it holds the gate. Must not call the gate.
+     */
     void entered();
 
-    /** It has lost the gate while its loop was blocked: to be told on its loop. As above. */
+    /**
+     * Notifies, by a task on the collector's loop, that it lost the gate while that loop was
+     * blocked. Must not call the gate.
+     */
     void ousted();
   }
 
-  /** What asking to enter came to. */
+  /** Result of {@link #enter}. */
   public enum Entry {
     HOLDING,
     WAITING,
@@ -40,7 +46,7 @@ public final class LegGate {
   }
 
   private final InstanceBounds bounds;
-  private final Set<Collector> waiting = new LinkedHashSet<>(); // in order
+  private final Set<Collector> waiting = new LinkedHashSet<>(); // in order of arrival
   private @Nullable Collector holder;
 
   public LegGate(InstanceBounds bounds) {
@@ -48,9 +54,9 @@ public final class LegGate {
   }
 
   /**
-   * Asks to enter.
+   * Enters the gate, or waits for it.
    *
-   * @param maxWaiting places to wait in, beside the instance's bound; -1 for no bound of its own
+   * @param maxWaiting maximum waiting collectors, beside the instance's limit; -1 for no own limit
    */
   public synchronized Entry enter(Collector collector, boolean mayWait, int maxWaiting) {
     Collector holding = holder;
@@ -69,7 +75,7 @@ public final class LegGate {
     return Entry.WAITING;
   }
 
-  /** Gives the gate back, or the place before it; nothing when it has neither. */
+  /** Leaves the gate, or the queue before it; no effect for a collector in neither. */
   public synchronized void leave(Collector collector) {
     if (holder == collector) {
       holder = null;
@@ -79,7 +85,7 @@ public final class LegGate {
     }
   }
 
-  /** Loops block or run again: a holder on a blocked one loses the gate. */
+  /** Removes a holder whose loop is blocked. Called when a loop blocks or recovers. */
   public synchronized void loopsChanged() {
     Collector holding = holder;
     if (holding != null && holding.paused() && !waiting.stream().allMatch(Collector::paused)) {
@@ -95,11 +101,13 @@ public final class LegGate {
     try {
       holding.ousted();
     } catch (RuntimeException rejected) {
-      // Its loop takes no more tasks: the instance stops.
+      // The loop accepts no further tasks: the instance stops.
     }
   }
 
-  /** Those on blocked loops are passed over, and keep their places. */
+  /**
+   * Admits the first collector whose loop is not blocked; skipped collectors retain their places.
+   */
   private void next() {
     Iterator<Collector> places = waiting.iterator();
     while (holder == null && places.hasNext()) {
@@ -118,12 +126,12 @@ public final class LegGate {
     }
   }
 
-  /** How many wait. */
+  /** Returns the number of waiting collectors. */
   public synchronized int size() {
     return waiting.size();
   }
 
-  /** Whether it is this one's turn. */
+  /** Returns whether a collector holds the gate. */
   public synchronized boolean isHeldBy(Collector collector) {
     return holder == collector;
   }

@@ -7,12 +7,14 @@ import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import org.jspecify.annotations.Nullable;
 
-/** A replica of this instance: its ledger is asked itself, so its counts are exact. Any thread. */
+/**
+ * A replica of this instance. Its counts are exact, because they come from its ledger. Thread-safe.
+ */
 public final class LocalReplica extends RoutedReplica implements SlotObserver {
   private final Slots slots;
-  private final Grant run = Grant.run(this); // of any of its slots
+  private final Grant run = Grant.run(this); // shared by all its slots
   private final WaiterQueue queue;
-  private final ReplicaAddress[] addresses; // by the caller's loop
+  private final ReplicaAddress[] addresses; // indexed by the caller's loop
   private final String[] busAddresses;
 
   public LocalReplica(

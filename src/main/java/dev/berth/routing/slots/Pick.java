@@ -5,17 +5,17 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Choosing is reserving: the one place where a slot is taken for somebody, be it a newcomer, one
- * that waits, a choose, or a leg. It sends nothing, tells nobody, and allocates nothing where a
- * slot of this instance is free to run on.
+ * Acquires slots: the only place that does so, for new requests, waiters, chooses and legs. To
+ * choose a replica is to reserve a slot there. A pick sends no message and notifies no listener,
+ * and allocates nothing if a local slot is free to run on.
  *
  * <p>Sources: gRPC's {@code PickResult pickSubchannel(args)}, Knative's {@code lbPolicy}, which
- * returns how to give back what it took.
+ * returns how to release its target.
  */
 public final class Pick {
   private Pick() {}
 
-  /** Asks the set's ranker for its order, as the replicas are seen from the asker's loop. */
+  /** Ranks the set's replicas, as seen from the asker's loop, with the set's ranker. */
   public static void rank(
       ReplicaSet set, Waiting who, ReplicaRanker.Ranking ranking, RandomGenerator random) {
     ranking.clear();
@@ -23,11 +23,11 @@ public final class Pick {
   }
 
   /**
-   * A slot of the first replica that has one: those that are ranked in their order, then the rest,
-   * so that none is refused while one is free.
+   * Acquires a slot of the first replica that has one: ranked replicas in their order, then the
+   * rest, so that no request is refused while a slot is free.
    *
-   * @param holdNanos how long it is held, or {@link Grant#RUN} for one to run on at once
-   * @return null when every replica that would do is full
+   * @param holdNanos the hold time in nanoseconds, or {@link Grant#RUN} to run at once
+   * @return null if every acceptable replica is full
    */
   public static @Nullable Grant from(
       ReplicaSet set,
@@ -39,7 +39,7 @@ public final class Pick {
     for (int place = 0; place < ranking.size(); place++) {
       int index = ranking.get(place);
       if (index < 0 || index >= size) {
-        continue; // a ranker of the user's own wrote to it later
+        continue; // a user's ranker wrote to the ranking later
       }
       Grant grant = ask(set.eligible[index], who, holdNanos);
       if (grant != null) {
@@ -60,7 +60,7 @@ public final class Pick {
     return who.accepts(replica) ? replica.take(holdNanos) : null;
   }
 
-  /** A slot that is about to be free, to the one who waits for it: it never is. */
+  /** Grants a slot that is about to become free to a waiter, so that it never is free. */
   static @Nullable Grant passOn(RoutedReplica freeing, Waiting to) {
     return freeing.takeCompleted(to.holdNanos());
   }

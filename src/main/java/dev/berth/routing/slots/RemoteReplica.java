@@ -16,43 +16,50 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A replica of another instance. Its load is estimated: what it last reported, less what was ours
- * then, plus what is ours now. Every answer brings a report, numbered, so that a late one never
- * replaces a newer. The estimate only ranks: the replica itself accepts or refuses. Any thread.
+ * A replica of another instance with an estimated load. The estimate is the last report, less this
+ * instance's requests at that time, plus its requests now. Every reply carries a numbered report,
+ * so a late report never replaces a newer one. The estimate only ranks; the replica itself accepts
+ * or refuses. Thread-safe.
  *
  * <p>Source: Ray Serve's ReplicaQueueLengthCache, with sequence numbers and own counts; its
  * back-off constants serve as the safety net, with jitter.
  */
 public final class RemoteReplica extends RoutedReplica {
-  /** A report older than this says nothing any more (Ray: 10 s). */
+  /** Maximum age of a usable report, in nanoseconds (Ray: 10 s). */
   static final long STALE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** Ray's initial_backoff_s, backoff_multiplier and max_backoff_s. */
+  /**
+   * Ray's initial_backoff_s, backoff_multiplier and max_backoff_s, in nanoseconds; the multiplier
+   * is 2.
+   */
   static final long INITIAL_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
   static final long MAX_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** Offers kept for waiters at most; one more is declined. */
+  /** Maximum offers retained for waiters; further ones are declined. */
   private static final int MAX_OFFERS = 64;
 
   record Report(long load, int ownThen, long atNanos) {}
 
-  /** A slot the replica holds for this router, under a lease of its own naming. */
+  /**
+   * A slot that the replica holds for this router, under a lease with an attempt id of the
+   * replica's.
+   */
   public record Offer(AttemptId attempt, SlotToken token, long untilNanos) {}
 
-  private final Grant room = Grant.run(this); // that it is estimated to have
+  private final Grant room = Grant.run(this); // for a slot estimated to be free
   private final LongSupplier nanoClock;
   private final Consumer<AttemptId> declined; // sends the release
-  private final Runnable loopChanged; // its loop blocks, or runs again
+  private final Runnable loopChanged; // runs when the replica's loop blocks or recovers
   private final String busAddress;
-  final AtomicInteger own = new AtomicInteger(); // ours there: sent or reserved, not ended
+  final AtomicInteger own = new AtomicInteger(); // our requests there: sent or reserved, not ended
   final AtomicReference<@Nullable Report> report = new AtomicReference<>();
   private final ConcurrentLinkedQueue<Offer> offers = new ConcurrentLinkedQueue<>();
-  private long newestOffer; // by number; guarded by this
-  private long offersSeen; // a bit for each of the last 64 numbers, the newest lowest
+  private long newestOffer; // highest offer number; guarded by this
+  private long offersSeen; // one bit per number of the last 64, lowest bit newest
   private final AtomicInteger offersSize = new AtomicInteger();
-  private final AtomicBoolean probe = new AtomicBoolean(); // one try whatever the estimate says
-  private volatile boolean silent; // it owes an answer: takes nothing until a report, or a probe
+  private final AtomicBoolean probe = new AtomicBoolean(); // one request despite the estimate
+  private volatile boolean silent; // owes a reply: no new request until a report or a probe
   private volatile long nextProbeNanos;
   private volatile long backoffNanos = INITIAL_BACKOFF_NANOS;
 
@@ -77,7 +84,7 @@ public final class RemoteReplica extends RoutedReplica {
     return last == null ? ours : Math.max(0, Load.ongoing(last.load) - last.ownThen) + ours;
   }
 
-  /** What it last reported, if that says anything yet. */
+  /** Returns the last report; null if there is none, or if it is stale. */
   private @Nullable Report fresh() {
     Report last = report.get();
     return last == null || nanoClock.getAsLong() - last.atNanos > STALE_NANOS ? null : last;
@@ -89,7 +96,7 @@ public final class RemoteReplica extends RoutedReplica {
     return last == null ? info.maxOngoing() : Load.max(last.load);
   }
 
-  /** An offered slot, or room: whoever has it goes there and is refused or not. */
+  /** Returns a grant for an offered slot or an estimated one; the replica may refuse the latter. */
   @Override
   @Nullable Grant take(long holdNanos) {
     Offer offer = takeOffer();
@@ -126,10 +133,9 @@ public final class RemoteReplica extends RoutedReplica {
     silent = false;
     for (; ; ) {
       Report last = report.get();
-      Report fresh = fresh(); // a stale one is older, though its sequence may have wrapped since
+      Report fresh = fresh(); // null if stale: its sequence may have wrapped since
       if (fresh != null && Load.isNewer(fresh.load, load)) {
-        return false; // the same report again counts: it was made when fewer of ours were on the
-        // way
+        return false; // an equal report counts: at its time fewer of ours were in flight
       }
       if (report.compareAndSet(last, new Report(load, own.get(), nanoClock.getAsLong()))) {
         if (Load.isBlocked(load) != (last != null && Load.isBlocked(last.load))) {
@@ -161,7 +167,7 @@ public final class RemoteReplica extends RoutedReplica {
     return true;
   }
 
-  /** Keeps an offered slot for the next waiter; declines it when there are too many. */
+  /** Retains an offered slot for the next waiter; declines it beyond {@link #MAX_OFFERS}. */
   public void offered(Offer offer) {
     if (offersSize.incrementAndGet() > MAX_OFFERS) {
       offersSize.decrementAndGet();
@@ -172,9 +178,9 @@ public final class RemoteReplica extends RoutedReplica {
   }
 
   /**
-   * Whether an offer of this number has not come before. Offers go to different loops and overtake
-   * one another, so a window of 64 numbers is remembered; one from before the window counts as
-   * known, and its lease runs out.
+   * Returns whether an offer's number is new. Offers go to different loops and overtake one
+   * another, so a window of 64 numbers is stored. A number older than the window counts as known,
+   * and its lease expires.
    *
    * <p>Source: the anti-replay window of RFC 4303, section 3.4.3.
    */
@@ -192,7 +198,7 @@ public final class RemoteReplica extends RoutedReplica {
     return true;
   }
 
-  /** Takes an offered slot that has not run out. */
+  /** Removes and returns an offer that has not expired; null if there is none. */
   private @Nullable Offer takeOffer() {
     long now = nanoClock.getAsLong();
     for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
@@ -204,7 +210,7 @@ public final class RemoteReplica extends RoutedReplica {
     return null;
   }
 
-  /** Gives back every offer that no one took. */
+  /** Declines all offers that no waiter used. */
   public void declineOffers() {
     for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
       offersSize.decrementAndGet();
@@ -223,7 +229,10 @@ public final class RemoteReplica extends RoutedReplica {
     declineOffers();
   }
 
-  /** A loop is blocked as far as it said so lately. */
+  /**
+   * Returns whether the last report, unless stale, names a blocked loop, or the instance is
+   * suspected.
+   */
   @Override
   public boolean isOn(BlockedLoops blocked) {
     Report last = fresh();

@@ -12,23 +12,22 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A deployment's replicas as an instance's routers see them: immutable, swapped whole, with the
- * tiers of every loop worked out beforehand so that a decision only reads arrays. It is made anew
- * when a loop blocks or runs again, so that avoiding its replicas costs a decision nothing.
+ * A deployment's replicas as seen by the routers of an instance: immutable, and swapped whole. The
+ * tiers of every loop are precomputed, so that a decision only reads arrays. A loop that blocks or
+ * recovers causes a new set, so that decisions avoid its replicas at no cost.
  */
 public final class ReplicaSet {
   public final RoutingSnapshot.Version version;
   public final boolean available;
   public final RoutedReplica[] all; // routable and draining
-  private final long blockedThen; // of all, those on blocked loops
-  public final RoutedReplica[]
-      eligible; // the routable, but for those on blocked loops if others are not
-  private final @Nullable Slots[] slots; // of the eligible that are here
-  public final boolean avoiding; // whether one on a blocked loop is not eligible
+  private final long blockedThen; // number of all that were on blocked loops
+  public final RoutedReplica[] eligible; // routable; those on blocked loops only if no others exist
+  private final @Nullable Slots[] slots; // of the eligible; null if remote
+  public final boolean avoiding; // replicas on blocked loops are not eligible
   public final boolean anyUnreservable; // among the eligible
-  public final int wholeBodyBytes; // that all of them gather of a body
-  private final View[] views; // by loop
-  public final ReplicaRanker ranker; // of just these
+  public final int wholeBodyBytes; // body size that every eligible replica gathers
+  private final View[] views; // indexed by loop
+  public final ReplicaRanker ranker; // ranks this set only
 
   public ReplicaSet(
       RoutingSnapshot.Version version,
@@ -66,7 +65,10 @@ public final class ReplicaSet {
     return new ReplicaSet(RoutingSnapshot.Version.NONE, true, List.of(), blocked, null, ranker);
   }
 
-  /** Where every routable replica is on a blocked loop there is nothing better than waiting. */
+  /**
+   * Returns the routable replicas, without those on blocked loops unless all are on blocked loops:
+   * then waiting is the best choice.
+   */
   private static RoutedReplica[] eligible(List<RoutedReplica> replicas, BlockedLoops blocked) {
     List<RoutedReplica> routable = replicas.stream().filter(RoutedReplica::routable).toList();
     List<RoutedReplica> free = routable.stream().filter(each -> !each.isOn(blocked)).toList();
@@ -77,12 +79,12 @@ public final class ReplicaSet {
     return IntStream.range(0, eligible.length).filter(i -> belongs.test(eligible[i])).toArray();
   }
 
-  /** Whether an eligible one is of another instance. */
+  /** Returns whether an eligible replica is at another instance. */
   public boolean anyRemote() {
     return Arrays.asList(slots).contains(null);
   }
 
-  /** The eligible replicas as one loop sees them. */
+  /** Returns the eligible replicas as one loop sees them. */
   public ReplicaRanker.Candidates seenFrom(int loop) {
     return views[loop];
   }
@@ -111,8 +113,8 @@ public final class ReplicaSet {
 
     @Override
     public int ongoing(int index) {
-      // The ledger is not looked up in the replica: two waits for memory at once, and not one after
-      // the other. The replica is looked at all the same: if it is chosen, it is needed next.
+      // Reads the ledger from its own array, so that two memory loads overlap instead of following
+      // one another. The replica is read all the same: if it is chosen, it is needed next.
       Slots local = slots[index];
       boolean here = local != null && !eligible[index].gone();
       return here ? local.ongoing() : eligible[index].ongoing();
@@ -130,7 +132,10 @@ public final class ReplicaSet {
     }
   }
 
-  /** Whether one elsewhere no longer counts as on a blocked loop, since it says nothing more. */
+  /**
+   * Returns whether the blocked replicas have changed, because a remote one no longer sends
+   * reports.
+   */
   public boolean isOutdated(BlockedLoops blocked) {
     return blockedThen > 0 && blockedThen != countOn(blocked);
   }
@@ -139,7 +144,7 @@ public final class ReplicaSet {
     return Arrays.stream(all).filter(each -> each.isOn(blocked)).count();
   }
 
-  /** Returns whether a routable one is on an instance that is not suspected. */
+  /** Returns whether a routable replica is on an instance that is not suspected. */
   public boolean isReached(BlockedLoops blocked) {
     return Stream.of(all)
         .anyMatch(
@@ -147,7 +152,7 @@ public final class ReplicaSet {
                 each.routable() && (each.here() || !blocked.suspects(each.info.address().node())));
   }
 
-  /** Whether so many slots are free, as of now. */
+  /** Returns whether at least {@code slots} slots are free now. */
   public boolean hasFree(int slots) {
     int free = 0;
     for (int i = 0; i < eligible.length && free < slots; i++) {

@@ -8,98 +8,105 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A replica incarnation as one instance's routers see it; lives as long as snapshots name it. What
- * is said only of one elsewhere is nothing to one that is here.
+ * A replica incarnation as seen by the routers of one instance; exists while snapshots name it.
+ * Reports, offers and probes concern remote replicas and have no effect on local ones.
  */
 public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   public final ReplicaInfo info;
   private volatile boolean routable; // grants may be tried
   private volatile boolean gone; // stopped, dead, or no longer in the snapshot
-  private volatile boolean
-      avoided; // its loop is blocked, or its instance suspected, and another's is not
-  private @Nullable ReplicaRanker rankedBy; // under its router's lock
-  private volatile ReplicaRanker.@Nullable Listener listener; // of its answers
+  private volatile boolean avoided; // blocked or suspected, while another is not
+  private @Nullable ReplicaRanker rankedBy; // guarded by its router's lock
+  private volatile ReplicaRanker.@Nullable Listener listener; // receives its reply times
 
   RoutedReplica(ReplicaInfo info, boolean routable) {
     this.info = info;
     this.routable = routable;
   }
 
-  /** Its ledger, when it is of this instance. */
+  /** Returns the ledger of a local replica; null for a remote one. */
   @Nullable Slots slots() {
     return null;
   }
 
-  /** Whether it is of this instance. */
+  /** Returns whether the replica belongs to this instance. */
   public final boolean here() {
     return slots() != null;
   }
 
-  /** Requests running or reserved: exact here, an estimate elsewhere. */
+  /** Returns the requests running or reserved: exact if local, an estimate if remote. */
   public abstract int ongoing();
 
-  /** Slots. */
+  /** Returns the number of slots. */
   public abstract int maxOngoing();
 
-  // --- its slots: for Pick alone ---
+  // --- acquiring slots: called by Pick only ---
 
   /**
-   * Takes a slot.
+   * Acquires a slot.
    *
-   * @param holdNanos how long it is held here, or {@link Grant#RUN}
-   * @return null when there is none free, or none is known of
+   * @param holdNanos the hold time in nanoseconds of a local slot, or {@link Grant#RUN}
+   * @return null if no slot is free, or none is known to be
    */
   abstract @Nullable Grant take(long holdNanos);
 
-  /** Takes the slot of a request that is about to complete here, which it then has; or null. */
+  /**
+   * Completes a request of a local replica and holds its slot in one step; null if that is
+   * impossible.
+   */
   @Nullable Grant takeCompleted(long holdNanos) {
     return null;
   }
 
-  // --- what becomes of them ---
+  // --- after acquiring ---
 
-  /** A slot to run on was not used. */
+  /** Releases an unused slot that was acquired to run on. */
   public void untake() {
     giveBack();
   }
 
-  /** What was taken elsewhere is no longer ours: ended, refused, or not sent. */
+  /**
+   * Stops counting a remote slot of this instance: its request ended, was refused, or was not sent.
+   */
   public void giveBack() {}
 
-  /** A slot of it that another instance's router held is ours now. */
+  /** Counts a remote slot that another instance's router transferred to this one. */
   public void takeOver() {}
 
-  /** An offered slot is not wanted. */
+  /** Declines an offered slot. */
   void decline(RemoteReplica.Offer offer) {}
 
   /**
-   * Takes note of what it says of its slots.
+   * Records a load report of the replica.
    *
-   * @return whether it may have room now that was not known of
+   * @return whether a slot may be free now that was not known to be
    */
   public boolean reported(long load) {
     return false;
   }
 
-  /** What was sent to it has no answer yet, or was not even sent: it counts as full for now. */
+  /**
+   * Counts a remote replica as full until its next report. Called after a missing reply or a failed
+   * send.
+   */
   public void unanswered() {}
 
-  /** Since it last reported; 0 where that is not needed, -1 when it never has. */
+  /** Returns the age of the last report in nanoseconds; 0 if local, -1 before the first report. */
   public long reportAgeNanos() {
     return 0;
   }
 
-  /** Lets one request through against the estimate when its back-off is over. */
+  /** Permits one request despite the estimate, once the back-off has passed. */
   public boolean probeIfDue(long now, RandomGenerator random) {
     return false;
   }
 
-  /** Whom the ranker has told of its answers; usually nobody. */
+  /** Returns the ranker's listener for reply times; usually null. */
   public ReplicaRanker.@Nullable Listener listener() {
     return listener;
   }
 
-  /** This ranker knows of it from now on, if it did not before. */
+  /** Registers the replica with a ranker; no effect if that ranker is registered already. */
   public void rankedBy(ReplicaRanker ranker) {
     if (rankedBy != ranker) {
       rankedBy = ranker;
@@ -107,12 +114,12 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
     }
   }
 
-  // --- where it is ---
+  // --- addresses ---
 
-  /** Where this loop sends messages for it. */
+  /** Returns the replica's address for messages from this loop. */
   public abstract ReplicaAddress addressFor(int loop);
 
-  /** The bus address of {@link #addressFor}, made once. */
+  /** Returns the bus address of {@link #addressFor}, created once. */
   public abstract String busAddressFor(int loop);
 
   public boolean routable() {
@@ -123,7 +130,7 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
     return gone;
   }
 
-  /** Whether a freed slot of it may go to a waiter. */
+  /** Returns whether a waiter may receive a freed slot of the replica. */
   boolean eligible() {
     return routable() && !avoided;
   }
@@ -133,8 +140,8 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   }
 
   /**
-   * Whether its handlers run on a blocked loop, or on an instance that is suspected; one that is
-   * spread runs on its requester's loop.
+   * Returns whether the replica's handlers run on a blocked loop, or on a suspected instance. A
+   * spread replica runs on its requester's loop.
    */
   public abstract boolean isOn(BlockedLoops blocked);
 
@@ -142,7 +149,7 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
     routable = newRoutable;
   }
 
-  /** It is not there any more. */
+  /** Marks the replica as removed. */
   public void leave() {
     gone = true;
   }

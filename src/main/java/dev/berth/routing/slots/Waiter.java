@@ -3,14 +3,15 @@ package dev.berth.routing.slots;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * One wait for a slot, until the pump has one for it, its caller cancels, or its deadline passes:
- * whoever ends it first, by one CAS, wins.
+ * A single wait for a slot. The pump grants a slot, the caller cancels, or the deadline passes: one
+ * CAS decides which of them ends the wait.
  *
- * <p>The links belong to whoever runs the pump. One that is not in line is linked to itself.
+ * <p>The links are confined to the runner of the pump. A waiter outside the queue is linked to
+ * itself.
  */
 public final class Waiter {
   final Waiting owner;
-  final long sequence; // orders the queue; kept when a request waits again
+  final long sequence; // queue order; retained when a request waits again
   private final AtomicBoolean waiting = new AtomicBoolean(true);
 
   Waiter before = this;
@@ -21,13 +22,13 @@ public final class Waiter {
     this.sequence = sequence;
   }
 
-  /** What is before the first in line, and behind the last: nobody's. */
+  /** Returns the sentinel before the head and after the tail; it has no owner. */
   @SuppressWarnings("NullAway")
   static Waiter ends() {
     return new Waiter(null, 0);
   }
 
-  /** Stands in line behind another. */
+  /** Inserts the waiter behind another. */
   void link(Waiter ahead) {
     before = ahead;
     after = ahead.after;
@@ -35,7 +36,7 @@ public final class Waiter {
     ahead.after = this;
   }
 
-  /** Leaves the line; nothing when it is in none. */
+  /** Removes the waiter from the queue; no effect outside it. */
   void unlink() {
     before.after = after;
     after.before = before;
@@ -47,7 +48,7 @@ public final class Waiter {
     return waiting.get();
   }
 
-  /** Ends the wait; false when it had ended. */
+  /** Ends the wait; returns false if it had ended. */
   boolean end() {
     return waiting.compareAndSet(true, false);
   }

@@ -8,54 +8,57 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who waits for the slots of one deployment on one instance, oldest first, shared by all event
- * loops.
+ * FIFO queue of the waiters for slots of one deployment on one instance, shared by all event loops.
  *
- * <p>Any thread adds and cancels, through two concurrent queues. The order itself is a list that
- * only the runner of {@link #pump} touches, and there is one runner at a time: a counter of work in
- * progress that goes 0 to 1 makes the caller the runner; others only raise it, and the runner goes
- * round again. So no one waits for a lock, and what the last caller settled before its pump is seen
- * by a round that starts after it.
+ * <p><b>State.</b> Two concurrent queues take arrivals and departures from any thread. The order
+ * itself is a linked list that only the current runner of the pump touches. {@link #size} counts
+ * the admitted waiters that have not ended.
  *
- * <p>No wake-up is lost: whoever frees a slot settles the ledger and then looks at {@link #size};
- * whoever waits raises the size, joins, and then pumps, which looks at the ledger. One of the two
- * sees the other.
+ * <p><b>Concurrency.</b> One runner at a time drains the queues. A counter of work in progress
+ * decides: a caller that raises it from 0 to 1 becomes the runner. Other callers only raise it, and
+ * the runner then makes another round. No caller waits for a lock. A round that starts after a
+ * {@link #pump} call sees all state that its caller settled before the call.
  *
- * <p>Where everything is full, the slots of all replicas are looked at once and not again for each
- * request that comes, leaves, or is served by a hand-off: what a round found, that nothing is free,
- * stands until someone says that a slot may be ({@link #pump}). Whoever frees one says so if
- * someone waits; so it stands only for those who came while someone else waited.
+ * <p><b>No lost wake-up.</b> A thread that frees a slot first settles the ledger and then reads
+ * {@link #size}. A thread that enqueues first raises the size, then joins, and then pumps, which
+ * reads the ledger. At least one of the two sees the other.
  *
- * <p>Who waits on a blocked event loop is passed over until the loop runs again, and then has its
- * place: a slot granted to it would be held for nothing, while others wait for one.
+ * <p><b>Exhaustion.</b> While all slots are in use, a round does not search all replicas for each
+ * arrival, departure and hand-off. The result "nothing free" of one search stays valid until {@link
+ * #pump} reports a slot that may be free. A thread that frees a slot calls {@link #pump} only while
+ * a taker waits. The result is therefore discarded when a waiter arrives at a queue without takers.
+ *
+ * <p><b>Blocked loops.</b> The pump skips waiters of a blocked event loop until the loop runs
+ * again, and they retain their places. A slot granted to such a waiter would stay unused while
+ * other waiters need one.
  */
 public final class WaiterQueue {
 
-  /** Where the pump gets slots. */
+  /** Source of the slots that the pump grants. */
   public interface Source {
-    /** A slot for this waiter, or null when no replica it accepts has one. */
+    /** Returns a slot for a waiter, or null if no replica that it accepts has one. */
     @Nullable Grant grantFor(Waiting owner);
   }
 
   private final Source source;
   private final BlockedLoops blocked;
-  private final AtomicInteger size = new AtomicInteger(); // waiters that wait
-  final AtomicIntegerArray sizeByLoop; // of those that joined
+  private final AtomicInteger size = new AtomicInteger(); // admitted waiters that have not ended
+  final AtomicIntegerArray sizeByLoop; // joined ones only, indexed by loop
   private final AtomicLong sequences = new AtomicLong();
   private final ConcurrentLinkedQueue<Waiter> arrivals = new ConcurrentLinkedQueue<>();
   private final ConcurrentLinkedQueue<Waiter> departures = new ConcurrentLinkedQueue<>();
   private final AtomicInteger workInProgress = new AtomicInteger();
   private final LongAdder handOffs = new LongAdder();
 
-  // The runner's own.
-  private final Waiter ends = Waiter.ends(); // before the oldest, and behind the youngest
-  private boolean nothingFree; // for whoever is linked, unless a slot is unseen
+  // Fields of the runner.
+  private final Waiter ends = Waiter.ends(); // before the head and after the tail
+  private boolean nothingFree; // for all linked waiters, unless unseen is set
 
-  private volatile boolean unseen; // a slot may be free that no round has looked for
-  private volatile long oldestNanos; // since when the first taker waits, as of the last round
+  private volatile boolean unseen; // a slot may be free that no round has searched for
+  private volatile long oldestNanos; // start of the first taker's wait, as of the last round
 
   /**
-   * @param blocked loops whose waiters are passed over; whoever heals one pumps
+   * @param blocked loops whose waiters are skipped; pump after a loop recovers
    */
   public WaiterQueue(Source source, BlockedLoops blocked) {
     this.source = source;
@@ -71,12 +74,15 @@ public final class WaiterQueue {
     return size.get();
   }
 
-  /** Whether someone waits who could take a slot now. */
+  /** Returns whether a waiter exists that could use a slot now. */
   public boolean hasTakers() {
     return size.get() != 0 && (!blocked.any() || takerBeside(-1));
   }
 
-  /** As {@link #hasTakers}, or someone waits on this loop: its newcomers do not overtake them. */
+  /**
+   * Returns {@link #hasTakers}, or whether this loop has a waiter: its new requests do not
+   * overtake.
+   */
   public boolean hasTakersOr(int loop) {
     return size.get() != 0 && (!blocked.any() || takerBeside(loop));
   }
@@ -90,21 +96,21 @@ public final class WaiterQueue {
     return false;
   }
 
-  /** Since when the first of those waits who are takers; meaningful while someone is. */
+  /** Returns the time since which the first taker waits; valid only while a taker exists. */
   long oldestNanos() {
     return oldestNanos;
   }
 
-  /** Slots that went from a completed request to a waiter in one step. */
+  /** Returns the number of slots that a completion granted to a waiter in one step. */
   public long handOffs() {
     return handOffs.sum();
   }
 
   /**
-   * Takes a place, if fewer than {@code max} wait: one increment, then a check, so that no two
+   * Admits a waiter if fewer than {@code max} wait: one increment, then a check, so that no two
    * arrivals share the last place.
    *
-   * @param max places, or -1 for no bound
+   * @param max maximum waiters, or -1 for no limit
    */
   public boolean tryAdmit(int max) {
     if (size.incrementAndGet() > max && max >= 0) {
@@ -114,17 +120,19 @@ public final class WaiterQueue {
     return true;
   }
 
-  /** Gives a place back that was admitted and not used. */
+  /** Returns an admitted place that was not used. */
   public void unadmit() {
     size.decrementAndGet();
   }
 
-  /** The next place in the order. */
+  /** Returns the next position in the order. */
   public long nextSequence() {
     return sequences.incrementAndGet();
   }
 
-  /** Joins, in a place that was admitted. The caller arranges afterwards, never before. */
+  /**
+   * Enqueues an admitted waiter. The caller must call {@link #arrange} afterwards, never before.
+   */
   public Waiter join(Waiting owner, long sequence) {
     Waiter waiter = new Waiter(owner, sequence);
     sizeByLoop.incrementAndGet(owner.loopIndex());
@@ -132,7 +140,7 @@ public final class WaiterQueue {
     return waiter;
   }
 
-  /** Ends a wait, at the caller's wish or as its time is over; false when it had ended. */
+  /** Ends a wait on cancel or deadline; returns false if it had ended. */
   public boolean leave(Waiter waiter) {
     if (!waiter.end()) {
       return false;
@@ -150,22 +158,25 @@ public final class WaiterQueue {
   }
 
   /**
-   * A slot may be free: grants free slots to the oldest waiters they suit, until one or the other
-   * is exhausted.
+   * Grants free slots to the oldest waiters that accept them, until either are exhausted. Call when
+   * a slot may have become free.
    */
   public void pump() {
-    unseen = true; // before the round that it causes
+    unseen = true; // set before the round that it causes
     arrange();
   }
 
-  /** Someone came or left: as {@link #pump}, if it is not known that nothing is free. */
+  /**
+   * Runs a round after an arrival or departure; grants as {@link #pump} unless nothing is known to
+   * be free.
+   */
   public void arrange() {
     if (workInProgress.getAndIncrement() == 0) {
       run();
     }
   }
 
-  /** Whatever fails in a round, the last of them gives the pump back. */
+  /** Runs rounds until no work is left. A failure in a round never leaves the counter raised. */
   private void run() {
     int seen = 1;
     Throwable broken = null;
@@ -187,7 +198,7 @@ public final class WaiterQueue {
 
   private void round() {
     if (unseen) {
-      unseen = false; // what is freed from now on causes another round
+      unseen = false; // a slot freed from now on causes another round
       nothingFree = false;
     }
     absorb();
@@ -201,7 +212,7 @@ public final class WaiterQueue {
   }
 
   private void grantAll() {
-    boolean exhausted = false; // nothing for one that takes any replica, so nothing for anyone
+    boolean exhausted = false; // no slot for a waiter that accepts any replica, so none at all
     Waiter waiter = ends.after;
     while (waiter != ends && !exhausted) {
       Waiter next = waiter.after;
@@ -213,7 +224,7 @@ public final class WaiterQueue {
           waiter.unlink();
           hand(waiter, grant);
         } else {
-          exhausted = !waiter.owner.picky(); // a picky one blocks nobody behind it
+          exhausted = !waiter.owner.picky(); // a picky waiter blocks none behind it
         }
       }
       waiter = next;
@@ -221,13 +232,16 @@ public final class WaiterQueue {
     nothingFree = exhausted;
   }
 
-  /** A grant that loses to a cancel or a deadline goes back, and from there to the next. */
+  /**
+   * Delivers a grant. If a cancel or deadline won, the grant is released and goes to the next
+   * waiter.
+   */
   private void hand(Waiter waiter, Grant grant) {
     if (waiter.end()) {
       gone(waiter);
       try {
         waiter.owner.granted(grant);
-      } catch (RuntimeException rejected) { // its loop takes no more tasks: the instance stops
+      } catch (RuntimeException rejected) { // the loop accepts no tasks: the instance stops
         grant.giveBack();
       }
     } else {
@@ -236,9 +250,9 @@ public final class WaiterQueue {
   }
 
   /**
-   * Hands the slot of a request that is about to complete to the oldest waiter it suits, without
-   * its ever being free. Declines when someone else is pumping: then the ordinary path, complete
-   * and pump, serves as well.
+   * Completes a request and grants its slot to the oldest waiter that accepts it, so that the slot
+   * never becomes free. Declines while another thread is the runner: then the ordinary path,
+   * complete and pump, serves as well.
    *
    * @return whether the completion was made
    */
@@ -249,7 +263,7 @@ public final class WaiterQueue {
     try {
       return handOffToOldest(replica);
     } finally {
-      run(); // for what others left to this runner meanwhile
+      run(); // for the work that other threads left to this runner
     }
   }
 
@@ -273,21 +287,22 @@ public final class WaiterQueue {
     return waiter.waiting() && !waiter.owner.paused() && waiter.owner.accepts(replica);
   }
 
-  /** Lets go of who left, and takes in who arrived, in order. */
+  /** Unlinks departed waiters, and links arrived ones in order. */
   private void absorb() {
     for (Waiter waiter = departures.poll(); waiter != null; waiter = departures.poll()) {
       waiter.unlink();
     }
     for (Waiter waiter = arrivals.poll(); waiter != null; waiter = arrivals.poll()) {
       if (waiter.waiting()) {
-        // Before it came a slot may have been freed without a word, unless someone waited then.
+        // Without a waiter, slots are freed without a report: before this arrival one may have
+        // been.
         nothingFree &= firstTaker() != ends;
         link(waiter);
       }
     }
   }
 
-  /** The first of those who are linked and have been among the takers up to now, or the ends. */
+  /** Returns the first linked waiter that can use a slot, or the sentinel. */
   private Waiter firstTaker() {
     Waiter waiter = ends.after;
     while (waiter != ends && (!waiter.waiting() || waiter.owner.paused())) {
@@ -296,7 +311,10 @@ public final class WaiterQueue {
     return waiter;
   }
 
-  /** Nearly always at the end; one that waits again goes back to its place. */
+  /**
+   * Links a waiter by its sequence: nearly always at the tail; a returning one goes to its old
+   * place.
+   */
   private void link(Waiter waiter) {
     Waiter ahead = ends.before;
     while (ahead != ends && ahead.sequence > waiter.sequence) {

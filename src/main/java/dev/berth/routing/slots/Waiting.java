@@ -2,47 +2,52 @@ package dev.berth.routing.slots;
 
 import dev.berth.api.spi.ReplicaRanker;
 
-/** What waits for a slot: a call, or a choose. */
+/** A request that waits for a slot: a call or a choose. */
 public interface Waiting extends ReplicaRanker.Asker {
 
-  /** Read by the pump too, and then by any thread. */
+  /** Returns the ranking key. The pump reads it too, on any thread. */
   @Override
   default long key() {
     return NO_KEY;
   }
 
-  /** When it got its place, on the instance's clock. */
+  /** Returns the time at which the request received its place, on the instance's clock. */
   long sinceNanos();
 
-  /** The loop it came in on, an index. */
+  /** Returns the index of the request's event loop. */
   int loopIndex();
 
-  /** Whether a slot of this replica would do. */
+  /** Returns whether the request accepts a slot of this replica. */
   boolean accepts(RoutedReplica replica);
 
-  /** Whether {@link #accepts} can be false for a routable replica: then it blocks no one behind. */
+  /**
+   * Returns whether {@link #accepts} can be false for a routable replica; then the request blocks
+   * none behind it.
+   */
   boolean picky();
 
   /**
-   * Whether its loop takes no tasks now: a slot granted to it would only lie there, so it is passed
-   * over and blocks no one behind.
+   * Returns whether the request's loop runs no tasks now. The request is then skipped and blocks
+   * none behind it, because a granted slot would only lie unused.
    */
   boolean paused();
 
-  /** Whether no replica it accepts will ever have one: it is told, and waits no more. */
+  /** Returns whether no acceptable replica will ever have a slot; then the wait fails. */
   default boolean hopeless() {
     return false;
   }
 
-  /** How long a slot granted to it is held until it takes it. */
+  /** Returns the hold time of a granted slot, in nanoseconds, until the request uses it. */
   long holdNanos();
 
   /**
-   * A slot is its own. Called by whoever runs the pump, on any thread; must only hand the grant
-   * over to its own loop.
+   * Receives a slot. Called by the pump on any thread; must only post the grant to the request's
+   * loop.
    */
   void granted(Grant grant);
 
-  /** It left the queue, granted or not: its share of the bounds is free. */
+  /**
+   * Notifies that the request left the queue, granted or not, and returns its share of the limits.
+   */
   void left();
 }

@@ -1,9 +1,9 @@
 /**
- * The slots of a deployment as an instance sees them, and who gets the next one: the set of
- * replicas and its ranking, the queue of those who wait, the bounds of both, and the pick, which
- * alone takes slots. It knows nothing of messages, requests and leases beyond a {@link
- * dev.berth.routing.slots.Grant}; what chooses otherwise (affinity, a batch, a priority) comes
- * here.
+ * The slots of a deployment as an instance sees them, and their grants. The package has the set of
+ * replicas and its ranking, the waiter queue, the limits of both, and the pick, which alone
+ * acquires slots. It depends on no messages, requests or leases beyond a {@link
+ * dev.berth.routing.slots.Grant}. Code that chooses in another way (affinity, a batch, a priority)
+ * belongs here.
  *
  * <p>Sources: gRPC's {@code PickResult pickSubchannel(args)}, Knative's {@code lbPolicy}.
  */
