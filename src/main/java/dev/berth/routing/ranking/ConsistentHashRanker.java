@@ -4,33 +4,33 @@ import dev.berth.api.spi.ReplicaRanker;
 import java.util.random.RandomGenerator;
 
 /**
- * Requests of one key go to one replica, and when that is full to the next ones round the ring; one
- * without a key goes anywhere. A replica that joins or leaves moves its own share of the keys and
- * no other. With a load factor nobody gets more than so many times the mean of what all have: its
- * keys go on to the next that has less.
+ * Consistent hashing: requests with one key go to one replica, and to the next ones on the ring
+ * when that is full. A request without a key goes to a random point. A replica that joins or leaves
+ * moves its own share of the keys and no other. With a load factor, no replica receives more than
+ * that multiple of the mean load of all: its keys go on to the next replica below the bound.
  *
- * <p>Beyond those that are ranked any free slot will do, where Ray Serve lets a request wait for
- * one of the few: a slot is never idle beside a waiter.
+ * <p>Beyond the ranked replicas, any free slot is used, whereas Ray Serve lets a request wait for a
+ * slot of the few. Thus no slot is idle beside a waiter.
  *
  * <p>Sources: Ray Serve's ConsistentHashRouter; Mirrokni 2016, consistent hashing with bounded
  * loads.
  */
 public final class ConsistentHashRanker implements ReplicaRanker {
-  /** Replicas whose requests are added up for the mean; of more, so many drawn at random. */
+  /** Maximum replicas read for the mean; a larger set is sampled evenly from a random start. */
   private static final int MOST_COUNTED = 128;
 
-  /** Points that are passed in search of one below the bound. */
+  /** Maximum points passed in search of a replica below the bound. */
   private static final int MOST_PASSED = 1_024;
 
   private final int pointsEach;
   private final int ranked;
   private final double loadFactor;
-  private HashRing ring = HashRing.EMPTY; // of the first one the last ring, and guarded by it
+  private HashRing ring = HashRing.EMPTY; // in the first instance the last ring, guarded by this
 
   /**
-   * @param pointsEach of a replica on the ring; default 100, as in Ray Serve
-   * @param fallbacks that follow the first in the order, 0 to 7; default 2, as in Ray Serve
-   * @param loadFactor 1 or more; 0 for no bound, which is the default
+   * @param pointsEach points of a replica on the ring; default 100, as in Ray Serve
+   * @param fallbacks replicas ranked after the first, 0 to 7; default 2, as in Ray Serve
+   * @param loadFactor multiple of the mean load, 1 or more; 0, the default, for no bound
    */
   public ConsistentHashRanker(int pointsEach, int fallbacks, double loadFactor) {
     this.pointsEach = pointsEach;
@@ -60,7 +60,7 @@ public final class ConsistentHashRanker implements ReplicaRanker {
     long key = asker.key();
     int at = ring.after(key == Asker.NO_KEY ? random.nextLong() : key);
     int wanted = Math.min(ranked, candidates.size());
-    double bound = loadFactor == 0 ? Double.MAX_VALUE : 0; // 0: not counted yet
+    double bound = loadFactor == 0 ? Double.MAX_VALUE : 0; // 0: not computed yet
     int most = loadFactor == 0 ? points : Math.min(points, MOST_PASSED);
     for (int passed = 0; passed < most && ranking.size() < wanted; passed++) {
       int owner = ring.ownerAt(at);
@@ -75,7 +75,7 @@ public final class ConsistentHashRanker implements ReplicaRanker {
     }
   }
 
-  /** The most that one may have with the request that is asked for. */
+  /** Returns the maximum load of one replica, counting the current request. */
   private double bound(Candidates candidates, RandomGenerator random) {
     int size = candidates.size();
     int counted = Math.min(size, MOST_COUNTED);

@@ -5,15 +5,15 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 
-/** Which ranker a deployment has now: changed live, while requests wait. Any thread. */
+/** The present ranker of a deployment, changed live while requests wait. Thread-safe. */
 public final class CurrentRanker {
-  private final ReplicaRanker usual; // at first, and in place of one that fails
+  private final ReplicaRanker usual; // initial ranker, and substitute for a failed one
   private final Runnable changed;
   private final LongAdder failures = new LongAdder();
   private volatile ReplicaRanker now;
 
   /**
-   * @param changed told of each change, which it is to carry out
+   * @param changed runs after each change, to apply it
    */
   public CurrentRanker(ReplicaRanker usual, Runnable changed) {
     this.usual = usual;
@@ -25,16 +25,16 @@ public final class CurrentRanker {
     return now;
   }
 
-  /** One of Berth's ranks from now on. */
+  /** Sets one of Berth's rankers. */
   public void set(ReplicaRanker next) {
     now = next;
     changed.run();
   }
 
   /**
-   * One of the user's own ranks from now on, and the usual one where it fails.
+   * Sets a user's ranker, with the usual ranker as its substitute on failure.
    *
-   * @param failed told of its first failure, on the thread of a request
+   * @param failed receives the first failure, on the thread of a request
    */
   public void setOwn(ReplicaRanker own, Consumer<Throwable> failed) {
     AtomicBoolean told = new AtomicBoolean();
@@ -50,7 +50,7 @@ public final class CurrentRanker {
             }));
   }
 
-  /** Failures of rankers of the user's own ({@code berth_ranker_failures}). */
+  /** Returns the number of failures of users' rankers ({@code berth_ranker_failures}). */
   public long failures() {
     return failures.sum();
   }

@@ -8,8 +8,9 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A ranker of the user's own, which may throw anything and answer nonsense: the decision is then
- * made by the usual one, and told. It gets copies of what the router reads.
+ * Guards a user's ranker, which may throw or return invalid results. On a failure the usual ranker
+ * decides, and the failure is reported. The user's ranker receives copies of the arrays that the
+ * router reads.
  */
 public final class GuardedRanker implements ReplicaRanker {
   private final ReplicaRanker own;
@@ -17,8 +18,8 @@ public final class GuardedRanker implements ReplicaRanker {
   private final Consumer<Throwable> failed;
 
   /**
-   * @param usual ranks in its place
-   * @param failed told of each failure; any thread, any number
+   * @param usual the substitute on a failure
+   * @param failed receives each failure, any number of times, on any thread
    */
   public GuardedRanker(ReplicaRanker own, ReplicaRanker usual, Consumer<Throwable> failed) {
     this.own = own;
@@ -30,7 +31,7 @@ public final class GuardedRanker implements ReplicaRanker {
   public void rank(Candidates candidates, Asker asker, RandomGenerator random, Ranking ranking) {
     int size = candidates.size();
     if (size == 0) {
-      return; // an easy case to forget
+      return; // user code easily forgets this case
     }
     try {
       own.rank(new Shown(candidates), asker, random, ranking);
@@ -87,7 +88,7 @@ public final class GuardedRanker implements ReplicaRanker {
     }
   }
 
-  /** What may be read without harm. */
+  /** A view of the candidates that user code cannot damage. */
   private record Shown(Candidates of) implements Candidates {
     @Override
     public int size() {

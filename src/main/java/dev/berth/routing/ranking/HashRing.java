@@ -7,29 +7,28 @@ import java.util.Map;
 import java.util.stream.LongStream;
 
 /**
- * The points of replicas on a circle, immutable. What a change of the replicas costs is the hashes
- * of those that join, and a walk over the points of the others, which are in order already.
+ * The points of replicas on a circle. Immutable. A change of the replicas costs the hashes of the
+ * new ones, and a walk over the other points, which are sorted already.
  *
- * <p>Source: Karger 1997; as many points as Ray Serve's ConsistentHashRouter has, by the hash of
- * {@code id:number}.
+ * <p>Source: Karger 1997; the number of points is that of Ray Serve's ConsistentHashRouter, by the
+ * hash of {@code id:number}.
  */
 final class HashRing {
-  private static final int OWNER_BITS = 20; // a deployment has fewer replicas than that counts
+  private static final int OWNER_BITS = 20; // more than the replicas of any deployment
   private static final long OWNER = (1L << OWNER_BITS) - 1;
 
-  /** Of no replica. */
+  /** The ring without replicas. */
   static final HashRing EMPTY = new HashRing(new String[0], new long[0]);
 
-  private final String[] ids; // by index
-  final long[]
-      points; // sorted; the upper bits of each of its hash, the lower ones its owner's index
+  private final String[] ids; // by replica index
+  final long[] points; // sorted; upper bits: hash, lower bits: index of the owner
 
   private HashRing(String[] ids, long[] points) {
     this.ids = ids;
     this.points = points;
   }
 
-  /** The ring of these replicas, equal to one that is made of them at once. */
+  /** Returns the ring of these replicas, equal to one built from them at once. */
   HashRing over(Candidates replicas, int pointsEach) {
     String[] next = new String[replicas.size()];
     Map<String, Integer> joining = new HashMap<>();
@@ -37,7 +36,7 @@ final class HashRing {
       next[index] = replicas.replicaId(index);
       joining.put(next[index], index);
     }
-    int[] moved = new int[ids.length]; // to which index; -1 for one that left
+    int[] moved = new int[ids.length]; // new index; -1 for a removed replica
     for (int index = 0; index < ids.length; index++) {
       Integer to = joining.remove(ids[index]);
       moved[index] = to == null ? -1 : to;
@@ -63,17 +62,17 @@ final class HashRing {
     return (int) (point & OWNER);
   }
 
-  /** How many points there are. */
+  /** Returns the number of points. */
   int size() {
     return points.length;
   }
 
-  /** Whose the point at a place is, an index. */
+  /** Returns the replica index of the point at a place. */
   int ownerAt(int place) {
     return owner(points[place]);
   }
 
-  /** The place of the first point after a key, on a ring that has any. */
+  /** Returns the place of the first point after a key. The ring must not be empty. */
   int after(long key) {
     int found = Arrays.binarySearch(points, key | OWNER);
     int place = found < 0 ? ~found : found + 1;

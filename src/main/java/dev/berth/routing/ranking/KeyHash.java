@@ -3,8 +3,8 @@ package dev.berth.routing.ranking;
 import dev.berth.api.spi.ReplicaRanker.Asker;
 
 /**
- * What keys, replicas and sides are hashed by: FNV-1a over the text's characters, then the last
- * step of MurmurHash3, by which each bit depends on each. It allocates nothing.
+ * Hash of keys, replicas and traffic targets: FNV-1a over the text's characters, then the last step
+ * of MurmurHash3, after which each bit depends on every input bit. Allocates nothing.
  *
  * <p>Sources: Fowler, Noll and Vo, FNV-1a of 64 bits; Appleby, MurmurHash3's fmix64. Both are in
  * the public domain.
@@ -15,7 +15,7 @@ public final class KeyHash {
 
   private KeyHash() {}
 
-  /** The key of what belongs together by this text; none of the empty text. */
+  /** Returns the key of a text; {@link Asker#NO_KEY} for the empty text only. */
   public static long of(String text) {
     long hash = FNV_BASIS;
     for (int i = 0; i < text.length(); i++) {
@@ -25,7 +25,7 @@ public final class KeyHash {
     return text.isEmpty() ? Asker.NO_KEY : mixed == Asker.NO_KEY ? 1 : mixed;
   }
 
-  /** Each bit of it depends on each. */
+  /** Mixes a hash, so that each bit of the result depends on every input bit. */
   public static long mix(long h) {
     long k = (h ^ h >>> 33) * 0xff51afd7ed558ccdL;
     k = (k ^ k >>> 33) * 0xc4ceb9fe1a85ec53L;

@@ -4,13 +4,13 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * Of two replicas drawn at random the one with the lower latency times requests, nearest tier
- * first. The latency is a moving average that follows a rise at once and a fall slowly, and falls
- * by itself with time, so that one which was slow is tried again. It is that of the first byte: the
- * head of a response.
+ * Prefers the replica with the lower product of latency and requests, of two drawn at random;
+ * nearest tier first. The latency is a moving average that follows a rise at once and a fall
+ * slowly. It also decays with time, so that a replica that was slow is tried again. The latency is
+ * that of the first byte: the head of a response.
  *
  * <p>Source: Finagle's and Linkerd's peak EWMA, with their decay of 10 s and Linkerd's 1 ms for a
- * replica that has not answered yet.
+ * replica without a reply so far.
  */
 public final class LeastLatencyRanker extends TieredRanker {
   private final double decayNanos;
@@ -18,8 +18,8 @@ public final class LeastLatencyRanker extends TieredRanker {
   private final LongSupplier nanoClock;
 
   /**
-   * @param decayNanos after which an observation counts for a third (1/e); default 10 s
-   * @param firstNanos latency of one that has not answered yet; default 1 ms
+   * @param decayNanos time after which an observation counts for a third (1/e); default 10 s
+   * @param firstNanos latency of a replica without a reply so far; default 1 ms
    */
   public LeastLatencyRanker(
       Tiers tiers, double decayNanos, double firstNanos, LongSupplier nanoClock) {
@@ -35,8 +35,8 @@ public final class LeastLatencyRanker extends TieredRanker {
   }
 
   /**
-   * Of one replica. Two answers at the same moment may count as one: it is an estimate, and not
-   * worth a lock.
+   * Latency of one replica. Two replies at the same moment may count once: the value is an estimate
+   * and does not justify a lock.
    */
   private final class Latency implements Listener {
     private volatile long atNanos;
@@ -72,9 +72,9 @@ public final class LeastLatencyRanker extends TieredRanker {
     add(into, near, nearFirst, costB < costA ? b : a, costB < costA ? a : b);
   }
 
-  /** Nanoseconds that its requests and one more would take; a full one comes last. */
+  /** Returns the estimated nanoseconds of its requests and one more; a full replica comes last. */
   private double cost(Candidates candidates, int index, long now) {
-    Listener told = candidates.listener(index); // another ranker's, for as long as they change
+    Listener told = candidates.listener(index); // another ranker's during a change
     double latency = told instanceof Latency known ? known.at(now) : firstNanos;
     int ongoing = candidates.ongoing(index);
     double cost = latency * (ongoing + 1);

@@ -3,17 +3,18 @@ package dev.berth.routing.ranking;
 import java.util.random.RandomGenerator;
 
 /**
- * The fewest requests of so many replicas, beginning at a random one so that equals take turns;
- * exact where a tier has no more than that, and as dear as that however many there are.
+ * Prefers the replica with the fewest requests of a limited number of choices. The start is random,
+ * so that equal replicas alternate. Exact in a tier within the limit; beyond it, the cost stays
+ * that of the limit.
  *
  * <p>Source: Envoy's least-request balancer and its choice_count; Ray Serve's CapacityQueueRouter,
- * which asks one queue of all for the least loaded.
+ * which queries one queue of all for the least loaded.
  */
 public final class LeastRequestsRanker extends TieredRanker {
   private final int choices;
 
   /**
-   * @param choices replicas that are looked at, of each tier; default 16
+   * @param choices maximum replicas examined in each tier; default 16
    */
   public LeastRequestsRanker(Tiers tiers, int choices) {
     super("least_requests", tiers);

@@ -3,16 +3,16 @@ package dev.berth.routing.ranking;
 import java.util.random.RandomGenerator;
 
 /**
- * Power of two choices: of two replicas drawn at random the one with fewer requests is preferred,
- * nearest tier first. A replica on the caller's own event loop goes before both when it is no
- * busier, because staying on the loop saves two wake-ups.
+ * Power of two choices: of two replicas drawn at random, the one with fewer requests is preferred,
+ * nearest tier first. A replica on the caller's own event loop precedes both if it is no busier,
+ * because staying on the loop saves two wake-ups.
  *
  * <p>Source: Mitzenmacher 2001 for the choice; Ray Serve's PowerOfTwoChoicesRequestRouter for the
- * tiers. Ours reads exact counts of this instance's replicas where Ray reads a cache.
+ * tiers. Berth reads exact counts of local replicas where Ray reads a cache.
  */
 public final class PowerOfTwoRanker extends TieredRanker {
 
-  /** With every tier. */
+  /** Creates a ranker with all tiers. */
   public PowerOfTwoRanker() {
     this(Tiers.ALL);
   }

@@ -10,22 +10,22 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.random.RandomGenerator;
 
 /**
- * Each in its turn. A decision goes round at most once from where the last one stopped: who is full
- * is passed over and has lost its turn, who left is not there, and who joins comes last. The turn
- * is one for all event loops, and outlasts every change of the replicas.
+ * Round robin: each replica in turn. A decision searches one round at most, from the place after
+ * the last one. A full replica is skipped and loses its turn, a removed one drops out, and a new
+ * one comes last. All event loops share the turn, which survives every change of the replicas.
  *
  * <p>Source: the worker queues of Ray Serve's first router, which rotate.
  */
 public final class RoundRobinRanker implements ReplicaRanker {
-  /** Ranked behind the one whose turn it is, should another loop have its last slot. */
+  /** Replicas ranked after the chosen one, in case another loop takes its last slot. */
   private static final int MORE = 2;
 
-  private final List<String> ids; // in the order of turns
-  private final int[] indices; // likewise
-  private final AtomicInteger turn = new AtomicInteger(); // a place in that order
-  private RoundRobinRanker last = this; // of the first one, and guarded by it
+  private final List<String> ids; // in turn order
+  private final int[] indices; // in turn order
+  private final AtomicInteger turn = new AtomicInteger(); // place in that order
+  private RoundRobinRanker last = this; // in the first instance the latest one; guarded by this
 
-  /** Over no replicas yet. */
+  /** Creates a ranker without replicas. */
   public RoundRobinRanker() {
     this(List.of(), new int[0]);
   }
@@ -93,7 +93,7 @@ public final class RoundRobinRanker implements ReplicaRanker {
     return place + 1 == indices.length ? 0 : place + 1;
   }
 
-  /** How many turns it is away. */
+  /** Returns the number of turns until the replica's turn. */
   @Override
   public double score(Candidates candidates, int index) {
     int place = 0;

@@ -5,7 +5,7 @@ import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 
 /**
- * The nearest tier first, and in each the same choice.
+ * Makes the same choice in each tier, nearest tier first.
  *
  * <p>Source: Ray Serve's LocalityMixin, with a tier for the event loop before its own.
  */
@@ -14,7 +14,7 @@ abstract class TieredRanker implements ReplicaRanker {
 
   private final String name;
   private final Tiers tiers;
-  private final Tier[] order; // one after the other
+  private final Tier[] order; // nearest first
 
   TieredRanker(String name, Tiers tiers) {
     this.name = name;
@@ -37,7 +37,7 @@ abstract class TieredRanker implements ReplicaRanker {
     int seen = 0;
     for (Tier tier : order) {
       int[] within = candidates.within(tier);
-      if (within.length > seen) { // else it has no more than the one before
+      if (within.length > seen) { // else equal to the tier before
         if (within.length == 1) {
           ranking.add(within[0]);
         } else {
@@ -49,15 +49,15 @@ abstract class TieredRanker implements ReplicaRanker {
   }
 
   /**
-   * Ranks some of a tier of two or more.
+   * Ranks some replicas of a tier of two or more.
    *
-   * @param near one of it on the caller's event loop, which goes first when it is no busier; -1
-   *     where there is none
+   * @param near a replica on the caller's event loop, which goes first if it is no busier; -1 if
+   *     there is none
    */
   abstract void choose(
       Candidates candidates, int[] tier, int near, RandomGenerator random, Ranking ranking);
 
-  /** Ranks the better of two, before or behind the near one. */
+  /** Ranks the better of two replicas, before or after the near one. */
   static void add(Ranking ranking, int near, boolean nearFirst, int better, int worse) {
     if (near >= 0 && nearFirst) {
       ranking.add(near);
@@ -69,13 +69,13 @@ abstract class TieredRanker implements ReplicaRanker {
     }
   }
 
-  /** Another than the first, each of them equally likely. */
+  /** Returns a random place other than the first, each with the same probability. */
   static int second(int size, int first, RandomGenerator random) {
     int second = random.nextInt(size - 1);
     return second >= first ? second + 1 : second;
   }
 
-  /** Requests there; one without a free slot comes after all that have one. */
+  /** Returns a replica's requests; a full replica comes after all that have a free slot. */
   static int busy(Candidates candidates, int index) {
     int ongoing = candidates.ongoing(index);
     return ongoing < candidates.maxOngoing(index) ? ongoing : ongoing + (1 << 20);
