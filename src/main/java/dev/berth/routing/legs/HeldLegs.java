@@ -9,15 +9,15 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What several legs hold up to now. It owns their selections until they are handed over or given
- * back. What is held while others wait is renewed, so a lease need not be longer than its owner
- * asked for, and an owner that vanishes strands nothing. Confined to its loop.
+ * The selections acquired so far for several legs, owned until their hand-over or release.
+ * Selections are renewed while others are missing, so a lease need not exceed its caller's time to
+ * live, and an abandoned owner retains no slot. Confined to its loop.
  */
 final class HeldLegs {
-  private final RoutedLegs owner; // not told of what was asked for before a giveBack
+  private final RoutedLegs owner; // receives no result from before a giveBack
   private final @Nullable HeldSelection[] held;
   private int unconfirmed;
-  private int round; // answers to an earlier one mean nothing
+  private int round; // results of an earlier round are ignored
 
   HeldLegs(int legs, RoutedLegs owner) {
     this.owner = owner;
@@ -32,12 +32,12 @@ final class HeldLegs {
     return held[place] != null;
   }
 
-  /** Renews what is held. */
+  /** Renews all held leases. */
   void keep() {
     renewAll(() -> {});
   }
 
-  /** All are there: each is renewed to its full time, and so known to hold. */
+  /** Renews each lease to its full time once all legs are held, which confirms them. */
   void confirm() {
     unconfirmed = held.length;
     renewAll(this::oneConfirmed);
@@ -84,7 +84,7 @@ final class HeldLegs {
             });
   }
 
-  /** The selections, which are the receiver's from now on. */
+  /** Returns the selections and transfers their ownership to the receiver. */
   List<ReplicaSelection> handOver() {
     round++;
     List<ReplicaSelection> all =
@@ -93,7 +93,7 @@ final class HeldLegs {
     return all;
   }
 
-  /** Releases what is held. A failure of that is a suppressed one of what led to it. */
+  /** Releases all held slots. A failed release is added to {@code why} as suppressed. */
   void giveBack(BerthException why) {
     round++;
     for (int place = 0; place < held.length; place++) {

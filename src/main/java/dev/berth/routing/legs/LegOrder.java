@@ -15,16 +15,16 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * In which order legs are taken, and for how long: by deployment, in the order of names, which is
- * the same for everyone and on every instance. Immutable.
+ * The order and lease times of legs: by deployment name, which is the same order for all callers on
+ * every instance. Immutable.
  */
 final class LegOrder {
-  /** The shortest lease while others wait: a renewal must come in time. */
+  /** Minimum lease in nanoseconds while other legs wait, so that a renewal arrives in time. */
   private static final long MIN_TTL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   final List<Leg> legs;
 
-  /** The places of the legs of each deployment, the first to be taken being 0. */
+  /** Places of the legs of each deployment; group 0 is acquired first. */
   final int[][] groups;
 
   LegOrder(List<Leg> legs) {
@@ -43,17 +43,18 @@ final class LegOrder {
             .toArray(int[][]::new);
   }
 
-  /** The router of their deployment. */
+  /** Returns the router of a group's deployment. */
   DeploymentRouter router(int group) {
     return legs.get(groups[group][0]).router();
   }
 
   /**
-   * More slots than all replicas have will not come free, however long one waits. Nor are slots of
-   * several nodes collected: who collects elsewhere is not seen, and each may hold what the other
-   * waits for. Of one slot neither is asked: it waits for a replica to come, as any choose does.
+   * Checks whether a wait for a group's slots can succeed. More slots than all replicas have never
+   * become free. Slots on several nodes are not collected either: the collectors of another
+   * instance are invisible here, and two could each hold a slot that the other awaits. A single
+   * slot is exempt: it waits for a replica, like any choose.
    *
-   * @return why there is no use in waiting; null when there may be
+   * @return the reason why a wait is useless; null if it may succeed
    */
   @Nullable BerthException impossible(int group) {
     int wanted = groups[group].length;
@@ -70,19 +71,19 @@ final class LegOrder {
                 .formatted(router.deployment(), wanted, most));
   }
 
-  /** The time to live of a leg's lease. */
+  /** Returns the time to live of a leg's lease, in nanoseconds. */
   static long ttlNanos(Leg leg) {
     return Math.min(
         Math.max(leg.ttlNanos(), MIN_TTL_NANOS), leg.router().settings().maxReservationTtlNanos());
   }
 
-  /** How often all leases must be renewed, so that each is in time and one may be lost. */
+  /** Returns the renewal interval of all leases, which leaves time for one lost renewal. */
   long renewEveryNanos() {
     long shortest = legs.stream().mapToLong(LegOrder::ttlNanos).min().orElseThrow();
     return Math.max(shortest / 3, DeadlineRing.TICK_NANOS);
   }
 
-  /** The longest that any of their deployments lets requests wait. */
+  /** Returns the maximum queue timeout of the legs' deployments. */
   long queueTimeoutNanos() {
     return legs.stream()
         .mapToLong(leg -> leg.router().settings().queueTimeoutNanos())

@@ -4,18 +4,18 @@ import dev.berth.api.BerthException;
 import dev.berth.api.ReplicaSelection;
 import java.util.List;
 
-/** Who gets the one answer to several legs, on their loop. */
+/** Receives the one result of several legs, on their loop. */
 public interface LegsObserver {
-  /** No single leg is to blame. */
+  /** Place of a failure that no single leg caused. */
   int NO_LEG = -1;
 
-  /** A slot is held for each leg, in the order they were given; the receiver's to end. */
+  /** Delivers one selection per leg, in the order of the legs; the receiver must end each. */
   void onSelections(List<ReplicaSelection> selections);
 
   /**
-   * Nothing is held.
+   * Delivers the failure; no slot is held.
    *
-   * @param leg the place of the one that failed, or {@link #NO_LEG}
+   * @param leg the place of the failed leg, or {@link #NO_LEG}
    */
   void onFailure(BerthException failure, int leg);
 }

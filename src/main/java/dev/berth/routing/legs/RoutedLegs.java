@@ -18,38 +18,43 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Slots of several deployments, all of them or none.
+ * Acquires slots of several deployments, all or none.
  *
  * <pre>
  *   for each deployment, in the one order of names:
- *     AT_GATE  (only for more than one slot of it) --its turn--> COLLECTING
+ *     AT_GATE  (only for more than one slot of it) --admitted--> COLLECTING
  *     COLLECTING --a slot for each leg there--> the next deployment
- *   CONFIRMING  each lease is renewed to its full time --all hold--> OVER, with the selections
- *   any --failure, cancel, deadline--> OVER, with nothing
- *   any --a lease was lost meanwhile, for the first time--> from the start, with nothing
- *   COLLECTING --slots of another instance, and no more for long--> likewise
+ *   CONFIRMING  each lease is renewed to its full time --all active--> OVER, with the selections
+ *   any --failure, cancel, deadline--> OVER, without slots
+ *   any --a lease was lost, for the first time--> from the start, without slots
+ *   COLLECTING --slots of another instance, and no further one for long--> likewise
  * </pre>
  *
- * Whoever waits here holds only slots of deployments that come before, or of the same one behind
- * its gate. So of those who wait, the one that has come furthest waits for nobody of its kind, and
- * there is no circle. Legs wait in the queues of their deployments as any choose does, so nobody is
- * overtaken.
+ * <p><b>No deadlock on one instance.</b> A waiting request holds only slots of earlier deployments,
+ * or of the same one behind its gate. Of all waiting requests, the one that is furthest in the
+ * order therefore waits for no other request of this kind, and no cycle exists. Legs wait in the
+ * queues of their deployments like any choose, so no waiter is overtaken.
  *
- * <p>Instances do not see each other's gates, so two of them may each hold some slots of a third
- * that the other waits for. Whoever holds such a slot and gets no other for 1 to 2 s gives all back
- * and begins anew; the next time it waits twice as long, up to 64 s, for its slots may only be busy
- * for long. The draw decides who is first, and the other goes on.
+ * <p><b>Across instances.</b> Instances do not see each other's gates. Two of them may therefore
+ * each hold some slots of a third instance that the other awaits. A request that holds such a slot
+ * and acquires no other for 1 to 2 s releases all slots and starts again. Each further wait is
+ * twice as long, up to 64 s, because the slots may only be busy for long. The random delay decides
+ * which request yields, and the other continues.
  *
- * <p>Confined to its loop, but for the {@link LegGate.Collector} part. At each moment a leg's slot
- * is owed by its choose, or by {@link HeldLegs} until the observer is told.
+ * <p><b>Concurrency.</b> Confined to its loop, except the {@link LegGate.Collector} part. At each
+ * moment the owner of a leg's slot is its choose, or {@link HeldLegs} until the observer receives
+ * the result.
  *
  * <p>Source: Havender 1968, standard allocation pattern: resources taken in one linear order.
  */
 public final class RoutedLegs extends RingEntry implements LegGate.Collector {
-  /** How long those who do not wait for slots wait for answers of other instances. */
+  /**
+   * Maximum wait in nanoseconds for replies of other instances, if the request does not wait for
+   * slots.
+   */
   private static final long ANSWER_WITHIN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  /** Least time without another slot after which the first round gives way to other instances. */
+  /** Minimum time without another slot before the first round yields to other instances. */
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private static final int MOST_DOUBLINGS = 5;
@@ -59,32 +64,32 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   private final RouterLoop loop;
   private final LegOrder order;
-  private final long deadlineNanos; // of all of them; or NO_DEADLINE
+  private final long deadlineNanos; // of all legs; or NO_DEADLINE
   private final boolean waits;
   private final LegsObserver observer;
   private final @Nullable RoutedChoice[] choices;
   private final HeldLegs held;
   private final List<Runnable> leaveParents = new ArrayList<>();
-  private long waitDeadlineNanos; // the earlier of the deadline and the bound on waiting
+  private long waitDeadlineNanos; // the earlier of deadline and queue timeout
   private long renewAtNanos;
   private long giveWayAtNanos = SlotRequest.NO_DEADLINE;
-  private int gaveWay; // times
-  private int group; // collected now
-  private @Nullable LegGate gate; // of that group: waited for, or held
-  private boolean inside; // it is held
+  private int gaveWay; // number of yields
+  private int group; // group collected now
+  private @Nullable LegGate gate; // gate of that group: awaited or held
+  private boolean inside; // the gate is held
   private int missing; // legs of the group without a slot
-  private boolean asking; // on the stack
-  private int round; // answers to an earlier one mean nothing
+  private boolean asking; // ask() is on the stack
+  private int round; // results of an earlier round are ignored
   private boolean restarted;
   private boolean over;
 
   /**
-   * Not started.
+   * Creates a request that is not started.
    *
-   * @param legs at least one; several may be of the same deployment
-   * @param deadlineNanos by when all are there, on the loop's clock, or {@link Long#MAX_VALUE}
-   * @param waits whether to wait where no slot is free; else that is refused
-   * @param observer told once, on the loop; possibly before {@link #begin} returns
+   * @param legs at least one; several may belong to the same deployment
+   * @param deadlineNanos deadline for all slots, on the loop's clock, or {@link Long#MAX_VALUE}
+   * @param waits whether to wait if no slot is free; otherwise the request is refused
+   * @param observer receives the one result, on the loop, possibly before {@link #begin} returns
    */
   RoutedLegs(
       RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits, LegsObserver observer) {
@@ -98,9 +103,10 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   }
 
   /**
-   * Looks for slots, all or none; parameters as below. Any thread.
+   * Acquires slots, all or none; parameters as for the constructor. Thread-safe.
    *
-   * @return ends it at once, with {@link BerthException.Cancelled}; any thread
+   * @return the thread-safe cancel, which ends the request at once with {@link
+   *     BerthException.Cancelled}
    */
   public static Runnable start(
       RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits, LegsObserver observer) {
@@ -119,7 +125,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     return () -> loop.run(() -> routed.stop(SlotRequest.cancelled()));
   }
 
-  /** One leg needs neither order nor gate: it is a choose. */
+  /** Adapter for a single leg, which needs neither order nor gate: it is a choose. */
   private record Only(LegsObserver observer, Leg leg, RouterLoop loop, long deadlineNanos)
       implements SelectionObserver {
     @Override
@@ -159,7 +165,9 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     collect();
   }
 
-  /** At once: a parent that is cancelled takes the slots with it, whichever leg waits now. */
+  /**
+   * Follows the parents' cancels from the start: a cancelled parent ends all legs, whichever waits.
+   */
   private void followParents() {
     List<RequestContext> followed = new ArrayList<>();
     for (Leg leg : order.legs) {
@@ -170,7 +178,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
       }
     }
     if (over) {
-      leaveParents(); // one was cancelled before we came
+      leaveParents(); // a parent was cancelled already
     }
   }
 
@@ -186,7 +194,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
         return;
       }
       if (!ask()) {
-        return; // the last answer goes on
+        return; // the last reply continues
       }
       leaveGate();
       group++;
@@ -196,7 +204,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     }
   }
 
-  /** Asks for a slot for each leg of the group; true when all are there at once. */
+  /** Requests a slot for each leg of the group. Returns true if all were acquired at once. */
   private boolean ask() {
     int at = round;
     missing = order.groups[group].length;
@@ -215,14 +223,14 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     return at == round && missing == 0;
   }
 
-  /** Takes what the choose for a place comes to. */
+  /** Returns the receiver of the choose for a place. */
   private SelectionObserver answer(int place) {
     int asked = round;
     return new SelectionObserver() {
       @Override
       public void onSelection(ReplicaSelection selection) {
         if (asked != round) {
-          selection.close(); // all were given up while it came
+          selection.close(); // all slots were released meanwhile
           return;
         }
         held.put(place, (HeldSelection) selection);
@@ -251,7 +259,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   // --- the gate ---
 
-  /** Whether the gate of the group's deployment is ours now. */
+  /** Enters the gate of the group's deployment. Returns whether the gate is held now. */
   private boolean enter() {
     DeploymentRouter router = order.router(group);
     LegGate.Entry entry = router.legGate.enter(this, waits, router.settings().maxQueued());
@@ -285,7 +293,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     loop.post(this::atLast);
   }
 
-  /** Its turn at the gate it waits for, unless it has left it or lost it again. */
+  /** Continues once the awaited gate is held, unless this request left it or lost it again. */
   private void atLast() {
     LegGate asked = gate;
     if (asked != null && !inside && asked.isHeldBy(this)) {
@@ -299,7 +307,10 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     loop.post(this::outside);
   }
 
-  /** Another collects now: what is held of this deployment would be in its way. */
+  /**
+   * Starts again after the loss of the gate: held slots of this deployment would block its new
+   * holder.
+   */
   private void outside() {
     LegGate lost = gate;
     if (lost != null && !lost.isHeldBy(this)) {
@@ -335,7 +346,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     }
   }
 
-  /** The first leg without a slot. */
+  /** Returns the place of the first leg without a slot. */
   private int waitedFor() {
     for (int number = group; number < order.groups.length; number++) {
       for (int place : order.groups[number]) {
@@ -347,7 +358,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     return LegsObserver.NO_LEG;
   }
 
-  /** The lease of each leg holds, for its full time from now on. */
+  /** Delivers the selections: each lease is active, for its full time from now on. */
   void confirmed() {
     over = true;
     round++;
@@ -356,7 +367,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     observer.onSelections(held.handOver());
   }
 
-  /** The lease of a leg does not hold any more. */
+  /** Handles a leg whose lease is no longer active. */
   void lost(int place) {
     Leg leg = order.legs.get(place);
     RequestContext parent = leg.parent();
@@ -370,7 +381,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
         place);
   }
 
-  /** Once. */
+  /** Starts again at the first loss; a second one ends the request. */
   private void again(BerthException why, int place) {
     if (restarted || !waits) {
       end(why, place);
@@ -380,7 +391,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     anew(why, place);
   }
 
-  /** Gives everything back and begins anew: taking one leg again would break the order. */
+  /** Releases everything and starts again: to replace one leg alone would break the order. */
   private void anew(BerthException why, int place) {
     order.legs.get(place).router().collectedAnew();
     giveUp(why);
@@ -392,14 +403,14 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   // --- ending ---
 
-  /** Ends it for no leg's sake; nothing when it is over. */
+  /** Ends the request for a reason of no single leg; no effect after its end. */
   private void stop(BerthException why) {
     if (!over) {
       end(why, LegsObserver.NO_LEG);
     }
   }
 
-  /** Over, with a failure: the first. Settles everything, then tells. */
+  /** Ends the request with its first failure. Releases everything before it reports the failure. */
   private void end(BerthException failure, int place) {
     over = true;
     loop.ring().cancel(this);
@@ -408,7 +419,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     observer.onFailure(failure, place);
   }
 
-  /** Gives back what is held and what is on its way. A failure of that is a suppressed one. */
+  /** Releases held and pending slots. A failed release is added to {@code why} as suppressed. */
   private void giveUp(BerthException why) {
     round++;
     for (int place = 0; place < choices.length; place++) {

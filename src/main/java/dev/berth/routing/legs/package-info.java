@@ -1,6 +1,6 @@
 /**
- * Several slots at once, all of them or none: in one order for all, each deployment behind its
- * gate, what is held kept alive meanwhile. Each slot is asked for as any choose asks.
+ * Acquires several slots at once, all or none: in one order for all callers, each deployment behind
+ * its gate, with renewals of the held slots meanwhile. Each slot is acquired as by any choose.
  */
 @NullMarked
 package dev.berth.routing.legs;
