@@ -4,10 +4,10 @@ import dev.berth.protocol.RouterAddress;
 import java.util.function.LongSupplier;
 
 /**
- * An event loop as the records of its explained requests know it.
+ * The event loop of explained requests, as their recorders see it.
  *
- * @param nanoClock the loop's
- * @param ports the instance's
+ * @param nanoClock the loop's clock
+ * @param ports the instance's dependencies
  */
 public record ExplainLoop(LongSupplier nanoClock, RouterAddress address, ExplainPorts ports) {
   long now() {

@@ -4,9 +4,9 @@ import dev.berth.view.Explanations;
 import java.time.InstantSource;
 
 /**
- * What the records of explained requests need from outside.
+ * External dependencies of the recorders of explained requests.
  *
- * @param into takes them; on the request's loop, once its answer is handed on
- * @param wallClock says when requests arrived
+ * @param into receives each explanation, on the request's loop, after its response was passed on
+ * @param wallClock clock for the arrival times of requests
  */
 public record ExplainPorts(Explanations into, InstantSource wallClock) {}

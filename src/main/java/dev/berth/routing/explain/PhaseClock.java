@@ -5,12 +5,12 @@ import dev.berth.view.RequestExplanation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How long an explained request was in each of its phases. It is in one at a time, and each move
- * closes the one before, so that they add up to the whole. Moments are told by the caller, on one
- * clock.
+ * Measures the time of an explained request in each of its phases. The request is in one phase at a
+ * time, and each move closes the phase before, so that the phases add up to the whole. The caller
+ * supplies all times, from one clock.
  */
 final class PhaseClock {
-  /** Where a request is; AWAY is the bus and the handler, until an answer tells them apart. */
+  /** Phase of a request. AWAY covers the bus and the handler, until a reply separates the two. */
   enum Phase {
     RECEIVE,
     QUEUE,
@@ -25,12 +25,12 @@ final class PhaseClock {
   private final long[] spent = new long[Phase.values().length];
   private Phase phase = Phase.ROUTE;
   private long since;
-  private boolean accepted; // while AWAY: it runs, or surely will
+  private boolean accepted; // while AWAY: runs, or certainly will
   private long acceptedNanos;
-  private long handled; // of what was spent AWAY
-  private long gathered; // likewise, on its body
-  long lastHandled; // by who answered
-  long settledNanos; // when that one's handler did, as near as it can be known
+  private long handled; // handler's part of the AWAY time
+  private long gathered; // body's part of the AWAY time
+  long lastHandled; // handler time of the last reply
+  long settledNanos; // estimated settle time of that reply's handler
   private boolean over;
 
   PhaseClock(long arrivedNanos) {
@@ -38,13 +38,13 @@ final class PhaseClock {
     this.since = arrivedNanos;
   }
 
-  /** Moves on; the moment, for whoever writes it down. */
+  /** Enters a phase, and returns {@code now} for its record. */
   long enter(Phase next, long now) {
     if (over) {
       return now;
     }
     if (phase == Phase.AWAY && accepted) {
-      handled += now - acceptedNanos; // it did not answer, so all of this was its handler's
+      handled += now - acceptedNanos; // no reply came, so the handler had all of this
     }
     move(next, now);
     return now;
@@ -57,7 +57,7 @@ final class PhaseClock {
     since = now;
   }
 
-  /** It is sent. */
+  /** Enters AWAY because the request is sent. */
   long away(boolean certain, long now) {
     enter(Phase.AWAY, now);
     accepted = certain;
@@ -65,7 +65,7 @@ final class PhaseClock {
     return now;
   }
 
-  /** It is known to run. */
+  /** Records that the request is known to run. */
   long accepted(long now) {
     if (phase == Phase.AWAY && !accepted) {
       accepted = true;
@@ -79,8 +79,8 @@ final class PhaseClock {
   }
 
   /**
-   * An answer came. What it says of another node's clock is believed no further than the round trip
-   * was long; the two ways of that are taken to be as long as each other.
+   * Records a reply. Its times from another node's clock are limited by the round trip, whose two
+   * directions are assumed to be equally long.
    */
   void back(@Nullable HandlerTime time, boolean bodyFollowed, boolean streamed, long now) {
     long trip = now - since;
@@ -102,7 +102,7 @@ final class PhaseClock {
     over = true;
   }
 
-  /** All that was the router's own doing, until now. */
+  /** Returns the nanoseconds until now that the router itself caused. */
   long overhead(long now) {
     long elsewhere = handled + gathered + spent[Phase.RECEIVE.ordinal()];
     elsewhere += spent[Phase.HELD.ordinal()] + spent[Phase.STREAM.ordinal()];
@@ -114,7 +114,7 @@ final class PhaseClock {
     return Math.max(0, now - arrivedNanos - elsewhere);
   }
 
-  /** Once it is over. */
+  /** Returns the time per phase. Call after the end. */
   RequestExplanation.Phases spent() {
     return new RequestExplanation.Phases(
         of(Phase.RECEIVE) + gathered,

@@ -22,22 +22,22 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes down what befalls one request that is explained; there is none for any other. Whoever
- * started it ends it, once: the ingress a request that came by HTTP, the router one that a handler
- * made. What is told after that is ignored. Confined to the request's loop.
+ * Records the steps of one explained request; other requests have no recorder. The starter of the
+ * request ends its record once: the ingress for an HTTP request, the router for a handler's call.
+ * Later events are ignored. Confined to the request's loop.
  */
 public final class RequestRecorder {
-  /** A path may be as long as a request line; of what is kept for many, it is cut. */
+  /** Maximum recorded characters of a path, which may be as long as a request line. */
   private static final int MAX_REQUEST_CHARS = 256;
 
   private static final String OK = "ok";
 
   private final ExplainLoop loop;
   private final DeploymentId deployment;
-  private final Supplier<SeenCandidates> unranked; // the replicas now
+  private final Supplier<SeenCandidates> unranked; // reads the present replicas
   private final String requestId;
-  private final @Nullable DeploymentId parent; // null: the ingress ends it
-  private final @Nullable ExplainedParent within; // likewise
+  private final @Nullable DeploymentId parent; // null if the ingress ends the record
+  private final @Nullable ExplainedParent within; // null for HTTP
   private String request;
   private final long arrivedNanos;
   private final PhaseClock phases;
@@ -45,19 +45,19 @@ public final class RequestRecorder {
   private int stepsInAll;
   private @Nullable SeenCandidates seen;
   private boolean queued;
-  private int ahead; // when it was queued
+  private int ahead; // waiters ahead when it was queued
   private int limit;
-  private @Nullable RoutedReplica at; // where it was sent last
+  private @Nullable RoutedReplica at; // last replica that it was sent to
   private String ranOn = "";
   private String outcome = OK;
   private RequestFailure failure = RequestFailure.NONE;
   private boolean over;
 
   /**
-   * Of a request that came in on this loop by HTTP, or of what a handler asks.
+   * Creates the recorder of an HTTP request that arrived on this loop, or of a handler's call.
    *
-   * @param unranked looks at the replicas of its deployment, where none are ranked for it
-   * @param parent whose handler asks; null for HTTP: then it is to be ended with {@link #end}
+   * @param unranked returns the deployment's replicas, if none are ranked for the request
+   * @param parent deployment of the calling handler; null for HTTP, whose record {@link #end} ends
    */
   public RequestRecorder(
       ExplainLoop loop,
@@ -80,7 +80,9 @@ public final class RequestRecorder {
     step(arrivedNanos, Kind.ARRIVED, null, "");
   }
 
-  /** A request as it is named here: the handler's method, or else HTTP's and the path. */
+  /**
+   * Returns the recorded name of a request: the handler's method, or else the HTTP method and path.
+   */
   public static String name(Request request, String methodName) {
     return methodName.isEmpty() ? request.method() + " " + request.path() : methodName;
   }
@@ -91,39 +93,39 @@ public final class RequestRecorder {
 
   // --- the ingress ---
 
-  /** One of its route's deployments was chosen for it, and why. */
+  /** Records which deployment of the route was chosen, and why. */
   public void split(String why) {
     step(loop.now(), Kind.SPLIT, null, why);
   }
 
-  /** What has come of its body is not all that is wanted of it now. */
+  /** Records that the request awaits more of its body. */
   public void receiving() {
     phases.enter(PhaseClock.Phase.RECEIVE, loop.now());
   }
 
-  /** It is handed to the router. */
+  /** Records that the ingress passed the request to the router. */
   public void received() {
     phases.enter(PhaseClock.Phase.ROUTE, loop.now());
   }
 
-  /** Why it has no ordinary answer; the first reason stays. */
+  /** Records why the request has no ordinary response; the first reason stays. */
   public void outcome(String code) {
     if (outcome.equals(OK)) {
       outcome = code;
     }
   }
 
-  /** As {@link RequestExplanation.Phases#overhead}, until now. */
+  /** Returns {@link RequestExplanation.Phases#overhead} until now, in microseconds. */
   public long overheadMicros() {
     return phases.overhead(loop.now()) / 1_000;
   }
 
-  /** Who answered it, or had it last; "" when nobody had. */
+  /** Returns the replica that replied, or had the request last; "" if none had it. */
   public String replicaId() {
     return ranOn.isEmpty() && at != null ? at.info.replicaId() : ranOn;
   }
 
-  /** It is over, and its answer was handed on. */
+  /** Ends the record after the response was passed on. */
   public void end(int status) {
     if (over) {
       return;
@@ -137,21 +139,21 @@ public final class RequestRecorder {
 
   // --- the router ---
 
-  /** It is over, if it is the router who ends it. */
+  /** Ends the record if the router must end it. */
   public void endOfCall() {
     if (parent != null) {
       end(-1);
     }
   }
 
-  /** The replicas were ranked for it; see {@link SeenCandidates#of}. */
+  /** Records the ranked replicas; see {@link SeenCandidates#of}. */
   public void ranked(ReplicaSet set, ReplicaRanker.Ranking ranking, long key) {
     if (seen == null) {
       seen = SeenCandidates.of(set, loop.index(), ranking, key);
     }
   }
 
-  /** It waits for a slot, in a new place. */
+  /** Records that the request waits for a slot, in a new place. */
   public void queued(int nowAhead, int maxQueued) {
     if (seen == null) {
       seen = unranked.get();
@@ -162,12 +164,12 @@ public final class RequestRecorder {
     step(phases.enter(PhaseClock.Phase.QUEUE, loop.now()), Kind.QUEUED, null, "");
   }
 
-  /** It waits again, in the place it had. */
+  /** Records that the request waits again, in its old place. */
   public void waitsAgain() {
     step(phases.enter(PhaseClock.Phase.QUEUE, loop.now()), Kind.RETRIED, null, "");
   }
 
-  /** Its wait is over. */
+  /** Records the end of the wait. */
   public void granted(@Nullable RoutedReplica replica) {
     long now = phases.enter(PhaseClock.Phase.ROUTE, loop.now());
     if (replica != null) {
@@ -175,7 +177,7 @@ public final class RequestRecorder {
     }
   }
 
-  /** The request itself leaves; it surely runs once it is there, if its slot is held. */
+  /** Records the send of the request itself; with a held slot, it certainly runs on arrival. */
   public void sent(RoutedReplica to, Admission by) {
     boolean byToken = by instanceof Admission.Token;
     boolean held = by == Admission.Held.HELD;
@@ -186,7 +188,7 @@ public final class RequestRecorder {
     sent(to, how, held || byToken);
   }
 
-  /** A message for it leaves. */
+  /** Records the send of a message for the request. */
   public void sent(RoutedReplica to, String how, boolean certain) {
     at = to;
     ranOn = certain ? to.info.replicaId() : "";
@@ -209,14 +211,14 @@ public final class RequestRecorder {
   }
 
   /**
-   * An answer came: a response or its head, or the handler's failure.
+   * Records a reply: a response or its head, or the handler's failure.
    *
-   * @param gathered whether its body went on after it
-   * @param streamed whether more of the answer follows
+   * @param gathered whether the body continued after the request message
+   * @param streamed whether more of the response follows
    */
   public void answered(@Nullable HandlerTime time, boolean gathered, boolean streamed) {
     if (over || at == null || !phases.isAway()) {
-      return; // it is known to have ended before this came
+      return; // the request has ended already
     }
     ranOn = at.info.replicaId();
     long now = loop.now();
@@ -229,7 +231,7 @@ public final class RequestRecorder {
     step(now, Kind.ANSWERED, at, streamed ? "head" : "");
   }
 
-  /** It ends without a response, or its stream short. */
+  /** Records an end without a response, or a stream that ended early. */
   public void failed(BerthException told) {
     outcome(told.kind().name().toLowerCase(Locale.ROOT));
     if (failure.isNone()) {
@@ -246,27 +248,27 @@ public final class RequestRecorder {
 
   // --- selections ---
 
-  /** A slot is held for it under a lease. */
+  /** Records a slot held under a lease. */
   public void leased(RoutedReplica replica, long ttlNanos) {
     at = replica;
     long now = phases.enter(PhaseClock.Phase.HELD, loop.now());
     step(now, Kind.LEASE_GRANTED, replica, millis(ttlNanos));
   }
 
-  /** It came with a reservation, whose slot is its own now. */
+  /** Records that the request arrived with a reservation and now owns its slot. */
   public void reserved(RoutedReplica replica, long gapNanos) {
     String before = "reserved " + millis(gapNanos) + " before";
     step(arrivedNanos, Kind.LEASE_GRANTED, replica, before);
     if (replica.here()) {
       step(loop.now(), Kind.LEASE_CONSUMED, replica, "");
-    } // else with what is sent
+    } // else recorded with the send
   }
 
   public void renewed(long ttlNanos) {
     step(loop.now(), Kind.LEASE_RENEWED, at, millis(ttlNanos));
   }
 
-  /** Its owner asks for it to be dispatched. */
+  /** Records that the selection's owner dispatches. */
   public void dispatching(Request dispatched, String methodName) {
     request = cut(name(dispatched, methodName));
     phases.enter(PhaseClock.Phase.ROUTE, loop.now());
@@ -276,7 +278,7 @@ public final class RequestRecorder {
     step(loop.now(), Kind.LEASE_CONSUMED, at, "");
   }
 
-  /** A lease here was consumed, or not, as its ledger says. */
+  /** Records whether a local lease was consumed, by its ledger's result. */
   public void consumedIf(@Nullable Refusal refusal, RoutedReplica of) {
     if (refusal == null) {
       consumed();
@@ -289,13 +291,13 @@ public final class RequestRecorder {
     step(loop.now(), Kind.LEASE_RELEASED, at, "");
   }
 
-  /** A selection that was not dispatched is over. */
+  /** Records the end of a selection without a dispatch. */
   public void closed() {
     outcome("released");
     endOfCall();
   }
 
-  /** A selection's lease ran out. */
+  /** Records the expiry of a selection's lease. */
   public void expired() {
     step(loop.now(), Kind.LEASE_EXPIRED, at, "");
     outcome("expired");
@@ -330,7 +332,7 @@ public final class RequestRecorder {
   }
 
   private RequestExplanation explanation(int status) {
-    steps.sort(Comparator.comparingLong(Step::atNanos)); // those at the replica were told late
+    steps.sort(Comparator.comparingLong(Step::atNanos)); // replica steps arrive late
     RequestExplanation.Phases spent = phases.spent();
     SeenCandidates known = seen == null ? unranked.get().withoutThem() : seen;
     return new RequestExplanation(

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The replicas of a deployment as an explained request found them.
  *
- * @param all how many there were
+ * @param all number of replicas, including unlisted ones
  */
 public record SeenCandidates(
     RoutingSnapshot.Version snapshot, String policy, List<Candidate> candidates, int all) {
@@ -21,10 +21,10 @@ public record SeenCandidates(
   private static final ReplicaRanker.Tier[] TIERS = ReplicaRanker.Tier.values(); // nearest first
 
   /**
-   * Looks at them as one loop sees them, ranked ones first.
+   * Returns the replicas as one loop sees them, ranked ones first.
    *
-   * @param ranking null when the request joined the queue behind others: nothing was ranked for it
-   * @param key by which it was ranked, if the ranker asked for it and there is one
+   * @param ranking null if the request joined the queue at once, without a ranking
+   * @param key key of the ranking, if the ranker read it and it exists
    */
   public static SeenCandidates of(
       ReplicaSet set, int loop, ReplicaRanker.@Nullable Ranking ranking, long key) {
@@ -33,7 +33,7 @@ public record SeenCandidates(
     int kept = Math.min(all, RequestExplanation.MAX_CANDIDATES);
     List<Candidate> candidates = new ArrayList<>(kept);
     boolean[] listed = new boolean[all];
-    for (int at = 0; candidates.size() < kept; at++) { // those of a rank, then all
+    for (int at = 0; candidates.size() < kept; at++) { // ranked ones, then all
       int index = at < ranked ? ranking.get(at) : at - ranked;
       if (!listed[index]) {
         listed[index] = true;
@@ -46,7 +46,7 @@ public record SeenCandidates(
     return new SeenCandidates(set.version, policy, candidates, all);
   }
 
-  /** Where nobody looked at them: only which replicas they would have been, and whose order. */
+  /** Returns only the snapshot and the ranker, for a request that looked at no replicas. */
   SeenCandidates withoutThem() {
     return new SeenCandidates(snapshot, policy, List.of(), 0);
   }

@@ -1,6 +1,6 @@
 /**
- * Writes down what befalls a request that is explained: its steps, the replicas as it found them,
- * and its time in each phase. It is told by requests and asks nothing of them.
+ * Records the steps of an explained request, the replicas that it found, and its time in each
+ * phase. Requests call their recorder; a recorder calls no request.
  */
 @NullMarked
 package dev.berth.routing.explain;
