@@ -13,13 +13,13 @@ import io.vertx.core.Promise;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The answers of a broadcast, one for each replica asked. Belongs to the loop. */
+/** The results of a broadcast, one per called replica. Confined to the loop. */
 final class Broadcast {
   private final RouterLoop loop;
   private final @Nullable RequestContext within;
   private final List<RoutedReplica> replicas;
   private final Promise<List<BroadcastAnswer>> all;
-  private final BroadcastAnswer[] answers; // in the order of the replicas
+  private final BroadcastAnswer[] answers; // in replica order
   private int missing;
 
   Broadcast(
@@ -35,7 +35,7 @@ final class Broadcast {
     this.missing = replicas.size();
   }
 
-  /** Takes what the replica at a place came to. */
+  /** Returns the receiver of the result of the replica at a place. */
   CallOwner owner(int place, Leg of) {
     return new HandleCall(of, loop) {
       @Override

@@ -33,7 +33,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** A handle of user code on one loop; calls from elsewhere hop there. */
+/** A handle of user code on one event loop; calls from other threads switch to that loop. */
 public record RoutedHandle(
     DeploymentRouter router, RouterLoop loop, CallOptions options, @Nullable RequestContext parent)
     implements BareHandle {
@@ -41,7 +41,7 @@ public record RoutedHandle(
     this(router, loop, CallOptions.defaults(), null);
   }
 
-  /** For code that runs on an event loop. */
+  /** Returns a handle for code that runs on an event loop. */
   public static BareHandle of(
       Routers routers, DeploymentId deployment, RouterSettings settings, int loop) {
     return new RoutedHandle(routers.router(deployment, settings), routers.loop(loop));
@@ -138,7 +138,7 @@ public record RoutedHandle(
     return StartedLegs.start(loop, handles, wait);
   }
 
-  /** What is asked for through this handle is for; its deadline as of now. */
+  /** Returns the parameters of a slot for this handle's calls, with the deadline as of now. */
   Leg leg() {
     return new Leg(
         router,
@@ -154,7 +154,7 @@ public record RoutedHandle(
         options.timeout().isPresent() ? Long.MAX_VALUE : router.settings().requestTimeoutNanos());
   }
 
-  // --- what is carried ---
+  // --- inherited from the parent ---
 
   private String requestId() {
     return options.requestId().orElse(parent == null ? "" : parent.requestId());
@@ -167,7 +167,7 @@ public record RoutedHandle(
     return parent.sessionId().orElse("");
   }
 
-  /** The earlier of our own and the parent's, on the loop's clock. */
+  /** Returns the earlier of the handle's own and the parent's deadline, on the loop's clock. */
   private long deadline() {
     long now = loop.now();
     long left = options.timeout().map(Duration::toNanos).orElse(Long.MAX_VALUE);

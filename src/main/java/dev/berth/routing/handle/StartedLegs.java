@@ -21,9 +21,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Slots on their way to user code. The future's and the cancel's threads may differ.
+ * Pending slots of user code. The future and the cancel may run on different threads.
  *
- * @param <T> what user code is given: one selection, or several
+ * @param <T> type of the result for user code: one selection, or several
  */
 final class StartedLegs<T> implements LegsObserver, Pending<T> {
   private final Promise<T> chosen = Promise.promise();
@@ -31,7 +31,7 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
   private final @Nullable RequestContext within;
   private final Function<List<ReplicaSelection>, T> shown;
   private volatile boolean cancelled;
-  private volatile Runnable ends = () -> {}; // once it has started
+  private volatile Runnable ends = () -> {}; // set after the start
 
   private StartedLegs(
       RouterLoop loop, @Nullable RequestContext within, Function<List<ReplicaSelection>, T> shown) {
@@ -40,7 +40,7 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
     this.shown = shown;
   }
 
-  /** Starts one slot on a loop. */
+  /** Starts the acquisition of one slot on a loop. */
   static StartedLegs<ReplicaSelection> start(RouterLoop loop, Leg leg) {
     return start(loop, List.of(leg), leg.useDeadlineNanos(), true, held -> held.get(0));
   }
@@ -56,7 +56,7 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
     return started;
   }
 
-  /** Starts several on a loop, with one deadline: the earliest of all. */
+  /** Starts the acquisition of several slots on a loop, with the earliest deadline of all. */
   static StartedLegs<Selections> start(
       RouterLoop loop, List<? extends DeploymentHandle> handles, Optional<Duration> wait) {
     List<Leg> legs = new ArrayList<>();
@@ -91,7 +91,7 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
 
   @Override
   public void onSelections(List<ReplicaSelection> selections) {
-    if (cancelled) { // by another thread, after all were held and before anyone saw them
+    if (cancelled) { // by another thread, before user code received the slots
       BerthException failure = SlotRequest.cancelled();
       for (ReplicaSelection selection : selections) {
         selection.close().onFailure(failure::addSuppressed);
