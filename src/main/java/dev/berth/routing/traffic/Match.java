@@ -5,14 +5,14 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests that go to one side whatever its weight.
+ * A rule whose requests go to one side whatever its weight.
  *
- * @param place what is looked at
- * @param value what it must be, as written: {@code present}, or {@code exact}, {@code prefix} or
+ * @param place part of the request that is tested
+ * @param value required value, as written: {@code present}, or {@code exact}, {@code prefix} or
  *     {@code regex} and a text
- * @param holds whether a value is that; of a regular expression as a whole, in time linear in its
- *     length (RE2's)
- * @param side where such requests go, by its place among the sides
+ * @param holds tests a value; a regular expression must match the whole value, in time linear in
+ *     its length (RE2's)
+ * @param side side of such requests, as its place among the sides
  */
 public record Match(Place place, String value, Predicate<String> holds, int side) {
 

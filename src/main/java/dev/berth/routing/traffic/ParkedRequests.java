@@ -7,11 +7,11 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Requests of routes that lead nowhere yet, in the order in which they came, on one event loop; of
- * an instance's no more than may wait for slots. They leave together, in that order, when their
- * route leads somewhere; each by itself when its time is over or its client is gone.
+ * Requests of one event loop whose routes have no deployment yet, in order of arrival. Their number
+ * counts against the instance's limit of waiting requests. They leave together, in that order, once
+ * their route has a deployment; each leaves alone at its deadline, or when its client disconnects.
  *
- * @param <T> a request; compared by identity
+ * @param <T> type of a request; compared by identity
  */
 public final class ParkedRequests<T> {
 
@@ -19,16 +19,16 @@ public final class ParkedRequests<T> {
 
   private final InstanceBounds bounds;
   private final ArrayDeque<Parked<T>> parked = new ArrayDeque<>();
-  private volatile int size; // for other threads
+  private volatile int size; // read by other threads
 
   public ParkedRequests(InstanceBounds bounds) {
     this.bounds = bounds;
   }
 
   /**
-   * Parks it, unless as many wait as may.
+   * Parks a request. Returns false if the limit of waiting requests is reached.
    *
-   * @param untilNanos of the clock by which {@link #overdue} is asked
+   * @param untilNanos deadline on the clock of {@link #overdue}
    */
   public boolean tryAdd(T request, long untilNanos) {
     if (!bounds.tryQueue(0)) {
@@ -39,12 +39,12 @@ public final class ParkedRequests<T> {
     return true;
   }
 
-  /** Takes those whose time is over, in their order. */
+  /** Removes and returns the requests whose deadline has passed, in order. */
   public List<T> overdue(long nowNanos) {
     return take(each -> nowNanos - each.untilNanos >= 0);
   }
 
-  /** Takes those of which this is so, in their order. */
+  /** Removes and returns the matching requests, in order. */
   public List<T> takeIf(Predicate<T> goes) {
     return take(each -> goes.test(each.request));
   }
@@ -57,7 +57,7 @@ public final class ParkedRequests<T> {
     return taken;
   }
 
-  /** Any thread. */
+  /** Returns the number of parked requests. Thread-safe. */
   public int size() {
     return size;
   }

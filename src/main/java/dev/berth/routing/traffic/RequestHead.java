@@ -2,28 +2,28 @@ package dev.berth.routing.traffic;
 
 import org.jspecify.annotations.Nullable;
 
-/** What a {@link TrafficPolicy} reads of a request. */
+/** The parts of a request that a {@link TrafficPolicy} reads. */
 @FunctionalInterface
 public interface RequestHead {
 
-  /** Where in a request a value stands. */
+  /** Kind of a part of the request. */
   enum Part {
-    /** The first header of a name, in whatever case. */
+    /** The first header of a name, ignoring case. */
     HEADER,
     /** A cookie. */
     COOKIE,
     /** The first query parameter of a name, decoded. */
     QUERY,
-    /** A segment of the path, the name being its number from 1. */
+    /** A segment of the path; its name is its number from 1. */
     PATH,
     /** The HTTP method; it has no name. */
     METHOD
   }
 
   /**
-   * What is looked at of a request.
+   * A tested part of a request.
    *
-   * @param name as {@link #get} takes it
+   * @param name as for {@link #get}
    */
   record Place(Part part, String name) {
     @Nullable String of(RequestHead head) {
@@ -37,13 +37,16 @@ public interface RequestHead {
   }
 
   /**
-   * The value of a part; null when the request has none.
+   * Returns the value of a part; null if the request has none.
    *
-   * @param name of the header, cookie or parameter; the number of the segment; else empty
+   * @param name name of the header, cookie or parameter; number of the segment; otherwise empty
    */
   @Nullable String get(Part part, String name);
 
-  /** Of {@code /a/b} the first is {@code a}; null where there are fewer. */
+  /**
+   * Returns a segment of a path, from 1: the first of {@code /a/b} is {@code a}; null if there are
+   * fewer.
+   */
   static @Nullable String segment(String path, int number) {
     String[] segments = path.split("/", number + 2);
     return number < segments.length ? segments[number] : null;

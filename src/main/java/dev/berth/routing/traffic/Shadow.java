@@ -3,10 +3,10 @@ package dev.berth.routing.traffic;
 import dev.berth.api.DeploymentId;
 
 /**
- * A deployment that gets copies of a route's requests; what it answers is for nobody.
+ * A deployment that receives copies of a route's requests; its responses reach no client.
  *
- * @param fraction of the requests, 0 to 1
- * @param compares whether its answers are held against those the clients got
- * @param maxBodyBytes a request with a larger body is not copied
+ * @param fraction share of the requests that are copied, 0 to 1
+ * @param compares whether its responses are compared with those of the clients
+ * @param maxBodyBytes maximum body of a copied request; larger requests are not copied
  */
 public record Shadow(DeploymentId to, double fraction, boolean compares, int maxBodyBytes) {}

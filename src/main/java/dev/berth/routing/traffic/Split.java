@@ -4,22 +4,22 @@ import dev.berth.routing.ranking.KeyHash;
 import java.util.List;
 
 /**
- * Sides by weight. A draw gives each its share by chance. A key goes to the same side for as long
- * as the sides and weights are the same; when they change, a key moves only away from a side whose
- * weight fell, or to one whose weight rose: of two sides no more keys than their shares do.
- * Immutable.
+ * Weighted sides of a route. A random draw gives each side its share. A key goes to the same side
+ * while the sides and weights stay the same. After a change, a key moves only away from a side
+ * whose weight fell, or to a side whose weight rose. With two sides, the fraction of moved keys
+ * equals the change of the shares. Immutable.
  *
  * <p>Source: weighted rendezvous hashing (Schindelhauer and Schomaker, 2005): the side with the
  * least −ln(u) ÷ weight, u being the hash of key and side in (0, 1).
  */
 public final class Split {
-  private final double[] upTo; // shares, summed
+  private final double[] upTo; // cumulative shares
   private final double[] weights;
-  private final long[] names; // hashed
+  private final long[] names; // hashed names
 
   /**
-   * @param names of the sides, each another
-   * @param weights of the same number, finite and at least 0; one is above
+   * @param names distinct names of the sides
+   * @param weights one per name, finite and at least 0; at least one is above 0
    */
   Split(List<String> names, List<Double> weights) {
     double sum = weights.stream().mapToDouble(Double::doubleValue).sum();
@@ -38,7 +38,7 @@ public final class Split {
   }
 
   /**
-   * The side of a draw; one without weight is never it.
+   * Returns the side of a random draw, never one without weight.
    *
    * @param drawn uniform in [0, 1)
    */
@@ -52,16 +52,16 @@ public final class Split {
         }
       }
     }
-    return last; // what rounding left above the last share
+    return last; // a draw above the last share, left by rounding
   }
 
-  /** The side of a key's hash. */
+  /** Returns the side of a key's hash. */
   int of(long key) {
     int best = 0;
     double least = Double.POSITIVE_INFINITY;
     for (int side = 0; side < names.length; side++) {
       double cost = -Math.log(unit(KeyHash.mix(key ^ names[side]))) / weights[side];
-      if (cost < least) { // one without weight costs infinitely much
+      if (cost < least) { // a side without weight has infinite cost
         least = cost;
         best = side;
       }
@@ -69,7 +69,7 @@ public final class Split {
     return best;
   }
 
-  /** In (0, 1), of the upper 53 bits. */
+  /** Maps the upper 53 bits of a hash to (0, 1). */
   private static double unit(long hash) {
     return ((hash >>> 11) + 0.5) * 0x1p-53;
   }

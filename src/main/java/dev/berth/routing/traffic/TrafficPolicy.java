@@ -17,15 +17,16 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How one route chooses among its deployments: the first match that takes a request, else the split
- * by its key, else by chance. Immutable; a change is another one, and who was chosen for stays.
+ * The rules of one route for the choice among its deployments: the first match, else the split by
+ * the request's key, else by chance. Immutable; a change replaces the policy and does not affect
+ * earlier choices.
  *
- * @param sides the deployments that are chosen among, those of the split first
- * @param weights of the sides, in their order; 0 for what only a match reaches
- * @param matches in their order
- * @param key where a request's key stands
- * @param shadows who gets copies
- * @param split by the weights
+ * @param sides deployments to choose among, those of the split first
+ * @param weights weights of the sides, in their order; 0 for sides that only a match reaches
+ * @param matches rules in their order
+ * @param key place of a request's key
+ * @param shadows deployments that receive copies
+ * @param split choice by the weights
  */
 public record TrafficPolicy(
     List<DeploymentId> sides,
@@ -35,10 +36,10 @@ public record TrafficPolicy(
     List<Shadow> shadows,
     Split split) {
 
-  /** Where a request's key is when nothing is said. */
+  /** Header of a request's key by default. */
   public static final String KEY_HEADER = "X-Serve-Shard-Key";
 
-  /** Keys are cut to this many characters. */
+  /** Maximum key length in characters; longer keys are truncated. */
   public static final int MAX_KEY_CHARS = 1_024;
 
   private static final Map<Part, Key<String>> NAMED =
@@ -51,21 +52,21 @@ public record TrafficPolicy(
   private static final int BY_RESERVATION = -2;
 
   /**
-   * What was chosen, and why.
+   * The chosen side, and the reason.
    *
-   * @param side by its place among the sides
-   * @param match that took it, by its place; -1 when the split decided, -2 a slot that it holds
-   * @param key of the request; null when it has none
-   * @param drawn in [0, 1); NaN when a match or the key decided
+   * @param side place among the sides
+   * @param match place of the match; -1 if the split decided, -2 if a held slot did
+   * @param key the request's key; null if it has none
+   * @param drawn draw in [0, 1); NaN if a match, the key or a held slot decided
    */
   public record Choice(int side, int match, @Nullable String key, double drawn) {}
 
   /**
-   * As {@link TrafficOptions} say it.
+   * Returns the policy that {@link TrafficOptions} describe.
    *
-   * @param route what holds for one route
-   * @param application whose deployments those are of which no application is said
-   * @param otherwise who answers when nothing is said of traffic; null where that does not happen
+   * @param route settings of one route
+   * @param application default application of the deployments
+   * @param otherwise deployment of a route without traffic settings; null if traffic settings exist
    */
   public static TrafficPolicy of(
       Settings route, String application, @Nullable DeploymentId otherwise) {
@@ -136,7 +137,9 @@ public record TrafficPolicy(
         said.get(TrafficOptions.MAX_BODY_BYTES));
   }
 
-  /** Chooses for a request; the same key, without a match, always alike. */
+  /**
+   * Chooses a side for a request; requests with one key and no match always go to the same side.
+   */
   public Choice choose(RequestHead head, RandomGenerator random) {
     String key = keyOf(head);
     for (int i = 0; i < matches.size(); i++) {
@@ -151,18 +154,18 @@ public record TrafficPolicy(
     return new Choice(split.at(drawn), BY_SPLIT, null, drawn);
   }
 
-  /** Chooses for a request that holds a slot; null when that is none of a side. */
+  /** Returns the choice for a request that holds a slot; null if no side has that deployment. */
   public @Nullable Choice held(RequestHead head, DeploymentId by) {
     int side = sides.indexOf(by);
     return side < 0 ? null : new Choice(side, BY_RESERVATION, keyOf(head), Double.NaN);
   }
 
-  /** The key of a request, cut to {@link #MAX_KEY_CHARS}; null when it has none. */
+  /** Returns a request's key, truncated to {@link #MAX_KEY_CHARS}; null if it has none. */
   public @Nullable String keyOf(RequestHead head) {
     return key(key.of(head));
   }
 
-  /** What counts of a key that was found; null when there is none. */
+  /** Returns the effective part of a key; null if there is no key. */
   public static @Nullable String key(@Nullable String found) {
     if (found == null || found.isEmpty()) {
       return null;
@@ -170,7 +173,7 @@ public record TrafficPolicy(
     return found.length() <= MAX_KEY_CHARS ? found : found.substring(0, MAX_KEY_CHARS);
   }
 
-  /** A choice in a line, with its reason; a key is not shown. */
+  /** Returns a one-line description of a choice with its reason, without the key. */
   public String why(Choice choice) {
     String to = sides.get(choice.side()).toString();
     if (choice.match() >= 0) {

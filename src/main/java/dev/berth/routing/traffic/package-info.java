@@ -1,7 +1,7 @@
 /**
- * Which deployment of a route answers a request: matches first, then a split by weight or by the
- * request's key, and who gets a copy. It stands before the pick and knows no slot; nothing here
- * waits or sends, and chance comes from outside.
+ * Chooses which deployment of a route serves a request: matches first, then a split by weight or by
+ * the request's key; also chooses the receivers of copies. The package runs before the pick and
+ * sees no slots; nothing here waits or sends, and the caller supplies the randomness.
  *
  * <p>Source: the endpoint policies of Ray Serve's first router (seed 002); Envoy's weighted
  * clusters and request mirroring.
