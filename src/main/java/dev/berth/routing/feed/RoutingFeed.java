@@ -21,39 +21,39 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this instance's routers know of the replicas, kept up to date: pulled at the start of a
- * router, changed by each delta that fits, pulled again after a gap. Without a controller the last
- * snapshots stay in use; those of a newer term replace an older term's. Confined to the control
- * loop.
+ * Keeps the routing snapshots of this instance's routers up to date. A snapshot is pulled at the
+ * start of a router, updated by each delta that fits, and pulled again after a gap. Without a
+ * controller the last snapshots stay in use; snapshots of a newer term replace those of an older
+ * one. Confined to the control loop.
  *
  * <pre>
- *   (unknown) --want--> PULLING --update--> HELD --delta from what is held--> HELD
+ *   (unknown) --want--> PULLING --update--> HELD --delta from the held version--> HELD
  *                          ^                 |
  *                          +---- a gap ------+      an older update, in any state: ignored
  * </pre>
  *
- * <p>A lost update leaves a gap that the next one shows. The last one before a quiet time has no
- * next, and a controller that starts anew knows of no one: so the feed tells every {@link
- * #CHECK_NANOS} what it holds, in one number, and pulls everything when it is told to.
+ * <p>The next update reveals a lost one as a gap. The last update before a quiet period has no next
+ * one, and a restarted controller has no subscribers. The feed therefore sends one digest of all
+ * held versions every {@link #CHECK_NANOS}, and pulls everything on request.
  *
  * <p>Source: Ray Serve's first router, which pulled its state from the controller so that it
  * recovers from failure by itself.
  */
 public final class RoutingFeed {
-  /** A pull that was not answered for so long is sent again. */
+  /** Interval in nanoseconds after which an unanswered pull is sent again. */
   static final long PULL_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** Between two messages that say what is held. */
+  /** Interval in nanoseconds between two digests. */
   static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  /** Deployments that one message pulls at most. */
+  /** Maximum deployments in one pull message. */
   static final int MAX_PULLED_AT_ONCE = 256;
 
-  /** One deployment that has a router here. */
+  /** A deployment that has a router here. */
   private static final class Entry {
     final DeploymentId deployment;
     @Nullable RoutingSnapshot last;
-    long pulledNanos; // while it is among those being pulled
+    long pulledNanos; // time of the last pull, while in pulling
 
     Entry(DeploymentId deployment) {
       this.deployment = deployment;
@@ -70,15 +70,15 @@ public final class RoutingFeed {
   private final Consumer<RoutingSnapshot> routers;
   private final Consumer<BusMessage> controller;
   private final Map<DeploymentId, Entry> entries = new LinkedHashMap<>();
-  final LinkedHashSet<Entry> pulling = new LinkedHashSet<>(); // the oldest pull first
-  private long digest; // of all that is held
+  final LinkedHashSet<Entry> pulling = new LinkedHashSet<>(); // oldest pull first
+  private long digest; // of all held versions
   private long checkedNanos;
-  long gaps; // updates that did not fit what was held
+  long gaps; // updates that did not fit the held version
 
   /**
    * @param node this instance's id
    * @param incarnation 64 random bits of this start
-   * @param routers takes each newer snapshot of a deployment
+   * @param routers receives each newer snapshot of a deployment
    * @param controller sends to the controller; a message may be lost
    */
   public RoutingFeed(
@@ -94,7 +94,7 @@ public final class RoutingFeed {
     this.checkedNanos = nowNanos;
   }
 
-  /** A router of a deployment was made: its snapshot is pulled at once. */
+  /** Pulls the snapshot of a deployment whose router was created. */
   public void want(DeploymentId deployment, long nowNanos) {
     Entry entry = entries.get(deployment);
     if (entry == null) {
@@ -104,7 +104,7 @@ public final class RoutingFeed {
     }
   }
 
-  /** The router of a deployment is gone. */
+  /** Forgets a deployment whose router was removed. */
   public void forget(DeploymentId deployment) {
     Entry entry = entries.remove(deployment);
     if (entry != null) {
@@ -113,7 +113,7 @@ public final class RoutingFeed {
     }
   }
 
-  /** Takes a message of the controller. */
+  /** Handles a message of the controller. */
   public void on(BusMessage message, long nowNanos) {
     if (message instanceof RoutingUpdate update) {
       update(update.delta(), nowNanos);
@@ -129,14 +129,14 @@ public final class RoutingFeed {
   private void update(RoutingDelta delta, long nowNanos) {
     Entry entry = entries.get(delta.deployment());
     if (entry == null) {
-      return; // its router went meanwhile
+      return; // its router was removed meanwhile
     }
     Version held = entry.version();
     int newer = delta.to().compareTo(held);
     RoutingSnapshot last = entry.last;
     if (delta.isWhole()) {
       if (newer >= 0) {
-        pulling.remove(entry); // an older one is no answer: it comes from another controller
+        pulling.remove(entry); // an older one comes from another controller and is no reply
       }
       if (newer > 0) {
         take(
@@ -162,7 +162,7 @@ public final class RoutingFeed {
     routers.accept(next);
   }
 
-  /** Called a few times a second: repeats what was not answered, and says what is held. */
+  /** Repeats unanswered pulls, and sends the digest when due. Called a few times per second. */
   public void tick(long nowNanos) {
     pull(
         pulling.stream()
@@ -178,7 +178,7 @@ public final class RoutingFeed {
     }
   }
 
-  /** Asks for deployments; each is asked for at most once at a time. */
+  /** Pulls deployments; each has at most one pull in flight. */
   private void pull(Collection<Entry> wanted, boolean all, long nowNanos) {
     List<PullRouting.Held> held = new ArrayList<>();
     for (Entry entry : wanted) {
@@ -194,9 +194,9 @@ public final class RoutingFeed {
     }
   }
 
-  // --- what operators see ---
+  // --- status ---
 
-  /** The snapshot in use; null when none has come yet. */
+  /** Returns the snapshot in use; null before the first one. */
   public @Nullable RoutingSnapshot last(DeploymentId deployment) {
     Entry entry = entries.get(deployment);
     return entry == null ? null : entry.last;

@@ -14,8 +14,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The shell of the {@link RoutingFeed}: the one consumer of its address, on the control event loop,
- * and one timer. From its start on every router that is made pulls its snapshot.
+ * The verticle of the {@link RoutingFeed}: the one consumer of its address, on the control event
+ * loop, and one timer. After its start, every new router pulls its snapshot.
  */
 public final class RoutingFeedVerticle extends VerticleBase {
   private static final long TICK_MS = 250;
@@ -56,25 +56,25 @@ public final class RoutingFeedVerticle extends VerticleBase {
     return consumer.completion();
   }
 
-  /** Takes a message that came past the event bus. On the control loop. */
+  /** Handles a message that did not come over the event bus. Confined to the control loop. */
   public void onMessage(BusMessage message) {
     feed.on(message, nanoClock.getAsLong());
   }
 
-  /** Any thread. */
+  /** Thread-safe. */
   private void want(DeploymentId deployment) {
     onHome(
         () -> {
-          if (routers.find(deployment) != null) { // else it went again meanwhile
+          if (routers.find(deployment) != null) { // else removed again meanwhile
             feed.want(deployment, nanoClock.getAsLong());
           }
         });
   }
 
-  /** Any thread. */
+  /** Thread-safe. */
   private void forget(DeploymentId deployment) {
     onHome(() -> feed.forget(deployment));
-    want(deployment); // it may be made anew meanwhile: that one knows nothing
+    want(deployment); // a router created again meanwhile has no snapshot
   }
 
   private void onHome(Runnable task) {
@@ -87,6 +87,6 @@ public final class RoutingFeedVerticle extends VerticleBase {
   @Override
   public Future<?> stop() {
     vertx.cancelTimer(timer);
-    return Objects.requireNonNull(consumer).unregister(); // Vert.x stops what has started
+    return Objects.requireNonNull(consumer).unregister(); // Vert.x stops only started verticles
   }
 }

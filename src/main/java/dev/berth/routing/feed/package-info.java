@@ -1,6 +1,6 @@
 /**
- * Keeps what the routers know of the replicas up to date: pulled at the start of a router, changed
- * by deltas, pulled again after a gap.
+ * Keeps the routers' snapshots of replicas up to date: pulled at the start of a router, changed by
+ * deltas, pulled again after a gap.
  */
 @NullMarked
 package dev.berth.routing.feed;
