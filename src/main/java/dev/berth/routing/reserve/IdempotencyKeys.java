@@ -8,13 +8,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What each caller asked for under which key, for a while: so that a request which is repeated, as
- * its answer was lost, gets the answer and not a second slot.
+ * Requests of each caller by idempotency key, stored for a time. A request that is repeated after a
+ * lost response receives the first result and no second slot.
  *
- * <p>Bounded by a time, by a number per caller and by a number in all: past one of these the oldest
- * is forgotten, of that caller or of the one that has most. Guarded by itself.
+ * <p>Bounded by time, by a maximum per caller and by a maximum in total. Beyond a maximum the
+ * oldest key is dropped, of that caller or of the caller with the most keys. Thread-safe; guarded
+ * by this.
  *
- * @param <A> what was asked for
+ * @param <A> type of the stored request
  */
 final class IdempotencyKeys<A> {
   record Remembered<A>(Object wish, A asked, long untilNanos) {}
@@ -22,7 +23,7 @@ final class IdempotencyKeys<A> {
   private final int maxKeys;
   private final int maxKeysPerCaller;
   private final long keyNanos;
-  // By caller, then by key in the order they came.
+  // By caller, then by key in order of arrival.
   private final Map<String, Map<String, Remembered<A>>> callers = new HashMap<>();
   private int size;
   private long forgotten;
@@ -33,7 +34,7 @@ final class IdempotencyKeys<A> {
     this.keyNanos = keyNanos;
   }
 
-  /** What was asked for under the key; null when nothing is remembered. */
+  /** Returns the request stored under a key; null if there is none. */
   synchronized @Nullable Remembered<A> find(String caller, String key, long now) {
     Remembered<A> known = callers.getOrDefault(caller, Map.of()).get(key);
     return known == null || known.untilNanos - now <= 0 ? null : known;
@@ -63,7 +64,7 @@ final class IdempotencyKeys<A> {
     forgotten++;
   }
 
-  /** Forgets a key whose wish came to nothing: the next attempt asks anew. */
+  /** Removes the key of a failed request, so that the next attempt starts a new one. */
   synchronized void remove(String caller, String key, A asked) {
     Map<String, Remembered<A>> keys = callers.getOrDefault(caller, Map.of());
     Remembered<A> known = keys.get(key);
@@ -76,14 +77,14 @@ final class IdempotencyKeys<A> {
     }
   }
 
-  /** Forgets what is over its time. */
+  /** Removes expired keys. */
   synchronized void sweep(long now) {
     callers
         .values()
         .removeIf(
             keys -> {
               int before = keys.size();
-              // In the order they came, so the first that stays ends it.
+              // In order of arrival, so the first unexpired key ends the loop.
               var each = keys.values().iterator();
               while (each.hasNext() && each.next().untilNanos - now <= 0) {
                 each.remove();
@@ -97,7 +98,7 @@ final class IdempotencyKeys<A> {
     return size;
   }
 
-  /** Keys forgotten before their time. */
+  /** Returns the number of keys dropped before their expiry. */
   synchronized long forgotten() {
     return forgotten;
   }

@@ -14,12 +14,15 @@ import dev.berth.routing.RouterLoop;
 import io.vertx.core.Future;
 import java.util.Objects;
 
-/** Answers other instances for what a table keeps. An answer that is lost is asked for again. */
+/**
+ * Handles requests of other instances for the reservations of a table. A requester repeats its
+ * request after a lost reply.
+ */
 record KeeperAnswers(ReservationTable table, RouterLoop loop) {
 
-  /** On the loop. */
+  /** Handles a request. Confined to the loop. */
   void asked(AskReservation ask) {
-    if (ask.acceptMicros() != 0) { // else it comes again
+    if (ask.acceptMicros() != 0) { // else its repeat follows
       answer(ask)
           .otherwise(why -> refused(ask, asRefusal(((ReservationException) why).problem())))
           .onSuccess(told -> loop.answer(ask.source(), told));
@@ -41,7 +44,7 @@ record KeeperAnswers(ReservationTable table, RouterLoop loop) {
     }
   }
 
-  /** Hands its slot over to that request, and says to a repeat what that was told. */
+  /** Transfers the slot to that request; a duplicate of the request receives the same reply. */
   private SlotReserved give(AskReservation ask) {
     TokenEntry entry = table.entry(ask.token());
     SlotReserved before = entry == null ? null : entry.givenTo(ask.attempt(), loop.now());
@@ -79,7 +82,7 @@ record KeeperAnswers(ReservationTable table, RouterLoop loop) {
       case ALREADY_USED -> Refusal.ALREADY_USED;
       case OTHER_DEPLOYMENT -> Refusal.OTHER_DEPLOYMENT;
       case UNKNOWN_TOKEN -> Refusal.UNKNOWN_TOKEN;
-      default -> Refusal.UNKNOWN_REPLICA; // it is gone, with the slot
+      default -> Refusal.UNKNOWN_REPLICA; // replica and slot are lost
     };
   }
 }

@@ -26,24 +26,24 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which instance keeps what a token holds, as the token says, and what is asked of it.
+ * Finds the instance that owns a token's reservation, and sends requests to it.
  *
  * <pre>
- *   SECRET                      of an instance by itself: 192 bits
+ *   SECRET                      of an instance without a cluster: 192 bits
  *   SECRET.DEPLOYMENT.KEEPER    of a node: the deployment in Base64, and the node's mark
  * </pre>
  *
- * @param ownMark what names this instance and its registration; empty while it has none
- * @param nodeOf the name on the bus of a mark's instance; null when that is lost
+ * @param ownMark name of this instance and its registration; empty while it has none
+ * @param nodeOf maps a mark to the bus name of its instance; null if that is lost
  */
 public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> nodeOf) {
-  /** Of an instance by itself. */
+  /** The owners seen by an instance without a cluster. */
   public static final Keepers NONE = new Keepers(() -> "", mark -> null);
 
   private static final Base64.Encoder TEXT = Base64.getUrlEncoder().withoutPadding();
   private static final int TOKEN_BYTES = 24;
 
-  /** How long a renewal or a release is answered in. */
+  /** Timeout of a renewal or a release, in nanoseconds. */
   private static final long ANSWER_WITHIN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   // --- tokens ---
@@ -58,13 +58,18 @@ public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> 
     return mark.isEmpty() ? secret : secret + "." + named(deployment) + "." + mark;
   }
 
-  /** Differs for any two: the length says where the application's name ends. */
+  /**
+   * Returns a text that is unique per deployment: the length marks the end of the application's
+   * name.
+   */
   private static String named(DeploymentId deployment) {
     String text = deployment.application().length() + ":" + deployment;
     return TEXT.encodeToString(text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Whose slot a token that names its keeper holds; null when it does not, or none is known. */
+  /**
+   * Returns the deployment that a token with an owner names; null without one, or if it is unknown.
+   */
   static @Nullable DeploymentId deploymentOf(String token, Routers routers) {
     int from = token.indexOf('.') + 1;
     int to = token.indexOf('.', from);
@@ -80,9 +85,10 @@ public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> 
   }
 
   /**
-   * The name on the bus of the instance that keeps what a token holds; null when it says of none.
+   * Returns the bus name of the instance that owns a token's reservation; null if the token names
+   * none.
    *
-   * @throws ReservationException when that is lost
+   * @throws ReservationException if that instance is lost
    */
   @Nullable String of(String token) {
     int mark = token.indexOf('.', token.indexOf('.') + 1) + 1;
@@ -96,12 +102,12 @@ public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> 
     return node;
   }
 
-  // --- what is asked of them ---
+  // --- requests to the owner ---
 
   /**
-   * The slot of a token, for a request that starts now. On the loop.
+   * Fetches the slot of a token for a request that starts now. Confined to the loop.
    *
-   * @param leg the deployment that it is wanted for
+   * @param leg names the deployment of the request
    */
   static Future<HeldSelection> use(
       RouterLoop loop, String keeper, String token, Leg leg, long deadlineNanos) {
@@ -129,7 +135,7 @@ public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> 
             });
   }
 
-  /** Succeeds when it is released. */
+  /** Releases a reservation; also succeeds if it is released already. */
   static Future<Void> release(RouterLoop loop, String keeper, DeploymentId of, String token) {
     return asked(loop, keeper, of, token, Wish.RELEASE)
         .<Void>mapEmpty()

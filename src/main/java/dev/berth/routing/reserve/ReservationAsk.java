@@ -21,17 +21,18 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Slots asked for by one caller, and all who wait for that answer: the caller, and its repeats
+ * A request of one caller for slots, and all that wait for its result: the caller, and its repeats
  * under the same idempotency key.
  *
  * <pre>
- *   ASKING --slots held--> HELD      tokens made, the answer told
- *          --failure--> FAILED       permits given back, the key forgotten, the failure told
- *          --all who wait have gone--> the choose is cancelled, and so FAILED
- *   HELD   --all have gone unanswered, and no key--> its slots are released
+ *   ASKING --slots held--> HELD      tokens created, the result delivered
+ *          --failure--> FAILED       permits returned, the key removed, the failure delivered
+ *          --no caller waits--> the choose is cancelled, and so FAILED
+ *   HELD   --no caller received the result, and no key--> its slots are released
  * </pre>
  *
- * Any thread; who waits and what it came to is guarded by this, and nothing foreign runs under it.
+ * Thread-safe. The number of waiting callers and the result are guarded by this, and no foreign
+ * code runs under that lock.
  */
 final class ReservationAsk implements LegsObserver {
   private static final int RETRY_AFTER_SECONDS = 1;
@@ -45,13 +46,13 @@ final class ReservationAsk implements LegsObserver {
   private final Promise<List<TokenEntry>> answer = Promise.promise();
   private int waiting = 1;
   private boolean settled;
-  private volatile boolean unwanted; // before it was settled
-  private volatile Runnable cancel = () -> {}; // once it has started
+  private volatile boolean unwanted; // set before the result
+  private volatile Runnable cancel = () -> {}; // set after the start
   private List<TokenEntry> entries = List.of();
 
   /**
-   * @param named whether a failure says whose it is: they were asked for in a list
-   * @param untilNanos when it is over, whatever comes of it
+   * @param named whether a failure names its leg, because the caller sent a list
+   * @param untilNanos time at which the request is given up in any case
    */
   ReservationAsk(
       ReservationTable table, Caller caller, List<Leg> legs, boolean named, long untilNanos) {
@@ -63,15 +64,15 @@ final class ReservationAsk implements LegsObserver {
     this.untilNanos = untilNanos;
   }
 
-  /** What an asker waits for, and what it means that it goes. */
+  /** The future of one waiting caller, and the action on its departure. */
   record Told<T>(Future<T> answer, AtomicReference<Runnable> leave) implements Asked<T> {
     @Override
     public void abandon() {
-      leave.getAndSet(() -> {}).run(); // once
+      leave.getAndSet(() -> {}).run(); // at most once
     }
   }
 
-  /** A wish as its router takes it. */
+  /** Returns the parameters of a requested reservation, for its router. */
   static Leg leg(DeploymentRouter router, Wish wish) {
     long ttl =
         Math.min(
@@ -81,7 +82,7 @@ final class ReservationAsk implements LegsObserver {
         router, ttl, "", "", wish.sessionId(), null, SlotRequest.NO_DEADLINE, Long.MAX_VALUE);
   }
 
-  /** One more waits for the answer; false when there will be none, since all others have gone. */
+  /** Adds a waiting caller. Returns false if all others have left, so that no result will come. */
   synchronized boolean join() {
     if (unwanted) {
       return false;
@@ -94,24 +95,24 @@ final class ReservationAsk implements LegsObserver {
     return answer.future();
   }
 
-  /** How many slots. */
+  /** Returns the number of slots. */
   int permits() {
     return legs.size();
   }
 
   /**
-   * Looks for them.
+   * Starts to acquire the slots.
    *
-   * @param waits whether to wait where no slot is free
+   * @param waits whether to wait if no slot is free
    */
   void start(RouterLoop loop, long deadlineNanos, boolean waits) {
     cancel = RoutedLegs.start(loop, legs, deadlineNanos, waits, this);
-    if (unwanted) { // since before it could be cancelled
+    if (unwanted) { // since before the cancel was set
       cancel.run();
     }
   }
 
-  /** One of those who wait has gone, before the answer or without receiving it. */
+  /** Removes a waiting caller that left before the result, or did not receive it. */
   void leave() {
     List<TokenEntry> left = List.of();
     synchronized (this) {
@@ -130,7 +131,7 @@ final class ReservationAsk implements LegsObserver {
     left.forEach(table::giveBack);
   }
 
-  /** The slots are held. */
+  /** Creates the tokens of the held slots and delivers the result. */
   @Override
   public void onSelections(List<ReplicaSelection> selections) {
     boolean first = settle();
@@ -146,7 +147,7 @@ final class ReservationAsk implements LegsObserver {
     boolean gone;
     synchronized (this) {
       entries = made;
-      gone = waiting == 0 && key == null; // all left in between
+      gone = waiting == 0 && key == null; // all left meanwhile
     }
     if (gone) {
       made.forEach(table::giveBack);
@@ -161,7 +162,7 @@ final class ReservationAsk implements LegsObserver {
     failed(named ? named(leg, refused) : refused);
   }
 
-  /** The same, saying which of them it was. */
+  /** Returns the same failure with the leg that caused it. */
   static ReservationException named(int leg, ReservationException refused) {
     return leg == NO_LEG
         ? refused
@@ -178,20 +179,26 @@ final class ReservationAsk implements LegsObserver {
     }
   }
 
-  /** It has come to something; false when it had before. From then on it stays wanted or not. */
+  /**
+   * Marks the result as decided; returns false if it was decided before. The mark fixes {@code
+   * unwanted}.
+   */
   private synchronized boolean settle() {
     boolean first = !settled;
     settled = true;
     return first;
   }
 
-  /** Before its permits were taken. */
+  /** Fails a request that has no permits yet. */
   void refused(ReservationException failure) {
     settle();
     answer.fail(failure);
   }
 
-  /** Gives up one whose loop does not come to answer; what it may still hold is released then. */
+  /**
+   * Gives up a request whose loop is too late to end it; slots that it still acquires are released
+   * then.
+   */
   void expireIfPast(long now) {
     if (untilNanos - now > 0) {
       return;
@@ -201,7 +208,9 @@ final class ReservationAsk implements LegsObserver {
             Problem.FULL, "No slot was found in time.", RETRY_AFTER_SECONDS, -1));
   }
 
-  /** Ends it, wherever it stands; what its way may still find is given back then. */
+  /**
+   * Ends the request in any state; slots that a pending choose still acquires are released then.
+   */
   void giveUp(ReservationException why) {
     failed(why);
     cancel.run();
@@ -216,7 +225,7 @@ final class ReservationAsk implements LegsObserver {
     return new ReservationException(Problem.ABANDONED, "The caller went while it waited.", -1, -1);
   }
 
-  /** What a failed choose means to the caller. */
+  /** Returns the problem that a failed choose means to the caller. */
   static ReservationException asProblem(DeploymentRouter router, BerthException failure) {
     BerthException told = failure;
     if (failure instanceof BerthException.Timeout) {
@@ -233,7 +242,7 @@ final class ReservationAsk implements LegsObserver {
     return switch (told.kind()) {
       case CANCELLED -> abandoned();
       case REPLICA_UNAVAILABLE -> new ReservationException(Problem.REPLICA_GONE, why, -1, -1);
-      default -> new ReservationException(Problem.UNAVAILABLE, why, -1, -1); // nothing ran
+      default -> new ReservationException(Problem.UNAVAILABLE, why, -1, -1); // no handler ran
     };
   }
 }

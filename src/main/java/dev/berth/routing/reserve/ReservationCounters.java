@@ -4,10 +4,10 @@ import dev.berth.protocol.port.Reservations.Problem;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
 
-/** What a {@link ReservationTable} counts. Any thread. */
+/** Counters of a {@link ReservationTable}. Thread-safe. */
 public final class ReservationCounters {
   final LongAdder made = new LongAdder();
-  private final LongAdder[] ended = adders(); // by Problem
+  private final LongAdder[] ended = adders(); // indexed by Problem
   private final LongAdder[] refused = adders();
 
   ReservationCounters() {}
@@ -29,14 +29,14 @@ public final class ReservationCounters {
   }
 
   /**
-   * Ended by a release, by their expiry, or by a request that ran on them ({@link
-   * Problem#ALREADY_USED}) or found their replica gone.
+   * Returns the reservations that ended this way: by a release, by expiry, by a request that used
+   * them ({@link Problem#ALREADY_USED}), or by the loss of their replica.
    */
   public long endedBy(Problem how) {
     return ended[how.ordinal()].sum();
   }
 
-  /** Reserves, renewals, releases and uses that came to nothing, by why. */
+  /** Returns the reserves, renewals, releases and uses that failed for this reason. */
   public long refusedBy(Problem why) {
     return refused[why.ordinal()].sum();
   }

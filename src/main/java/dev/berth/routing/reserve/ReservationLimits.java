@@ -1,15 +1,15 @@
 package dev.berth.routing.reserve;
 
 /**
- * The bounds of a {@link ReservationTable}.
+ * The limits of a {@link ReservationTable}.
  *
- * @param maxHeld reservations held or waited for, of all callers; default 10 000
+ * @param maxHeld maximum reservations held or awaited, of all callers; default 10 000
  * @param maxHeldPerCaller the same for one caller; default 100
- * @param maxEnded ended ones remembered, so that their tokens are told how they ended; default 20
- *     000
- * @param maxKeys idempotency keys remembered, of all callers; default 10 000
+ * @param maxEnded maximum ended reservations retained, so that a token still reports its end;
+ *     default 20 000
+ * @param maxKeys maximum idempotency keys stored, of all callers; default 10 000
  * @param maxKeysPerCaller the same for one caller; default 1 000
- * @param keyNanos how long a key is remembered; default 10 min
+ * @param keyNanos retention time of a key; default 10 min
  */
 public record ReservationLimits(
     int maxHeld,

@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many slots each caller holds or waits for, so that nobody has more than its share, nor all of
- * them together more than the instance bears. Any thread.
+ * Permits for the slots that each caller holds or awaits. They limit the share of each caller, and
+ * the total of the instance. Thread-safe.
  */
 final class ReservationPermits {
   private final ReservationLimits limits;
@@ -19,7 +19,7 @@ final class ReservationPermits {
     this.limits = limits;
   }
 
-  /** Null when they were taken; else which bound was reached. */
+  /** Takes permits. Returns null on success; otherwise the limit that was reached. */
   @Nullable ReservationException tryTake(String caller, int wanted) {
     if (taken.addAndGet(wanted) > limits.maxHeld()) {
       taken.addAndGet(-wanted);
@@ -45,12 +45,12 @@ final class ReservationPermits {
         limit, bound + " reservations are held or waited for" + by, 1, -1);
   }
 
-  /** Slots held or waited for. */
+  /** Returns the number of slots held or awaited. */
   int taken() {
     return taken.get();
   }
 
-  /** Callers that hold or wait for one. */
+  /** Returns the number of callers that hold or await a slot. */
   int callers() {
     return byCaller.size();
   }

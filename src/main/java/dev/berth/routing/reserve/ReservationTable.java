@@ -28,25 +28,27 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Selections held for callers outside, each by a token: who has the token has the slot.
+ * Selections held for external callers, each under a token: the holder of the token owns the slot.
  *
  * <pre>
  *   reserve --a slot is held--> HELD --use--> its request runs
- *                                    --release, expiry, replica gone--> ended
- *   ended: remembered for its time to live, at least 60 s, so that its token is told how
+ *                                    --release, expiry, replica removed--> ended
+ *   ended: retained for its time to live, at least 60 s, so that its token reports how it ended
  * </pre>
  *
- * The state of a reservation is its selection's, whose one CAS decides between use, release and
- * expiry; this table only finds it by its token and counts. Any thread. Permits are taken before a
- * slot is looked for, and go back when it does.
+ * The state of a reservation is that of its selection, whose one CAS decides between use, release
+ * and expiry. This table only finds the selection by its token, and counts. Thread-safe. A
+ * reservation takes its permits before it acquires a slot, and returns them with the slot.
  */
 public final class ReservationTable implements Reservations {
   private static final long REMEMBER_NANOS = TimeUnit.SECONDS.toNanos(60);
 
-  /** How long one that does not wait may take to ask replicas elsewhere. */
+  /**
+   * Maximum time, in nanoseconds, for requests to remote replicas by a reserve that does not wait.
+   */
   private static final long ASK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** How long after its time an ask is given up, that its loop has not ended. */
+  /** Delay after its deadline at which a request that its loop has not ended is given up. */
   private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final Routers routers;
@@ -57,18 +59,19 @@ public final class ReservationTable implements Reservations {
   private final ConcurrentHashMap<String, TokenEntry> tokens = new ConcurrentHashMap<>();
   private final Set<ReservationAsk> asking = ConcurrentHashMap.newKeySet();
   private final Set<TokenEntry> held = ConcurrentHashMap.newKeySet();
-  private final AtomicInteger heldCount = new AtomicInteger(); // of the above; its own is slow
+  // size of held; its own size() is slow
+  private final AtomicInteger heldCount = new AtomicInteger();
   private final ConcurrentLinkedQueue<TokenEntry> ended = new ConcurrentLinkedQueue<>();
   private final AtomicInteger endedCount = new AtomicInteger();
   private final ReservationPermits permits;
   private final IdempotencyKeys<ReservationAsk> keys; // guarded by itself
   private final AtomicInteger nextLoop = new AtomicInteger();
   private volatile boolean draining;
-  private Keepers keepers = Keepers.NONE; // before the loops start
+  private Keepers keepers = Keepers.NONE; // set before the loops start
 
   /**
-   * @param nanoClock the routers' own
-   * @param secrets 64 unguessable bits a call, from any thread
+   * @param nanoClock the routers' clock
+   * @param secrets returns 64 unguessable bits per call, on any thread
    */
   public ReservationTable(
       Routers routers, ReservationLimits limits, LongSupplier nanoClock, LongSupplier secrets) {
@@ -81,7 +84,7 @@ public final class ReservationTable implements Reservations {
         new IdempotencyKeys<>(limits.maxKeys(), limits.maxKeysPerCaller(), limits.keyNanos());
   }
 
-  /** Has other instances asked for what they keep, and answers them; before any loop starts. */
+  /** Connects the table to those of other instances. Call before any loop starts. */
   public void among(Keepers others) {
     keepers = others;
     routers.whenAsked(new KeeperAnswers(this, routers.loop(0))::asked);
@@ -102,9 +105,9 @@ public final class ReservationTable implements Reservations {
   }
 
   /**
-   * Asks for a slot for each wish, once for all who repeat the same under the same key.
+   * Requests a slot for each wish, once for all repeats with the same key.
    *
-   * @param shown what a caller is told of what is held
+   * @param shown maps the held slots to the caller's result
    */
   private <T> Asked<T> reserve(Wanted wanted, Caller caller, Function<List<TokenEntry>, T> shown) {
     List<Leg> legs = new ArrayList<>(wanted.wishes.size());
@@ -141,9 +144,9 @@ public final class ReservationTable implements Reservations {
   }
 
   /**
-   * What a repeat under the same key must want as well.
+   * The request that a repeat under the same key must equal.
    *
-   * @param named whether a failure says whose it is: they were asked for in a list
+   * @param named whether a failure names its leg, because the caller sent a list
    */
   private record Wanted(List<Wish> wishes, long waitNanos, boolean named) {
     Wanted {
@@ -162,11 +165,11 @@ public final class ReservationTable implements Reservations {
       return;
     }
     asking.add(ask);
-    if (draining) { // since it was looked at: who drains may have missed this one
+    if (draining) { // set since the first check: drain() may have missed this one
       ask.giveUp(drains());
       return;
     }
-    boolean waits = waitNanos > 0; // by the deadline slots are there, or the ask has failed
+    boolean waits = waitNanos > 0; // slots are held by the deadline, or the request has failed
     ask.start(pickLoop(), nanoClock.getAsLong() + (waits ? waitNanos : ASK_NANOS), waits);
   }
 
@@ -180,7 +183,7 @@ public final class ReservationTable implements Reservations {
     return new ReservationAsk.Told<>(Future.failedFuture(why), new AtomicReference<>(() -> {}));
   }
 
-  /** In turn, as each serves a share; not one that is blocked, while another is not. */
+  /** Returns the loops in turn, as each serves a share; a blocked loop only if all are blocked. */
   RouterLoop pickLoop() {
     int count = routers.loops();
     int first = Math.floorMod(nextLoop.getAndIncrement(), count);
@@ -191,7 +194,7 @@ public final class ReservationTable implements Reservations {
         .orElse(routers.loop(first));
   }
 
-  // --- what an ask came to ---
+  // --- results of requests ---
 
   TokenEntry add(String caller, HeldSelection selection) {
     String token = keepers.newToken(selection.deployment(), secrets);
@@ -204,14 +207,14 @@ public final class ReservationTable implements Reservations {
     return entry;
   }
 
-  /** Its selection is not open any more. */
+  /** Records the end of a selection. */
   private void left(TokenEntry entry, HeldSelection selection) {
     Problem how = Objects.requireNonNull(selection.ended());
     long now = nanoClock.getAsLong();
     if (!entry.end(how, now + Math.max(entry.ttlNanos, REMEMBER_NANOS))) {
       return;
     }
-    if (how != Problem.ALREADY_USED) { // else it is not known yet whether it runs
+    if (how != Problem.ALREADY_USED) { // else its outcome is not known yet
       counters.ended(how);
     }
     held.remove(entry);
@@ -230,12 +233,12 @@ public final class ReservationTable implements Reservations {
     }
   }
 
-  /** It has its answer. */
+  /** Forgets a request whose result was delivered. */
   void asked(ReservationAsk ask) {
     asking.remove(ask);
   }
 
-  /** It came to nothing: its permits and its key are free. */
+  /** Returns the permits and the key of a failed request. */
   void endedWithout(ReservationAsk ask) {
     asking.remove(ask);
     forgetKey(ask);
@@ -311,27 +314,27 @@ public final class ReservationTable implements Reservations {
     return ended == Problem.ALREADY_USED ? Future.failedFuture(refuse(ended)) : released;
   }
 
-  /** Whose slot a token holds, or held lately; null when it is not known. Any thread. */
+  /** Returns the deployment of a token, also after its end; null if it is unknown. Thread-safe. */
   public @Nullable DeploymentId deploymentOf(String token) {
     TokenEntry entry = tokens.get(token);
     return entry == null ? Keepers.deploymentOf(token, routers) : entry.deployment;
   }
 
   /**
-   * The name on the bus of the instance to be asked for what a token holds; null when it is to be
-   * looked for here. Any thread.
+   * Returns the bus name of the instance that owns a token's reservation; null if it is this one,
+   * or no instance is known. Thread-safe.
    *
-   * @throws ReservationException when that instance is lost
+   * @throws ReservationException if that instance is lost
    */
   public @Nullable String keeperOf(String token) {
     return tokens.containsKey(token) ? null : keepers.of(token);
   }
 
   /**
-   * Asks another instance for what it keeps, to run a request on it. Call on the loop the request
-   * came in on.
+   * Fetches a reservation from another instance, to run a request on its slot. Call on the loop of
+   * the request.
    *
-   * @return fails with a {@link ReservationException}; the request did not run
+   * @return the slot; fails with a {@link ReservationException}, and the request did not run
    */
   public Future<HeldSelection> fetch(
       String keeper, String token, DeploymentRouter router, RouterLoop loop, CallOwner owner) {
@@ -344,19 +347,19 @@ public final class ReservationTable implements Reservations {
   }
 
   /**
-   * Runs a request on what the token holds. Call on the loop the request came in on, which need not
-   * be the one that chose.
+   * Runs a request on a token's slot. Call on the loop of the request, which may differ from the
+   * loop of the choose.
    *
-   * @return the call, to cancel it; null when the observer was told of a failure at once
-   * @throws ReservationException when the token does not hold; the request did not run and the
-   *     observer is not told
+   * @return the call, for its cancellation; null if the owner received a failure at once
+   * @throws ReservationException if the token is not usable; the request did not run and the owner
+   *     receives no result
    */
   public @Nullable RoutedCall use(
       String token, DeploymentRouter router, RouterLoop loop, Request request, CallOwner owner) {
     TokenEntry entry = tokens.get(token);
     HeldSelection selection = open(entry, router.deployment());
     if (loop.isPast(owner.deadlineNanos())) {
-      owner.onFailure(SlotRequest.timeout()); // and the reservation stays
+      owner.onFailure(SlotRequest.timeout()); // the reservation stays
       return null;
     }
     if (loop.isFull()) {
@@ -373,7 +376,7 @@ public final class ReservationTable implements Reservations {
     return call;
   }
 
-  /** Who took it for a request and yet could not run it, corrects what is remembered of it. */
+  /** Corrects the recorded end of a reservation that a request took but could not run on. */
   Problem lostTo(Problem lost, TokenEntry entry) {
     if (lost != Problem.ALREADY_USED && entry.ended() == Problem.ALREADY_USED) {
       entry.endedInstead(lost);
@@ -386,7 +389,7 @@ public final class ReservationTable implements Reservations {
     return tokens.get(token);
   }
 
-  /** What it holds; else throws why that is not to be had. */
+  /** Returns the open selection of an entry; throws the reason if there is none. */
   HeldSelection open(@Nullable TokenEntry entry, DeploymentId deployment) {
     Problem problem = problemOf(entry, deployment);
     HeldSelection selection = entry == null ? null : entry.selection();
@@ -422,7 +425,9 @@ public final class ReservationTable implements Reservations {
 
   // --- time ---
 
-  /** Ends what ran out, though its loop be blocked, and forgets what may be forgotten. */
+  /**
+   * Ends expired requests and reservations, even if their loop is blocked, and drops old records.
+   */
   public void sweep() {
     long now = nanoClock.getAsLong();
     for (ReservationAsk ask : asking) {
@@ -443,8 +448,8 @@ public final class ReservationTable implements Reservations {
   }
 
   /**
-   * Nothing more is reserved, and who waits is told so; what is held may still be used, renewed and
-   * released.
+   * Refuses new reservations and fails waiting requests; held reservations may still be used,
+   * renewed and released.
    */
   public void drain() {
     draining = true;
@@ -455,29 +460,29 @@ public final class ReservationTable implements Reservations {
     return refusal(Problem.UNAVAILABLE, "This node is being drained.");
   }
 
-  /** Gives back what is held: nobody can use it any more. */
+  /** Releases all held slots, because no client can use them any longer. */
   public void releaseAll() {
     held.forEach(this::giveBack);
   }
 
-  // --- what operators see ---
+  // --- status ---
 
-  /** Reservations that can be used now. */
+  /** Returns the number of reservations that can be used now. */
   public int held() {
     return heldCount.get();
   }
 
-  /** Held or waited for. */
+  /** Returns the number of slots held or awaited. */
   public int permitsTaken() {
     return permits.taken();
   }
 
-  /** Ended ones that are remembered. */
+  /** Returns the number of ended reservations that are retained. */
   public int remembered() {
     return endedCount.get();
   }
 
-  /** Callers that hold or wait for something. */
+  /** Returns the number of callers that hold or await a slot. */
   public int callers() {
     return permits.callers();
   }
@@ -486,7 +491,7 @@ public final class ReservationTable implements Reservations {
     return keys.size();
   }
 
-  /** Keys forgotten before their time, since a bound was reached. */
+  /** Returns the number of keys dropped before their expiry because a limit was reached. */
   public long keysForgotten() {
     return keys.forgotten();
   }

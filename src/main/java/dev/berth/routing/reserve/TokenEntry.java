@@ -8,18 +8,18 @@ import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.routing.HeldSelection;
 import org.jspecify.annotations.Nullable;
 
-/** What a token stands for: a selection while it is open, and how that ended for a while after. */
+/** The record of a token: an open selection, and for a time after its end how it ended. */
 final class TokenEntry {
   final String token;
   final DeploymentId deployment;
   final String caller;
   final long ttlNanos;
-  private volatile @Nullable HeldSelection selection; // dropped when it is over
+  private volatile @Nullable HeldSelection selection; // null after its end
   private volatile @Nullable Problem ended;
   private volatile long forgetNanos;
-  private @Nullable AttemptId givenTo; // whose request at another instance has its slot
-  private @Nullable SlotReserved given; // and what that was told
-  private long givenNanos; // and when; all of the loop that is asked
+  private @Nullable AttemptId givenTo; // remote request that received the slot
+  private @Nullable SlotReserved given; // reply to that request
+  private long givenNanos; // time of that reply; all three confined to loop 0
 
   TokenEntry(String token, String caller, HeldSelection selection) {
     this.token = token;
@@ -29,18 +29,18 @@ final class TokenEntry {
     this.selection = selection;
   }
 
-  /** The selection; null once it is known to be over. */
+  /** Returns the selection; null once its end is recorded. */
   @Nullable HeldSelection selection() {
     return selection;
   }
 
-  /** How it ended; null while it is open. */
+  /** Returns how the reservation ended; null while it is open. */
   @Nullable Problem ended() {
     HeldSelection held = selection;
     return held == null ? ended : held.ended();
   }
 
-  /** Notes its end; false when that was noted before. */
+  /** Records the end; returns false if it was recorded before. */
   synchronized boolean end(Problem how, long forgetAtNanos) {
     if (selection == null) {
       return false;
@@ -51,19 +51,22 @@ final class TokenEntry {
     return true;
   }
 
-  /** It was taken for a request that could not run on it after all. */
+  /** Corrects the end: a request took the slot but could not run on it. */
   void endedInstead(Problem how) {
     ended = how;
   }
 
-  /** Its slot was handed over to another instance's request. */
+  /** Records the transfer of the slot to a request at another instance. */
   void givenTo(AttemptId asker, SlotReserved slot, long now) {
     givenTo = asker;
     given = slot;
     givenNanos = now;
   }
 
-  /** What this one was handed over, with what is left of it; null when it was not. */
+  /**
+   * Returns the earlier reply to this request, with its present remaining time; null if there is
+   * none.
+   */
   @Nullable SlotReserved givenTo(AttemptId asker, long now) {
     SlotReserved slot = given;
     if (slot == null || !asker.equals(givenTo)) {
@@ -78,7 +81,7 @@ final class TokenEntry {
     return forgetNanos - now <= 0;
   }
 
-  /** As it is now; null when it is over. */
+  /** Returns the current state; null after the end. */
   @Nullable Reservation reservation() {
     HeldSelection held = selection;
     if (held == null) {

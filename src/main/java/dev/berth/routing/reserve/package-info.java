@@ -1,6 +1,6 @@
 /**
- * Reservations that outlive a request: slots held under a token for a client that comes back, and
- * the keys by which it may repeat itself.
+ * Reservations that outlive a request: slots held under a token for a client that returns, and the
+ * idempotency keys for its repeats.
  */
 @NullMarked
 package dev.berth.routing.reserve;
