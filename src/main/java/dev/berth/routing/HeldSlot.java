@@ -70,7 +70,7 @@ abstract class HeldSlot extends RingEntry {
     releaseIfRemote();
   }
 
-  /** Forgets the attempt id of the lease; a late reply that names it may then release it. */
+  /** Forgets the attempt id of the lease; a late reply with that id then releases the lease. */
   final void forget() {
     if (attempt != null) {
       loop.run(() -> loop.heldAttempts().remove(attempt));

@@ -173,9 +173,7 @@ public final class RouterLoop {
     }
   }
 
-  /**
-   * Attributes the rest of the current message's work to a request of user code, or to none (null).
-   */
+  /** Attributes the current message's work to a handler's request; null for other user code. */
   public void worksFor(@Nullable RequestContext within) {
     ports.loop().worksFor(within);
   }
