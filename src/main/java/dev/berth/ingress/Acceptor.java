@@ -13,23 +13,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes each connection that the port accepts: closes it at once when there are too many, gives it
- * to an event loop that is not blocked, and sets a {@link HeadWatch} on it. It does what Netty's
- * own acceptor does, except attributes, of which Vert.x sets none; that one stands behind it for
- * what is not a connection. On the acceptor's thread.
+ * Accepts the connections of the port. Closes a connection at once above the limits, else registers
+ * it with an event loop that is not blocked and adds a {@link HeadWatch}. Replaces Netty's own
+ * acceptor, except for channel attributes, which Vert.x does not set. Netty's acceptor stays behind
+ * this handler for messages that are not connections. Confined to the acceptor's thread.
  */
 final class Acceptor extends ChannelInboundHandlerAdapter {
   private static final Logger LOG = LoggerFactory.getLogger(Acceptor.class);
 
-  /** Milliseconds, little more: clients are told nothing else meanwhile. */
+  /**
+   * Maximum number of waits of about 1 ms. Until the port closes, clients do not learn that the
+   * instance stops.
+   */
   private static final int MOST_TURNS = 50;
 
-  /** To a client that is far. */
+  /** Round trip to a distant client, in milliseconds. */
   private static final int ROUND_TRIP_MS = 100;
 
   private final Ingress ingress;
   private final ServerBootstrapConfig bootstrap;
-  private long came; // connections so far
+  private long came; // connections accepted so far
 
   Acceptor(Ingress ingress, ServerBootstrapConfig bootstrap) {
     this.ingress = ingress;
@@ -41,15 +44,18 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
     ingress.listens(() -> server.executor().execute(() -> closeSoon(server)));
   }
 
-  /** Those whose handshake is under way come within a round trip. */
+  /**
+   * Closes the port. If the kernel can drop new connections, those in the TCP handshake first get
+   * one round trip to arrive.
+   */
   private void closeSoon(ChannelHandlerContext server) {
     long rest = SynFilter.set(server.channel()) ? ROUND_TRIP_MS : 0;
     server.executor().schedule(() -> close(server, MOST_TURNS), rest, TimeUnit.MILLISECONDS);
   }
 
   /**
-   * Once a turn of the loop has accepted nothing, or at the last of so many: the kernel resets
-   * those that it has taken for a port that closes, and in each turn one is accepted.
+   * Closes the port after a turn without an accepted connection, or when no turns remain. A closing
+   * port makes the kernel reset connections of the backlog, from which each turn accepts one.
    */
   private void close(ChannelHandlerContext server, int turns) {
     long before = came;
@@ -87,7 +93,7 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
       server
           .executor()
           .schedule(() -> accept(accepted), wait, TimeUnit.NANOSECONDS)
-          .addListener(dropUnlessDone(accepted)); // its loop may end before its turn comes
+          .addListener(dropUnlessDone(accepted)); // the loop may end before the delay does
     } else {
       accepted.unsafe().closeForcibly();
       ingress.closed();
@@ -105,7 +111,7 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
       accepted.config().setOptions(bootstrap.childOptions());
       loop.register(accepted).addListener(dropUnlessDone(accepted));
     } catch (RuntimeException | OutOfMemoryError stopping) {
-      drop(accepted, stopping); // the loop that was to serve it has just gone, as a rule
+      drop(accepted, stopping); // usually the chosen loop has just stopped
     }
   }
 
@@ -120,10 +126,13 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
   private void drop(Channel accepted, Throwable cause) {
     LOG.debug("a connection was not taken: {}", cause.toString());
     accepted.unsafe().closeForcibly();
-    ingress.closed(); // its close future is not completed, since it never opened
+    ingress.closed(); // a channel that never opened does not complete its close future
   }
 
-  /** The next loop in turn that is not blocked; if all are, then just the next one. */
+  /**
+   * Returns the next event loop in rotation that is not blocked, or the next one if all are
+   * blocked.
+   */
   private EventLoop choose(EventLoopGroup loops) {
     EventLoop next = loops.next();
     for (int skipped = 0; skipped < ingress.loops() && ingress.isBlocked(next); skipped++) {

@@ -8,18 +8,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ObjLongConsumer;
 
 /**
- * What the whole answers of an instance that are larger than a message take of its heap, or will as
- * far as {@link AnswerSizes} can tell, from before their handlers run until clients have them. A
- * request for one beyond the limit waits, at most for {@link #WAIT_NANOS}, in which those who stand
- * still are found and cut; one for a small answer or a stream never does. Any thread; a {@link
- * Queue} is its loop's.
+ * Memory budget of an instance for whole responses larger than one message. A response counts from
+ * before its handler runs, at the size that {@link AnswerSizes} expects, until its client has
+ * received it.
+ *
+ * <p>A request whose expected response exceeds the limit waits for at most {@link #WAIT_NANOS}. In
+ * this time, stalled clients are detected and their responses evicted. Requests for small responses
+ * and streams never wait. Thread-safe, except {@link Queue}, which is confined to its event loop.
  */
 final class AnswerRoom {
-  /** Twice what a client may stand still for when others wait. */
+  /** Maximum wait in nanoseconds: twice the time after which a client counts as stalled. */
   static final long WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-  final Bound bytes; // those expected included
-  private final AtomicLong wanted = new AtomicLong(); // by those that wait
+  final Bound bytes; // including expected responses
+  private final AtomicLong wanted = new AtomicLong(); // bytes of waiting requests
 
   /**
    * @param limit bytes
@@ -28,28 +30,31 @@ final class AnswerRoom {
     this.bytes = new Bound(limit);
   }
 
-  /** As much again is there for those of which nothing is known: most of them will be small. */
+  /**
+   * Acquires bytes. The limit is twice as high for responses of unknown size, since they are
+   * usually small.
+   */
   private boolean tryTake(long more, boolean known) {
     return bytes.tryTake(more, known ? bytes.most() : 2 * bytes.most());
   }
 
-  /** Bytes that must be given back for nobody to wait, or 0. */
+  /** Returns the bytes that must be released until no request waits, or 0. */
   long needed() {
     return Math.max(0, bytes.taken() - bytes.most()) + wanted.get();
   }
 
-  /** Bytes that those who wait will take. */
+  /** Returns the bytes that waiting requests will acquire. */
   long waiting() {
     return wanted.get();
   }
 
   /**
-   * The requests of one loop that wait, first in first out.
+   * FIFO queue of the waiting requests of one loop.
    *
    * @param <R> a request
    */
   final class Queue<R> {
-    /** One of them. */
+    /** A queued request. */
     private record Waiting(AnswerSizes sizes, String path, long bytes, long since) {
       boolean isKnown() {
         return sizes.knows(path);
@@ -58,7 +63,10 @@ final class AnswerRoom {
 
     private final Map<R, Waiting> queue = new LinkedHashMap<>();
 
-    /** What is taken for a request before its handler runs; negative when it waits from now on. */
+    /**
+     * Acquires the expected bytes of a response before its handler runs. Returns these bytes, or a
+     * negative number if the request was enqueued.
+     */
     long take(R request, AnswerSizes sizes, String path, long now) {
       long bytes = expected(sizes, path);
       boolean known = sizes.knows(path);
@@ -70,7 +78,7 @@ final class AnswerRoom {
       return -1;
     }
 
-    /** It waits no longer; nothing when it did not. */
+    /** Removes a request from the queue, if it is queued. */
     void forget(R request) {
       Waiting gone = queue.remove(request);
       if (gone != null) {
@@ -80,14 +88,15 @@ final class AnswerRoom {
 
     private long expected(AnswerSizes sizes, String path) {
       return Math.min(
-          sizes.expected(path), bytes.most() / 2); // or it would wait for all others to go
+          // else a large response would wait for all others to end
+          sizes.expected(path), bytes.most() / 2);
     }
 
     /**
-     * Starts those for which there is room by now, and refuses those that have waited for too long:
-     * if so much is known of them that they are, else they are let go.
+     * Starts waiting requests as far as the budget allows. After {@link #WAIT_NANOS}, refuses a
+     * request of known response size, and starts one of unknown size with 0 bytes.
      *
-     * @param starter is told the bytes that a request has from now on; negative when it is refused
+     * @param starter receives the bytes acquired for a request; negative if the request is refused
      */
     void look(long now, ObjLongConsumer<R> starter) {
       while (!queue.isEmpty()) {

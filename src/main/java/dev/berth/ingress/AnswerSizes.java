@@ -3,24 +3,24 @@ package dev.berth.ingress;
 import dev.berth.routing.LoopLimits;
 
 /**
- * How large the whole answers of a route were lately, by path: what the next one is expected to be
- * before its handler runs. A path of which nothing is known is taken for as large as the largest,
- * and for a megabyte at least. What shrinks is believed by halves. Confined to its loop.
+ * Recent sizes of the whole responses of a route, by path. They estimate the next response before
+ * its handler runs. An unknown path gets the largest recent size of the route, and at least 1 MiB.
+ * An estimate grows at once and halves with each smaller response. Confined to the event loop.
  */
 final class AnswerSizes {
-  private static final int PATHS = 256; // by hash: two that meet are one
-  private static final int SMALL = 16; // what fits into a message is small, and streams are
+  private static final int PATHS = 256; // hash buckets; colliding paths share one
+  private static final int SMALL = 16; // log2 of the bytes of one message; streams count as small
 
-  private static final int UNKNOWN = 20; // at least
+  private static final int UNKNOWN = 20; // log2 of the minimum for unknown paths
 
   static {
     assert 1 << SMALL == LoopLimits.MAX_FRAME_BYTES;
   }
 
-  private final byte[] byPath = new byte[PATHS]; // logarithms of bytes, to base 2; 0 when unknown
+  private final byte[] byPath = new byte[PATHS]; // log2 of bytes; 0 if unknown
   private int largest = UNKNOWN;
 
-  /** Bytes; 0 for a small one. */
+  /** Returns the expected bytes of the next response of a path; 0 if small. */
   long expected(String path) {
     int size = byPath[indexOf(path)];
     if (size == 0) {
@@ -34,9 +34,9 @@ final class AnswerSizes {
   }
 
   /**
-   * One has come.
+   * Records the size of a response.
    *
-   * @return the bytes that it is counted with; 0 for a small one
+   * @return the bytes to count for the response; 0 if small
    */
   long came(String path, long bytes) {
     int size = bytes <= 1 << SMALL ? SMALL : Long.SIZE - Long.numberOfLeadingZeros(bytes - 1);

@@ -9,11 +9,11 @@ import javax.net.ssl.SSLPeerUnverifiedException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request that the instance answers by an {@link Endpoint}, with a body that came whole. What a
- * connection asks of it, and of how it ends, is as for any other. Confined to its loop.
+ * Exchange whose request an {@link Endpoint} of the instance handles, with the whole body in
+ * memory. Connections treat it as any other exchange. Confined to the event loop.
  */
 final class ApiExchange extends Exchange {
-  /** Of a body; what is asked for is a few numbers. */
+  /** Maximum bytes of a request body, which holds only a few numbers. */
   private static final int MAX_BODY_BYTES = 16 << 10;
 
   private final Endpoint endpoint;
@@ -35,7 +35,8 @@ final class ApiExchange extends Exchange {
   void call(Request.Body body, long nowNanos) {
     if (!(body instanceof Request.Body.Whole whole) || whole.bytes().length() > MAX_BODY_BYTES) {
       answer.sendAndClose(
-          ErrorResponses.bodyTooLarge(MAX_BODY_BYTES)); // or of no known length, slowly
+          // or a streamed body: unknown length, slow arrival
+          ErrorResponses.bodyTooLarge(MAX_BODY_BYTES));
       return;
     }
     become(ExchangeState.CALLING);

@@ -3,32 +3,37 @@ package dev.berth.ingress;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How far a body lags behind a least rate, looked at sweep by sweep. Only the time counts in which
- * it was for the client to send, and what came faster counts for nothing later: a body that came
- * fast at first and trickles then lags as soon as any.
+ * Measures how far a body lags behind a minimum rate, once per sweep. Only time counts while the
+ * client was expected to send. Bytes above the rate earn no credit: a body that was fast at first
+ * and then trickles lags as soon as any other. Confined to the event loop.
  */
 final class BodyRate {
-  /** Between two sweeps: more is the fault of a loop that stood still, and no client's. */
+  /**
+   * Maximum time that one sweep counts, in nanoseconds. A longer gap is the fault of a blocked
+   * loop, not of the client.
+   */
   static final long LONGEST_SWEEP_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private long sweptNanos;
   private long sweptBytes;
-  private boolean awaited = true; // in all of the time since then
+  private boolean awaited = true; // the client was expected to send since the last sweep
   private double lagNanos;
 
   BodyRate(long now) {
     this.sweptNanos = now;
   }
 
-  /** It is held back by whoever handles the request, be it for a moment. */
+  /** Records that the reader of the request held the body back, even for a moment. */
   void heldBack() {
     awaited = false;
   }
 
   /**
+   * Returns the lag in nanoseconds at this sweep.
+   *
    * @param received bytes so far
-   * @param awaits whether it is for the client to send now
-   * @param bytesPerSecond the least rate
+   * @param awaits whether the client is expected to send now
+   * @param bytesPerSecond minimum rate
    */
   double lagNanos(long now, long received, boolean awaits, int bytesPerSecond) {
     long passed = awaited && awaits ? Math.min(now - sweptNanos, LONGEST_SWEEP_NANOS) : 0;

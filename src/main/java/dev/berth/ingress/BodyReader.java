@@ -16,36 +16,39 @@ import io.vertx.core.streams.ReadStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request's body as it comes in.
+ * Reader of one request body.
  *
  * <pre>
- *   BEGINNING --end, of at most 64 KiB--> the exchange has it whole
- *             --more than that, or of unknown length and not there at once--> FLOWING
- *             --more than that, of one that handlers take whole--> GATHERING
- *   GATHERING --end--> the router has it, and reads what is held
- *             --more than they take, or than there is room for--> FLOWING
- *   FLOWING --end--> the router has it
- *   any --over max_body_bytes, or the answer is out--> DROPPING --end--> nothing is kept
+ *   BEGINNING --end, at most 64 KiB--> the exchange gets the whole body
+ *             --more, or unknown length and no end at once--> FLOWING
+ *             --more, and handlers take whole bodies--> GATHERING
+ *   GATHERING --end--> the router gets the body, and reads the buffered chunks
+ *             --more than handlers take, or than the budget allows--> FLOWING
+ *   FLOWING --end--> the router has the body
+ *   any --over max_body_bytes, or response sent--> DROPPING --end--> the body is dropped
  * </pre>
  *
- * A body that flows is not read on before a replica has accepted its request, and then no faster
- * than the router takes it. One that is gathered is read before its request asks for a slot, which
- * it would only hold. One piece, which most bodies are, is passed on as it came. Confined to its
- * loop.
+ * A FLOWING body pauses until a replica has accepted the request, and then advances at the router's
+ * pace. A GATHERING body is read before its request acquires a slot, so that a slow upload does not
+ * hold one. A body of one chunk, the common case, is passed on without a copy. Confined to the
+ * event loop.
  */
 final class BodyReader implements Handler<Buffer>, BegunBody {
-  /** Empty, and cannot be appended to: one serves every request without a body. */
+  /** Empty, immutable buffer, shared by all requests without a body. */
   static final Buffer EMPTY = BufferInternal.buffer(Unpooled.EMPTY_BUFFER);
 
   private static final Request.Body NO_BODY = new Request.Body.Whole(EMPTY);
 
-  /** No more than this is read of a body that nobody wants, to keep the connection. */
+  /** Maximum bytes read from an unwanted body to keep the connection open. */
   static final long MAX_DISCARDED_BYTES = 1 << 20;
 
-  /** What travels inside a request; also the most that is read of one without a slot. */
+  /**
+   * Maximum bytes of a body inside a request message. Unless gathered, no more than this is read
+   * before the request has a slot.
+   */
   static final int MAX_INLINE_BYTES = 64 << 10;
 
-  /** How long the rest of a body of unknown length is awaited before the request goes without. */
+  /** Milliseconds that a body of unknown length has to end, before it is streamed. */
   private static final long PATIENCE_MS = 5;
 
   private enum State {
@@ -59,12 +62,12 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   private final Exchange exchange;
   private final long declaredBytes; // or -1
   private final int gatherBytes; // 0: none
-  private long gathered; // bytes held, of the instance's bound
+  private long gathered; // buffered bytes, counted in the instance's budget
   private final BodyRate rate;
   private State state = State.BEGINNING;
   private Buffer first = EMPTY;
   private boolean copied;
-  private @Nullable WaitingPieces held; // came after what travels inside the request
+  private @Nullable WaitingPieces held; // chunks after those inside the request message
   private long received; // bytes
   private boolean paused;
   private boolean timed;
@@ -72,13 +75,16 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   private @Nullable Handler<Buffer> handler;
   private @Nullable Handler<Void> endHandler;
 
-  /** Whether a body comes, over HTTP/1. */
+  /** Returns whether the headers of an HTTP/1 request announce a body. */
   static boolean isAnnounced(MultiMap headers) {
     return headers.contains(HttpHeaders.CONTENT_LENGTH)
         || headers.contains(HttpHeaders.TRANSFER_ENCODING);
   }
 
-  /** Netty has refused lengths that are no numbers; one that is too long for us is too large. */
+  /**
+   * Parses a content length. Netty has already refused values that are not numbers; a number beyond
+   * a {@code long} is too large for any limit.
+   */
   static long lengthOf(String declared) {
     try {
       return Long.parseLong(declared.trim());
@@ -88,16 +94,16 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   }
 
   /**
-   * Returns the bytes of a request's body that have not come: {@link Long#MAX_VALUE} when the
-   * client did not say how many, and 1 of such a body that has no reader, which the connection
-   * counts.
+   * Returns the bytes of a request body that have not arrived. The result is {@link Long#MAX_VALUE}
+   * if the client declared no length. It is 1 for such a body without a reader, whose bytes the
+   * connection counts.
    */
   static long bytesLeft(Exchange exchange) {
     HttpServerRequest http = exchange.http;
     if (exchange.reader != null) {
       return exchange.reader.bytesLeft();
     }
-    if (!exchange.is(ExchangeState.READING) // else it was read, or there was none
+    if (!exchange.is(ExchangeState.READING) // else the body was read or absent
         || exchange.connection.multiplexed
         || http.isEnded()
         || exchange.connection.isUnread(http)) {
@@ -109,10 +115,10 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
         : lengthOf(declared);
   }
 
-  /** Reads the body of a request, if there is one, and calls. */
+  /** Reads the body of a request, if there is one, and then calls the exchange. */
   static void begin(Exchange exchange) {
     MultiMap headers = exchange.http.headers();
-    // HTTP/2 tells the end of a body and not its presence.
+    // HTTP/2 signals the end of a body, but not its presence.
     if (!exchange.connection.multiplexed && !isAnnounced(headers)) {
       exchange.call(NO_BODY, exchange.startedNanos); // no time has passed since
       return;
@@ -140,7 +146,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
         exchange.answer.bodyWanted();
       }
       exchange.http.handler(body).endHandler(body::ended);
-      if (awaited && !wanted) { // the client is told to go on when a replica has accepted
+      if (awaited && !wanted) { // 100-continue follows when a replica has accepted
         body.flow();
       }
     }
@@ -158,7 +164,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   }
 
   /**
-   * @param declaredBytes as the client announced, or -1
+   * @param declaredBytes length announced by the client, or -1
    */
   private BodyReader(Exchange exchange, long declaredBytes) {
     this.exchange = exchange;
@@ -169,18 +175,19 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   }
 
   /**
-   * The most that is read of a body before its request asks for a slot: 0, or all that may come.
+   * Returns the maximum bytes read before the request acquires a slot. 0 means that the body is not
+   * gathered.
    */
   private static int gathered(Exchange exchange, long length) {
     DeploymentRouter to = exchange.route.router();
     if (to == null || ReservationHeader.of(exchange.http.headers()) != null) {
-      return 0; // who has a slot by a token has it for no longer than its lease
+      return 0; // the lease of a token holds the slot only for a limited time
     }
     int most = to.wholeBodyBytes();
     return length > most ? 0 : most;
   }
 
-  // --- what comes ---
+  // --- receiving ---
 
   @Override
   public void handle(Buffer piece) {
@@ -196,7 +203,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     } else if (state == State.GATHERING) {
       goOn(piece);
     } else if (state == State.BEGINNING) {
-      if (exchange.tryTakeRoom(piece.length())) { // else it was told to stop
+      if (exchange.tryTakeRoom(piece.length())) { // else the exchange has stopped this
         begin(piece);
       }
     } else if (paused || handler == null) {
@@ -222,7 +229,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     }
     if (state == State.BEGINNING && declaredBytes < 0 && !timed && !isGathered()) {
       timed = true;
-      exchange.loop.later(this::waitALittle); // most short ones have come whole by then
+      exchange.loop.later(this::waitALittle); // most short bodies are complete by then
     }
   }
 
@@ -238,7 +245,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     }
   }
 
-  /** More has come than travels inside a request. */
+  /** Buffers or streams a body that is too large for the request message. */
   private void goOn(Buffer piece) {
     hold(piece);
     Bound room = exchange.loop.ingress.bodies;
@@ -257,7 +264,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     held.add(piece);
   }
 
-  /** Bytes are held no longer. */
+  /** Releases gathered bytes that are no longer buffered. */
   private void gaveUp(long bytes) {
     long back = Math.min(gathered, bytes);
     if (back > 0) {
@@ -273,8 +280,8 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   }
 
   private void flow() {
-    if (!exchange.tryTakeRoom(MAX_INLINE_BYTES)) { // for what comes before it is paused
-      return; // and it was told to stop
+    if (!exchange.tryTakeRoom(MAX_INLINE_BYTES)) { // for bytes that arrive before the pause
+      return; // the exchange has stopped this reader
     }
     state = State.FLOWING;
     paused = true;
@@ -283,12 +290,12 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     begun();
   }
 
-  /** The body goes on when a replica has accepted the request. */
+  /** Calls the exchange. The body continues when a replica has accepted the request. */
   private void begun() {
     exchange.call(new Request.Body.Streamed(this), exchange.loop.now());
   }
 
-  /** No more will come. */
+  /** Handles the end of the body. */
   private void ended(Void end) {
     State before = state;
     state = State.ENDED;
@@ -320,32 +327,35 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     }
   }
 
-  // --- what the exchange asks ---
+  // --- for the exchange ---
 
-  /** Whether it is read before its request asks for a slot. */
+  /** Returns whether the body is read before its request acquires a slot. */
   private boolean isGathered() {
     return gatherBytes > 0;
   }
 
-  /** Whether all of it has come. */
+  /** Returns whether the whole body has arrived. */
   boolean hasEnded() {
     return state == State.ENDED;
   }
 
-  /** When a piece last came, or was asked for, as coarsely as the sweep looks. */
+  /** Returns the time of the last chunk or resume, at the resolution of the sweep. */
   long progressNanos() {
     return progressNanos;
   }
 
-  /** Whether it is for the client to send; else it is held back by whoever handles the request. */
+  /**
+   * Returns whether the client is expected to send. Otherwise the consumer of the body holds it
+   * back.
+   */
   boolean awaitsClient() {
     return isBefore(State.FLOWING) || (state == State.FLOWING && !paused);
   }
 
   /**
-   * How long it lags behind a least rate; for each sweep.
+   * Returns how far the body lags behind a minimum rate, in nanoseconds. Called once per sweep.
    *
-   * @param mayCome whether its connection lets the client send
+   * @param mayCome whether the connection lets the client send
    */
   double lagNanos(long now, int bytesPerSecond, boolean mayCome) {
     return rate.lagNanos(now, received, mayCome && awaitsClient(), bytesPerSecond);
@@ -357,7 +367,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
         : Math.max(0, declaredBytes - received);
   }
 
-  /** The answer is out: what still comes means nothing. */
+  /** Drops the rest of the body, because the response is sent. */
   void drop() {
     if (isBefore(State.DROPPING)) {
       state = State.DROPPING;
@@ -366,7 +376,10 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     }
   }
 
-  /** The exchange is over without an answer: its request is not asked for anything any more. */
+  /**
+   * Ends reading when the exchange finishes. Unlike {@link #drop}, does not touch the HTTP request,
+   * since there may be no response and no client.
+   */
   void stop() {
     forget();
     if (isBefore(State.DROPPING)) {
@@ -378,7 +391,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     return state.compareTo(other) < 0;
   }
 
-  // --- what the router asks ---
+  // --- for the router ---
 
   @Override
   public Buffer first() {
@@ -397,7 +410,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     return this;
   }
 
-  /** Never told: a client that leaves ends its exchange, and with it the call. */
+  /** Ignores the handler. A client that leaves ends its exchange, which cancels the call. */
   @Override
   public ReadStream<Buffer> exceptionHandler(@Nullable Handler<Throwable> newHandler) {
     return this;
@@ -427,7 +440,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
       handler.handle(piece);
     }
     if (paused) {
-      return this; // by whoever took the piece
+      return this; // by the handler of the chunk
     }
     if (state == State.FLOWING) {
       exchange.http.resume();
@@ -437,7 +450,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     return this;
   }
 
-  /** The router takes what it asked for as it comes. */
+  /** Resumes without a limit: the router takes chunks as they arrive. */
   @Override
   public ReadStream<Buffer> fetch(long amount) {
     return resume();

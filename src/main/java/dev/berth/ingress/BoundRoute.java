@@ -10,13 +10,14 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A route with everything an event loop needs of it, resolved once.
+ * Route with all objects that an event loop needs for it, resolved once. Confined to the event
+ * loop.
  *
- * @param meters the loop's own
- * @param access how its requests are logged; null when they are not
- * @param sizes of its answers, as this loop saw them
- * @param sides that its requests are split among, in the order of the policy's
- * @param shadows that get copies of them
+ * @param meters of this loop
+ * @param access access log of the route; null if its requests are not logged
+ * @param sizes recent response sizes seen by this loop
+ * @param sides targets of a split, in the order of the policy
+ * @param shadows targets of request copies
  */
 record BoundRoute(
     IngressRoute to,
@@ -27,20 +28,22 @@ record BoundRoute(
     List<ShadowTarget> shadows) {
   static final long NO_TIMEOUT = -1;
 
-  /** Longer than this is no bound, and keeps sums of times from overflowing. */
+  /**
+   * Maximum timeout in seconds. A longer one counts as none, so that sums of times cannot overflow.
+   */
   private static final double MAX_TIMEOUT_S = TimeUnit.DAYS.toSeconds(365);
 
-  /** One by itself, which splits nothing. */
+  /** Creates a route without a split. */
   BoundRoute(IngressRoute to, RouteMeters meters, @Nullable AccessRoute access) {
     this(to, meters, access, new AnswerSizes(), List.of(), List.of());
   }
 
-  /** Null for requests that no deployment answers. */
+  /** Returns the router of the deployment, or null if no deployment serves the route. */
   @Nullable DeploymentRouter router() {
     return to.router();
   }
 
-  /** What it counts in. */
+  /** Returns the meters of the route, its sides and its shadows. */
   Stream<Object> counts() {
     return Stream.of(
             Stream.of(meters),
@@ -50,11 +53,11 @@ record BoundRoute(
   }
 
   /**
-   * Returns how long a request may take, in nanoseconds: the {@code request_timeout_s} of its
-   * deployment, its application or the instance, unless its client says otherwise.
+   * Returns the timeout of a request in nanoseconds. A client's header overrides the {@code
+   * request_timeout_s} of the deployment, the application or the instance.
    *
    * @param header the client's {@code x-request-timeout-seconds}
-   * @param otherwise that of the instance
+   * @param otherwise timeout of the instance
    */
   long timeoutNanos(@Nullable String header, long otherwise) {
     DeploymentRouter router = to.router();
@@ -63,8 +66,8 @@ record BoundRoute(
   }
 
   /**
-   * Source: Ray Serve's proxy: a value that is not positive disables the timeout, one that is no
-   * number is ignored.
+   * Parses a client's timeout. As in Ray Serve's proxy, a value of 0 or below disables the timeout,
+   * and a value that is not a number is ignored.
    */
   static long timeoutOf(@Nullable String header, long defaultNanos) {
     if (header == null) {

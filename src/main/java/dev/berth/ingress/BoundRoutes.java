@@ -16,8 +16,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The routes as one loop serves them, each with what was made for it there. Of a thousand routes a
- * change concerns one: the others stay bound. Confined to its loop.
+ * Routes as one loop serves them, with their resolved objects. When one of a thousand routes
+ * changes, the others stay bound. Confined to the event loop.
  */
 final class BoundRoutes {
   private final @Nullable AccessLog log;
@@ -26,15 +26,15 @@ final class BoundRoutes {
   private RouteTable<BoundRoute> bound = RouteTable.empty();
 
   /**
-   * @param log where requests are logged; null when none are
-   * @param meters the loop's, where those that are gone are forgotten
+   * @param log access log; null if requests are not logged
+   * @param meters of the loop; meters of removed routes are dropped there
    */
   BoundRoutes(@Nullable AccessLog log, HttpMeters meters) {
     this.log = log;
     this.meters = meters;
   }
 
-  /** The route of a path among those of now; null when none takes it. */
+  /** Returns the route of a path in the current table; null if no route matches. */
   @Nullable BoundRoute match(RouteTable<IngressRoute> current, String path) {
     if (current != boundFrom) {
       rebind(current);

@@ -20,30 +20,30 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one answer of a request: writes it, and follows how far its client has taken it. The request,
- * its states and its end are its {@link Exchange}'s. Confined to its loop.
+ * Response of one request: writes the response and tracks how much the client has received. {@link
+ * Exchange} owns the request, its states and its end. Confined to the event loop.
  */
 final class ClientAnswer implements Completable<Void> {
   private static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
 
-  /** How long a client that is still sending may take to read its answer. */
+  /** Nanoseconds that a client which still sends has to read its response. */
   private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final Exchange exchange;
   @Nullable StreamRelay relay;
-  private @Nullable Stall stall; // while something waits for the client
-  private boolean continued; // the client was told to go on with its body
-  private boolean lingering; // closed soon, whatever still comes
-  private boolean held; // its bytes are counted among the instance's
-  private int bytes; // of a whole answer
-  long largeBytes; // room taken for it, if it is large
-  long endedNanos; // for a connection that keeps it until all of its answer is sent
+  private @Nullable Stall stall; // while bytes wait for the client
+  private boolean continued; // 100-continue was sent
+  private boolean lingering; // closes soon, even if the client still sends
+  private boolean held; // its bytes count in the instance's budget
+  private int bytes; // of a whole response
+  long largeBytes; // budget acquired for a large response
+  long endedNanos; // set by a connection that keeps unsent responses
 
   ClientAnswer(Exchange exchange) {
     this.exchange = exchange;
   }
 
-  // --- writing it ---
+  // --- writing ---
 
   void send(Response response) {
     HttpServerRequest http = exchange.http;
@@ -53,7 +53,8 @@ final class ClientAnswer implements Completable<Void> {
     if (status != 200) {
       out.setStatusCode(status);
       if ((status == 408 || status == 409) && headers.get(HttpFailure.SHOULD_RETRY) == null) {
-        out.headers().set(HttpFailure.SHOULD_RETRY, "false"); // it ran: once more is its choice
+        // the handler ran: it decides on retries
+        out.headers().set(HttpFailure.SHOULD_RETRY, "false");
       }
     }
     exchange.loop.passed.pass(headers, out.headers());
@@ -81,13 +82,13 @@ final class ClientAnswer implements Completable<Void> {
     }
   }
 
-  /** What comes from a router is a stream of the bus. */
+  /** Creates the relay. Received bodies of routed responses are always bus streams. */
   private StreamRelay relay(Response.Body.Received received) {
     relay = new StreamRelay(exchange, (InboundStream) received.stream());
     return relay;
   }
 
-  /** Takes a response that no client waits for, so that its handler can end. */
+  /** Consumes a response without a client, so that its handler can end. */
   void discard(Response response) {
     if (response.body() instanceof Response.Body.Received received) {
       exchange.http.response().setStatusCode(response.status());
@@ -98,7 +99,7 @@ final class ClientAnswer implements Completable<Void> {
   }
 
   /**
-   * Sends an answer of the ingress itself.
+   * Sends a response of the ingress itself.
    *
    * @return completes when the socket has taken it
    */
@@ -123,7 +124,7 @@ final class ClientAnswer implements Completable<Void> {
     return written;
   }
 
-  /** Sends why the request has no response. */
+  /** Sends the failure of a request that has no response. */
   void send(HttpFailure failure) {
     exchange.http.response().headers().clear(); // of a response that could not be sent
     send(failure, mustClose());
@@ -133,7 +134,7 @@ final class ClientAnswer implements Completable<Void> {
     send(failure, true);
   }
 
-  /** To a client that is still sending, and gets time to read it. */
+  /** Sends a failure to a client that still sends, and gives it time to read the failure. */
   void sendAndLinger(HttpFailure failure) {
     exchange.connection.announceClose(exchange.http.response());
     linger();
@@ -147,7 +148,7 @@ final class ClientAnswer implements Completable<Void> {
     exchange.outcome(Outcome.ofCode(failure.code()));
     MultiMap headers = exchange.http.response().headers();
     failure.advise(headers::set);
-    Buffer body = null; // it would wait for its window, and be kept for it
+    Buffer body = null; // a body would hold memory until its window opens
     boolean json = ErrorResponses.isJsonFor(exchange.http.headers());
     if (failure != ErrorResponses.TOO_MANY_REQUESTS || !exchange.connection.multiplexed) {
       body =
@@ -186,7 +187,7 @@ final class ClientAnswer implements Completable<Void> {
     return exchange.http.method() == HttpMethod.HEAD || status == 204 || status == 304;
   }
 
-  /** It is written, perhaps before the request was read. */
+  /** Follows a written response, perhaps before the request was read. */
   void written(Future<Void> written) {
     HttpServerRequest http = exchange.http;
     ConnectionPort connection = exchange.connection;
@@ -194,7 +195,7 @@ final class ClientAnswer implements Completable<Void> {
     connection.answered(http, written);
     if (!written.isComplete()) {
       if (bytes >= StreamLedger.FIRST_BYTES) {
-        hold(); // of smaller ones only what the next sweep finds
+        hold(); // smaller responses only if the next sweep finds them
       }
       written.onComplete(this);
     }
@@ -211,15 +212,15 @@ final class ClientAnswer implements Completable<Void> {
     }
   }
 
-  /** The socket has taken the last of it, or never will. */
+  /** Called when the socket has taken the last byte, or never will. */
   @Override
   public void complete(@Nullable Void taken, @Nullable Throwable failure) {
-    exchange.left(); // or its end is not told yet, and then looks by itself
+    exchange.left(); // no effect before finish(), which checks the future itself
   }
 
-  // --- to a client that has not sent all ---
+  // --- clients that still send ---
 
-  /** A client that waits to be told to go on is told so, unless its answer is out. */
+  /** Sends 100-continue to a client that waits for it, unless the response is already sent. */
   void bodyWanted() {
     HttpServerResponse out = exchange.http.response();
     if (!continued && exchange.expectsContinue() && !exchange.isOver() && !out.headWritten()) {
@@ -228,12 +229,15 @@ final class ClientAnswer implements Completable<Void> {
     }
   }
 
-  /** A client that was not told to go on may send its body or not: the next bytes mean nothing. */
+  /**
+   * Returns whether the connection must close. Without 100-continue, a client may send its body or
+   * not, so the meaning of the next bytes is unknown.
+   */
   private boolean mustClose() {
     return !continued && exchange.expectsContinue();
   }
 
-  /** A head that goes out before a body that nobody will read to its end says what comes of it. */
+  /** Announces the close of the connection, if the rest of the body will not be read. */
   private void announceUnread(HttpServerResponse out) {
     if (BodyReader.bytesLeft(exchange) > BodyReader.MAX_DISCARDED_BYTES) {
       exchange.connection.announceClose(out);
@@ -245,16 +249,16 @@ final class ClientAnswer implements Completable<Void> {
     exchange.connection.linger(exchange.loop.now() + LINGER_NANOS);
   }
 
-  /** The end of a body that nobody wanted. */
+  /** Handles the end of an unwanted body. */
   void droppedAll() {
     if (lingering) {
       exchange.connection.closeWhenTaken();
     }
   }
 
-  // --- how far its client is ---
+  // --- progress of the client ---
 
-  /** Looks how far its client is. */
+  /** Updates the stall state in each sweep. */
   void look(long now) {
     StreamRelay passing = relay;
     if (exchange.isOver()
@@ -277,7 +281,7 @@ final class ClientAnswer implements Completable<Void> {
     }
   }
 
-  /** Tells what it holds, if something of it waits for its client. */
+  /** Adds this response to the list, if a part of it waits for the client. */
   void waiting(List<Stalled<ClientAnswer>> into) {
     if (stall != null) {
       StreamWindow window = relay == null ? null : relay.window();
@@ -287,7 +291,7 @@ final class ClientAnswer implements Completable<Void> {
     }
   }
 
-  /** Its client stands still, and others wait for what it holds. */
+  /** Evicts a stalled response whose memory is needed by waiting requests or streams. */
   void cutStalled() {
     exchange.outcome(Outcome.STOOD_STILL);
     if (exchange.isOver()) {
@@ -301,7 +305,7 @@ final class ClientAnswer implements Completable<Void> {
     return stall == null || now - stall.sinceNanos() >= nanos;
   }
 
-  /** What its client has not read by now is not kept for it. */
+  /** Aborts an ended response that its client has not read within the timeout. */
   void sweepLeaving(long now, long idleNanos) {
     if (now - endedNanos >= idleNanos && standsStill(now, idleNanos)) {
       exchange.connection.cut(exchange.http);
@@ -315,7 +319,7 @@ final class ClientAnswer implements Completable<Void> {
     }
   }
 
-  /** It takes so much; a small one and a stream nothing that is counted here. */
+  /** Sets the bytes of the large-response budget. Small responses and streams use 0. */
   private void largeIs(long now) {
     if (now != largeBytes) {
       exchange.loop.correctLarge(now - largeBytes);
@@ -333,14 +337,14 @@ final class ClientAnswer implements Completable<Void> {
     }
   }
 
-  /** Nothing more of it is passed on. */
+  /** Stops the relay. */
   void stop() {
     if (relay != null) {
       relay.stop();
     }
   }
 
-  /** Nothing of it is here any more. */
+  /** Releases all memory of the response, which has left the instance. */
   void left() {
     stall = null;
     if (held) {

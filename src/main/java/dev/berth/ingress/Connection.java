@@ -11,24 +11,26 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client connection: which requests are under way on it, and what the end of one of them means
- * for it. It is also the one door by which the ingress closes it: Vert.x sends what is unwritten
- * first, for which a client that does not read lets it wait for ever. Confined to its loop.
+ * A client connection with its in-flight requests. Defines the effect of a request's end on the
+ * connection.
  *
  * <pre>
- *   OPEN --close, nothing unwritten--> CLOSING --closed, or the next sweep--> closed
- *   OPEN --close, or its socket took nothing for stream_idle_timeout_s--> dropped
+ *   OPEN --close, no unwritten bytes--> CLOSING --closed, or the next sweep--> closed
+ *   OPEN --close, or no socket progress for stream_idle_timeout_s--> dropped
  * </pre>
+ *
+ * The ingress closes connections only through this class: Vert.x alone would first send all
+ * unwritten bytes, and wait forever for a client that does not read. Confined to the event loop.
  */
 abstract sealed class Connection extends ConnectionPort permits Http1Connection, Http2Connection {
   final HttpConnection http;
   final ChannelHandlerContext context;
   final Channel channel;
-  private @Nullable Object unwritten; // what the socket was to take next when it was last looked at
-  private long unwrittenTaken; // of that, bytes
+  private @Nullable Object unwritten; // next message of the socket at the last sweep
+  private long unwrittenTaken; // bytes of this message taken by the socket
   private long movedNanos;
   private boolean closing;
-  private long idleSinceNanos; // while it has no request
+  private long idleSinceNanos; // while there is no request
   private boolean served;
 
   Connection(ServingLoop loop, HttpConnection http, boolean multiplexed) {
@@ -39,49 +41,56 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
     this.channel = context.channel();
   }
 
-  /** Closes it now; what its client has not taken is dropped, and its writes fail. */
+  /** Closes the connection now. Unwritten bytes are dropped, and their writes fail. */
   final void close() {
     ChannelOutboundBuffer out = channel.unsafe().outboundBuffer();
     if (out != null && out.totalPendingWriteBytes() > 0) {
       drop();
     } else {
-      closing = true; // by a GOAWAY and TLS's own farewell, if the client takes them
+      closing = true; // sends GOAWAY and TLS close_notify, if the client reads them
       http.close();
     }
   }
 
-  /** By a reset, so that nothing is kept for it, here or in the kernel, and nothing looks whole. */
+  /**
+   * Closes the connection by a reset. No bytes remain here or in the kernel, and no response looks
+   * complete.
+   */
   final void drop() {
     if (!channel.isOpen()) {
       return;
     }
     channel.config().setOption(ChannelOption.SO_LINGER, 0);
-    channel.unsafe().close(channel.unsafe().voidPromise()); // past the handlers, which would wait
+    // bypasses the handlers, which would wait
+    channel.unsafe().close(channel.unsafe().voidPromise());
   }
 
-  /** Ends what stands still. */
+  /** Ends stalled requests and a stalled connection. */
   final void sweep(long now) {
     boolean dropped = closing || now - movedAt(now) >= loop.streamIdleNanos;
     if (!closing) {
-      sweepRequests(now); // first: they know why they end
+      sweepRequests(now); // first, so that they record why they end
     }
     if (dropped) {
       drop();
     }
   }
 
-  /** Something of a request has just gone on here. */
+  /** Records progress of a request, which restarts the idle time. */
   final void notIdle(long now) {
     idleSinceNanos = now;
   }
 
-  /** A request is over here, and the next one is awaited for as long as clients may keep it. */
+  /** Records the end of a request. The client may keep the connection for the keep-alive time. */
   final void served(long now) {
     served = true;
     notIdle(now);
   }
 
-  /** Closes it if nothing was asked for too long: the first request is awaited for less long. */
+  /**
+   * Closes an idle connection after the keep-alive time. Before the first request, the header
+   * timeout applies if it is shorter.
+   */
   final void endIdle(long now) {
     long keepAlive = loop.keepAliveNanos;
     long most = served ? keepAlive : Math.min(keepAlive, loop.headerReadNanos);
@@ -90,12 +99,15 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
     }
   }
 
-  /** Whether its client had yet to take something when this was last swept. */
+  /** Returns whether bytes waited for the client at the last sweep. */
   final boolean awaitsClient() {
     return unwritten != null;
   }
 
-  /** When its socket last took something, or nothing waited for it; as coarsely as this asks. */
+  /**
+   * Returns the time when the socket last took bytes or had none to take, at the resolution of the
+   * calls.
+   */
   private long movedAt(long now) {
     ChannelOutboundBuffer out = channel.unsafe().outboundBuffer();
     Object next = out == null ? null : out.current();
@@ -109,29 +121,29 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
   }
 
   /**
-   * Returns whether a request that has come goes on. Else the connection has refused it, or handles
-   * it later.
+   * Returns whether a received request may start. Otherwise the connection has refused it, or
+   * handles it later.
    */
   abstract boolean admits(HttpServerRequest request);
 
-  /** A request has come. */
+  /** Adds a started request. */
   abstract void began(Exchange exchange);
 
-  /** The connection is closed, by whomever: so is what was under way on it. */
+  /** Called when the connection is closed by either side. Ends its in-flight requests. */
   abstract void clientGone();
 
-  /** The answers here of which something waits for the client. */
+  /** Adds the responses that have bytes waiting for the client. */
   abstract void waiting(List<Stalled<ClientAnswer>> into);
 
-  /** What the socket has taken of what it is to take next, in bytes. */
+  /** Returns the bytes that the socket has taken of its next message. */
   final long socketProgress() {
     ChannelOutboundBuffer out = channel.unsafe().outboundBuffer();
     return out == null ? 0 : out.currentProgress();
   }
 
-  /** Ends what stands still of its requests; also the connection, when it has none. */
+  /** Ends stalled requests, or an idle connection without requests. */
   abstract void sweepRequests(long now);
 
-  /** The instance drains from now on. */
-  void drain() {} // HTTP/1's next answer says so
+  /** Called when the instance starts to drain. */
+  void drain() {} // HTTP/1 announces the close with its next response
 }

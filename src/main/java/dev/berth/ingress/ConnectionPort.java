@@ -5,21 +5,21 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 
 /**
- * The client connection of a request, as the request and its answer use it: memory for the request,
- * and the effect of an answer and of its end on the connection. A class and no interface, so that
- * its fields and its own methods cost a request no virtual call. Confined to its loop.
+ * View of a client connection for a request and its response: memory for the request, and the
+ * connection effects of a response and of its end. A class rather than an interface, so that its
+ * fields and final methods cost no virtual call per request. Confined to the event loop.
  */
 abstract class ConnectionPort {
   final ServingLoop loop;
-  final boolean multiplexed; // a request is one of several, and its failure not the connection's
-  private long roomHeld; // by its requests, bytes
+  final boolean multiplexed; // whether requests share the connection, which outlives a failed one
+  private long roomHeld; // bytes of its requests
 
   ConnectionPort(ServingLoop loop, boolean multiplexed) {
     this.loop = loop;
     this.multiplexed = multiplexed;
   }
 
-  /** Takes room for a request of it; {@link #giveRoom} is its counterpart. */
+  /** Acquires memory for a request. The counterpart is {@link #giveRoom}. */
   final boolean tryTakeRoom(int bytes) {
     if (!loop.room.tryHold(bytes, multiplexed ? roomHeld : 0)) {
       loop.ingress.refusedRequests.increment();
@@ -34,49 +34,58 @@ abstract class ConnectionPort {
     loop.room.release(bytes);
   }
 
-  /** Whether the client may send more of the requests, as far as the connection goes. */
+  /** Returns whether the connection's flow control lets the client send request bodies. */
   boolean letsSend() {
     return true;
   }
 
-  /** The answer that is being written is the last one here. */
-  void announceClose(HttpServerResponse answer) {} // with HTTP/2's ends nothing but its stream
+  /** Announces in a response that it is the last one of this connection. */
+  void announceClose(HttpServerResponse answer) {} // HTTP/2 ends only the stream
 
-  /** An answer is being written while the instance drains: the client may not come back here. */
+  /**
+   * Announces in a response that the instance drains: the client should not reuse the connection.
+   */
   void announceDrain(HttpServerResponse answer) {
     announceClose(answer);
   }
 
   /**
-   * An answer was written whole, perhaps before the request was read whole.
+   * Called when a response is written, perhaps before the request was read.
    *
-   * @param written completes when the socket has taken it
+   * @param written completes when the socket has taken the response
    */
-  void answered(HttpServerRequest request, Future<Void> written) {} // HTTP/1 drops what still comes
+  // HTTP/1 drops the rest of the body
+  void answered(HttpServerRequest request, Future<Void> written) {}
 
-  /** What is left of a request's body is not read: it is dropped as it comes. */
-  void unread(HttpServerRequest request) {} // HTTP/2's frames are their stream's
+  /** Drops the unread rest of a request body as it arrives. */
+  void unread(HttpServerRequest request) {} // HTTP/2 drops frames with their stream
 
-  /** Whether what is left of a request's body is dropped by {@link #unread}. */
+  /** Returns whether {@link #unread} drops the rest of a request body. */
   boolean isUnread(HttpServerRequest request) {
     return false;
   }
 
-  /** Closes it soon: time for the client to read an answer that came before it had sent all. */
-  void linger(long untilNanos) {} // of HTTP/2's only the stream ends, once it is answered
+  /** Schedules the close, so that the client has time to read an early response. */
+  void linger(long untilNanos) {} // HTTP/2 ends only the stream, after the response
 
-  /** Closes it when its client has taken what was written. */
-  void closeWhenTaken() {} // of HTTP/2's only the stream ends
+  /** Closes the connection when the client has received all written bytes. */
+  void closeWhenTaken() {} // HTTP/2 ends only the stream
 
-  /** Returns a count that grows, or begins anew, as the socket takes some of a request's answer. */
+  /**
+   * Returns a count that increases, or restarts, when the socket takes bytes of a request's
+   * response.
+   */
   abstract long progress(HttpServerRequest request);
 
-  /** Ends a request whose answer cannot be ended, so that it does not look whole. */
+  /** Aborts a response that has no proper end, so that it does not look complete. */
   abstract void cut(HttpServerRequest request);
 
-  /** A request is over, answered or not. */
+  /** Called when a request has finished, with or without a response. */
   abstract void ended(Exchange exchange, long now);
 
-  /** All of an answer is out, or will never be: its request is no longer under way. */
-  void left(Exchange exchange) {} // HTTP/2's stays until its stream is closed
+  /**
+   * Called when a whole response has been sent, or never will be. Its request is no longer in
+   * flight.
+   */
+  void left(Exchange exchange) {} // an HTTP/2 request stays until its stream is closed
 }

@@ -13,27 +13,27 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How fast an address may open connections: so many a second, and what it did not open in the last
- * ten seconds besides. Who is faster is let wait for its turn, and past a second is closed. One
- * that the instance cut for a flood counts as many, since it cost as much. Of IPv6 a network of 64
- * bits is one address. Any thread.
+ * Rate limit for new connections per client address, with a burst of ten seconds. A connection
+ * above the rate waits up to one second, and beyond that is closed. A connection closed for a flood
+ * counts as {@link #CUT} connections, since it cost as much. An IPv6 network of 64 bits counts as
+ * one address. Thread-safe.
  */
 final class ConnectionRate {
-  /** It is not served. */
+  /** Result for a connection that must be closed. */
   static final long REFUSED = -1;
 
-  /** What one that was cut counts as. */
+  /** Connections charged for one that was closed for a flood. */
   static final int CUT = 50;
 
-  /** How long one may wait for its turn. */
+  /** Maximum delay of a connection in nanoseconds. */
   static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private static final long BURST_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** The least lately seen beyond these are forgotten, and begin anew. */
+  /** Maximum number of addresses. Above it, the least recently seen address loses its record. */
   static final int MOST_ADDRESSES = 4096;
 
-  private final long nanosEach; // 0 for no bound
+  private final long nanosEach; // 0 for no limit
   private final List<IpSubnetFilterRule> trusted;
   private final Map<Object, Long> paidUntil =
       new LinkedHashMap<>(16, 0.75f, true) {
@@ -46,8 +46,8 @@ final class ConnectionRate {
       };
 
   /**
-   * @param perSecond connections of one address; 0 for no bound
-   * @param trusted addresses and networks that have none
+   * @param perSecond connections per address; 0 for no limit
+   * @param trusted addresses and networks without a limit
    */
   ConnectionRate(int perSecond, List<String> trusted) {
     this.nanosEach = perSecond == 0 ? 0 : TimeUnit.SECONDS.toNanos(1) / perSecond;
@@ -61,12 +61,15 @@ final class ConnectionRate {
         : new IpSubnetFilterRule(text, IpFilterRuleType.ACCEPT);
   }
 
-  /** Counts a connection: nanoseconds until it is served, or {@link #REFUSED}, and not counted. */
+  /**
+   * Counts a connection. Returns its delay in nanoseconds, or {@link #REFUSED}, which is not
+   * counted.
+   */
   long open(@Nullable SocketAddress from, long now) {
     return charge(from, 1, PATIENCE_NANOS, now);
   }
 
-  /** A connection of this address was cut for a flood. */
+  /** Charges an address for a connection that was closed for a flood. */
   void cut(@Nullable SocketAddress from, long now) {
     charge(from, CUT, Long.MAX_VALUE, now);
   }
@@ -85,7 +88,7 @@ final class ConnectionRate {
       if (wait > patience) {
         return REFUSED;
       }
-      // Floods are not saved up for hours.
+      // Caps the debt of a flood, which could last for hours.
       long most = now + BURST_NANOS + BURST_NANOS;
       paidUntil.put(key, Math.min(until + connections * nanosEach, most));
       return wait;

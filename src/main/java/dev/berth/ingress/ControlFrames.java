@@ -11,12 +11,12 @@ import io.netty.handler.codec.http2.Http2Settings;
 import java.util.function.LongSupplier;
 
 /**
- * Counts the frames of an HTTP/2 connection that ask for work and carry no request: SETTINGS, PING
- * and PRIORITY, and those that acknowledge one. Of resets Netty does it. Not WINDOW_UPDATE, of
- * which who downloads much sends many. Confined to the connection's loop.
+ * Counter of HTTP/2 frames that cost work and carry no request: SETTINGS, PING and their
+ * acknowledgements, and PRIORITY. Netty counts resets. WINDOW_UPDATE is not counted, since a client
+ * that downloads much sends many. Confined to the event loop.
  */
 final class ControlFrames extends Http2FrameListenerDecorator {
-  private final int most; // within a window; at one more the connection is closed
+  private final int most; // per window; one more closes the connection
   private final long windowNanos;
   private final LongSupplier clock;
   private long sinceNanos;

@@ -17,14 +17,14 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client is told of a request without a response: the table of failures, {@link
- * HttpFailure}, in the words that Ray Serve has for them, and what this ingress refuses by itself.
+ * Responses to requests that fail: the failures of {@link HttpFailure} with the texts of Ray Serve,
+ * and refusals of the ingress itself.
  */
 final class ErrorResponses {
   static final String TEXT = "text/plain; charset=utf-8";
   static final String JSON = "application/json";
 
-  /** Those under way take all the memory that requests may. */
+  /** Refusal when in-flight requests use all memory for requests. */
   static final HttpFailure TOO_MANY_REQUESTS =
       new HttpFailure(
           503, "overloaded", "Too many requests are under way.", HttpFailure.DID_NOT_RUN, 1, true);
@@ -33,16 +33,16 @@ final class ErrorResponses {
 
   private ErrorResponses() {}
 
-  /** Whether a client with these headers reads JSON. */
+  /** Returns whether a client with these headers accepts JSON. */
   static boolean isJsonFor(MultiMap headers) {
     String accept = headers.get(HttpHeaders.ACCEPT);
     return accept != null && accept.contains(JSON);
   }
 
   /**
-   * What a client is told of a failure of its call, which may be that its reservation did not hold.
+   * Returns the response to a failed call, which may have failed because of its reservation.
    *
-   * @param call null when it failed before there was one
+   * @param call null if the failure came before the call
    */
   static HttpFailure of(
       @Nullable RoutedCall call,
@@ -60,9 +60,9 @@ final class ErrorResponses {
   }
 
   /**
-   * What a client is told of a failure.
+   * Returns the response to a failure.
    *
-   * @param timeoutNanos the bound of the request's time, or a negative number for none
+   * @param timeoutNanos timeout of the request, or a negative number for none
    */
   static HttpFailure of(
       BerthException failure, String requestId, long timeoutNanos, Settings backpressure) {
@@ -80,17 +80,17 @@ final class ErrorResponses {
     };
   }
 
-  /** Its endpoint leads nowhere, for as long as a request may wait for that. */
+  /** Response after the maximum wait for an endpoint without a target. */
   static final HttpFailure LEADS_NOWHERE =
       new HttpFailure(
               503, "leads_nowhere", "The endpoint leads nowhere yet.", HttpFailure.DID_NOT_RUN)
           .comeBackAfter(1);
 
-  /** And as many wait as may. */
+  /** Refusal when the maximum number of requests is parked. */
   static final HttpFailure TOO_MANY_PARKED =
       LEADS_NOWHERE.saying("The endpoint leads nowhere yet, and too many requests wait.");
 
-  /** No route takes the path. The text is Ray's, the dots included. */
+  /** Returns the response for a path without a route. The text is Ray's, including the dots. */
   static HttpFailure notFound(String path) {
     return new HttpFailure(
         404,
@@ -128,7 +128,7 @@ final class ErrorResponses {
         "The request did not run; only 100-continue may be expected.");
   }
 
-  /** A request that is not HTTP as it is spoken here; its answer gets the headers of its status. */
+  /** Returns the refusal of an unsupported HTTP request, and sets the headers of its status. */
   static HttpFailure refused(HttpServerRequest request, RefusedRequest why) {
     why.tell(request);
     return refusal(why.status(), why.code(), why.getMessage());
@@ -138,7 +138,7 @@ final class ErrorResponses {
     return refusal(414, "uri_too_long", "URI Too Long");
   }
 
-  /** A request whose head could not be read. */
+  /** Returns the refusal of a request with an unreadable head. */
   static HttpFailure badHead(HttpServerRequest request) {
     Throwable cause = request.decoderResult().cause();
     if (cause instanceof RefusedRequest refused) {
@@ -151,7 +151,9 @@ final class ErrorResponses {
         : refusal(400, "bad_request", "Bad Request");
   }
 
-  /** Sent again it would be refused again. */
+  /**
+   * Creates a refusal without retry advice, since a repeated request would fail in the same way.
+   */
   private static HttpFailure refusal(int status, String code, String message) {
     return new HttpFailure(status, code, message, "The request did not run.");
   }
@@ -160,7 +162,11 @@ final class ErrorResponses {
     return new HttpFailure(503, "unhealthy", reason, "");
   }
 
-  /** As the deployment says that refused; what it does not say is the route's. */
+  /**
+   * Applies the status code and {@code Retry-After} of the deployment that refused. The route
+   * supplies missing values, and its {@code Retry-After} also replaces one that comes without a
+   * status code.
+   */
   private static HttpFailure backPressure(
       HttpFailure told, BerthException.BackPressure full, Settings route) {
     Duration after = route.find(Backpressure.RETRY_AFTER_S);
@@ -182,7 +188,7 @@ final class ErrorResponses {
     return text == null || text.isEmpty() ? otherwise : text;
   }
 
-  /** Seconds as a person writes them: 2, 0.5. */
+  /** Formats seconds without needless digits: 2, 0.5. */
   static String seconds(long nanos) {
     double seconds = nanos / 1e9;
     return seconds == Math.rint(seconds)

@@ -28,11 +28,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One request: its body is read, it waits for room, and is called; what comes of that becomes its
- * {@link ClientAnswer}. It is what the router tells of the answer. Confined to its loop.
+ * An HTTP request from its head to the end of its response. Reads the body, waits for memory, calls
+ * the router, and passes the result to its {@link ClientAnswer}. Confined to the event loop.
  *
- * <p>Source: Ray Serve's proxy. The handler sees the full path, as there; Ray's {@code root_path}
- * has no counterpart in {@link Request}.
+ * <p>Source: Ray Serve's proxy. As in Ray, the handler sees the full path; {@link Request} has no
+ * counterpart of Ray's {@code root_path}.
  */
 sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
   private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
@@ -52,21 +52,21 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
   final ConnectionPort connection;
   final HttpServerRequest http;
   final ClientAnswer answer = new ClientAnswer(this);
-  BoundRoute route; // another one once, of a request that was parked
+  BoundRoute route; // replaced once if the request was parked
   final long startedNanos;
   final String requestId;
-  final @Nullable AccessEntry access; // when its route is logged
-  final @Nullable RequestRecorder recorder; // when it is explained
+  final @Nullable AccessEntry access; // null unless its route is logged
+  final @Nullable RequestRecorder recorder; // null unless the request is explained
   @Nullable BodyReader reader; // until the body has ended
   private ExchangeState state = ExchangeState.READING;
   private long timeoutNanos; // of its route
-  private int room; // taken of its connection's, bytes
-  private @Nullable Request waiting; // while it waits for room for its answer
+  private int room; // bytes acquired from the connection
+  private @Nullable Request waiting; // while it waits for response memory
   private @Nullable RoutedCall call;
-  private @Nullable SplitRequest split; // of a route with several deployments
+  private @Nullable SplitRequest split; // null if one deployment serves the route
 
   /**
-   * @param split why that route of several; null of one with one deployment
+   * @param split choice among several deployments; null if one deployment serves the route
    */
   Exchange(
       ConnectionPort connection,
@@ -94,7 +94,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     }
   }
 
-  /** It was parked, and its route leads somewhere now. */
+  /** Sets the target of a parked request whose route now has one. */
   final void lead(BoundRoute to, @Nullable SplitRequest by) {
     route = by == null ? to : by.side();
     splitBy(by);
@@ -114,9 +114,9 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     return state.ordinal() >= ExchangeState.LEAVING.ordinal();
   }
 
-  // --- the request ---
+  // --- request ---
 
-  /** Starts it if the requests under way leave room for one more; else it is refused. */
+  /** Starts the request if the memory limit of in-flight requests allows, else refuses it. */
   final void startIfRoom() {
     int headers = loop.headers.of(http.headers());
     if (tryTakeRoom(RequestRoom.REQUEST_BYTES + headers * RequestRoom.HEADER_BYTES)) {
@@ -124,7 +124,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     }
   }
 
-  /** Whether it may take more memory; if not it is answered. */
+  /** Returns whether the request got more memory. If not, it is refused. */
   boolean tryTakeRoom(int bytes) {
     if (connection.tryTakeRoom(bytes)) {
       room += bytes;
@@ -134,18 +134,18 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     return false;
   }
 
-  /** Nothing of it is here any more: its connection's word. */
+  /** Releases all memory of the request. Called by the connection. */
   final void giveRoom() {
     connection.giveRoom(room);
     room = 0;
   }
 
-  /** Whether its client waits to be told to go on. */
+  /** Returns whether the client waits for 100-continue. */
   final boolean expectsContinue() {
     return http.headers().contains(EXPECT, "100-continue", true);
   }
 
-  /** No more of its body is taken. A client that still sends gets time to read the answer. */
+  /** Refuses the rest of the body. A client that still sends gets time to read the response. */
   final void refuseBody(HttpFailure why) {
     refuseBody(why, answer::sendAndLinger);
   }
@@ -153,7 +153,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
   private void refuseBody(HttpFailure why, Consumer<HttpFailure> sender) {
     if (http.response().headWritten()) {
       cut(why.status());
-    } else { // perhaps when a handler that reads it as it comes has begun
+    } else { // a handler that streams the body may have started
       sender.accept(call != null && call.sent() ? why.afterItStarted() : why);
       cancelCall();
     }
@@ -186,13 +186,13 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
   }
 
   /**
-   * Room for its answer is there, and its; or there was none for too long.
+   * Runs the request with the granted response memory, or refuses it after the maximum wait.
    *
-   * @param bytes negative for none
+   * @param bytes granted bytes; negative for none
    */
   @Override
   public final void accept(long bytes) {
-    Request request = Objects.requireNonNull(waiting); // or it would have been forgotten
+    Request request = Objects.requireNonNull(waiting); // else the queue would not hold it
     waiting = null;
     if (bytes < 0) {
       loop.ingress.refusedRequests.increment();
@@ -205,7 +205,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
   private void run(Request request, long roomTaken, long nowNanos) {
     answer.largeBytes = roomTaken;
     become(ExchangeState.CALLING);
-    DeploymentRouter router = Objects.requireNonNull(route.router()); // a route that is no door
+    DeploymentRouter router = Objects.requireNonNull(route.router()); // run() needs a deployment
     try {
       String token = ReservationHeader.take(http.headers());
       if (token == null) {
@@ -213,7 +213,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
       } else {
         use(token, router, request);
       }
-      if (split != null && !isOver()) { // else it was refused at once
+      if (split != null && !isOver()) { // else the call was refused at once
         split.copies.make(request, this, loop.router, loop.traffics, nowNanos);
       }
     } catch (ReservationException refused) {
@@ -274,12 +274,12 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
   @Override
   public String sessionId() {
     if (split != null && split.key() != null) {
-      return split.key(); // that too says who it is for
+      return split.key(); // the key also identifies a session
     }
     return Objects.requireNonNullElse(http.headers().get(SESSION_ID), "");
   }
 
-  /** A key says who it is for, also where there is nothing to split. */
+  /** Returns the hash of the traffic key, with or without a split, or else of the session id. */
   @Override
   public long routingKey() {
     String key = split == null ? TrafficPolicy.key(http.headers().get(KEY)) : split.key();
@@ -296,7 +296,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     return timeoutNanos < 0 ? NO_DEADLINE : startedNanos + timeoutNanos;
   }
 
-  // --- its answer ---
+  // --- response ---
 
   @Override
   public @Nullable RequestRecorder explaining() {
@@ -326,7 +326,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     try {
       answer.send(response);
     } catch (RuntimeException unsendable) {
-      // A header that HTTP cannot carry, say: the handler's failure, not the client's.
+      // For example, a header that HTTP cannot carry. The handler is at fault, not the client.
       LOG.warn("request {}: its response cannot be sent: {}", requestId, unsendable.toString());
       StreamRelay.cancel(response);
       onFailure(new BerthException.HandlerFailed("unsendable response", unsendable));
@@ -337,7 +337,8 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
   public void onFailure(BerthException failure) {
     if (!isOver()) {
       outcome(Outcome.of(failure.kind()));
-      long after = loop.now() - startedNanos < timeoutNanos ? -1 : timeoutNanos; // else a call's
+      // An earlier timeout is that of a nested call, of unknown length.
+      long after = loop.now() - startedNanos < timeoutNanos ? -1 : timeoutNanos;
       HttpFailure told =
           failure.kind() == BerthException.Kind.NO_SUCH_METHOD && !methodName().isEmpty()
               ? HttpFailure.NO_SUCH_METHOD
@@ -355,8 +356,8 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
   // --- ending ---
 
   /**
-   * The client is not there any more. The slot is freed when the handler has settled. A request
-   * that asked for it goes on without its client, once it is whole.
+   * Called when the client has left. Its slot becomes free when the handler has settled. A complete
+   * request with {@code x-request-disconnect-disabled: ?1} continues without its client.
    */
   void clientGone() {
     if (!isOver()
@@ -373,7 +374,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     }
   }
 
-  /** Ends what stood still for too long. */
+  /** Ends the request if it has stalled for too long. */
   void sweep(long now) {
     answer.look(now);
     BodyReader reading = reader;
@@ -383,7 +384,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
       answer.sweepLeaving(now, idleNanos);
     } else if (is(ExchangeState.READING)
         && timeoutNanos >= 0
-        && now - startedNanos >= timeoutNanos) { // no call is there that would see to it
+        && now - startedNanos >= timeoutNanos) { // without a call, no other timer runs
       String waited = reading == null ? "its route led nowhere" : "its body was not whole";
       onFailure(new BerthException.Timeout(waited + " in time"));
     } else if (reading != null
@@ -415,7 +416,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     refuseBody(why, answer::sendAndClose);
   }
 
-  /** Why there is no ordinary answer, if that is logged. */
+  /** Records why there is no regular response, for the access log and the explanation. */
   final void outcome(Outcome reason) {
     if (access != null && !isOver()) {
       access.outcome(reason);
@@ -432,16 +433,16 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     }
   }
 
-  /** The head is out, so all that is left is to end without ending the body. */
+  /** Aborts a response whose head is already sent, without ending its body. */
   final void cut(int status) {
     if (recorder != null) {
-      recorder.outcome("cut_short"); // if nobody said why
+      recorder.outcome("cut_short"); // unless a reason is recorded
     }
     giveUp(status);
     connection.cut(http);
   }
 
-  /** Nobody wants what was called. */
+  /** Cancels the call and its copies. */
   private void cancelCall() {
     if (split != null) {
       split.copies.cancel();
@@ -452,9 +453,9 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
   }
 
   /**
-   * The one end of every request: nothing of it is read, waited for or logged from now on.
+   * Ends the request, exactly once. Reading, waiting and logging end here.
    *
-   * @param written completes when the socket has taken the last of its answer; null for none
+   * @param written completes when the socket has taken the whole response; null for none
    */
   final void finish(int status, @Nullable Future<Void> written) {
     if (written != null) {
@@ -484,7 +485,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     }
   }
 
-  /** Nothing of its answer is here any more: it is no longer under way. */
+  /** Ends the in-flight time of the request, when its response has left the instance. */
   final void left() {
     if (state == ExchangeState.LEAVING) {
       become(ExchangeState.LEFT);

@@ -1,16 +1,16 @@
 package dev.berth.ingress;
 
 /**
- * How far a request is.
+ * State of a request.
  *
  * <pre>
- *   READING --body whole, or begun--> CALLING --response--> LEAVING
- *           --no room for its answer--> WAITING --room--> CALLING
+ *   READING --body whole, or streaming--> CALLING --response--> LEAVING
+ *           --no memory for its response--> WAITING --memory granted--> CALLING
  *   CALLING --streamed response--> RELAYING --end--> LEAVING
- *   CALLING, RELAYING --client gone, and wants it to go on--> DETACHED --end--> LEAVING
- *   any --failure--> LEAVING: answered with its status, or cut short once the head is out
- *   any --client gone--> LEAVING: the call is cancelled, 499 is counted
- *   LEAVING --the socket has taken the last of it, or never will--> LEFT
+ *   CALLING, RELAYING --client left, disconnect disabled--> DETACHED --end--> LEAVING
+ *   any --failure--> LEAVING: error response, or aborted if the head is already sent
+ *   any --client left--> LEAVING: the call is cancelled, 499 is counted
+ *   LEAVING --the socket has taken the last byte, or never will--> LEFT
  * </pre>
  */
 enum ExchangeState {

@@ -10,9 +10,9 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which requests are explained: those whose {@code X-Berth-Explain} is {@code 1} or {@code true},
- * where that is allowed, and a share of all. Any other value asks for nothing. One for each loop,
- * confined to it.
+ * Selects the requests to explain. These are requests with the header {@code X-Berth-Explain} of
+ * {@code 1} or {@code true}, where allowed, and a random share of all. Other header values have no
+ * effect. One instance per loop, confined to it.
  *
  * @param sampleRate 0 to 1
  */
@@ -21,7 +21,7 @@ record ExplainRule(boolean byHeader, double sampleRate, RandomGenerator random) 
   private static final CharSequence OVERHEAD = HttpHeaders.createOptimized("x-berth-overhead-us");
   private static final CharSequence REPLICA = HttpHeaders.createOptimized("x-berth-replica");
 
-  /** Writes down what befalls a request; null for one that is not explained. */
+  /** Creates the recorder of a request; null for a request that is not explained. */
   @Nullable RequestRecorder recorder(
       RouterLoop loop,
       @Nullable DeploymentRouter router,
@@ -45,7 +45,7 @@ record ExplainRule(boolean byHeader, double sampleRate, RandomGenerator random) 
     return sampleRate > 0 && random.nextDouble() < sampleRate;
   }
 
-  /** Says in a response's head what is known by then. */
+  /** Adds the overhead and the replica known so far to the head of a response. */
   static void tell(RequestRecorder recorder, MultiMap headers) {
     headers.set(OVERHEAD, Long.toString(recorder.overheadMicros()));
     String replicaId = recorder.replicaId();

@@ -10,15 +10,15 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 
 /**
- * The connections to some ports whose beginning is not over: the TLS handshake on ports for other
- * nodes, the bytes that show the protocol on others. There may be so many; past it the oldest gives
- * way: an honest one is over in milliseconds, and a silent one is the oldest soon. Any thread.
+ * Set of connections in their first phase on some ports: the TLS handshake on ports for other
+ * nodes, the protocol detection on other ports. Above the limit, the oldest connection is closed:
+ * an honest one completes in milliseconds, and a silent one soon becomes the oldest. Thread-safe.
  */
 final class Handshakes {
-  /** Connections, of all of these ports. */
+  /** Maximum number of such connections on all of these ports. */
   private static final int MOST = 256;
 
-  private final Set<Channel> begun = new LinkedHashSet<>(); // some are over, until it is full
+  private final Set<Channel> begun = new LinkedHashSet<>(); // completed ones stay until it is full
   private long ended;
 
   synchronized void begin(Channel accepted) {
@@ -40,12 +40,12 @@ final class Handshakes {
     begun.remove(closed);
   }
 
-  /** Those that gave way so far. */
+  /** Returns the number of connections closed above the limit. */
   synchronized long ended() {
     return ended;
   }
 
-  /** Whether TLS is set up, or Vert.x has chosen the protocol and shows the connection. */
+  /** Returns whether the TLS handshake is complete, or Vert.x has detected the protocol. */
   private static boolean isOver(Channel accepted) {
     ChannelPipeline pipeline = accepted.pipeline();
     SslHandler tls = pipeline.get(SslHandler.class);

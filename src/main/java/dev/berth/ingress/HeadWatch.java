@@ -19,16 +19,16 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sees when bytes come on a connection, so that a head which is sent too slowly is known as one.
- * Stands before everything else, the TLS of the connection included.
+ * First handler of a connection, before TLS. Observes incoming bytes, so that slow request heads
+ * are detected.
  *
  * <pre>
- *   ACCEPTED --protocol known, HTTP/1--> OPEN: tells its {@link Http1Connection} of bytes
+ *   ACCEPTED --protocol known, HTTP/1--> OPEN: notifies its {@link Http1Connection} of bytes
  *            --protocol known, HTTP/2--> removed
  *            --not known within header_read_timeout_s--> closed
  * </pre>
  *
- * Confined to the connection's loop.
+ * Confined to the event loop.
  */
 final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsumer {
   private final ServingLoop loop;
@@ -39,7 +39,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
   private boolean over;
 
   /**
-   * @param loop of the event loop that the connection will be served on
+   * @param loop of the event loop that will serve the connection
    */
   HeadWatch(ServingLoop loop) {
     this.loop = loop;
@@ -53,7 +53,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
     loop.unopened.add(this);
   }
 
-  /** The connection speaks HTTP/1. */
+  /** Called when the connection is known to use HTTP/1. */
   void opened(Http1Connection known) {
     loop.unopened.remove(this);
     connection = known;
@@ -77,15 +77,15 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
   public void channelWritabilityChanged(ChannelHandlerContext from) {
     Http1Connection known = connection;
     if (known != null && from.channel().isWritable()) {
-      loop.later(known::taken); // when Vert.x has written what it keeps
+      loop.later(known::taken); // after Vert.x has written its own queue
     }
     from.fireChannelWritabilityChanged();
   }
 
   /**
-   * A client that resets its connection is no news: the transport closes it next, and that is acted
-   * on. Vert.x 5.0 stumbles over it where a pipelined request waits for its turn, and then Netty
-   * warns of both. A body that cannot be read on is answered, for which Vert.x would close.
+   * Ignores resets by the client: the transport closes the connection next, which is handled.
+   * Vert.x 5.0 fails on a reset while a pipelined request waits, and Netty then logs two warnings.
+   * A malformed body gets a response; Vert.x would close without one.
    */
   @Override
   public void exceptionCaught(ChannelHandlerContext from, Throwable cause) {
@@ -100,13 +100,13 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
     }
   }
 
-  /** The connection is closed, or speaks HTTP/2. */
+  /** Called when the connection is closed, or uses HTTP/2. */
   @Override
   public void handlerRemoved(ChannelHandlerContext removed) {
     loop.unopened.remove(this);
   }
 
-  /** Looks whether the protocol is known in time. */
+  /** Checks in each sweep whether the protocol became known in time. */
   @Override
   public void accept(long now) {
     if (now - acceptedNanos >= loop.headerReadNanos) {
@@ -116,9 +116,9 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
   }
 
   /**
-   * Closes it.
+   * Closes the connection.
    *
-   * @param say that a head was begun and is not whole
+   * @param say whether to send 408, because a head has begun and is incomplete
    */
   void end(boolean say) {
     ChannelHandlerContext context = channel;
@@ -126,7 +126,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
       return;
     }
     over = true;
-    // Without an encoder it is not known to speak HTTP/1: a handshake, or the start of HTTP/2.
+    // Without an encoder, HTTP/1 is not certain: a handshake, or the start of HTTP/2.
     if (say && context.pipeline().get(HttpResponseEncoder.class) != null) {
       loop.ingress.lateHeads.increment();
       context.channel().writeAndFlush(answer()).addListener(ChannelFutureListener.CLOSE);
@@ -135,7 +135,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
     }
   }
 
-  /** Written beside Vert.x, which knows of no request yet. */
+  /** Creates the response. It bypasses Vert.x, which has no request yet. */
   private DefaultFullHttpResponse answer() {
     HttpFailure late = ErrorResponses.headTooSlow(loop.headerReadNanos);
     DefaultFullHttpResponse response =

@@ -8,16 +8,15 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes the headers of one handler's response after another on to its client, except those that
- * must not reach it as they are: those that mean the connection and not the response (RFC 9110,
- * 7.6.1), and the framing, which the ingress sets. One serves all responses of a loop, so that none
- * allocates a consumer. Confined to its loop.
+ * Copies the headers of a handler's response to the client's response. Drops hop-by-hop headers
+ * (RFC 9110, 7.6.1) and the framing headers, which the ingress sets. One instance serves all
+ * responses of a loop, so that none allocates a consumer. Confined to the event loop.
  */
 final class HopByHop implements BiConsumer<String, String> {
   private static final String CONTENT_TYPE = "content-type";
 
   private MultiMap into = MultiMap.caseInsensitiveMultiMap(); // of the last response
-  private @Nullable String notPassed; // names of more headers that are not for the client
+  private @Nullable String notPassed; // further hop-by-hop names, from the Connection header
 
   void pass(Headers from, MultiMap to) {
     into = to;
@@ -32,7 +31,10 @@ final class HopByHop implements BiConsumer<String, String> {
     }
   }
 
-  /** By length first: it tells most headers apart without reading them. */
+  /**
+   * Returns whether a header is always dropped. The length decides for most names, without a
+   * comparison.
+   */
   static boolean isDropped(String name) {
     return switch (name.length()) {
       case 2 -> name.equalsIgnoreCase("te");
@@ -47,17 +49,17 @@ final class HopByHop implements BiConsumer<String, String> {
   }
 
   /**
-   * The name as it is best written: what the API itself sets is known as bytes already, and is
-   * neither hashed nor written letter by letter.
+   * Returns the cheapest form of a name. A name that the API itself sets exists as bytes, which are
+   * neither hashed nor encoded again.
    */
   private static CharSequence nameOf(String name) {
-    if (name.isEmpty()) { // Vert.x writes a line that begins with its colon
+    if (name.isEmpty()) { // Vert.x would write a line that starts with a colon
       throw new IllegalArgumentException("header name: empty (expected: a token)");
     }
     return name.equals(CONTENT_TYPE) ? HttpHeaders.CONTENT_TYPE : name;
   }
 
-  /** Whether the response's own {@code Connection} header names this header too. */
+  /** Returns whether the response's own {@code Connection} header names this header. */
   static boolean isNamedBy(@Nullable String connection, String name) {
     return connection != null
         && Stream.of(connection.split(",")).anyMatch(each -> each.trim().equalsIgnoreCase(name));

@@ -11,14 +11,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An HTTP/1 connection, which has at most one request under way.
+ * An HTTP/1 connection, which has at most one request in flight.
  *
  * <pre>
- *   IDLE --bytes--> HEAD --whole--> BUSY --answered--> IDLE
- *   IDLE --too long--> closed
- *   HEAD --not whole in time--> 408, closed
- *   BUSY --client gone--> closed; its request is given up
- *   IDLE --answered without reading the body--> LINGERING --body ended, or 2 s--> closed
+ *   IDLE --bytes--> HEAD --complete--> BUSY --response sent--> IDLE
+ *   IDLE --keep-alive timeout--> closed
+ *   HEAD --incomplete at the timeout--> 408, closed
+ *   BUSY --client left--> closed; its request is cancelled
+ *   IDLE --response sent without reading the body--> LINGERING --body ended, or 2 s--> closed
  * </pre>
  */
 final class Http1Connection extends Connection {
@@ -26,9 +26,9 @@ final class Http1Connection extends Connection {
 
   private final HeadWatch watch;
   private @Nullable Exchange exchange;
-  private @Nullable HttpServerRequest unread; // answered; the rest of its body is dropped
-  private @Nullable HttpServerRequest behind; // an answer that is not taken
-  private final ArrayDeque<Exchange> leaving = new ArrayDeque<>(2); // answered, not all taken
+  private @Nullable HttpServerRequest unread; // has a response; the rest of its body is dropped
+  private @Nullable HttpServerRequest behind; // waits until earlier responses are read
+  private final ArrayDeque<Exchange> leaving = new ArrayDeque<>(2); // written, not all sent
   private boolean headBegun;
   private boolean headTimed;
   private long headSinceNanos;
@@ -48,15 +48,15 @@ final class Http1Connection extends Connection {
   }
 
   /**
-   * A request that came before its client has taken the answer to the one before is handled then,
-   * so that of a client that asks again and again and never reads one answer is kept.
+   * Admits a request, or delays it until the client has read the previous response. A client that
+   * sends requests and never reads thus occupies the memory of one response.
    */
   @Override
   boolean admits(HttpServerRequest request) {
-    if (channel.isWritable()) { // less than 64 KiB wait for its socket
+    if (channel.isWritable()) { // less than 64 KiB wait for the socket
       return true;
     }
-    if (BodyReader.isAnnounced(request.headers())) { // it would be lost by then
+    if (BodyReader.isAnnounced(request.headers())) { // a delay would lose the body
       loop.refuse(request, ErrorResponses.TOO_MANY_REQUESTS);
     } else {
       behind = request;
@@ -64,7 +64,7 @@ final class Http1Connection extends Connection {
     return false;
   }
 
-  /** What was written has been taken, by and large. */
+  /** Handles the delayed request, when most written bytes have left. */
   void taken() {
     HttpServerRequest next = behind;
     if (next != null && channel.isWritable()) {
@@ -74,10 +74,9 @@ final class Http1Connection extends Connection {
   }
 
   /**
-   * What came of a request's body is malformed, and so nothing more is read here.
+   * Refuses a request with a malformed body, after which nothing more is read.
    *
-   * @return whether it is answered; else its answer is out already, and there is nothing to wait
-   *     for
+   * @return whether the refusal is sent; false if a response is already out
    */
   boolean bodyRefused(RefusedRequest why) {
     Exchange underWay = exchange;
@@ -88,17 +87,17 @@ final class Http1Connection extends Connection {
     return true;
   }
 
-  /** Bytes have come. Between two requests they are those of the next one's head. */
+  /** Called when bytes arrive. Between two requests they begin the next head. */
   void heard() {
     if (exchange == null && !headBegun) {
       headBegun = true;
-      headTimed = false; // the next sweep looks at the clock
+      headTimed = false; // the next sweep reads the clock
     }
   }
 
   @Override
   void ended(Exchange over, long now) {
-    if (exchange == over) { // else a pipelined one has begun as this one's answer was written
+    if (exchange == over) { // else a pipelined request began while this response was written
       exchange = null;
     }
     served(now);
@@ -107,7 +106,7 @@ final class Http1Connection extends Connection {
 
   @Override
   void left(Exchange over) {
-    leaving.remove(over); // the first, as they were written
+    leaving.remove(over); // the head of the queue, as written
     over.giveRoom();
   }
 
@@ -134,7 +133,7 @@ final class Http1Connection extends Connection {
 
   @Override
   void sweepRequests(long now) {
-    leaving.forEach(answered -> answered.answer.look(now)); // the connection sees that they leave
+    leaving.forEach(answered -> answered.answer.look(now)); // stalls of these close the connection
     Exchange underWay = exchange;
     if (underWay != null) {
       underWay.sweep(now);
@@ -143,7 +142,7 @@ final class Http1Connection extends Connection {
         close();
       }
     } else if (awaitsClient()) {
-      notIdle(now); // it is not idle that reads a long answer slowly
+      notIdle(now); // a slow reader of a long response is not idle
     } else if (unread != null) {
       sweepUnread(unread, now);
     } else if (headBegun) {
@@ -169,7 +168,7 @@ final class Http1Connection extends Connection {
       notIdle(now);
     } else if (request.bytesRead() > BodyReader.MAX_DISCARDED_BYTES
         && !request.headers().contains(HttpHeaders.CONTENT_LENGTH)) {
-      close(); // its client did not say how much comes
+      close(); // the client declared no length
     } else {
       endIdle(now);
     }
@@ -198,7 +197,7 @@ final class Http1Connection extends Connection {
   @Override
   void cut(HttpServerRequest request) {
     if (request.version() == HttpVersion.HTTP_1_0) {
-      drop(); // an ordinary end of the connection would be that of the answer
+      drop(); // an orderly close would look like the response's end
     } else {
       close();
     }

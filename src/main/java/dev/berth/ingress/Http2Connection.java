@@ -17,18 +17,18 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * An HTTP/2 connection: its streams are requests side by side, and each ends alone.
+ * An HTTP/2 connection. Its streams are concurrent requests, and each ends on its own.
  *
  * <pre>
- *   a stream:  OPEN --request over, all sent--> closed
- *              OPEN --reset by the client--> closed; its request is given up
- *              OPEN --request over, client does not read--> reset after stream_idle_timeout_s
+ *   a stream:  OPEN --request finished, all sent--> closed
+ *              OPEN --reset by the client--> closed; its request is cancelled
+ *              OPEN --request finished, client does not read--> reset after stream_idle_timeout_s
  *   the connection:  no streams for too long --GOAWAY--> closed
  *                    draining --GOAWAY, streams end--> closed
  * </pre>
  *
- * A stream counts until it is closed and not only until its request is over, since what the client
- * has not read yet is kept for it.
+ * A stream counts until it is closed, not only until its request has finished, since unread bytes
+ * of its response occupy memory.
  */
 final class Http2Connection extends Connection {
   // RFC 9113, section 7.
@@ -36,7 +36,10 @@ final class Http2Connection extends Connection {
   private static final long INTERNAL_ERROR = 2;
   private static final long REFUSED_STREAM = 7;
 
-  /** A GOAWAY that excludes no stream: those that come before the client has read it are served. */
+  /**
+   * Last stream id of a GOAWAY that excludes no stream. Requests sent before the client reads it
+   * are served.
+   */
   private static final int LAST_STREAM_OPEN = Integer.MAX_VALUE;
 
   private final int maxStreams;
@@ -58,7 +61,7 @@ final class Http2Connection extends Connection {
     context.pipeline().addBefore(context.name(), "outflow", outflow);
   }
 
-  /** Not when streams that nobody reads hold all of the connection's window. */
+  /** Returns false while unread streams fill the connection's window. */
   @Override
   boolean letsSend() {
     var connection = handler.connection();
@@ -66,8 +69,8 @@ final class Http2Connection extends Connection {
   }
 
   /**
-   * A stream too many is refused by a code that says it may be sent again. Netty sees to that too,
-   * but only once the client has acknowledged the settings.
+   * Refuses a stream above the limit with a code that permits a retry. Netty enforces the limit
+   * too, but only after the client has acknowledged the settings.
    */
   @Override
   boolean admits(HttpServerRequest request) {
@@ -101,10 +104,10 @@ final class Http2Connection extends Connection {
     streams.remove(exchange);
     outflow.forget(exchange.http.streamId());
     exchange.left();
-    if (!exchange.http.response().ended()) { // else this is how its answer ended
+    if (!exchange.http.response().ended()) { // else the response ended the stream
       exchange.clientGone();
     }
-    if (exchange.isOver()) { // else it goes on without its client
+    if (exchange.isOver()) { // else it continues without its client
       exchange.giveRoom();
     }
     served(loop.now());
@@ -114,7 +117,7 @@ final class Http2Connection extends Connection {
   void ended(Exchange exchange, long now) {
     exchange.answer.endedNanos = now;
     if (!streams.contains(exchange)) {
-      exchange.giveRoom(); // it went on without its client
+      exchange.giveRoom(); // it continued without its client
     }
   }
 
@@ -143,7 +146,7 @@ final class Http2Connection extends Connection {
     }
   }
 
-  /** It came too late to be told when the others were. */
+  /** Sends GOAWAY on a connection that opened after the others got theirs. */
   @Override
   void announceDrain(HttpServerResponse answer) {
     drain();
@@ -157,19 +160,22 @@ final class Http2Connection extends Connection {
     }
   }
 
-  /** A client that is still sending its body is told that the rest is not wanted. */
+  /**
+   * Resets the stream after the response, so that a client which is still sending its body stops.
+   */
   @Override
   void answered(HttpServerRequest request, Future<Void> written) {
     if (!request.isEnded()) {
       written.onComplete(
-          // Later, since a request without a body is not seen to have ended in its first moment.
+          // Delayed, since the end of a request without a body is not visible at once.
           sent -> loop.later(() -> request.response().reset(NO_ERROR)));
     }
   }
 
   @Override
   void cut(HttpServerRequest request) {
-    if (request.response().ended()) { // for Vert.x that is over, though its window be shut
+    // Vert.x ignores a reset then, though the window may be closed
+    if (request.response().ended()) {
       handler.resetStream(context, request.streamId(), INTERNAL_ERROR, context.newPromise());
       context.flush();
     } else {

@@ -8,14 +8,16 @@ import io.netty.util.collection.IntObjectHashMap;
 import io.netty.util.collection.IntObjectMap;
 
 /**
- * What an HTTP/2 connection sends, below its flow control. Has what is written in one run of the
- * loop leave in one write to the socket: answers come after the read that brought their requests,
- * so that each would be flushed by itself, a system call for each stream of a connection. And
- * counts what its client lets pass of the streams that are watched, which neither Netty nor Vert.x
- * tells before a whole piece has passed.
+ * Outbound handler of an HTTP/2 connection, below its flow control.
+ *
+ * <p>Coalesces the writes of one loop run into one flush. Responses are written after the read of
+ * their requests, so each would otherwise cost a system call.
+ *
+ * <p>Counts the bytes that pass for watched streams. Netty and Vert.x report them only for whole
+ * chunks.
  */
 final class Http2Outflow extends FlushConsolidationHandler {
-  /** Flushes that may wait for the end of a run of the loop. */
+  /** Maximum number of flushes that wait for the end of a loop run. */
   private static final int MAX_TOGETHER = 256;
 
   // RFC 9113, section 4.1.
@@ -29,17 +31,17 @@ final class Http2Outflow extends FlushConsolidationHandler {
 
   private final IntObjectMap<long[]> sent = new IntObjectHashMap<>(4); // bytes, by watched stream
   private final Runnable cut;
-  private int frameLeft; // bytes of the frame that is being written
+  private int frameLeft; // bytes left of the current frame
 
   /**
-   * @param cut told when the connection is closed for a flood, by whoever counts
+   * @param cut called when Netty or Berth closes the connection for a flood
    */
   Http2Outflow(Runnable cut) {
     super(MAX_TOGETHER, true);
     this.cut = cut;
   }
 
-  /** Bytes of a stream that have passed since this was first asked; until {@link #forget}. */
+  /** Returns the bytes of a stream that passed since the first call, until {@link #forget}. */
   long sent(int stream) {
     return sent.computeIfAbsent(stream, first -> new long[1])[0];
   }
@@ -57,7 +59,7 @@ final class Http2Outflow extends FlushConsolidationHandler {
     super.write(context, message, promise);
   }
 
-  /** A frame comes as its header, alone or with more of it, and then the rest of it. */
+  /** Counts a write, which is a frame header alone or with payload, or the rest of a frame. */
   private void count(ByteBuf bytes) {
     int readable = bytes.readableBytes();
     if (frameLeft == 0 && readable >= FRAME_HEADER_BYTES) {

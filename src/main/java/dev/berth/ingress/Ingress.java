@@ -37,19 +37,22 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the ingress loops of an instance share: their settings, the routes, the bound on
- * connections, and whether the instance drains. Any thread.
+ * State shared by the ingress loops of an instance: settings, routes, connection limits and the
+ * drain state. Thread-safe.
  */
 public final class Ingress {
-  /** Timeouts of connections, bodies and streams are late by at most this. */
+  /**
+   * Sweep interval in milliseconds, and the maximum delay of timeouts of connections, bodies and
+   * streams.
+   */
   static final long SWEEP_MILLIS = 100;
 
   private static final long FRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(3 * SWEEP_MILLIS);
 
-  /** What the file says of {@code http_options} and {@code berth.limits}. */
+  /** Settings of {@code http_options} and {@code berth.limits}. */
   final Settings settings;
 
-  /** How long the heads of requests may be. */
+  /** Limits of request heads. */
   final HttpServerOptions heads;
 
   final Meters meters;
@@ -72,18 +75,18 @@ public final class Ingress {
   private final AtomicInteger port;
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
   private volatile boolean populated;
-  private final Queue<Runnable> ports = new ConcurrentLinkedQueue<>(); // closes one
+  private final Queue<Runnable> ports = new ConcurrentLinkedQueue<>(); // each closes one
   private volatile boolean draining;
-  private BooleanSupplier blocked = () -> false; // before the loops start
-  private @Nullable ReservationTable reservations; // before the loops start
+  private BooleanSupplier blocked = () -> false; // set before the loops start
+  private @Nullable ReservationTable reservations; // set before the loops start
   @Nullable Endpoint endpoint; // likewise
   Bound bodies = new Bound(0); // likewise
-  @Nullable AccessLog accessLog; // likewise; null when no requests are logged
+  @Nullable AccessLog accessLog; // likewise; null if no requests are logged
   @Nullable AccessRoute unroutedAccess; // likewise
 
   /**
-   * @param nanoClock the router loops' own, since deadlines are told on it
-   * @param incarnation another number for each start of the instance; request ids begin with it
+   * @param nanoClock clock of the router loops, which measures deadlines
+   * @param incarnation unique number of the instance's start; request ids begin with it
    */
   public Ingress(Settings settings, Meters meters, LongSupplier nanoClock, long incarnation) {
     this.settings = settings;
@@ -125,15 +128,18 @@ public final class Ingress {
     into.counter("berth_http_answers_stood_still", stoodStill.sum());
   }
 
-  /** The instance is not ready while this is true, from any thread; before the loops start. */
+  /**
+   * Sets a condition under which the instance is not ready. It is read on any thread. Must be
+   * called before the loops start.
+   */
   public void unreadyWhile(BooleanSupplier loopBlocked) {
     blocked = loopBlocked;
   }
 
   /**
-   * Logs the requests of the routes that ask for it; to be called before the loops start.
+   * Logs the requests of the routes that enable it. Must be called before the loops start.
    *
-   * @param unrouted how requests that no route takes are logged; null when they are not
+   * @param unrouted encoding for requests without a route; null if they are not logged
    */
   public void logAccess(AccessLog log, @Nullable LogEncoding unrouted) {
     accessLog = log;
@@ -141,67 +147,70 @@ public final class Ingress {
   }
 
   /**
-   * Runs requests on what is held for their tokens; to be called before the loops start.
+   * Enables requests that run on a reserved slot. Must be called before the loops start.
    *
-   * @param api answers below {@code /-}; null for nothing
+   * @param api endpoint below {@code /-}; null for none
    */
   public void serveReservations(ReservationTable table, @Nullable Endpoint api) {
     reservations = table;
     endpoint = api;
   }
 
-  /** Gathers bodies before their requests have slots; to be called before the loops start. */
+  /**
+   * Sets the budget for bodies that are gathered before their requests have slots. Must be called
+   * before the loops start.
+   */
   public void gatherWithin(Bound bound) {
     bodies = bound;
   }
 
-  /** Replaces the routes whole: requests that come in from now on see the new ones. */
+  /** Replaces all routes. Later requests use the new ones. */
   public void update(RouteTable<IngressRoute> next) {
     routes = next;
     populated |= !next.routes().isEmpty();
     loops.values().forEach(loop -> loop.later(loop::unpark));
   }
 
-  /** From now on the health check fails and connections close after their answers. */
+  /** Starts to drain: the health check fails, and connections close after their responses. */
   public void drain() {
     draining = true;
     loops.values().forEach(loop -> loop.later(loop::drain));
   }
 
-  /** Any thread. */
+  /** Adds the close action of a listening port. Thread-safe. */
   void listens(Runnable close) {
     ports.add(close);
   }
 
   /**
-   * Who connects from now on is refused; who did before may send a request yet. A server that shuts
-   * down closes what is idle, and a connection that has just come is.
+   * Closes the ports. New connections are refused; earlier ones may still send a request. A
+   * server's own shutdown would close idle connections, and a fresh connection is idle.
    */
   public void closePort() {
     ports.forEach(Runnable::run);
   }
 
-  /** The port the loops listen on; 0 as long as any free one is wanted and none listens. */
+  /** Returns the listening port, or 0 if any free port was requested and no loop listens yet. */
   public int port() {
     return port.get();
   }
 
-  /** Takes what it shows out of the meters. */
+  /** Removes the metrics of the ingress. */
   public void close() {
     shown.forEach(Registration::close);
   }
 
-  /** Reads the HTTP/1 of a connection without TLS by {@link #readStrictly}. */
+  /** Returns the handler that reads HTTP/1 without TLS, as {@link #readStrictly} does. */
   FirstBytes firstBytes() {
     return new FirstBytes(heads, settings.get(InstanceOptions.H2C_UPGRADE));
   }
 
-  /** Reads the HTTP/1 of a connection as RFC 9112 has it. */
+  /** Installs the strict HTTP/1 decoder (RFC 9112). */
   void readStrictly(ChannelPipeline pipeline) {
     RequestDecoder.install(pipeline, heads, settings.get(InstanceOptions.H2C_UPGRADE));
   }
 
-  /** A loop serves from now on. */
+  /** Adds a serving loop. */
   void join(EventLoop eventLoop, ServingLoop loop) {
     loops.putIfAbsent(eventLoop, loop);
   }
@@ -211,9 +220,9 @@ public final class Ingress {
   }
 
   /**
-   * The loop that serves on an event loop.
+   * Returns the serving loop of an event loop.
    *
-   * @throws IllegalStateException when none does any more
+   * @throws IllegalStateException if the event loop does not serve any longer
    */
   ServingLoop loopOf(EventLoop eventLoop) {
     ServingLoop loop = loops.get(eventLoop);
@@ -236,7 +245,7 @@ public final class Ingress {
     return routes;
   }
 
-  /** Why the health check fails, in Ray Serve's words; null when it does not. */
+  /** Returns the reason why the health check fails, in Ray Serve's words; null if healthy. */
   @Nullable String unhealthyReason() {
     if (draining) {
       return "This node is being drained.";
@@ -244,7 +253,7 @@ public final class Ingress {
     return populated ? null : "Route table is not populated yet.";
   }
 
-  /** In the numbers of Ray Serve's {@code serve_proxy_status}. */
+  /** Returns the state in the numbers of Ray Serve's {@code serve_proxy_status}. */
   public int status() {
     if (draining) {
       return 4;
@@ -252,7 +261,7 @@ public final class Ingress {
     return populated ? 2 : 1;
   }
 
-  /** Why a request would not be served now; null when all applications that are routed serve. */
+  /** Returns the reason why requests would fail now; null if all routed applications serve. */
   @Nullable String unreadyReason() {
     String reason = unhealthyReason();
     if (reason != null) {
@@ -272,7 +281,7 @@ public final class Ingress {
     return draining;
   }
 
-  /** Whether one more connection may stay; if so it is counted until {@link #closed}. */
+  /** Returns whether a new connection may stay. If so, it counts until {@link #closed}. */
   boolean tryOpen() {
     boolean open = connections.tryTake(1);
     if (!open) {
@@ -285,7 +294,10 @@ public final class Ingress {
     connections.give(1);
   }
 
-  /** How long one more connection of an address waits, in nanoseconds; negative: it is closed. */
+  /**
+   * Returns the delay of a new connection of an address in nanoseconds. A negative number means
+   * that it must be closed.
+   */
   long waits(@Nullable SocketAddress from) {
     long wait = rate.open(from, nanoClock.getAsLong());
     if (wait != 0) {
@@ -294,16 +306,21 @@ public final class Ingress {
     return wait;
   }
 
-  /** A connection is closed since its client asks for work and for nothing else. */
+  /**
+   * Records that a connection was closed for a flood of frames that cost work and carry no request.
+   */
   void cutFlood(@Nullable SocketAddress from) {
     floods.increment();
     rate.cut(from, nanoClock.getAsLong());
   }
 
-  /** What the connection of a loop holds that holds most by answers that stand still. */
+  /** Maximum bytes that one connection of a loop holds in stalled responses. */
   private record MostStalled(int loop, long bytes, long atNanos) {}
 
-  /** Tells the other loops of a loop's, and returns the most of theirs. */
+  /**
+   * Publishes the maximum of a loop to the other loops, and returns the maximum of theirs, in
+   * bytes.
+   */
   long mostStalledElsewhere(int loop, long bytes, long now) {
     mostStalled.put(loop, new MostStalled(loop, bytes, now));
     return mostStalled.values().stream()
@@ -314,8 +331,8 @@ public final class Ingress {
   }
 
   /**
-   * What the loops' servers are told to listen on. For any free port that is one negative number
-   * for all of them, by which Vert.x knows that they share it.
+   * Returns the port for the loops' servers. If any free port is requested, all get the same
+   * negative number, by which Vert.x shares one port among them.
    */
   int sharedPort() {
     return settings.get(HttpOptions.PORT) != 0
@@ -327,12 +344,12 @@ public final class Ingress {
     port.compareAndSet(0, actualPort);
   }
 
-  /** Whose slot a request holds by its token; null when that is not known. */
+  /** Returns the deployment whose slot a token holds; null if unknown. */
   @Nullable DeploymentId heldBy(@Nullable String token) {
     return token == null || reservations == null ? null : reservations.deploymentOf(token);
   }
 
-  /** What the tokens of requests stand for. */
+  /** Returns the reservations of the instance. */
   ReservationTable reservations() {
     if (reservations == null) {
       throw new ReservationException(Problem.UNKNOWN_TOKEN, "nothing is reserved here", -1, -1);

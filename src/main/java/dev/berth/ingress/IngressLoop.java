@@ -28,8 +28,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ingress of one event loop: finds the route of a request and starts its {@link Exchange};
- * keeps the connections, and closes those that stand still. Confined to its
+ * The ingress of one event loop. Finds the route of each request and starts its {@link Exchange}.
+ * Owns the connections, and closes stalled ones. Confined to the event loop.
  */
 final class IngressLoop extends ServingLoop {
   private static final String BUILT_IN = "/-/";
@@ -43,11 +43,11 @@ final class IngressLoop extends ServingLoop {
   private final String rootPath;
   private final BoundRoute unrouted;
   private final BoundRoute api;
-  private final Map<String, BoundRoute> builtIns; // the others, by path
+  private final Map<String, BoundRoute> builtIns; // except the API, by path
   private final Map<HttpConnection, Connection> connections = new IdentityHashMap<>();
   private final BoundRoutes routes;
   private final ParkedRequests<Exchange> parked;
-  private RouteTable<IngressRoute> routed = RouteTable.empty(); // what requests went by last
+  private RouteTable<IngressRoute> routed = RouteTable.empty(); // table of the last request
 
   IngressLoop(Ingress ingress, RouterLoop router, int index, Context context) {
     super(ingress, router, index, context);
@@ -55,8 +55,8 @@ final class IngressLoop extends ServingLoop {
     this.parked = new ParkedRequests<>(router.bounds());
     this.rootPath = ingress.settings.get(HttpOptions.ROOT_PATH);
     this.unrouted = builtIn(NO_ROUTE, ingress.unroutedAccess);
-    this.api = builtIn(API, null); // its paths hold tokens
-    this.builtIns = // who asks for health asks often, and is no client
+    this.api = builtIn(API, null); // not logged: its paths contain tokens
+    this.builtIns = // not logged: probes are frequent, and not clients
         Stream.of(HEALTH, READY, ROUTES).collect(toMap(path -> path, path -> builtIn(path, null)));
     this.routes = new BoundRoutes(ingress.accessLog, meters);
   }
@@ -72,13 +72,13 @@ final class IngressLoop extends ServingLoop {
     ChannelPipeline pipeline = ((HttpServerConnection) http).channelHandlerContext().pipeline();
     HeadWatch watch = pipeline.get(HeadWatch.class);
     Connection connection;
-    if (http.getWindowSize() < 0) { // as Vert.x tells that this is HTTP/1
+    if (http.getWindowSize() < 0) { // in Vert.x, the sign of HTTP/1
       Http1Connection http1 = new Http1Connection(this, http, watch);
       watch.opened(http1);
-      ingress.readStrictly(pipeline); // by TLS: else it does already
+      ingress.readStrictly(pipeline); // needed with TLS; without, already installed
       connection = http1;
     } else {
-      pipeline.remove(watch); // heads cannot be told from other frames by their bytes
+      pipeline.remove(watch); // bytes do not distinguish heads from other frames
       connection = new Http2Connection(this, http);
     }
     connections.put(http, connection);
@@ -95,12 +95,12 @@ final class IngressLoop extends ServingLoop {
     connections.values().forEach(Connection::drain);
   }
 
-  /** Ends every connection, whatever its client has yet to read. */
+  /** Resets all connections, including those with unread responses. */
   void dropAll() {
     List.copyOf(connections.values()).forEach(Connection::drop);
   }
 
-  /** Ends what stands still: connections without a request, bodies, streams. */
+  /** Ends stalled connections, bodies and streams. */
   void sweep() {
     assert router.isHere();
     long now = sweepNow();
@@ -113,7 +113,7 @@ final class IngressLoop extends ServingLoop {
     answers.look(now, LongConsumer::accept);
   }
 
-  /** Cuts answers whose clients stand still, when those of others wait for what they hold. */
+  /** Evicts responses of stalled clients, when others wait for their memory. */
   private void makeRoom(long now) {
     StreamLedger streams = router.streams();
     long needed = Math.max(streams.needed(), ingress.answerRoom.needed());
@@ -135,7 +135,7 @@ final class IngressLoop extends ServingLoop {
     assert router.isHere();
     Connection connection = connections.get(request.connection());
     if (connection == null || !connection.admits(request)) {
-      return; // the connection is being closed, or has seen to the request
+      return; // the connection closes, or has handled the request
     }
     String path = request.path();
     String builtIn = builtInOf(path);
@@ -143,11 +143,11 @@ final class IngressLoop extends ServingLoop {
       answerBuiltIn(request, connection, builtIn);
       return;
     }
-    unpark(); // who came before goes before
+    unpark(); // parked requests go first
     lead(request, connection, routes.match(routed, path));
   }
 
-  /** A path below {@code /-}, without the root path; null for another one. */
+  /** Returns a path below {@code /-} without the root path; null for other paths. */
   private @Nullable String builtInOf(String path) {
     if (path.startsWith(BUILT_IN)) {
       return path;
@@ -176,7 +176,7 @@ final class IngressLoop extends ServingLoop {
     return new SplitRequest(route, traffic.policy(), request, held, traffics);
   }
 
-  // --- requests of a route that leads nowhere yet ---
+  // --- parked requests ---
 
   private void park(HttpServerRequest request, Connection connection, BoundRoute route) {
     Exchange exchange = begin(request, connection, route);
@@ -220,7 +220,7 @@ final class IngressLoop extends ServingLoop {
     exchange.http.resume();
   }
 
-  /** Nobody waits any longer for what it waits for. */
+  /** Ends a parked request that waited too long, or is parked while the instance drains. */
   private static void leadNowhere(Exchange parked) {
     if (!parked.isOver()) {
       parked.answer.send(ErrorResponses.LEADS_NOWHERE);
@@ -228,7 +228,7 @@ final class IngressLoop extends ServingLoop {
     }
   }
 
-  /** A request whose head could not be read: too long, or not HTTP. */
+  /** Refuses a request whose head is unreadable: too long, or not HTTP. */
   void invalid(HttpServerRequest request) {
     refuse(request, ErrorResponses.badHead(request));
   }

@@ -7,15 +7,15 @@ import dev.berth.routing.DeploymentRouter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a route leads.
+ * Target of a route.
  *
- * @param application whose route it is
- * @param router of the deployment that answers it, or the first that does; null while the route
- *     leads nowhere, and its requests are parked
- * @param backpressure what a client refused by that deployment is told
- * @param accessLog how its requests are logged; null when they are not
- * @param traffic where several deployments answer, or get copies; null where that one does alone
- * @param parkNanos how long a request waits while it leads nowhere
+ * @param application owner of the route
+ * @param router of the only or the first deployment; null while the route has no target and parks
+ *     its requests
+ * @param backpressure response settings for requests that this deployment refuses
+ * @param accessLog log encoding; null if its requests are not logged
+ * @param traffic split or shadows of several deployments; null if one serves alone
+ * @param parkNanos maximum wait of a request without a target; 0 if requests are not parked
  */
 public record IngressRoute(
     String application,
@@ -25,7 +25,7 @@ public record IngressRoute(
     @Nullable RouteTraffic traffic,
     long parkNanos) {
 
-  /** One to that deployment alone. */
+  /** Creates a route to one deployment. */
   public IngressRoute(
       String application,
       DeploymentRouter router,
@@ -34,17 +34,17 @@ public record IngressRoute(
     this(application, router, backpressure, accessLog, null, 0);
   }
 
-  /** Of an endpoint that leads nowhere yet. */
+  /** Creates a route without a target. */
   public static IngressRoute nowhere(long parkNanos) {
     return new IngressRoute("", null, Backpressure.DEFAULTS, null, null, parkNanos);
   }
 
-  /** Of the deployment that answers it; empty while none does. */
+  /** Returns the name of the deployment; empty without a target. */
   String deploymentName() {
     return router == null ? "" : router.deployment().name();
   }
 
-  /** One to several deployments. */
+  /** Creates a route to several deployments. */
   public static IngressRoute to(String application, RouteTraffic traffic) {
     IngressRoute first = traffic.sides().get(0);
     return new IngressRoute(

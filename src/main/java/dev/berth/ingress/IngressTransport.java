@@ -22,10 +22,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The transport of an instance's Vert.x: epoll where it loads, else NIO, with an {@link Acceptor}
- * in front of the ports that an ingress listens on. Vert.x shows a server its connections only when
- * it knows their protocol, which is after the TLS handshake and after the first bytes; so what must
- * hold before that stands here. Any thread.
+ * Transport of an instance's Vert.x: epoll if it loads, else NIO. Puts an {@link Acceptor} in front
+ * of the ingress ports. Vert.x shows a connection only when its protocol is known, after the TLS
+ * handshake and the first bytes. Limits that must hold earlier are therefore applied here.
+ * Thread-safe.
  */
 public final class IngressTransport
     implements io.vertx.core.transport.Transport, InvocationHandler {
@@ -47,7 +47,7 @@ public final class IngressTransport
     this.notNative = notNative;
   }
 
-  /** The native transport if there is one here, else NIO. */
+  /** Returns the native transport if available, else NIO. */
   public static IngressTransport preferred() {
     io.vertx.core.transport.Transport found = io.vertx.core.transport.Transport.nativeTransport();
     if (found != null && found.available()) {
@@ -56,17 +56,17 @@ public final class IngressTransport
     return nio(found == null ? null : found.unavailabilityCause());
   }
 
-  /** The transport of the JDK. */
+  /** Returns the JDK's transport. */
   static IngressTransport nio(@Nullable Throwable notNative) {
     return new IngressTransport("nio", NIO.implementation(), notNative);
   }
 
-  /** A builder of a Vert.x that an ingress can listen in. */
+  /** Returns a builder of a Vert.x in which an ingress can listen. */
   public VertxBuilder builder() {
     return Vertx.builder().withTransport(this);
   }
 
-  /** The one that a Vert.x was made with. */
+  /** Returns the transport with which a Vert.x was built. */
   static IngressTransport of(Vertx vertx) {
     Transport transport = ((VertxInternal) vertx).transport();
     if (Proxy.isProxyClass(transport.getClass())
@@ -77,18 +77,24 @@ public final class IngressTransport
         "transport: another one (expected: a Vert.x made with IngressTransport)");
   }
 
-  /** What listens at its address is watched over from now on. */
+  /** Guards the servers that will listen at the ingress's address. */
   void guard(Ingress ingress) {
     ingresses.put(
         new Address(ingress.settings.get(HttpOptions.HOST), ingress.sharedPort()), ingress);
   }
 
-  /** Why it is not a native one; null when it is, or when there is none for this platform. */
+  /**
+   * Returns the reason why the transport is not native; null if native, or if the platform has
+   * none.
+   */
   public @Nullable Throwable notNative() {
     return notNative;
   }
 
-  /** Unfinished TLS handshakes that gave way to others, on the ports for other nodes. */
+  /**
+   * Returns the number of connections on ports for other nodes that were closed because too many
+   * handshakes were unfinished.
+   */
   public long handshakesEnded() {
     return handshakes.ended();
   }
@@ -103,22 +109,22 @@ public final class IngressTransport
     }
   }
 
-  /** For the other servers of an instance, which have Vert.x's bounds. */
+  /** Prepares connections of other servers of the instance, which have Vert.x's limits. */
   private ChannelHandler strictly(ChannelHandler child) {
     HttpServerOptions heads = new HttpServerOptions();
     return new ChannelInitializer<Channel>() {
       @Override
       protected void initChannel(Channel channel) {
         channel.pipeline().addLast(new FirstBytes(heads, false), child);
-        handshakes.begin(channel); // when its handlers are there
+        handshakes.begin(channel); // after its handlers are installed
       }
     };
   }
 
   /**
-   * A client whose machine is gone says no more, and no request of its own would tell: a silent
-   * stream would hold its slot for it. The kernel asks after a minute, and is answered within the
-   * next or not at all.
+   * Enables TCP keep-alive. A client whose host fails sends nothing more, and its silent stream
+   * would hold a slot forever. On epoll, the kernel probes after one minute, and gives up after one
+   * more.
    */
   private void keepAlive(ServerBootstrap bootstrap) {
     bootstrap.childOption(ChannelOption.SO_KEEPALIVE, true);
@@ -129,12 +135,12 @@ public final class IngressTransport
     }
   }
 
-  /** By name, as the class that has them is there only where epoll is. */
+  /** Returns an option by name, since its class exists only with epoll. */
   private static ChannelOption<Integer> epoll(String option) {
     return ChannelOption.valueOf("io.netty.channel.epoll.EpollChannelOption#" + option);
   }
 
-  // --- what Vert.x asks ---
+  // --- for Vert.x ---
 
   @Override
   public String name() {
@@ -158,7 +164,7 @@ public final class IngressTransport
             Transport.class.getClassLoader(), new Class<?>[] {Transport.class}, this);
   }
 
-  /** All is as the transport does it, and something is added to a server. */
+  /** Delegates to the transport, and then extends server bootstraps. */
   @Override
   public @Nullable Object invoke(Object proxy, Method asked, Object @Nullable [] with)
       throws Throwable {

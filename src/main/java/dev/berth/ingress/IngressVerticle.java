@@ -22,14 +22,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * HTTP/1.1 and HTTP/2 in, on one event loop. Deploy one for each loop, on the event loop of its
- * router; they share the port, and Vert.x gives them its connections in turn. What a request comes
- * to is decided by {@link IngressLoop} and {@link Exchange}.
+ * Serves HTTP/1.1 and HTTP/2 on one event loop. Deploy one verticle per loop, on the event loop of
+ * its router. The verticles share the port, and Vert.x distributes connections in turn. {@link
+ * IngressLoop} and {@link Exchange} decide on requests.
  */
 public final class IngressVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(IngressVerticle.class);
 
-  /** Connections that wait to be accepted; the kernel's own bound holds too (4 096 on Linux). */
+  /**
+   * Maximum number of connections that wait for accept. The kernel's own limit also applies (4 096
+   * on Linux).
+   */
   private static final int ACCEPT_BACKLOG = 4096;
 
   private final Ingress ingress;
@@ -37,13 +40,13 @@ public final class IngressVerticle extends VerticleBase {
   private final int index;
   private final Duration stopTimeout;
   private @Nullable HttpServer server;
-  private Supplier<Future<Void>> leave = Future::succeededFuture; // once it has joined
+  private Supplier<Future<Void>> leave = Future::succeededFuture; // set after joining
   private long tlsTimer = -1;
 
   /**
-   * @param router the router loop of the event loop this is deployed on
-   * @param index the loop's index within the instance
-   * @param stopTimeout how long undeploying waits for requests under way before it cuts them off
+   * @param router router loop of the event loop of this deployment
+   * @param index index of the loop in the instance
+   * @param stopTimeout maximum wait of an undeploy for in-flight requests; then they are aborted
    */
   public IngressVerticle(Ingress ingress, RouterLoop router, int index, Duration stopTimeout) {
     this.ingress = ingress;
@@ -60,7 +63,7 @@ public final class IngressVerticle extends VerticleBase {
     long sweep = vertx.setPeriodic(Ingress.SWEEP_MILLIS, id -> loop.sweep());
     leave =
         () -> {
-          vertx.cancelTimer(sweep); // its Vert.x deployment is its loop, which goes on
+          vertx.cancelTimer(sweep); // not done by Vert.x: the loop outlives the ingress
           loop.dropAll();
           ingress.leave(eventLoop, loop);
           return Future.succeededFuture();
@@ -74,7 +77,7 @@ public final class IngressVerticle extends VerticleBase {
         .compose(options -> listen(loop, options))
         .onSuccess(
             listening -> {
-              if (index == 0) { // what it changes is the port's, and so that of all loops
+              if (index == 0) { // the port's options, and so those of all loops
                 long looks = Tls.LOOK_INTERVAL.toMillis();
                 tlsTimer = vertx.setPeriodic(looks, id -> tls.reload(vertx, listening));
               }
@@ -88,7 +91,7 @@ public final class IngressVerticle extends VerticleBase {
             .connectionHandler(loop::opened)
             .requestHandler(loop::handle)
             .invalidRequestHandler(loop::invalid)
-            // A client that resets its connection is no news.
+            // Resets by clients are common.
             .exceptionHandler(failure -> LOG.debug("a connection failed: {}", failure.toString()));
     server = made;
     return made.listen()
@@ -104,7 +107,7 @@ public final class IngressVerticle extends VerticleBase {
         .onSuccess(
             listening -> {
               ingress.listening(made.actualPort());
-              LOG.debug( // the instance says it, once
+              LOG.debug( // the instance logs the port once
                   "loop {} listens on {}:{}",
                   index,
                   ingress.settings.get(HttpOptions.HOST),
@@ -113,8 +116,8 @@ public final class IngressVerticle extends VerticleBase {
   }
 
   /**
-   * Accepts no more, closes idle connections, and waits for the others up to the timeout; then what
-   * their clients have not read is dropped, for which Vert.x would wait.
+   * Stops accepting, closes idle connections, and waits for the others until the timeout. Then
+   * drops unread bytes, for which Vert.x would wait.
    */
   @Override
   public Future<?> stop() {
@@ -131,7 +134,7 @@ public final class IngressVerticle extends VerticleBase {
     HttpServerOptions options = new HttpServerOptions(ingress.heads);
     options.setHost(settings.get(HttpOptions.HOST)).setPort(ingress.sharedPort());
     options.setAcceptBacklog(ACCEPT_BACKLOG);
-    // Idle connections are the sweep's: Netty's timer knows no request under way.
+    // The sweep ends idle connections: Netty's timer ignores in-flight requests.
     options.setIdleTimeout(0);
     options.setHttp2ClearTextEnabled(true);
     options.setInitialSettings(

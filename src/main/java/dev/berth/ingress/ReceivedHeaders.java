@@ -9,12 +9,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The headers of a received request, without a copy. They do not change once they are received, so
- * other threads that the request is passed to may read them.
+ * Headers of a received request, without a copy. Immutable after receipt, so other threads may read
+ * them.
  */
 record ReceivedHeaders(MultiMap received) implements Headers {
 
-  /** Counts the headers of one request after another, and allocates nothing for any. */
+  /** Reusable counter of headers, which does not allocate. */
   static final class Count implements Consumer<Map.Entry<String, String>> {
     private int count;
 
@@ -42,7 +42,7 @@ record ReceivedHeaders(MultiMap received) implements Headers {
     }
   }
 
-  /** Counted, since the received map counts names and not pairs. */
+  /** Counts the pairs, since the received map counts names. */
   @Override
   public int size() {
     return new Count().of(received);

@@ -5,22 +5,22 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Names the requests of one event loop: the client's {@code X-Request-ID} when it can be passed on
- * as it is, else one of ours, which is unique, cheap and no secret. Confined to its loop.
+ * Source of request ids of one event loop. Uses the client's {@code X-Request-ID} if valid, else a
+ * generated id, which is unique, cheap and not secret. Confined to the event loop.
  */
 final class RequestIds {
-  /** Longest id taken from a client, in characters. */
+  /** Maximum length of a client's id in characters. */
   static final int MAX_LENGTH = 128;
 
   private static final byte[] DIGITS = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
   private static final int MOST_DIGITS = 16;
 
-  private final byte[] text; // the prefix, and room for a number
+  private final byte[] text; // the prefix, and space for a number
   private final int prefix; // its length
   private long made;
 
   /**
-   * @param random another number for each loop of each start, which keeps the ids of two apart
+   * @param random number unique to each loop and start, which keeps their ids apart
    */
   RequestIds(long random) {
     byte[] start = (Long.toHexString(random) + "-").getBytes(StandardCharsets.US_ASCII);
@@ -28,12 +28,12 @@ final class RequestIds {
     this.text = Arrays.copyOf(start, prefix + MOST_DIGITS);
   }
 
-  /** The client's id if it is 1 to 128 visible ASCII characters, else a new one. */
+  /** Returns the client's id if it is 1 to 128 visible ASCII characters, else a new one. */
   String idFor(@Nullable String fromClient) {
     return fromClient != null && isValid(fromClient) ? fromClient : next();
   }
 
-  /** Written into one array: a concatenation would make three strings of which one is wanted. */
+  /** Creates an id in one array; a concatenation would allocate three strings. */
   private String next() {
     long number = ++made;
     int end = prefix + (Long.SIZE - Long.numberOfLeadingZeros(number) + 3) / 4;
@@ -51,7 +51,7 @@ final class RequestIds {
     for (int i = 0; i < id.length(); i++) {
       char c = id.charAt(i);
       if (c <= ' ' || c > '~') {
-        return false; // would let a client write into logs, or split a header
+        return false; // could inject log lines or headers
       }
     }
     return true;

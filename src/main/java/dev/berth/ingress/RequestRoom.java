@@ -6,22 +6,22 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What the requests under way of an instance take of its heap, and how much of it they may. Each
- * loop takes room in pieces, so that a request touches no counter of other loops. Any thread; a
- * {@link Share} is its loop's.
+ * Memory budget of an instance for in-flight requests. Each loop acquires memory in larger units,
+ * so that a request touches no counter of other loops. Thread-safe, except {@link Share}, which is
+ * confined to its event loop.
  *
- * <p>A connection with several requests may hold 1/32 of what is left, so that some dozens of them
- * leave room for others: the more is taken, the fewer each may add. Source: the dynamic thresholds
- * of Choudhury and Hahne, 1998, for queues of a switch that share its memory.
+ * <p>A connection with several requests may hold 1/32 of the free memory, so that dozens of them
+ * leave memory for others: the fuller the budget, the less each may add. Source: dynamic thresholds
+ * for shared-memory switch queues (Choudhury and Hahne, 1998).
  */
 final class RequestRoom {
-  /** A request without its body, bytes: what was measured, rounded up. */
+  /** Bytes of a request without its body and headers: measured, rounded up. */
   static final int REQUEST_BYTES = 8 << 10;
 
-  /** Each of its headers, bytes, likewise. */
+  /** Bytes of one header: measured, rounded up. */
   static final int HEADER_BYTES = 256;
 
-  /** What a loop takes at a time, bytes, and keeps at most twice. */
+  /** Bytes that a loop acquires at a time. It retains at most twice as much. */
   static final int PIECE_BYTES = 64 << 10;
 
   private static final int SHARE_OF_REST = 32;
@@ -42,19 +42,19 @@ final class RequestRoom {
     return share;
   }
 
-  /** Bytes that requests hold now. */
+  /** Returns the bytes that requests hold now. */
   long held() {
     return bytes.taken() - shares.stream().mapToLong(share -> share.free.get()).sum();
   }
 
-  /** What one loop has taken. */
+  /** Share of one loop. */
   final class Share {
-    private final AtomicLong free = new AtomicLong(); // written by the loop alone
+    private final AtomicLong free = new AtomicLong(); // written only by the loop
 
     /**
-     * Whether a request may have so many bytes; if so they are its until {@link #release}.
+     * Acquires bytes for a request until {@link #release}. Returns whether it succeeded.
      *
-     * @param own what its connection holds, if it may have others; else 0
+     * @param own bytes of its connection, if that may have several requests; else 0
      */
     boolean tryHold(int wanted, long own) {
       long here = free.getPlain();

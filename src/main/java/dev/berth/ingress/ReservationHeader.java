@@ -8,24 +8,24 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code X-Berth-Reservation: <token>}: the request runs on the slot that the token holds, or not
- * at all. Its handler does not see the token, which would end in somebody's log.
+ * The header {@code X-Berth-Reservation: <token>}. Its request runs on the slot that the token
+ * holds, or not at all. The handler does not see the token, so that no log can contain it.
  */
 final class ReservationHeader {
   private static final CharSequence NAME = HttpHeaders.createOptimized("x-berth-reservation");
 
   private ReservationHeader() {}
 
-  /** The token of a request; null when it names none. */
+  /** Returns the token of a request; null if absent. */
   static @Nullable String of(MultiMap headers) {
     return headers.get(NAME);
   }
 
   /**
-   * Takes the token out of the headers of a request.
+   * Removes the token from the headers of a request.
    *
-   * @return null when there is none
-   * @throws ReservationException when there is more than one
+   * @return the token; null if absent
+   * @throws ReservationException if there are several tokens
    */
   static @Nullable String take(MultiMap headers) {
     String token = headers.get(NAME);

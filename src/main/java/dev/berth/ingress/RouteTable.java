@@ -11,25 +11,25 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which route takes a path: the longest prefix that matches. A prefix matches a path when it ends
- * in {@code /}, or equals it, or the path goes on with {@code /}; so {@code /} takes everything and
- * {@code /a} takes {@code /a} and {@code /a/b} but not {@code /ab}. Immutable, replaced whole.
+ * Immutable map from paths to routes by longest prefix. A prefix matches a path if it ends in
+ * {@code /}, equals the path, or is followed by {@code /}. So {@code /} matches all paths, and
+ * {@code /a} matches {@code /a} and {@code /a/b} but not {@code /ab}.
  *
- * <p>The prefixes are sorted. The last one that is not after the path is the only place to start:
- * every prefix of the path is among those that it begins with, and each knows the next shorter one.
- * So a match costs a binary search, whatever the number of routes, and no allocation.
+ * <p>Prefixes are sorted. A search starts at the last prefix that does not sort after the path. All
+ * other prefixes of the path are prefixes of this entry, and each entry links to the next shorter
+ * one. A match thus costs one binary search, regardless of the number of routes, and no allocation.
  *
- * <p>Source: Ray Serve's proxy router {@code match_route}; the rules are its own.
+ * <p>Source: {@code match_route} of Ray Serve's proxy router, with the same rules.
  *
- * @param <T> what a route leads to
+ * @param <T> the target of a route
  */
 public final class RouteTable<T> {
   private static final int NONE = -1;
 
   private final String rootPath;
   private final Map<String, T> routes; // sorted
-  private final String[] prefixes; // of these
-  private final int[] shorter; // of each: the longest other prefix that it begins with, or NONE
+  private final String[] prefixes; // of the routes
+  private final int[] shorter; // index of the longest other prefix of each, or NONE
   private final List<T> targets;
 
   private RouteTable(String rootPath, TreeMap<String, T> routes) {
@@ -47,14 +47,16 @@ public final class RouteTable<T> {
     }
   }
 
-  /** A table without routes. */
+  /** Returns a table without routes. */
   public static <T> RouteTable<T> empty() {
     return of("", Map.of());
   }
 
   /**
-   * @param rootPath where all routes are mounted, without a {@code /} at its end; empty is none
-   * @param routes by prefix; each begins with {@code /} and, but for {@code /} itself, does not end
+   * Returns a table of routes.
+   *
+   * @param rootPath mount path of all routes, without a trailing {@code /}; empty for none
+   * @param routes by prefix; each begins with {@code /} and, except {@code /} itself, does not end
    *     with it
    */
   public static <T> RouteTable<T> of(String rootPath, Map<String, T> routes) {
@@ -62,7 +64,7 @@ public final class RouteTable<T> {
   }
 
   /**
-   * The target of a path; null when no route takes it.
+   * Returns the target of a path; null if no route matches.
    *
    * @param path as received, without the query; matched percent-decoded
    */
@@ -77,12 +79,12 @@ public final class RouteTable<T> {
     return index < 0 ? null : targets.get(index);
   }
 
-  /** The routes by prefix, sorted. */
+  /** Returns the routes by prefix, sorted. */
   public Map<String, T> routes() {
     return routes;
   }
 
-  /** The same routes to other targets: for a loop that resolves what it needs of each once. */
+  /** Returns the same routes with other targets, for a loop that resolves each target once. */
   public <U> RouteTable<U> map(BiFunction<String, T, U> mapper) {
     TreeMap<String, U> mapped = new TreeMap<>();
     routes.forEach((prefix, target) -> mapped.put(prefix, mapper.apply(prefix, target)));
@@ -97,7 +99,10 @@ public final class RouteTable<T> {
             || path.charAt(length) == '/');
   }
 
-  /** A proxy in front may have taken the root path off already, so a path without it is as good. */
+  /**
+   * Removes the root path. A path without it matches too, since a proxy in front may have removed
+   * it.
+   */
   private String unmounted(String path) {
     if (rootPath.isEmpty() || !matches(rootPath, path)) {
       return path;
@@ -109,7 +114,7 @@ public final class RouteTable<T> {
     try {
       return URLDecoder.decode(path.replace("+", "%2B"), StandardCharsets.UTF_8);
     } catch (IllegalArgumentException malformed) {
-      return path; // a stray % means itself
+      return path; // a malformed % stands for itself
     }
   }
 }

@@ -5,11 +5,11 @@ import dev.berth.routing.traffic.TrafficPolicy;
 import java.util.List;
 
 /**
- * Several deployments behind one route.
+ * Split and shadows of one route.
  *
- * @param policy chooses among them
- * @param sides in the order of the policy's
- * @param shadows in the order of the policy's
+ * @param policy chooses among the deployments
+ * @param sides targets of the split, in the order of the policy
+ * @param shadows targets of copies, in the order of the policy
  */
 public record RouteTraffic(
     TrafficPolicy policy, List<IngressRoute> sides, List<DeploymentRouter> shadows) {

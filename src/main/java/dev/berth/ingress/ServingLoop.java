@@ -18,9 +18,9 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * The ingress of one event loop, as its connections and requests and the ports use it: its router,
- * clock, meters, memory and limits, and the way of a request into it. A class and no interface, so
- * that its fields cost a request no virtual call. Confined to its loop, except {@link #later}.
+ * View of one event loop's ingress for its connections, requests and ports: router, clock, meters,
+ * memory, limits, and the entry of requests. A class rather than an interface, so that its fields
+ * cost no virtual call per request. Confined to the event loop, except {@link #later}.
  */
 abstract class ServingLoop {
   final Ingress ingress;
@@ -28,14 +28,15 @@ abstract class ServingLoop {
   final HttpMeters meters;
   final RequestIds requestIds;
   final RequestRoom.Share room;
-  final AnswerRoom.Queue<LongConsumer> answers; // requests that wait for room for their answers
-  final Set<LongConsumer> unopened = new HashSet<>(); // sweeps connections of unknown protocol
+  final AnswerRoom.Queue<LongConsumer> answers; // requests that wait for response memory
+  // connections of unknown protocol; each sweeps one
+  final Set<LongConsumer> unopened = new HashSet<>();
   final ReceivedHeaders.Count headers = new ReceivedHeaders.Count();
   final HopByHop passed = new HopByHop();
   final ExplainRule explains;
-  final RandomGenerator traffics; // draws of splits and shadows
+  final RandomGenerator traffics; // random choices of splits and shadows
 
-  // Limits of an exchange, in the units that it counts in.
+  // Limits of an exchange, in its units.
   final long requestTimeoutNanos;
   final long maxBodyBytes;
   final long bodyIdleNanos;
@@ -77,22 +78,22 @@ abstract class ServingLoop {
     this.headerReadNanos = settings.get(LimitOptions.HEADER_READ_TIMEOUT_S).toNanos();
   }
 
-  /** Takes a request whose head is whole. */
+  /** Handles a request with a complete head. */
   abstract void handle(HttpServerRequest request);
 
-  /** Answers a request with a failure that closes an HTTP/1 connection. */
+  /** Refuses a request, and closes the connection if it is HTTP/1. */
   abstract void refuse(HttpServerRequest request, HttpFailure why);
 
-  /** Continues parked requests if the routes have changed, in the order in which they came. */
+  /** Continues parked requests in order of arrival, if the routes have changed. */
   abstract void unpark();
 
-  /** Returns how many requests are parked. Thread-safe. */
+  /** Returns the number of parked requests. Thread-safe. */
   abstract int parked();
 
-  /** Tells the clients that no request may follow, where that needs no answer. */
+  /** Announces the drain to clients, where the protocol needs no response for that. */
   abstract void drain();
 
-  /** Changes by so many bytes the room that is taken for a large answer. */
+  /** Adjusts the large-response budget by a positive or negative number of bytes. */
   void correctLarge(long bytes) {
     assert router.isHere();
     ingress.answerRoom.bytes.take(bytes);
@@ -101,7 +102,7 @@ abstract class ServingLoop {
     }
   }
 
-  /** Removes a request from those that wait for that room. */
+  /** Removes a request from the queue for large-response memory. */
   void forgetLarge(LongConsumer gone) {
     answers.forget(gone);
     lookForRoom();
@@ -117,12 +118,12 @@ abstract class ServingLoop {
     return nanoClock.getAsLong();
   }
 
-  /** Returns the time of the last sweep: near enough for what is swept. */
+  /** Returns the time of the last sweep, which is precise enough for swept timeouts. */
   long coarseNow() {
     return coarseNanos;
   }
 
-  /** Reads the clock for a sweep that begins. */
+  /** Reads the clock at the start of a sweep. */
   long sweepNow() {
     coarseNanos = now();
     return coarseNanos;

@@ -10,8 +10,8 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a request has that came to a route with several deployments: which one was chosen for it,
- * for good, and the copies that others get. Confined to its loop.
+ * The traffic decision for one request to a route with several deployments: its side, which never
+ * changes, and its shadow copies. Confined to the event loop.
  */
 final class SplitRequest {
   private final BoundRoute route;
@@ -20,7 +20,7 @@ final class SplitRequest {
   final Copies copies;
 
   /**
-   * @param held whose slot the request has by its token; null when it has none
+   * @param held deployment whose slot the request holds by its token; null for none
    */
   SplitRequest(
       BoundRoute route,
@@ -36,17 +36,17 @@ final class SplitRequest {
     this.copies = Copies.of(route.shadows());
   }
 
-  /** Where it goes. */
+  /** Returns the chosen side. */
   BoundRoute side() {
     return route.sides().get(choice.side());
   }
 
-  /** As {@link TrafficPolicy#why}. */
+  /** Returns the reason of the choice; see {@link TrafficPolicy#why}. */
   String why() {
     return policy.why(choice);
   }
 
-  /** Null when it has none. */
+  /** Returns the traffic key of the request; null for none. */
   @Nullable String key() {
     return choice.key();
   }

@@ -3,11 +3,14 @@ package dev.berth.ingress;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Since when a client's socket has taken next to nothing of what waits for it. It is there only
- * while something waits: who has taken all waits for its handler. Confined to its loop.
+ * Tracks the time since a client's socket last made progress. Exists only while bytes wait for the
+ * client; a client that has read everything waits for its handler. Confined to the event loop.
  */
 final class Stall {
-  /** Who takes less than this in {@link #AFTER_NANOS} stands still, though it takes a byte. */
+  /**
+   * Minimum progress in bytes within {@link #AFTER_NANOS}. A client below it is stalled, even if it
+   * takes single bytes.
+   */
   static final int LEAST_BYTES = 1 << 10;
 
   static final long AFTER_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -16,7 +19,7 @@ final class Stall {
   private long sinceNanos;
 
   /**
-   * @param taken bytes by any count that grows, or begins anew, as the socket takes some
+   * @param taken count that increases, or restarts, when the socket takes bytes
    */
   Stall(long taken, long now) {
     takenThen = taken;

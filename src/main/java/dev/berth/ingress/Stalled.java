@@ -10,19 +10,19 @@ import java.util.Map;
 import java.util.PriorityQueue;
 
 /**
- * An answer of which something waits for its client, and who is cut for the room of others: of the
- * connection that holds most by such answers, the one that has stood still for longest. There is no
- * share for an address, since behind a balancer all clients have one.
+ * A response with bytes that wait for its client, as a candidate for eviction. The victim is the
+ * response stalled for longest, on the connection that holds most in stalled responses. Addresses
+ * have no share, since all clients behind a load balancer have the same one.
  *
- * @param <A> what is cut
- * @param bytes what it holds
- * @param sinceNanos when its client last took something worth it
+ * @param <A> type of the evicted response
+ * @param bytes memory of the response
+ * @param sinceNanos time of the client's last sufficient progress
  */
 record Stalled<A>(Object connection, A answer, long bytes, long sinceNanos) {
 
-  /** What one connection holds. */
+  /** Stalled responses of one connection. */
   private static final class Holder<A> {
-    final ArrayDeque<Stalled<A>> answers = new ArrayDeque<>(); // the oldest first
+    final ArrayDeque<Stalled<A>> answers = new ArrayDeque<>(); // oldest first
     long bytes;
   }
 
@@ -40,17 +40,17 @@ record Stalled<A>(Object connection, A answer, long bytes, long sinceNanos) {
     return holders.values();
   }
 
-  /** The bytes of the connection that holds most by answers that stand still; or 0. */
+  /** Returns the maximum bytes that one connection holds in stalled responses, or 0. */
   static <A> long most(List<Stalled<A>> table, long now) {
     return holders(table, now).stream().mapToLong(holder -> holder.bytes).max().orElse(0);
   }
 
   /**
-   * Who is cut, in order.
+   * Returns the responses to evict, in order.
    *
-   * @param needed bytes; as many are cut as give them back
-   * @param elsewhere what the connection holds that holds most on any other loop: who holds less
-   *     here is spared
+   * @param needed bytes to release; the method returns as soon as the victims hold these
+   * @param elsewhere maximum bytes of a connection on another loop; connections that hold less are
+   *     spared
    */
   static <A> List<Stalled<A>> victims(
       List<Stalled<A>> table, long now, long needed, long elsewhere) {

@@ -13,18 +13,18 @@ import io.vertx.core.http.HttpVersion;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes a received stream on to the client. A piece counts as taken when the client's socket has
- * taken it, and only then more is asked for in its place, so that what waits here is bounded by the
- * stream's window. A stream that fails cuts the response short, so that it never looks whole.
+ * Forwards a received stream to the client. A chunk grants new credit only when the client's socket
+ * has taken it, so the stream's window bounds the bytes that wait here. A failed stream aborts the
+ * response, which therefore never looks complete.
  *
- * <p>The head waits for the first piece until the loop's run is over, and the end leaves with the
- * last piece: what comes together is one write to the socket.
+ * <p>The head waits for the first chunk until the end of the loop run, and the end of the stream
+ * leaves with the last chunk. Parts that arrive together are thus one write to the socket.
  */
 final class StreamRelay implements Handler<Buffer> {
   private final Exchange exchange;
   private final HttpServerResponse response;
   private final InboundStream stream;
-  private @Nullable Future<Void> end; // once the last piece was written
+  private @Nullable Future<Void> end; // set with the last chunk
   private int unsentBytes;
   private long takenBytes; // by the client's socket
   private boolean over;
@@ -38,7 +38,7 @@ final class StreamRelay implements Handler<Buffer> {
     this.progressNanos = exchange.loop.coarseNow();
   }
 
-  /** Lets a response be that nobody will read: its handler learns it. */
+  /** Cancels a response that no client will read, and so notifies its handler. */
   static void cancel(Response response) {
     if (response.body() instanceof Response.Body.Received received) {
       received.cancel().run();
@@ -53,7 +53,7 @@ final class StreamRelay implements Handler<Buffer> {
     }
     listen();
     if (!over && !response.headWritten() && exchange.http.version() != HttpVersion.HTTP_1_0) {
-      exchange.loop.later(this::showHead); // a client may wait for it before the first piece comes
+      exchange.loop.later(this::showHead); // a client may need it before the first chunk
     }
   }
 
@@ -69,7 +69,7 @@ final class StreamRelay implements Handler<Buffer> {
     stream.resume();
   }
 
-  /** Reads the stream to its end, or what is left of it, for a client that has gone. */
+  /** Reads the rest of the stream for a client that has left. */
   void discard() {
     discarding = true;
     listen();
@@ -83,7 +83,7 @@ final class StreamRelay implements Handler<Buffer> {
       return;
     }
     if (unsentBytes == 0) {
-      progressNanos = exchange.loop.coarseNow(); // else the client's time runs, whatever is added
+      progressNanos = exchange.loop.coarseNow(); // else the client's time is running
     }
     unsentBytes += bytes;
     Future<Void> written;
@@ -103,27 +103,27 @@ final class StreamRelay implements Handler<Buffer> {
     stream.taken(bytes);
   }
 
-  /** The answer is over: nothing more is passed on. */
+  /** Stops forwarding, since the response has ended. */
   void stop() {
     over = true;
   }
 
-  /** Whether the client has not read what it was sent; a silent handler is not waited for. */
+  /** Returns whether the client has unread bytes. A silent handler does not count. */
   boolean awaitsClient() {
     return unsentBytes > 0;
   }
 
-  /** When something last moved, as coarsely as the sweep looks. */
+  /** Returns the time of the last progress, at the resolution of the sweep. */
   long progressNanos() {
     return progressNanos;
   }
 
-  /** Bytes that the client's socket has taken. */
+  /** Returns the bytes that the client's socket has taken. */
   long takenBytes() {
     return takenBytes;
   }
 
-  /** What it may have under way. */
+  /** Returns the window of the stream's bytes in flight. */
   @Nullable StreamWindow window() {
     return stream.window();
   }

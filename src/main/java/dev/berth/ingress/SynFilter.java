@@ -12,19 +12,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Has the kernel drop what asks a port for another connection, while it accepts those that are on
- * their way. Whoever asked asks again a second later, and is refused then by the closed port; where
- * a port just closes, the kernel resets those that it had taken meanwhile. Linux alone, and no
- * privilege.
+ * Socket filter that drops new connection attempts (SYN) to a port, while pending ones are
+ * accepted. A dropped client retries after a second, and the closed port refuses it. Without the
+ * filter, the kernel would reset connections that it accepted before the close. Linux only; needs
+ * no privilege.
  *
- * <p>Source: classic BPF, {@code SO_ATTACH_FILTER} of socket(7); of TCP it sees the header first.
+ * <p>Source: classic BPF, {@code SO_ATTACH_FILTER} of socket(7). For TCP the filter sees the packet
+ * from the TCP header on.
  */
 final class SynFilter {
   private static final Logger LOG = LoggerFactory.getLogger(SynFilter.class);
 
   private static final int SOL_SOCKET = 1;
   private static final int SO_ATTACH_FILTER = 26;
-  private static final int FPROG_BYTES = 16; // a short, and an address at 8
+  private static final int FPROG_BYTES = 16; // a short, and an address at offset 8
 
   private static final int LOAD_BYTE = 0x30;
   private static final int JUMP_IF_ANY_SET = 0x45;
@@ -35,9 +36,9 @@ final class SynFilter {
   private SynFilter() {}
 
   /**
-   * Sets it; it cannot be taken off.
+   * Sets the filter, which cannot be removed.
    *
-   * @return whether it is set; else this is no Linux, or NIO
+   * @return whether the filter is set; false on other systems than Linux and with NIO
    */
   static boolean set(Channel port) {
     if (!(port instanceof UnixChannel) || Buffer.addressSize() != Long.BYTES) {
@@ -45,9 +46,9 @@ final class SynFilter {
     }
     ByteBuffer program = direct(4 * Long.BYTES);
     instruction(program, LOAD_BYTE, 0, TCP_FLAGS);
-    instruction(program, JUMP_IF_ANY_SET, 1, SYN); // else over one
-    instruction(program, RETURN, 0, 0); // none of it: drops it
-    instruction(program, RETURN, 0, -1); // all of it
+    instruction(program, JUMP_IF_ANY_SET, 1, SYN); // if clear, skips one
+    instruction(program, RETURN, 0, 0); // 0 bytes: drops the packet
+    instruction(program, RETURN, 0, -1); // all bytes: accepts the packet
     ByteBuffer pointer =
         direct(FPROG_BYTES)
             .putShort(0, (short) 4)

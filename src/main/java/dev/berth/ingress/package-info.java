@@ -1,8 +1,8 @@
 /**
- * Turns HTTP into calls and their ends into HTTP: routes, bodies, streamed answers, and the one
- * place where a failure becomes a status. One verticle per event loop; what a request holds belongs
- * to the loop it came in on. It promises exactly one answer per request, and that a client that
- * leaves cancels its call.
+ * HTTP ingress: routes, request bodies, streamed responses, and the only mapping from failures to
+ * HTTP statuses. Has one verticle per event loop; the state of a request is confined to the loop of
+ * its connection. Guarantees exactly one response per request, and cancels the call of a client
+ * that leaves.
  *
  * <p>Source: the proxy of Ray Serve.
  */

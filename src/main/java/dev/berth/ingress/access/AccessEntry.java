@@ -5,13 +5,13 @@ import io.vertx.core.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request for the access log; there is none when it is off. The loop writes it until it is
- * handed over, then nobody does. It holds no headers, no query and no body, so no secret of a
- * client gets into the log.
+ * Access-log record of one request; absent if logging is off. The loop writes the fields until it
+ * hands the record over; then they do not change. Contains no headers, query or body, so that no
+ * client's secret reaches the log.
  */
 public final class AccessEntry {
   final AccessRoute route;
-  final long arrivedMillis; // of the epoch
+  final long arrivedMillis; // since the epoch
   final String method;
   final String path;
   final String protocol;
@@ -22,14 +22,14 @@ public final class AccessEntry {
   private long routedNanos;
   private boolean called;
 
-  // Once it is over.
+  // Set at the end of the request.
   String replica = "";
   Outcome outcome = Outcome.ANSWERED;
   int status;
   long bytesIn; // of the body
   long bytesOut;
-  long queueNanos = -1; // never called
-  long handlerNanos = -1; // never had a replica
+  long queueNanos = -1; // -1: never called
+  long handlerNanos = -1; // -1: never had a replica
   long totalNanos;
 
   AccessEntry(
@@ -50,7 +50,7 @@ public final class AccessEntry {
     this.arrivedNanos = now;
   }
 
-  /** A request that has come, if its route is logged. */
+  /** Creates the record of a received request, if its route is logged. */
   public static @Nullable AccessEntry of(
       @Nullable AccessRoute route, HttpServerRequest http, String requestId, long now) {
     if (route == null) {
@@ -83,26 +83,26 @@ public final class AccessEntry {
     return host == null ? "" : host + ":" + address.port();
   }
 
-  /** It was handed to the router. */
+  /** Records the call of the router. */
   public void called(long now) {
     called = true;
     calledNanos = now;
   }
 
-  /** It has a replica: its wait is over. */
+  /** Records the replica, which ends the wait. */
   public void routed(String replicaId, long now) {
     replica = replicaId;
     routedNanos = now;
   }
 
-  /** Why it has no ordinary answer; the first reason stays. */
+  /** Records the reason for a missing regular response. Only the first reason counts. */
   public void outcome(Outcome reason) {
     if (outcome == Outcome.ANSWERED) {
       outcome = reason;
     }
   }
 
-  /** It is over: nothing of it changes after this. */
+  /** Completes the record and hands it to the log. No field changes afterwards. */
   public void ended(int finalStatus, long bodyBytesIn, long bodyBytesOut, long now) {
     status = finalStatus;
     bytesIn = bodyBytesIn;

@@ -12,12 +12,12 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The access log of an instance: loops hand over what they know of a request, one thread makes
- * lines of it and writes them. A loop never waits: when the writer is too slow and so many wait
- * already, the line is dropped and counted. {@link #run} belongs to that thread, the rest to any.
+ * Access log of an instance. Loops hand over request records, and one thread formats and writes
+ * them. A loop never waits: above the capacity, a line is dropped and counted. Thread-safe, except
+ * {@link #run}, which is confined to the writer thread.
  */
 public final class AccessLog implements Runnable {
-  /** Requests that may wait to be written; about half a kilobyte each. */
+  /** Default number of requests that may wait for the writer; about half a kilobyte each. */
   public static final int DEFAULT_CAPACITY = 8_192;
 
   private final int capacity;
@@ -27,13 +27,13 @@ public final class AccessLog implements Runnable {
   private final AtomicInteger size = new AtomicInteger();
   private final LongAdder dropped = new LongAdder();
   private final LongAdder written = new LongAdder();
-  private volatile @Nullable Thread parked; // the writer, when it has nothing to do
+  private volatile @Nullable Thread parked; // the writer while it is idle
   private volatile boolean closed;
 
   /**
-   * @param capacity requests that may wait to be written
-   * @param epochMillis the time of day
-   * @param out takes a line, without its end
+   * @param capacity requests that may wait for the writer
+   * @param epochMillis wall clock
+   * @param out receives a line, without its line end
    */
   public AccessLog(int capacity, LongSupplier epochMillis, Consumer<String> out) {
     this.capacity = capacity;
@@ -41,7 +41,7 @@ public final class AccessLog implements Runnable {
     this.out = out;
   }
 
-  /** Shows its lines and its bound. */
+  /** Adds metrics of lines, drops and capacity. */
   public List<Registration> show(Meters meters) {
     return List.of(
         meters.addCounter("berth_access_log_lines", written::sum),
@@ -54,7 +54,7 @@ public final class AccessLog implements Runnable {
     return epochMillis.getAsLong();
   }
 
-  /** Takes a request that is over, or drops it. */
+  /** Enqueues a finished request, or drops it above the capacity. */
   void offer(AccessEntry entry) {
     if (size.incrementAndGet() > capacity) {
       size.decrementAndGet();
@@ -64,17 +64,17 @@ public final class AccessLog implements Runnable {
     waiting.add(entry);
     Thread writer = parked;
     if (writer != null) {
-      parked = null; // one waking is enough
+      parked = null; // one wake-up is enough
       LockSupport.unpark(writer);
     }
   }
 
-  /** Lines dropped since start. */
+  /** Returns the number of lines dropped since start. */
   long dropped() {
     return dropped.sum();
   }
 
-  /** Writes until it is closed and nothing is left. */
+  /** Writes records until the log is closed and its queue is empty. */
   @Override
   public void run() {
     while (true) {
@@ -89,7 +89,10 @@ public final class AccessLog implements Runnable {
     }
   }
 
-  /** Says that it rests before it looks again, so that who comes in between wakes it. */
+  /**
+   * Parks the writer. The thread is published before the last check of the queue, so that a
+   * concurrent offer wakes it.
+   */
   private void rest() {
     parked = Thread.currentThread();
     if (waiting.isEmpty() && !closed) {
@@ -103,12 +106,12 @@ public final class AccessLog implements Runnable {
     try {
       out.accept(AccessText.line(entry));
       written.increment();
-    } catch (Throwable broken) { // an Error too: without this thread no line would be written
+    } catch (Throwable broken) { // also an Error: without this thread, logging would stop
       dropped.increment();
     }
   }
 
-  /** Ends {@link #run} when what waits is written. */
+  /** Closes the log. {@link #run} returns when the queue is empty. */
   public void close() {
     closed = true;
     LockSupport.unpark(parked);

@@ -4,15 +4,15 @@ import dev.berth.config.LogEncoding;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the requests of a route are logged.
+ * Access-log settings of a route.
  *
- * @param route its prefix; empty for requests that no route takes
- * @param deployment that answers it
+ * @param route prefix; empty for requests without a route
+ * @param deployment that serves the route
  */
 public record AccessRoute(
     AccessLog log, LogEncoding encoding, String route, String application, String deployment) {
 
-  /** Null where nothing is logged, for which a route asks with null. */
+  /** Returns the settings, or null if either the log or the route's encoding is null. */
   public static @Nullable AccessRoute of(
       @Nullable AccessLog log,
       @Nullable LogEncoding encoding,

@@ -8,11 +8,11 @@ import java.time.format.DateTimeFormatter;
 import java.util.HexFormat;
 
 /**
- * Writes lines of the access log. Whatever a client sent is escaped: no line ends but where it
- * should, and no field is mistaken for another.
+ * Formatter of access-log lines. Escapes all client data, so that a line ends only at its end and
+ * no field looks like another.
  *
- * <p>Source: Ray Serve's {@code METHOD route status latency} comes first in text, then {@code
- * key=value}; the fields of JSON have the same names.
+ * <p>Source: a text line begins with Ray Serve's {@code METHOD route status latency}, followed by
+ * {@code key=value}. The JSON fields have the same names.
  */
 final class AccessText {
   private static final DateTimeFormatter TIME =
@@ -60,7 +60,7 @@ final class AccessText {
     return json ? line.append('}').toString() : line.toString();
   }
 
-  /** What its value follows. */
+  /** Appends a field name, ready for its value. */
   private StringBuilder name(String name) {
     return json
         ? line.append(",\"").append(name).append("\":")
@@ -84,7 +84,7 @@ final class AccessText {
     name(name).append(nanos < 0 ? none : millis(nanos));
   }
 
-  /** A value as it is, {@code -} for none, or in quotes when it could be mistaken. */
+  /** Appends a value: plain, {@code -} for none, or quoted if it could be misread. */
   private static void plain(String value, StringBuilder line) {
     if (value.isEmpty()) {
       line.append('-');
@@ -105,7 +105,7 @@ final class AccessText {
     return !value.equals("-");
   }
 
-  /** As a JSON string. */
+  /** Appends a JSON string. */
   static void quoted(String value, StringBuilder line) {
     line.append('"');
     for (int i = 0; i < value.length(); i++) {
@@ -121,7 +121,10 @@ final class AccessText {
     line.append('"');
   }
 
-  /** Controls, what ends a line somewhere, what turns text around, and halves of characters. */
+  /**
+   * Returns whether to escape a character: controls, line ends, text direction marks and
+   * surrogates.
+   */
   private static boolean isEscaped(char c) {
     return c < ' '
         || (c >= 0x7f && c <= 0x9f)
@@ -135,7 +138,7 @@ final class AccessText {
     return TIME.format(Instant.ofEpochMilli(entry.arrivedMillis));
   }
 
-  /** Milliseconds with three digits behind the point. */
+  /** Returns milliseconds with three decimal places. */
   private static BigDecimal millis(long nanos) {
     return BigDecimal.valueOf(Math.max(0, nanos) / 1_000, 3);
   }

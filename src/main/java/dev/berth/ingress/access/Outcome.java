@@ -4,34 +4,34 @@ import dev.berth.api.BerthException;
 import java.util.Locale;
 
 /**
- * Why a request had no ordinary answer, for the access log.
+ * Reason for a missing regular response, in the access log.
  *
- * <p>Source: Envoy's response flags, each where it means the same.
+ * <p>Source: Envoy's response flags, where the meaning is the same.
  */
 public enum Outcome {
-  /** It had one. */
+  /** A regular response was sent. */
   ANSWERED("-"),
-  /** No route takes its path. */
+  /** No route matches the path. */
   NO_ROUTE("NR"),
-  /** A bound was reached: overflow. */
+  /** A limit was reached: overflow. */
   OVERLOAD("UO"),
-  /** No replica could be had: none was healthy. */
+  /** No replica was available: none was healthy. */
   NO_REPLICA("UH"),
-  /** The replica was gone before the request was sent. */
+  /** The replica was removed before the request was sent. */
   REPLICA_GONE("UF"),
-  /** The replica was lost with the request. */
+  /** The replica was lost after the request was sent. */
   REPLICA_LOST("UC"),
-  /** The handler failed, or reset its answer. */
+  /** The handler failed, or reset its response. */
   HANDLER_FAILED("UR"),
-  /** Its deadline passed. */
+  /** The deadline passed. */
   TIMEOUT("UT"),
-  /** It, or its answer, stood still for too long. */
+  /** The request or its response stalled for too long. */
   STOOD_STILL("SI"),
-  /** Its client left. */
+  /** The client left. */
   CLIENT_GONE("DC"),
-  /** Its head was not HTTP, longer than it may be, or asked for what is not done here. */
+  /** The head was malformed, too long, or requested an unsupported feature. */
   BAD_HEAD("DPE"),
-  /** It was cancelled here. */
+  /** The instance cancelled the request. */
   CANCELLED("LR");
 
   final String flag;
@@ -40,7 +40,7 @@ public enum Outcome {
     this.flag = flag;
   }
 
-  /** As a word, for the record of an explained request. */
+  /** Returns the name for the record of an explained request. */
   public String code() {
     return name().toLowerCase(Locale.ROOT);
   }
@@ -54,14 +54,14 @@ public enum Outcome {
       case REPLICA_UNAVAILABLE, RESERVATION_EXPIRED -> REPLICA_GONE;
       case OUTCOME_UNKNOWN -> REPLICA_LOST;
       case HANDLER_FAILED, NO_SUCH_METHOD -> HANDLER_FAILED;
-      case PAYLOAD_TOO_LARGE -> ANSWERED; // Envoy has no flag for it, its status says it
+      case PAYLOAD_TOO_LARGE -> ANSWERED; // Envoy has no flag; the status is enough
     };
   }
 
   /**
-   * Of an answer of the ingress itself.
+   * Returns the outcome of a response of the ingress itself.
    *
-   * @param code as {@code HttpFailure} has it
+   * @param code failure code of {@code HttpFailure}
    */
   public static Outcome ofCode(String code) {
     return switch (code) {

@@ -2,7 +2,7 @@ package dev.berth.ingress.access;
 
 import java.util.regex.Pattern;
 
-/** Takes the token of a reservation out of a path that is logged, wherever that was sent. */
+/** Removes reservation tokens from logged paths. */
 final class TokenInPath {
   private static final String BEFORE = "/reservations/";
   private static final Pattern TOKEN = Pattern.compile("(?<=/reservations/)[^/]{32,}");

@@ -1,6 +1,4 @@
-/**
- * One line per request for whoever runs the service: what is in it, how it is written, when not.
- */
+/** Access log: one line per request, for the operator of the service. */
 @NullMarked
 package dev.berth.ingress.access;
 

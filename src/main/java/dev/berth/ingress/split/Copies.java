@@ -10,14 +10,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.random.RandomGenerator;
 
-/** The copies of one request that the shadows of its route get. Confined to its loop. */
+/** Shadow copies of one request. Confined to the event loop. */
 public final class Copies {
   private static final Copies NONE = new Copies(List.of());
 
   private final List<ShadowTarget> shadows;
   private final List<ShadowCall> made = new ArrayList<>(0);
 
-  /** Those of a request; nothing is made for it where nobody gets any. */
+  /** Returns the copies of a request. Without shadows, returns a shared empty instance. */
   public static Copies of(List<ShadowTarget> shadows) {
     return shadows.isEmpty() ? NONE : new Copies(shadows);
   }
@@ -27,10 +27,10 @@ public final class Copies {
   }
 
   /**
-   * The request was given to its router, and waits for its answer: each shadow gets a copy that can
-   * have one without harm.
+   * Sends a copy to each shadow that can receive one without harm. Called after the request was
+   * sent to its router.
    *
-   * @param of who made the request
+   * @param of owner of the request's call
    */
   public void make(
       Request request, CallOwner of, RouterLoop loop, RandomGenerator random, long nowNanos) {
@@ -41,7 +41,7 @@ public final class Copies {
       ShadowCall copy = new ShadowCall(of, each, loop, nowNanos);
       Event became = copy.begin(request);
       if (became == Event.COPIED) {
-        made.add(copy); // which counts itself when a replica has it
+        made.add(copy); // counts itself when a replica has it
       } else {
         each.meters().count(became);
       }
@@ -52,12 +52,12 @@ public final class Copies {
     }
   }
 
-  /** What the client gets, or the head of it. */
+  /** Receives the client's response, or its head, for comparison. */
   public void userGot(Response response) {
     made.forEach(each -> each.userGot(response));
   }
 
-  /** The request is given up, and its copies with it. */
+  /** Cancels the copies with their request. */
   public void cancel() {
     made.forEach(ShadowCall::cancel);
   }

@@ -8,7 +8,7 @@ import io.vertx.core.http.Cookie;
 import io.vertx.core.http.HttpServerRequest;
 import org.jspecify.annotations.Nullable;
 
-/** What a traffic policy reads of a received request. */
+/** Parts of a received request that a traffic policy reads. */
 public record ReceivedHead(HttpServerRequest http) implements RequestHead {
 
   @Override
@@ -22,7 +22,7 @@ public record ReceivedHead(HttpServerRequest http) implements RequestHead {
     };
   }
 
-  /** As its handler reads it: Vert.x throws where a client escapes nothing. */
+  /** Returns the request as its handler reads it. Vert.x would throw on unescaped characters. */
   private Request query() {
     return Request.of("GET", "/", http.query(), Headers.empty(), Buffer.buffer());
   }

@@ -15,15 +15,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The copy of a request at a shadow. It takes a slot that is free at once, beside another, or none;
- * what it answers is read and forgotten. It is given up with its request, and runs no longer than
- * that may; without a deadline no longer than {@link #MOST_NANOS}. Confined to its loop.
+ * Copy of a request for a shadow deployment. It runs only on a slot that is free at once, beside
+ * another free slot. Its response is read and discarded. It is cancelled with its request and has
+ * the same deadline; without one, it runs at most {@link #MOST_NANOS}. Confined to the event loop.
  */
 final class ShadowCall implements CallOwner {
-  /** How long a copy of a request without a deadline may run. */
+  /** Maximum duration in nanoseconds of a copy whose request has no deadline. */
   static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(60);
 
-  /** Tells the handler that what it answers is for nobody. */
+  /** Header that marks a copy: no client receives its response. */
   static final String HEADER = "x-serve-shadow";
 
   private static final Logger LOG = LoggerFactory.getLogger(ShadowCall.class);
@@ -38,11 +38,13 @@ final class ShadowCall implements CallOwner {
   private @Nullable Got own;
   private @Nullable Got users;
 
-  /** What of an answer is compared; of a body nothing that is not, so that it is not kept. */
+  /**
+   * Compared parts of a response. A body that is not compared is null, so that it is not retained.
+   */
   private record Got(int status, @Nullable Buffer body) {}
 
   /**
-   * @param of who made the request that is copied
+   * @param of owner of the copied call
    */
   ShadowCall(CallOwner of, ShadowTarget to, RouterLoop loop, long beganNanos) {
     this.of = of;
@@ -51,33 +53,33 @@ final class ShadowCall implements CallOwner {
     this.beganNanos = beganNanos;
   }
 
-  /** It takes a slot or does not run: which of the two, and why, is known at once. */
+  /** Starts the copy if slots are free, and returns the result and its reason at once. */
   Event begin(Request request) {
     if (!(request.body() instanceof Request.Body.Whole whole)
         || whole.bytes().length() > to.shadow().maxBodyBytes()) {
       return Event.SKIPPED_BODY;
     }
-    if (!to.to().hasFree(2)) { // cheaper than to be refused
+    if (!to.to().hasFree(2)) { // cheaper than a refusal
       return Event.SKIPPED_BUSY;
     }
     try {
       call = RoutedCall.start(to.to(), loop, request.withHeader(HEADER, "true"), this, beganNanos);
       return begun;
-    } catch (RuntimeException broken) { // it must not fail its request
+    } catch (RuntimeException broken) { // must not fail the request
       LOG.error(
           "request {} could not be copied to {}", of.requestId(), to.to().deployment(), broken);
       return Event.FAILED;
     }
   }
 
-  /** Its request is given up. */
+  /** Cancels the copy with its request. */
   void cancel() {
     if (call != null && own == null) {
       call.cancel();
     }
   }
 
-  // --- asked ---
+  // --- properties ---
 
   @Override
   public String requestId() {
@@ -110,7 +112,7 @@ final class ShadowCall implements CallOwner {
     return true;
   }
 
-  // --- told ---
+  // --- callbacks ---
 
   @Override
   public void onRouted(String replicaId) {
@@ -154,7 +156,7 @@ final class ShadowCall implements CallOwner {
   public void onFailure(BerthException failure) {
     boolean sent = call != null && call.sent();
     boolean refused = !sent && failure.kind() == BerthException.Kind.BACK_PRESSURE;
-    Event how = refused ? Event.SKIPPED_BUSY : Event.FAILED; // others took what was spare
+    Event how = refused ? Event.SKIPPED_BUSY : Event.FAILED; // others acquired the free slots
     if (sent) {
       copied();
     }
@@ -165,7 +167,7 @@ final class ShadowCall implements CallOwner {
     }
   }
 
-  /** What the client gets, or its head. */
+  /** Receives the client's response, or its head, for comparison. */
   void userGot(Response response) {
     to.meters().userAnswered(loop.now() - beganNanos);
     users = got(response);

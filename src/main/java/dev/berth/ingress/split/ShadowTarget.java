@@ -4,5 +4,5 @@ import dev.berth.metrics.ShadowMeters;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.traffic.Shadow;
 
-/** Where copies of a route's requests go, and where one loop counts them. */
+/** Shadow deployment of a route, with its counters of one loop. */
 public record ShadowTarget(Shadow shadow, DeploymentRouter to, ShadowMeters meters) {}

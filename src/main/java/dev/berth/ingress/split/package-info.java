@@ -1,6 +1,6 @@
 /**
- * What an exchange needs of a route that has several deployments: how a policy reads its request,
- * and the copies that others get. Confined to the exchange's loop.
+ * Support for routes with several deployments: reads requests for the traffic policy, and sends
+ * shadow copies. Confined to the event loop of the exchange.
  */
 @NullMarked
 package dev.berth.ingress.split;

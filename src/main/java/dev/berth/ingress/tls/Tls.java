@@ -20,29 +20,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * TLS of an instance's HTTP server, 1.3 and 1.2: the {@code ssl_*} files, read again while it runs.
- * The first loop's ingress drives it; what reads files runs on a worker.
+ * TLS 1.3 and 1.2 of an instance's HTTP server. Reads the {@code ssl_*} files, and reloads them at
+ * run time. The ingress of the first loop drives the reload; a worker thread reads the files.
  */
 public final class Tls {
   private static final Logger LOG = LoggerFactory.getLogger(Tls.class);
 
-  /** How often the files are looked at. */
+  /** Interval between checks of the files. */
   public static final Duration LOOK_INTERVAL = Duration.ofSeconds(1);
 
-  private final Settings settings; // how long a handshake may take
+  private final Settings settings; // for the handshake timeout
   private final TlsWatch watch;
-  private boolean looking; // the loop's
+  private boolean looking; // confined to the loop
 
   /**
    * @param settings of the HTTP server
-   * @param files that they name
+   * @param files named by the settings
    */
   public Tls(Settings settings, TlsFiles files) {
     this.settings = settings;
     this.watch = new TlsWatch(files, "tls");
   }
 
-  /** Makes a server speak TLS, and HTTP/2 or HTTP/1.1 as the client wants it. */
+  /** Enables TLS on a server, with HTTP/2 or HTTP/1.1 as the client negotiates. */
   public Future<HttpServerOptions> applyTo(HttpServerOptions options, Vertx vertx) {
     options.setSsl(true);
     options.setUseAlpn(true);
@@ -53,7 +53,10 @@ public final class Tls {
         .map(applied -> options);
   }
 
-  /** On a thread of its own: user code that blocks every other one keeps no certificate old. */
+  /**
+   * Runs a task on a dedicated thread, so that blocking user code cannot delay a certificate
+   * reload.
+   */
   private static <T> Future<T> read(Vertx vertx, Callable<T> reader) {
     WorkerExecutor own = vertx.createSharedWorkerExecutor("berth-tls", 1);
     return own.executeBlocking(reader, false).onComplete(read -> own.close());
@@ -64,7 +67,7 @@ public final class Tls {
     return material.applyTo(options);
   }
 
-  /** Looks at the files; if they have changed, new connections get what they hold now. */
+  /** Checks the files. If they changed, new connections use the new content. */
   public void reload(Vertx vertx, HttpServer server) {
     if (looking) {
       return;

@@ -1,4 +1,4 @@
-/** TLS of the HTTP port: what its connections are to have, now and after a change of the files. */
+/** TLS of the HTTP port, with reload after changes of the files. */
 @NullMarked
 package dev.berth.ingress.tls;
 
