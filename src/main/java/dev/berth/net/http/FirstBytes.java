@@ -11,12 +11,13 @@ import io.vertx.core.http.impl.Http1xOrH2CHandler;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts a {@link RequestDecoder} into a connection without TLS before Vert.x's own has read a line.
- * Vert.x looks at the first bytes to tell HTTP/1 from HTTP/2, sets itself up and reads on, all in
- * one go; so of HTTP/1 it gets an empty line first, which is passed over before a request.
+ * Installs a {@link RequestDecoder} on a connection without TLS, before Vert.x's own decoder reads
+ * a line. Vert.x detects HTTP/1 or HTTP/2 from the first bytes, installs its handlers, and reads on
+ * in one step. For HTTP/1 it therefore first receives an empty line, which decoders skip before a
+ * request.
  *
  * <pre>
- *   WATCHING --more than a beginning of HTTP/2's preface, or TLS--> removed
+ *   WATCHING --more than a prefix of the HTTP/2 preface, or TLS--> removed
  * </pre>
  */
 public final class FirstBytes extends ChannelInboundHandlerAdapter {
@@ -26,9 +27,9 @@ public final class FirstBytes extends ChannelInboundHandlerAdapter {
 
   private final HttpServerOptions options;
   private final boolean upgrades;
-  private @Nullable ByteBuf held; // a beginning of the preface
+  private @Nullable ByteBuf held; // a prefix of the preface
 
-  /** Parameters as of {@link RequestDecoder#install}. */
+  /** Creates the handler with the parameters of {@link RequestDecoder#install}. */
   public FirstBytes(HttpServerOptions options, boolean upgrades) {
     this.options = options;
     this.upgrades = upgrades;

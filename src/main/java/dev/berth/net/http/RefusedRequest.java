@@ -4,14 +4,11 @@ import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Why a request is refused before it is routed. It says nothing of what the client sent, and costs
- * no stack.
- */
+/** Refusal of a request before routing. Contains no data of the client, and has no stack trace. */
 public final class RefusedRequest extends RuntimeException {
   private static final long serialVersionUID = 1;
 
-  /** What a handler may be asked for: any method, but for those that are meant for proxies. */
+  /** Methods that a handler may receive: any, except those for proxies. */
   private static final String ALLOWED = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
   private final int status;
@@ -27,23 +24,26 @@ public final class RefusedRequest extends RuntimeException {
     return new RefusedRequest(400, false, why);
   }
 
-  /** A head that is well-formed, and asks for what is not done here. */
+  /** Creates a refusal of a well-formed head that requests an unsupported feature. */
   static RefusedRequest unsupported(int status, String why) {
     return new RefusedRequest(status, false, why);
   }
 
-  /** A chunk or a trailer: the request may be under way, and nothing after it can be read. */
+  /**
+   * Creates a refusal of a chunk or trailer. The request may be in flight, and later bytes are
+   * unreadable.
+   */
   static RefusedRequest malformedBody() {
     return new RefusedRequest(
         400, true, "body: malformed (expected: chunks, as RFC 9112 has them)");
   }
 
-  /** The status of its answer, which is the last one of its connection. */
+  /** Returns the status of the response, which is the last one of its connection. */
   public int status() {
     return status;
   }
 
-  /** Stable name of the reason, for programs. */
+  /** Returns a stable name of the reason, for programs. */
   public String code() {
     return switch (status) {
       case 405 -> "method_not_allowed";
@@ -54,19 +54,19 @@ public final class RefusedRequest extends RuntimeException {
     };
   }
 
-  /** Whether its head was well, and what came of its body is not. */
+  /** Returns whether the head was valid, but the body is malformed. */
   public boolean ofBody() {
     return ofBody;
   }
 
-  /** Says in the answer what RFC 9110 wants said with its status. */
+  /** Sets the response headers that RFC 9110 requires for the status. */
   public void tell(HttpServerRequest request) {
     if (status == 405) {
       request.response().headers().set(HttpHeaders.ALLOW, ALLOWED);
     }
   }
 
-  /** That of an undecodable request; null when it is not one of these. */
+  /** Returns the refusal of an undecodable request; null if there is another cause. */
   public static @Nullable RefusedRequest of(HttpServerRequest request) {
     return request.decoderResult().cause() instanceof RefusedRequest refused ? refused : null;
   }

@@ -26,19 +26,19 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads HTTP/1 requests as RFC 9112 has them. Netty reads past what a proxy in front may take for
- * the end of a request, or for another request; such a one is refused here, and nothing that came
- * after it is read. What it finds it says in the result of the message, as Netty does.
+ * Strict decoder of HTTP/1 requests (RFC 9112). Netty is lenient where a proxy in front may see the
+ * end of a request, or another request. This decoder refuses such requests, and reads nothing after
+ * them. As in Netty, the decoder result of the message carries the refusal.
  *
  * <pre>
  *   {@link #createMessage}: the request line
  *   {@link #splitHeaderName}: each field
- *   {@link #isContentAlwaysEmpty}: the head is whole, and not yet said what follows
- *   {@link #decode}: what follows
+ *   {@link #isContentAlwaysEmpty}: the head is complete, the body is not yet determined
+ *   {@link #decode}: the body
  * </pre>
  */
 public final class RequestDecoder extends VertxHttpRequestDecoder {
-  /** What Vert.x calls its own. */
+  /** Name of Vert.x's decoder in the pipeline. */
   private static final String NAME = "httpDecoder";
 
   private static final AsciiString H2C = AsciiString.cached("h2c");
@@ -48,11 +48,11 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
   private static final Pattern ABSOLUTE = Pattern.compile("(?i:https?)://([^/?]+)([/?].*)?");
 
   private final boolean upgrades;
-  private int hosts; // fields of the head so far
-  private int lengths; // likewise
-  private boolean keyed; // Sec-WebSocket-Key1 is among them
-  private boolean trailing = true; // the head is whole: fields are trailers
-  private boolean between = true; // a request and the next
+  private int hosts; // Host fields of the head so far
+  private int lengths; // Content-Length fields of the head so far
+  private boolean keyed; // the head has a Sec-WebSocket-Key1
+  private boolean trailing = true; // the head is complete: fields are trailers
+  private boolean between = true; // from the end of a request to the next complete head
   private @Nullable String authority; // of a target in absolute-form
 
   private RequestDecoder(HttpServerOptions options, boolean upgrades) {
@@ -61,10 +61,10 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
   }
 
   /**
-   * Takes the place of Vert.x's, if that is in a pipeline.
+   * Replaces Vert.x's decoder, if a pipeline contains it.
    *
-   * @param options how long lines and heads may be
-   * @param upgrades whether a request may turn its connection into HTTP/2
+   * @param options limits of lines and heads
+   * @param upgrades whether a request may upgrade its connection to HTTP/2
    */
   public static void install(
       ChannelPipeline pipeline, HttpServerOptions options, boolean upgrades) {
@@ -74,7 +74,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     }
   }
 
-  // --- the request line: words, and one space between them ---
+  // --- request line: words, separated by one space ---
 
   @Override
   protected String splitFirstWordInitialLine(byte[] line, int start, int length) {
@@ -117,7 +117,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     return super.createMessage(line);
   }
 
-  /** Stands for a request whose line is not known; its answer has our version. */
+  /** Creates a substitute for a request with an unreadable line. The response has version 1.1. */
   @Override
   protected HttpMessage createInvalidMessage() {
     return new DefaultFullHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.GET, "/bad-request");
@@ -137,7 +137,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     return HTTP_1_1;
   }
 
-  /** Of a target in absolute-form, as clients send it to proxies. */
+  /** Converts a target in absolute-form, which clients send to proxies, to origin-form. */
   private String originForm(String method, String target, RefusedRequest refused) {
     Matcher absolute = ABSOLUTE.matcher(target);
     if (refused.status() != 400
@@ -157,7 +157,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     return path;
   }
 
-  // --- the fields ---
+  // --- fields ---
 
   @Override
   protected AsciiString splitHeaderName(byte[] line, int start, int length) {
@@ -165,7 +165,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
       throw RefusedRequest.malformed("field name: empty (expected: a token)");
     }
     AsciiString name = super.splitHeaderName(line, start, length);
-    // Vert.x 5.0.12 takes any letter for the L of Content-Length, and for the T of Content-Type.
+    // Vert.x 5.0.12 accepts any letter for the L of Content-Length, and for the T of Content-Type.
     if ((length == 14 || length == 12) && ((name.byteAt(8) ^ line[start + 8]) & ~0x20) != 0) {
       name = new AsciiString(line, start, length, true);
     }
@@ -181,7 +181,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     return name;
   }
 
-  /** Netty drops these without a look at their values. */
+  /** Refuses trailers that Netty would drop without checking their values. */
   private static void checkTrailer(AsciiString name) {
     if (HttpHeaderNames.CONTENT_LENGTH.contentEqualsIgnoreCase(name)
         || HttpHeaderNames.TRANSFER_ENCODING.contentEqualsIgnoreCase(name)
@@ -190,7 +190,9 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     }
   }
 
-  /** Netty asks when the head is whole. The answer is no. */
+  /**
+   * Checks the complete head. Netty calls this method at that point; the result is always false.
+   */
   @Override
   protected boolean isContentAlwaysEmpty(HttpMessage message) {
     trailing = true;
@@ -201,7 +203,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     if (hosts > 1 || (host == null ? !old : !RequestTarget.isHost(host))) {
       throw RefusedRequest.malformed("Host: none, several or malformed (expected: one)");
     }
-    // Netty reads 8 bytes behind such a head, as a withdrawn draft of WebSocket had it.
+    // Netty reads 8 bytes after such a head, as in a withdrawn draft of WebSocket.
     if (keyed
         && headers.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY2)
         && ((HttpRequest) message).method().equals(HttpMethod.GET)) {
@@ -219,13 +221,13 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     if (authority != null) {
       headers.set(HttpHeaderNames.HOST, authority);
     }
-    if (headers.contains(HttpHeaderNames.CONNECTION) // most have none, and a list takes a walk
+    if (headers.contains(HttpHeaderNames.CONNECTION) // most have none, and lists are slow
         && headers.containsValue(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE, true)
         && !headers.contains(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE, true)) {
       headers.add(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE); // Vert.x reads no lists
     }
     if (old) {
-      headers.remove(HttpHeaderNames.EXPECT); // RFC 9110, 10.1.1: it does not know 100
+      headers.remove(HttpHeaderNames.EXPECT); // RFC 9110, 10.1.1: HTTP/1.0 has no 100
     }
     if (!upgrades && headers.contains(HttpHeaderNames.UPGRADE, H2C, true)) {
       headers.remove(HttpHeaderNames.UPGRADE);
@@ -247,12 +249,12 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     }
   }
 
-  /** Returns whether a head has begun and is not whole. */
+  /** Returns whether a head has begun and is incomplete. */
   public boolean isInHead() {
     return !trailing || (between && actualReadableBytes() > 0);
   }
 
-  // --- what follows them ---
+  // --- body ---
 
   @Override
   protected void decode(ChannelHandlerContext context, ByteBuf in, List<Object> out)

@@ -5,14 +5,15 @@ import io.vertx.core.net.impl.HostAndPortImpl;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a request may be for (RFC 9112, 3.2, and RFC 3986). A path is taken as it was sent: dot
- * segments are not resolved, so that it means here what it meant to a proxy that looked at it.
+ * Validation of request targets (RFC 9112, 3.2, and RFC 3986). Paths are used as received. Dot
+ * segments are not resolved, so that a path has the same meaning here as for a proxy that inspected
+ * it.
  */
 public final class RequestTarget {
   private RequestTarget() {}
 
   /**
-   * Why a request is not for an origin server, or for nothing; null when it is.
+   * Returns the refusal of a target that is malformed or not for an origin server; null if valid.
    *
    * @param method as sent
    * @param target with the query; in origin-form, or {@code *}
@@ -26,7 +27,10 @@ public final class RequestTarget {
         : RefusedRequest.malformed("request target: malformed (expected: a path, percent-encoded)");
   }
 
-  /** A path, and a query in which a percent sign may mean itself. */
+  /**
+   * Returns whether a target is a path with an optional query. In the query, a percent sign may
+   * stand for itself.
+   */
   private static boolean isOriginForm(String target) {
     int length = target.length();
     if (length == 0 || target.charAt(0) != '/') {
@@ -46,7 +50,7 @@ public final class RequestTarget {
     return true;
   }
 
-  /** Whether two digits stand there, and not for NUL. */
+  /** Returns whether two hexadecimal digits follow, and do not encode NUL. */
   private static boolean isEncoded(String target, int from) {
     if (from + 1 >= target.length()) {
       return false;
@@ -56,12 +60,14 @@ public final class RequestTarget {
     return high >= 0 && low >= 0 && high + low > 0;
   }
 
-  /** Whether a Host field may have this value: a name or an address, and perhaps a port. */
+  /**
+   * Returns whether a Host field may have this value: a name or an address, with an optional port.
+   */
   static boolean isHost(String value) {
     if (!HostAndPortImpl.isValidAuthority(value) || value.startsWith(":")) {
       return false;
     }
-    // Of what stands in brackets Vert.x only looks where it ends.
+    // Inside brackets, Vert.x only looks for the end.
     return !value.startsWith("[")
         || (value.indexOf('%') < 0
             && NetUtil.isValidIpV6Address(value.substring(1, value.indexOf(']'))));

@@ -14,21 +14,22 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks the heads of an HTTP/2 connection before Vert.x reads them. A head that Vert.x or Netty
- * answers with the end of the connection is made readable and refused by the server, so that only
- * its stream ends. Confined to the connection's loop.
+ * Checks the heads of an HTTP/2 connection before Vert.x reads them. Vert.x or Netty would close
+ * the connection for some heads. These are made readable here and then refused by the server, so
+ * that only their stream ends. Confined to the event loop.
  */
 public final class StreamHeads extends Http2FrameListenerDecorator {
   /**
-   * Limits of a head in the list size of a server's initial settings, which Netty enforces: a list
-   * over it is 431 without a body, and a block over 1.25 times it ends the connection.
+   * Factor from the limit of a head to the list size in a server's initial settings. Netty enforces
+   * this size: a longer list gets 431 without a body, and a block over 1.25 times the size ends the
+   * connection.
    */
   public static final int READ_LIMITS = 4;
 
   private static final int FIELD_BYTES = 32; // RFC 9113, 6.5.2
 
   private final long maxBytes; // of names and values
-  private @Nullable RefusedRequest refusal; // of the head that is being passed on
+  private @Nullable RefusedRequest refusal; // of the head in progress
 
   private StreamHeads(Http2FrameListener listener, long maxBytes) {
     super(listener);
@@ -36,23 +37,23 @@ public final class StreamHeads extends Http2FrameListenerDecorator {
   }
 
   /**
-   * Checks the heads of a new connection, and announces the limit to its client.
+   * Installs the checks on a new connection, and announces the limit to its client.
    *
-   * @param context that of Vert.x's handler
-   * @param maxBytes the limit of a head
+   * @param context of Vert.x's handler
+   * @param maxBytes limit of a head
    */
   public static StreamHeads install(ChannelHandlerContext context, int maxBytes) {
     Http2ConnectionHandler handler = (Http2ConnectionHandler) context.handler();
     StreamHeads heads = new StreamHeads(handler.decoder().frameListener(), maxBytes);
     handler.decoder().frameListener(heads);
-    // Past the encoder: settings that it knows of are enforced once they are acknowledged.
+    // Bypasses the encoder, which would enforce settings once they are acknowledged.
     Http2Settings limit = new Http2Settings().maxHeaderListSize(maxBytes);
     handler.encoder().frameWriter().writeSettings(context, limit, context.newPromise());
     context.flush();
     return heads;
   }
 
-  /** Returns why the request that is being handled is refused; null when it is not. */
+  /** Returns the refusal of the request in progress; null if it is valid. */
   public @Nullable RefusedRequest refusal() {
     return refusal;
   }
@@ -100,7 +101,7 @@ public final class StreamHeads extends Http2FrameListenerDecorator {
         && !HttpScheme.HTTPS.name().contentEqualsIgnoreCase(scheme)) {
       return RefusedRequest.malformed("scheme: another (expected: http or https)");
     }
-    CharSequence path = head.path(); // without one Vert.x resets all but CONNECT
+    CharSequence path = head.path(); // without a path, Vert.x resets all but CONNECT
     return path == null && !method.equals("CONNECT")
         ? null
         : RequestTarget.refusal(method, String.valueOf(path));
@@ -110,7 +111,7 @@ public final class StreamHeads extends Http2FrameListenerDecorator {
     return method.length() > 0 && HttpHeaderValidationUtil.validateToken(method) < 0;
   }
 
-  /** For Vert.x, which makes no request of a head without method, path and scheme. */
+  /** Completes a head for Vert.x, which makes no request without method, path and scheme. */
   private static void makeReadable(Http2Headers head) {
     if (head.path() == null) {
       head.method("GET").path("/").scheme("http");

@@ -1,6 +1,6 @@
 /**
- * HTTP/1 as RFC 9112 has it, for whoever listens: what is refused before it is routed. Vert.x and
- * Netty take much of it as it comes.
+ * Strict HTTP/1 (RFC 9112) for all listening servers: refuses invalid requests before routing.
+ * Vert.x and Netty accept many of them.
  */
 @NullMarked
 package dev.berth.net.http;

@@ -10,10 +10,10 @@ import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 
 /**
- * A file in PEM.
+ * A file in PEM format.
  *
  * @param section of the key, for messages
- * @param key that names the file
+ * @param key configuration key that names the file
  */
 public record PemFile(String section, String key, Path path) {
   Buffer read() {
@@ -24,7 +24,7 @@ public record PemFile(String section, String key, Path path) {
     }
   }
 
-  /** All that are in it, in their order. */
+  /** Returns all certificates in file order. */
   X509Certificate[] certificates(Buffer pem) {
     try {
       X509Certificate[] all =

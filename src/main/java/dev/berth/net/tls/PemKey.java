@@ -9,13 +9,15 @@ import java.util.Base64;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Private keys in PEM. An encrypted key is refused with the command that decrypts it. */
+/**
+ * Reader of private keys in PEM format. Refuses an encrypted key with the command that decrypts it.
+ */
 final class PemKey {
   private static final Pattern KEY =
       Pattern.compile(
           "-----BEGIN ((?:RSA |EC )?PRIVATE KEY)-----(.+?)-----END \\1-----", Pattern.DOTALL);
 
-  /** Marks of PKCS#8 and of OpenSSL's earlier form. */
+  /** Marks of encrypted PKCS#8 keys and of OpenSSL's earlier format. */
   private static final Pattern ENCRYPTED =
       Pattern.compile("BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: *4, *ENCRYPTED");
 
@@ -24,7 +26,7 @@ final class PemKey {
   /**
    * Reads the first private key.
    *
-   * @throws TlsFileException when there is none, or it cannot be used
+   * @throws TlsFileException if there is none, or it is unusable
    */
   static PrivateKey read(PemFile file, String pem) {
     if (ENCRYPTED.matcher(pem).find()) {

@@ -1,13 +1,13 @@
 package dev.berth.net.tls;
 
-/** A file that TLS needs and cannot use; the message names the key. */
+/** Failure to use a TLS file. The message names the configuration key. */
 public final class TlsFileException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 
   /** Path of the key in the configuration. */
   public final String key;
 
-  /** File, and what is wrong with it. */
+  /** File and problem. */
   public final String value;
 
   public final String expected;
@@ -19,7 +19,7 @@ public final class TlsFileException extends IllegalArgumentException {
     this.expected = expected;
   }
 
-  /** Expected, and where it was found says nothing: none. */
+  /** Omits the stack trace, since the failure is expected and its origin is irrelevant. */
   @Override
   public synchronized Throwable fillInStackTrace() {
     return this;

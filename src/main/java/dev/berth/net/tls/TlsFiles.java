@@ -6,26 +6,26 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What of TLS lies in files.
+ * Files of a TLS endpoint.
  *
  * @param certificate its chain
- * @param authorities of the other side's certificates; null when none are asked for
+ * @param authorities of the peer's certificates; null if peers need none
  */
 public record TlsFiles(PemFile certificate, PemFile key, @Nullable PemFile authorities) {
 
   /**
-   * What they hold now.
+   * Reads the current contents.
    *
-   * @throws TlsFileException when they cannot be used
+   * @throws TlsFileException if they are unusable
    */
   public TlsMaterial read() {
     return TlsMaterial.of(this, contents());
   }
 
   /**
-   * Reads the certificate, the key, and the authorities where there are any.
+   * Reads the certificate, the key, and the authorities if configured.
    *
-   * @throws TlsFileException when one cannot be read
+   * @throws TlsFileException if one is unreadable
    */
   List<Buffer> contents() {
     List<Buffer> contents = new ArrayList<>(List.of(certificate.read(), key.read()));

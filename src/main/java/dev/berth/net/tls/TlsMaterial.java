@@ -24,12 +24,12 @@ import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The contents of {@link TlsFiles} at one moment. Immutable.
+ * Contents of {@link TlsFiles} at one moment. Immutable.
  *
- * @param keys the certificate's chain and its key, for all who are set up with it
- * @param authorities of the other side's certificates; null when none are asked for
- * @param own the first of the chain
- * @param files as they were read
+ * @param keys certificate chain and key, shared by all endpoints that use this material
+ * @param authorities of the peer's certificates; null if peers need none
+ * @param own first certificate of the chain
+ * @param files raw contents
  */
 public record TlsMaterial(
     KeyManagerFactory keys,
@@ -38,16 +38,16 @@ public record TlsMaterial(
     List<Buffer> files) {
   private static final char[] NO_SECRET = "in memory alone".toCharArray();
 
-  /** Names no content. */
+  /** Returns a text without contents, so that no key reaches a log. */
   @Override
   public String toString() {
     return "TlsMaterial";
   }
 
   /**
-   * What was read.
+   * Creates the material from raw contents.
    *
-   * @throws TlsFileException when it cannot be used, or the key is not the certificate's
+   * @throws TlsFileException if they are unusable, or the key does not belong to the certificate
    */
   static TlsMaterial of(TlsFiles files, List<Buffer> contents) {
     X509Certificate[] chain = files.certificate().certificates(contents.get(0));
@@ -74,9 +74,9 @@ public record TlsMaterial(
   }
 
   /**
-   * Made once: what Vert.x makes of PEM for each server and client is a store of PKCS #12, into and
-   * out of which a key goes five times behind 10 000 rounds of a hash. That was a second of CPU in
-   * the start of a node. A JKS store has one round.
+   * Creates the key store once. For each server and client, Vert.x would convert PEM to a PKCS #12
+   * store. There a key passes five times through 10 000 rounds of a hash, which took a second of
+   * CPU at node start. A JKS store uses one round.
    */
   private static KeyManagerFactory keys(PrivateKey key, X509Certificate[] chain)
       throws GeneralSecurityException, IOException {
@@ -105,13 +105,13 @@ public record TlsMaterial(
     return store;
   }
 
-  /** Whether what the one signs the other verifies. */
+  /** Returns whether the public key verifies signatures of the private key. */
   private static boolean match(PrivateKey key, PublicKey certified) {
     String algorithm =
         switch (key.getAlgorithm()) {
           case "RSA" -> "SHA256withRSA";
           case "EC" -> "SHA256withECDSA";
-          default -> null; // not worth refusing a pair for
+          default -> null; // unknown algorithm: not a reason to refuse
         };
     if (algorithm == null) {
       return true;
@@ -127,16 +127,16 @@ public record TlsMaterial(
       verifier.update(text);
       return verifier.verify(signature);
     } catch (GeneralSecurityException another) {
-      return false; // keys of two kinds
+      return false; // keys of different algorithms
     }
   }
 
-  /** BoringSSL where its library loads, else the JDK's. */
+  /** Returns BoringSSL if its library loads, else the JDK's engine. */
   public static SSLEngineOptions engine() {
     return OpenSsl.isAvailable() ? new OpenSSLEngineOptions() : new JdkSSLEngineOptions();
   }
 
-  /** Sets up one side. */
+  /** Configures a server or client. */
   public <T extends SSLOptions> T applyTo(T options) {
     options.setKeyCertOptions(KeyCertOptions.wrap(keys));
     if (authorities != null) {

@@ -8,14 +8,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Files of TLS, read again while what uses them runs.
+ * Watcher that reloads TLS files at run time.
  *
  * <pre>
- *   CURRENT --files changed, usable--> the new ones, once they are {@link #taken}
- *           --files changed, not usable--> looked at again; said once if they stay so
+ *   CURRENT --files changed, usable--> the new contents, after {@link #taken}
+ *           --files changed, unusable--> checked again; logged once if unchanged at the next check
  * </pre>
  *
- * Blocks; any thread.
+ * Blocks on file reads. Thread-safe.
  */
 public final class TlsWatch {
   private static final Logger LOG = LoggerFactory.getLogger(TlsWatch.class);
@@ -26,12 +26,12 @@ public final class TlsWatch {
   private final String of;
 
   // Guarded by this.
-  private @Nullable TlsMaterial material; // once read
+  private @Nullable TlsMaterial material; // null until first read
   private List<Buffer> failedContents = List.of();
   private boolean failureSaid;
 
   /**
-   * @param of whose they are, for the log
+   * @param of owner of the files, for the log
    */
   public TlsWatch(TlsFiles files, String of) {
     this.files = files;
@@ -39,9 +39,9 @@ public final class TlsWatch {
   }
 
   /**
-   * What the files hold, read the first time it is asked.
+   * Returns the current contents. The first call reads the files.
    *
-   * @throws TlsFileException when they cannot be used
+   * @throws TlsFileException if they are unusable
    */
   public synchronized TlsMaterial current() {
     TlsMaterial known = material;
@@ -64,7 +64,7 @@ public final class TlsWatch {
     return cause == null ? "no BoringSSL" : "no BoringSSL: " + cause;
   }
 
-  /** What the files hold now; null when that is the same as before, or of no use. */
+  /** Returns the contents of changed files; null if unchanged or unusable. */
   public synchronized @Nullable TlsMaterial changed() {
     TlsMaterial known = material;
     List<Buffer> contents = UNREADABLE;
@@ -84,13 +84,16 @@ public final class TlsWatch {
     }
   }
 
-  /** New connections have these from now on. */
+  /** Sets the current contents, which new connections use. */
   public synchronized void taken(TlsMaterial next) {
     material = next;
     LOG.info("{}: {} was read again, for new connections", of, files.certificate().path());
   }
 
-  /** Files are replaced one after the other, so what is of no use once may be half of a change. */
+  /**
+   * Records unusable contents. Logs only their second occurrence, since files are replaced one by
+   * one and the first may be half of a change.
+   */
   private void failed(List<Buffer> contents, TlsFileException unusable) {
     if (!contents.equals(failedContents)) {
       failedContents = contents;

@@ -1,6 +1,6 @@
 /**
- * The key and the certificates of whoever speaks TLS, ingress and links alike: read from their
- * files, checked against each other, and looked at anew. What reads files blocks.
+ * Key and certificates of TLS endpoints, for ingress and links: reads the files, checks that they
+ * match, and watches them for changes. Reading blocks.
  */
 @NullMarked
 package dev.berth.net.tls;
