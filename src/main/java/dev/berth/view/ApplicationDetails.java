@@ -4,19 +4,19 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One application, for operators.
+ * Status of an application, for operators.
  *
  * @param name of the application
- * @param routePrefix where it answers; null when it has no HTTP
- * @param ingress the deployment that answers; empty while its code has not been built
- * @param status its state
- * @param message why, for people; may be empty
- * @param deployedMs when what is wanted was accepted, in milliseconds since 1970
- * @param revision rises with each accepted change of what is wanted
- * @param rollbackRevision the revision that a rollback would bring back; null when there is none
- * @param config its entry as it was submitted, a JSON object; null when it was not submitted
- * @param externalScalerEnabled whether the number of replicas may be set from outside
- * @param deployments of its code, in its order
+ * @param routePrefix HTTP path prefix; null without HTTP
+ * @param ingress deployment that serves its requests; empty until its code has been built
+ * @param status state of the application
+ * @param message reason of the state, for people; may be empty
+ * @param deployedMs acceptance time of the desired state, in milliseconds since 1970
+ * @param revision increases with each accepted change of the desired state
+ * @param rollbackRevision target of a rollback without a number; null if there is none
+ * @param config entry as submitted, a JSON object; null if it was not submitted
+ * @param externalScalerEnabled whether callers of the API may set the number of replicas
+ * @param deployments of its code, in the order of the code
  */
 public record ApplicationDetails(
     String name,

@@ -1,17 +1,19 @@
 package dev.berth.view;
 
-/** The state of an application. Source: Ray Serve's words and meanings. */
+/** State of an application. Source: names and meanings of Ray Serve. */
 public enum ApplicationStatus {
-  /** Nothing of it is there yet, or any more. */
+  /** No part of the application exists yet, or any longer. */
   NOT_STARTED,
-  /** Its code is being read, or its deployments are on their way to what was declared. */
+  /** The code is being read, or the deployments approach their desired state. */
   DEPLOYING,
-  /** Its code could not be built, or a deployment failed to deploy; what ran before serves on. */
+  /**
+   * The code could not be built, or a deployment failed to deploy. Earlier replicas still serve.
+   */
   DEPLOY_FAILED,
-  /** Every deployment is as declared and healthy. */
+  /** All deployments are healthy and match their desired state. */
   RUNNING,
-  /** It ran, and a deployment is unhealthy now. */
+  /** The application ran, and a deployment is now unhealthy. */
   UNHEALTHY,
-  /** Its replicas drain and stop. */
+  /** The replicas drain and stop. */
   DELETING
 }

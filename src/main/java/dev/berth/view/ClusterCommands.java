@@ -3,17 +3,18 @@ package dev.berth.view;
 import io.vertx.core.Future;
 
 /**
- * What operators may ask of a cluster, on its control node. Those that change nothing for a reason
- * fail with {@link CommandRefused}. Call on the control event loop; it completes there.
+ * Operator commands for a cluster, served by its control node. A command that is rejected changes
+ * nothing and fails with {@link CommandRefused}. Confined to the control loop; futures complete
+ * there.
  */
 public interface ClusterCommands {
 
-  /** Who belongs to it, and how it is. */
+  /** Returns the members of the cluster and their states. */
   Future<ClusterDetails> details();
 
-  /** Nothing more is placed on a node, and what is there moves; completes when it has begun. */
+  /** Cordons a node and moves its replicas to other nodes. Completes when the drain has begun. */
   Future<Void> drain(String node);
 
-  /** Takes that back. */
+  /** Lets a cordoned node get replicas again. */
   Future<Void> uncordon(String node);
 }

@@ -5,20 +5,22 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cluster, as one of its nodes has it.
+ * Status of the cluster, as reported by one of its nodes.
  *
- * @param clusterId of its first start; empty before the node has come
- * @param revision of what is declared
- * @param node name of the one that says so
- * @param control name of the control node, which is the one that says so; null while that does not
- *     answer, and a node says what it was told last
- * @param mayBeCutOff whether so many nodes are silent at once that this may be the one who is:
- *     their replicas are not made up for yet
- * @param standsBy why the controller commands nobody, or this node has none; null when it does
- * @param refusedBy why nodes refuse the controller, by name
- * @param strangers whether a node of another cluster id calls
- * @param awaited names of those that were registered before, and have neither come nor are lost
- * @param cordoned names that get no replicas, be they of nodes or not
+ * @param clusterId id from the first start of the cluster; empty before the node has joined
+ * @param revision of the desired state
+ * @param node name of the reporting node
+ * @param control name of the control node, which then also reports; null while it is unreachable,
+ *     and a node reports its last known state
+ * @param mayBeCutOff whether many nodes are silent at once, so that the reporting node may itself
+ *     be isolated; replicas of the silent nodes are not replaced yet
+ * @param standsBy reason why the controller sends no commands, or why this node has no controller;
+ *     null if the controller is active
+ * @param refusedBy reasons of nodes that refuse the controller, by node name
+ * @param strangers whether a node with another cluster id tries to connect
+ * @param awaited names of nodes registered earlier that have neither connected nor been declared
+ *     lost
+ * @param cordoned names of nodes that get no replicas; a name need not belong to a member
  */
 public record ClusterDetails(
     String name,
@@ -37,16 +39,18 @@ public record ClusterDetails(
     List<Node> nodes) {
 
   /**
-   * A node that belongs to it.
+   * A member node.
    *
-   * @param nodeId as replicas name it: another process of the same name has another one
-   * @param state {@code ALIVE}, {@code SUSPECTED}, {@code CORDONED}, {@code LEAVING}, or what else
-   *     is to be known of it first
+   * @param nodeId node id in replica ids; a new process with the same name gets another id
+   * @param state {@code ALIVE}, {@code SUSPECTED}, {@code CORDONED}, {@code LEAVING}, or another
+   *     state that takes precedence
    * @param registration of its process
-   * @param replicas that it is to run, or runs; null when only the controller knows
-   * @param silentMs since anything came of it; null as above
-   * @param pausedMs that it stood still the last time it did, 0 for never; null as above
-   * @param unreachableFrom names of nodes that do not reach it by their data links
+   * @param replicas number of replicas assigned or running; null if known only to the controller
+   * @param silentMs milliseconds since the last message from the node; null if known only to the
+   *     controller
+   * @param pausedMs length of its last pause in milliseconds, 0 for none; null if known only to the
+   *     controller
+   * @param unreachableFrom names of nodes whose data links do not reach it
    */
   public record Node(
       String name,

@@ -3,21 +3,21 @@ package dev.berth.view;
 import java.util.List;
 
 /**
- * A command that was not carried out, and changed nothing unless it says that it may come true yet.
- * Expected, so without a stack.
+ * Failure of a command. The command changed nothing, unless the message reports an unknown outcome.
+ * Expected, and so without a stack trace.
  */
 public final class CommandRefused extends RuntimeException {
   private static final long serialVersionUID = 1;
 
-  /** Why; each is one HTTP status, and one code for programs. */
+  /** Reason of the failure. Each has one HTTP status and one code for programs. */
   public enum Kind {
-    /** What was asked for is wrong in itself. */
+    /** The command itself is invalid. */
     INVALID(400, "invalid"),
-    /** There is no such application or deployment. */
+    /** The application or deployment does not exist. */
     NOT_FOUND(404, "not_found"),
-    /** It exists, and its state or configuration forbids it. */
+    /** The target exists, but its state or configuration forbids the command. */
     PRECONDITION(412, "precondition_failed"),
-    /** It could not be made durable, or not in time, or the controller is not there. */
+    /** The command could not be made durable, not in time, or the controller is unreachable. */
     UNAVAILABLE(503, "unavailable");
 
     public final int status;
@@ -32,13 +32,13 @@ public final class CommandRefused extends RuntimeException {
   private final Kind kind;
   private final transient List<String> problems;
 
-  /** With one problem. */
+  /** Creates a failure with one problem. */
   public CommandRefused(Kind kind, String problem) {
     this(kind, List.of(problem));
   }
 
   /**
-   * @param problems all of them, one line each
+   * @param problems all problems, one line each
    */
   public CommandRefused(Kind kind, List<String> problems) {
     super(String.join("\n", problems), null, false, false);
@@ -50,7 +50,7 @@ public final class CommandRefused extends RuntimeException {
     return kind;
   }
 
-  /** One line each. */
+  /** Returns the problems, one line each. */
   public List<String> problems() {
     return problems;
   }

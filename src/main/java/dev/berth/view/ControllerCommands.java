@@ -8,42 +8,43 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What operators may ask of the controller. Commands are carried out one after the other; one that
- * succeeds is durable by then, and what it asks for comes true later. Those that change nothing for
- * a reason fail with {@link CommandRefused}. Call on the control event loop; it completes there.
+ * Operator commands for the controller. Commands run one after the other. A command that succeeds
+ * is durable, and the controller then applies it asynchronously. A rejected command changes nothing
+ * and fails with {@link CommandRefused}. Confined to the control loop; futures complete there.
  *
- * <p>Source: Ray Serve's REST API, and what it has no word for.
+ * <p>Source: Ray Serve's REST API, with additions.
  */
 public interface ControllerCommands {
 
-  /** The header of a deploy that says which file is deployed. */
+  /** Header of a deploy with the name of the deployed file. */
   String FILE = "Berth-File";
 
-  /** The header of a command that says which one it is, so that it can be sent again. */
+  /** Header with the idempotency key of a command, which permits a retry. */
   String ID = "Idempotency-Key";
 
   /**
-   * The same commands, to be given once: a deploy, a delete, a scale or a rollback that is accepted
-   * and then given again with its id within 10 minutes changes nothing, and is answered as it was
-   * first, though the process ended in between. To restart or to drain again does no harm.
+   * Returns the same commands with an idempotency key. A deploy, delete, scale or rollback that is
+   * repeated with its key within 10 minutes changes nothing. The repetition gets the first result,
+   * even if the process restarted in between. Restart and drain are harmless to repeat.
    *
-   * @param id chosen at random, 1 to 128 characters; another command with it is refused. Null for
-   *     none
+   * @param id random text of 1 to 128 characters; a different command with the same id is rejected.
+   *     Null for none
    */
   ControllerCommands once(@Nullable String id);
 
   /**
-   * What is to be declared.
+   * Payload of a deploy.
    *
-   * @param application its name, and one inside {@code config} must be the same; null for
-   *     everything
+   * @param application name of the only application, which {@code config} may repeat but not
+   *     change; null for all applications
    * @param config Ray Serve's ServeDeploySchema, or an entry of its {@code applications}; JSON or
    *     YAML
-   * @param file which says exactly that, {@code file://host/real/path}; null when it is not known
-   * @param prunes whether every application goes that is not named; else those alone of which
-   *     {@code file} said last what was last submitted
-   * @param revision the last one given, as it was when this was decided; null for any
-   * @param dryRun whether nothing is to be done but said
+   * @param file source of the config, {@code file://host/real/path}; null if unknown
+   * @param prunes whether to delete all applications that are not named; otherwise, only those are
+   *     deleted whose last submission came from {@code file}
+   * @param revision latest revision known to the caller, which must still be the latest; null for
+   *     no check
+   * @param dryRun whether only to report the changes
    */
   record Submitted(
       @Nullable String application,
@@ -54,13 +55,14 @@ public interface ControllerCommands {
       boolean dryRun) {}
 
   /**
-   * Declares what a file says, or one application, which leaves the others. All or nothing.
+   * Deploys all applications of a file, or one application without changes to others. All or
+   * nothing.
    *
-   * @return of a command that was given before, no applications
+   * @return the changes; empty for a command that was repeated
    */
   Future<DeployOutcome> deploy(Submitted what);
 
-  /** Deletes every application. */
+  /** Deletes all applications. */
   Future<Void> deleteAll();
 
   /** Deletes one application. */
@@ -75,57 +77,57 @@ public interface ControllerCommands {
   Future<Void> scale(String application, String deployment, int replicas);
 
   /**
-   * Sets the number of replicas of a deployment, be it autoscaled or, as {@link #scale}, set from
-   * outside. Autoscaling is paused by it.
+   * Sets the number of replicas of a deployment that is autoscaled, or scaled externally as in
+   * {@link #scale}. Pauses autoscaling.
    *
-   * @param replicas null for autoscaling to go on, with the last number
+   * @param replicas null to resume autoscaling from the last number
    * @return whether the deployment is autoscaled
    */
   Future<Boolean> pause(String application, String deployment, @Nullable Integer replicas);
 
   /**
-   * Declares again a revision that ran earlier.
+   * Rolls an application back to an earlier revision.
    *
-   * @param to which; null for the last that says something else than what is declared now
-   * @param dryRun whether nothing is to be done but said
-   * @return the revision that is wanted from now on, or of a dry run the one that would be declared
-   *     again
+   * @param to target revision; null for the latest one that differs from the current declaration
+   * @param dryRun whether only to report the change
+   * @return the new desired revision; for a dry run, the revision that would be restored
    */
   Future<Long> rollback(String application, @Nullable Long to, boolean dryRun);
 
   /**
-   * Declares an application as it is with another {@code berth.traffic}; nothing of its replicas
-   * changes.
+   * Replaces weights in {@code berth.traffic} of an application, without changes to its replicas.
    *
-   * @param weights in place of those said, by deployment
-   * @return the revision that is wanted from now on
+   * @param weights new weights by deployment; others stay
+   * @return the new desired revision
    */
   Future<Long> split(String application, Map<String, Double> weights);
 
   /**
-   * Gives one of {@code berth.endpoints} another split.
+   * Replaces weights in the split of one of {@code berth.endpoints}.
    *
-   * @param weights in place of those said, by {@code application#deployment}
-   * @return the number of that change
+   * @param weights new weights by {@code application#deployment}; others stay
+   * @return the number of the change
    */
   Future<Long> splitEndpoint(String route, Map<String, Double> weights);
 
-  /** The revision that is wanted, and those that ran earlier and can be gone back to. */
+  /** Returns the desired revision, and earlier ones that a rollback can restore. */
   Future<List<RevisionDetails>> history(String application);
 
-  /** What is wanted, and what is there. */
+  /** Returns the desired and the actual state. */
   Future<ServeDetails> details();
 
   /**
-   * How a deployment follows its load, with the last decisions and their reasons.
+   * Returns the autoscaling state of a deployment, with the last decisions and their reasons.
    *
-   * @return makes JSON of it, on any thread
+   * @return creates the JSON; may be called on any thread
    */
   Future<Supplier<JsonObject>> autoscaling(String application, String deployment);
 
-  /** Starts the controller anew; requests and replicas do not notice. */
+  /** Restarts the controller, without effect on requests and replicas. */
   Future<Void> restartController();
 
-  /** Begins the drain of the instance, at whose end the process ends; completes when begun. */
+  /**
+   * Starts to drain the instance, after which its process ends. Completes when the drain has begun.
+   */
   Future<Void> drain();
 }

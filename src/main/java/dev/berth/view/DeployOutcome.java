@@ -3,31 +3,35 @@ package dev.berth.view;
 import java.util.List;
 
 /**
- * What a deploy makes of the applications that there are, or would make.
+ * Changes of applications by a deploy or its dry run.
  *
- * @param revision the last that was given to any application, before it
- * @param applications those that are named, in their order, then the others
+ * @param revision latest revision of any application before the deploy
+ * @param applications named applications in the order of the config, then the others
  */
 public record DeployOutcome(long revision, List<Change> applications) {
 
-  /** What becomes of one. */
+  /** Change of one application. */
   public enum Word {
-    /** There was none of that name. */
+    /** No application of this name existed. */
     NEW,
-    /** Its code or its entry is another. */
+    /** The code or the entry differs. */
     CHANGED,
-    /** It says the same with jars that hold the same; what has not run is tried anew. */
+    /**
+     * The entry and the contents of its jars are equal. A revision that has not run is tried again.
+     */
     UNCHANGED,
-    /** It goes: the file that brought it names it no longer. */
+    /** Deleted: the file that declared the application no longer names it. */
     DELETED,
-    /** It goes, though not this file alone brought it. */
+    /** Deleted by pruning, although this file alone did not declare it. */
     PRUNED,
-    /** It is not named, and stays. */
+    /** Not named, and unchanged. */
     KEPT
   }
 
   /**
-   * @param revision of it from then on; of one that goes, its last
+   * Change of a named application.
+   *
+   * @param revision new revision; for a deleted application, its last one
    */
   public record Change(String name, Word change, long revision) {}
 

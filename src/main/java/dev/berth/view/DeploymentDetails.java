@@ -5,19 +5,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One deployment, for operators.
+ * Status of a deployment, for operators.
  *
  * @param name of the deployment
- * @param status its state
- * @param trigger what brought it there
- * @param message why, for people; may be empty
- * @param version that is wanted, for people
- * @param config the values in effect under Ray Serve's names, JSON values only
- * @param targetReplicas how many are wanted
- * @param replicas that are there, in the order they were started
- * @param autoscaling how that number follows the load; null when it does not, or nothing was
- *     decided yet
- * @param dead replicas that ended without being told to, the newest first, at most 10
+ * @param status state of the deployment
+ * @param trigger cause of the status
+ * @param message reason of the status, for people; may be empty
+ * @param version desired version, for people
+ * @param config effective values under Ray Serve's names, JSON values only
+ * @param targetReplicas desired number of replicas
+ * @param replicas existing replicas, in start order
+ * @param autoscaling state of autoscaling; null if not autoscaled, or before the first decision
+ * @param dead replicas that ended without a command, newest first, at most 10
  */
 public record DeploymentDetails(
     String name,

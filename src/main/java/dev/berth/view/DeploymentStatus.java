@@ -1,17 +1,20 @@
 package dev.berth.view;
 
-/** The state of a deployment. Source: Ray Serve's words and meanings. */
+/** State of a deployment. Source: names and meanings of Ray Serve. */
 public enum DeploymentStatus {
-  /** On its way to another version or configuration; also at its first start, and when deleted. */
+  /**
+   * The deployment changes its version or configuration. Also the state during the first start and
+   * the deletion.
+   */
   UPDATING,
-  /** As many replicas as wanted run, all of the wanted version. */
+  /** The desired number of replicas runs, all of the desired version. */
   HEALTHY,
-  /** It was as wanted, and replicas of it have failed since. */
+  /** Replicas failed after the deployment had been healthy. */
   UNHEALTHY,
-  /** The wanted version does not start, or does not stay healthy; what ran before serves on. */
+  /** The desired version does not start, or does not stay healthy. Earlier replicas still serve. */
   DEPLOY_FAILED,
-  /** More replicas of the wanted version are being started. */
+  /** More replicas of the desired version are starting. */
   UPSCALING,
-  /** Replicas are being stopped, since fewer are wanted. */
+  /** Replicas are stopping, since fewer are desired. */
   DOWNSCALING
 }

@@ -2,14 +2,18 @@ package dev.berth.view;
 
 import java.util.List;
 
-/** The records of requests that were explained, while they are kept. Any thread. */
+/** Access to retained records of explained requests. Thread-safe. */
 public interface ExplainView {
   /**
-   * What is kept of a request, and of those it made in turn: the last recorded first. A client may
-   * give several requests the same id. Empty when there is nothing.
+   * Returns the retained records of a request and of its nested calls, latest first. A client may
+   * send several requests with the same id. Empty if there are none.
    */
   List<RequestExplanation> explanations(String requestId);
 
-  /** The last records kept, the newest first; at most {@code most}. */
+  /**
+   * Returns the latest records, newest first.
+   *
+   * @param most maximum number of records
+   */
   List<RequestExplanation> latest(int most);
 }

@@ -1,15 +1,15 @@
 package dev.berth.view;
 
-/** Takes the record of a request that asked to be explained. Any thread; must not block. */
+/** Consumer of explained requests. Thread-safe; must not block. */
 @FunctionalInterface
 public interface Explanations {
-  /** Keeps nothing. */
+  /** Consumer that discards all records. */
   Explanations NONE = explanation -> {};
 
-  /** The request is over. */
+  /** Called at the end of an explained request. */
   void explained(RequestExplanation explanation);
 
-  /** Gives each record to this one, then to another. */
+  /** Returns a consumer that passes each record to this consumer, and then to another. */
   default Explanations and(Explanations other) {
     return explanation -> {
       explained(explanation);

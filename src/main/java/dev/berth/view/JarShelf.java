@@ -5,30 +5,33 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Jars that are kept, by the SHA-256 of their bytes in 64 hexadecimal digits, for those who run
- * them elsewhere or are about to declare them. On the control loop, and so are its answers.
+ * Store of jars, addressed by SHA-256 in 64 hexadecimal digits. Serves nodes that run the jars, and
+ * clients about to deploy them. Confined to the control loop; futures complete there.
  */
 public interface JarShelf {
 
-  /** Where one lies, which may go when nothing declared names it; null when it is not kept. */
+  /**
+   * Returns the path of a jar, or null if it is not stored. The file may be deleted when no
+   * declaration names it.
+   */
   Future<@Nullable Path> find(String sha256);
 
   /**
-   * Makes room for one.
+   * Reserves space for a jar.
    *
-   * @param bytes of it
-   * @return where it is to be written, a file that is not there; fails with an {@link
-   *     java.io.IOException} when there is no room
+   * @param bytes size of the jar
+   * @return path to write to, which does not exist yet; fails with an {@link java.io.IOException}
+   *     if there is no space
    */
   Future<Path> begin(long bytes);
 
   /**
-   * Keeps what was written, for an hour at least unless the process ends; whatever is declared
-   * until then may name it.
+   * Stores a written jar for at least one hour, unless the process ends. Declarations within this
+   * time may name it.
    *
-   * @param written from {@link #begin}, gone afterwards
+   * @param written path from {@link #begin}; removed by this call
    * @param name for people
-   * @param sha256 of what is in it
+   * @param sha256 digest of the content
    */
   Future<Void> take(Path written, String name, String sha256);
 }

@@ -1,20 +1,20 @@
 package dev.berth.view;
 
 /**
- * A ledger as operators see it, read without stopping it.
+ * Snapshot of a slot ledger for operators, taken without stopping the ledger.
  *
- * @param replicaId whose
- * @param epoch which incarnation
- * @param maxOngoing slots
+ * @param replicaId replica of the ledger
+ * @param epoch incarnation of the replica
+ * @param maxOngoing number of slots
  * @param running requests running
  * @param reserved slots held by leases
- * @param draining whether nothing new is granted
+ * @param draining whether new grants are refused
  * @param granted slots granted since start
- * @param completed ended by completion
- * @param released ended by release
- * @param expired ended by expiry
- * @param zombies cancelled requests that have not settled within their grace
- * @param lastAudit whether granted = completed + released + expired + ongoing
+ * @param completed slots ended by completion
+ * @param released slots ended by release
+ * @param expired slots ended by expiry
+ * @param zombies cancelled requests that have not settled within their grace period
+ * @param lastAudit check of granted = completed + released + expired + ongoing
  */
 public record LedgerView(
     String replicaId,
@@ -30,34 +30,34 @@ public record LedgerView(
     int zombies,
     LastAudit lastAudit) {
 
-  /** The verdict of the last audit. */
+  /** Returns the verdict of the last audit. */
   public Audit audit() {
     return lastAudit.verdict();
   }
 
-  /** An audit's verdict. */
+  /** Verdict of an audit. */
   public enum Audit {
-    /** None was made yet. */
+    /** No audit has run yet. */
     PENDING,
-    /** The equation held while nothing moved. */
+    /** The equation held while no slot changed. */
     CLEAN,
-    /** Slots moved during each read, or a difference may be a thread's that is not done. */
+    /** Slots changed during each read, or a difference may belong to a thread in progress. */
     BUSY,
-    /** The equation failed, and not only for a moment: a defect. Stands until it holds again. */
+    /** The equation failed permanently: a defect. Remains until the equation holds again. */
     MISMATCH
   }
 
   /**
-   * What the audits of a ledger said. Ages are in nanoseconds at the moment of the view; -1 stands
-   * for never.
+   * Results of the audits of a ledger. Ages are in nanoseconds at the time of the snapshot; -1 for
+   * never.
    *
-   * @param verdict the last one's
-   * @param ageNanos of the last one
-   * @param cleanAgeNanos of the last one that was clean
-   * @param findings mismatches found since the ledger was made: each that came, or changed
-   * @param difference in the last mismatch found, slots granted of which no end was counted;
-   *     negative when ends were counted of slots that were not granted
-   * @param findingAgeNanos since the last mismatch was found
+   * @param verdict of the last audit
+   * @param ageNanos age of the last audit
+   * @param cleanAgeNanos age of the last clean audit
+   * @param findings mismatches since the ledger was created; a changed mismatch counts again
+   * @param difference granted slots without a counted end, in the last mismatch; negative if ends
+   *     were counted for slots that were not granted
+   * @param findingAgeNanos age of the last mismatch
    */
   public record LastAudit(
       Audit verdict,

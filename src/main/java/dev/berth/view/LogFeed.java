@@ -3,26 +3,26 @@ package dev.berth.view;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The log of this process: what is written there, and what is not. Any thread. */
+/** Access to the log of this process: its lines and its level. Thread-safe. */
 @FunctionalInterface
 public interface LogFeed {
-  /** Where nobody tells what is logged. */
+  /** Feed without lines, for processes without a connected log. */
   LogFeed NONE = sink -> () -> {};
 
   /**
-   * Hands on each line from now on.
+   * Subscribes to new lines.
    *
-   * @param sink called on the thread that logs, several at a time; must not log
-   * @return ends it
+   * @param sink called on the logging thread, concurrently; must not log
+   * @return ends the subscription
    */
   Runnable to(Consumer<LogLine> sink);
 
   /**
-   * The least severe event that is logged through a logger.
+   * Sets the minimum level of a logger.
    *
-   * @param logger as {@code application.deployment}
-   * @param level {@code DEBUG}, {@code INFO}, {@code WARN} or {@code ERROR}; null for that of
-   *     everything
+   * @param logger name, such as {@code application.deployment}
+   * @param level {@code DEBUG}, {@code INFO}, {@code WARN} or {@code ERROR}; null for the general
+   *     level
    */
   default void level(String logger, @Nullable String level) {}
 }

@@ -6,15 +6,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One event of the process's log.
+ * A log event of the process.
  *
- * @param atMs when, in milliseconds since 1970
+ * @param atMs time in milliseconds since 1970
  * @param level {@code TRACE}, {@code DEBUG}, {@code INFO}, {@code WARN} or {@code ERROR}
- * @param logger its name; that of a deployment's handlers is {@code application.deployment}
- * @param thread that logged it
+ * @param logger name; {@code application.deployment} for handlers of a deployment
+ * @param thread that logged the event
  * @param message formatted
- * @param fields what it was logged with beside its message, in that order
- * @param exception its stack trace; null for none
+ * @param fields logged with the message, in order
+ * @param exception stack trace; null for none
  */
 public record LogLine(
     long atMs,

@@ -1,19 +1,19 @@
 package dev.berth.view;
 
-/** The state of a replica as the controller knows it. Source: Ray Serve's words. */
+/** State of a replica known to the controller. Source: Ray Serve's names. */
 public enum ReplicaPhase {
-  /** Commanded to start. */
+  /** The controller has sent the start command. */
   STARTING,
-  /** Runs, and takes another configuration; requests go on meanwhile. */
+  /** The replica runs and applies another configuration, while it serves requests. */
   UPDATING,
-  /** Takes requests. */
+  /** The replica accepts requests. */
   RUNNING,
-  /** Found by a controller that started after it; not yet heard of. */
+  /** A restarted controller found the replica, and has no report from it yet. */
   RECOVERING,
-  /** Grants nothing more; finishes what it accepted. */
+  /** The replica grants no slots, and finishes accepted requests. */
   DRAINING,
-  /** Commanded to stop. */
+  /** The controller has sent the stop command. */
   STOPPING,
-  /** Nothing of it is left. */
+  /** The replica has ended and holds no resources. */
   STOPPED
 }

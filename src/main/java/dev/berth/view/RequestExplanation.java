@@ -9,31 +9,30 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Why one request went where it went, and where its time was spent. Written once, when the request
- * is over. Moments are nanoseconds since it arrived, by the clock of the instance that it came in
- * on. It holds no header, no query, no body and no token, but what a handler put into the message
- * of its failure.
+ * Routing decision and timing of one request. Written once, at the end of the request. Times are
+ * nanoseconds since its arrival, on the clock of the instance where it arrived. Contains no header,
+ * query, body or token, except text that a handler put into a failure message.
  *
- * @param requestId as in {@code X-Request-ID}; requests that it made bear the same
- * @param parent the deployment whose handler made it; null for one that came by HTTP
- * @param deployment who was to serve it
+ * @param requestId as in {@code X-Request-ID}; nested calls have the same id
+ * @param parent deployment whose handler made the call; null for an HTTP request
+ * @param deployment target of the request
  * @param request method and path, {@code GET /echo}; or the handler's method, or {@code ""}
- * @param arrivedAt by the wall clock
- * @param status the HTTP status answered; -1 for a request that did not come by HTTP
- * @param outcome {@code ok}, or the code of the failure as in JSON errors
- * @param node the instance whose router decided
- * @param snapshot of the deployment's replicas, at the decision
- * @param policy the ranker's name
- * @param candidates as the router saw them when it first decided, best first as ranked, then the
- *     others; at most {@link #MAX_CANDIDATES}
- * @param candidatesInAll how many there were
- * @param queue its wait for a slot; null when it did not wait
- * @param steps what befell it, in order: at most {@link #MAX_STEPS}, the first of them
- * @param stepsInAll how many there were
- * @param replicaId who ran it; {@code ""} when nobody did
- * @param failure why it has no response; of the deployment that failed, where a handler passed on
- *     what another one failed with
- * @param phases where its time went
+ * @param arrivedAt wall-clock time
+ * @param status HTTP status of the response; -1 for a call without HTTP
+ * @param outcome {@code ok}, or the failure code as in JSON errors
+ * @param node instance whose router decided
+ * @param snapshot version of the deployment's replicas at the decision
+ * @param policy name of the ranker
+ * @param candidates replicas at the first decision: ranked ones in order, then the others; at most
+ *     {@link #MAX_CANDIDATES}
+ * @param candidatesInAll total number of candidates
+ * @param queue wait for a slot; null if the request did not queue
+ * @param steps first steps of the request, in order; at most {@link #MAX_STEPS}
+ * @param stepsInAll total number of steps
+ * @param replicaId replica that ran the request; {@code ""} for none
+ * @param failure cause of a missing response; if a handler passed a failure on, that of the
+ *     deployment where it began
+ * @param phases time per phase
  */
 public record RequestExplanation(
     String requestId,
@@ -54,10 +53,10 @@ public record RequestExplanation(
     String replicaId,
     RequestFailure failure,
     Phases phases) {
-  /** Candidates kept of one request. */
+  /** Maximum number of recorded candidates per request. */
   public static final int MAX_CANDIDATES = 32;
 
-  /** Steps kept of one request. */
+  /** Maximum number of recorded steps per request. */
   public static final int MAX_STEPS = 64;
 
   public RequestExplanation {
@@ -66,17 +65,18 @@ public record RequestExplanation(
   }
 
   /**
-   * A replica that could have been chosen.
+   * A replica that the router could choose.
    *
-   * @param node which instance hosts it
-   * @param loop its event loop there; -1 when it runs on every loop, or that is not known
-   * @param ongoing requests running and reserved, as the router saw it
-   * @param maxOngoing its slots
-   * @param exact read from its ledger; else estimated from what it last reported
-   * @param ageNanos of that report; 0 when exact, -1 when it has not reported
-   * @param tier how near it is
-   * @param rank its place in the ranker's order, from 0; -1 when it was not ranked
-   * @param score what the ranker compares, less being better; NaN when it does not say
+   * @param node instance that hosts the replica
+   * @param loop event loop of the replica; -1 if it runs on all loops, or if unknown
+   * @param ongoing running and reserved requests, as known to the router
+   * @param maxOngoing number of slots
+   * @param exact whether the load was read from the ledger; otherwise it is an estimate from the
+   *     last load report
+   * @param ageNanos age of the load report; 0 if exact, -1 if there is none
+   * @param tier proximity of the replica
+   * @param rank position in the ranker's order, from 0; -1 if not ranked
+   * @param score value compared by the ranker, lower is better; NaN if the ranker has none
    */
   public record Candidate(
       String replicaId,
@@ -93,29 +93,29 @@ public record RequestExplanation(
   /**
    * A wait for a slot.
    *
-   * @param ahead how many waited when it joined
-   * @param limit {@code max_queued_requests} then; -1 for none
-   * @param waitedNanos until its replica was granted, or it ended
+   * @param ahead number of waiters at the time of enqueue
+   * @param limit {@code max_queued_requests} at that time; -1 for none
+   * @param waitedNanos time until the grant of a replica, or the end of the wait
    */
   public record Queue(int ahead, int limit, long waitedNanos) {}
 
   /**
-   * Something that befell a request.
+   * An event of a request.
    *
-   * @param atNanos when
-   * @param kind what
-   * @param replicaId with whom; {@code ""} when with none
-   * @param node on which instance
-   * @param loop on which of its event loops; -1 when not known
-   * @param detail the reason of a refusal, a number of milliseconds; {@code ""} for none
+   * @param atNanos time of the event
+   * @param kind type of the event
+   * @param replicaId replica of the event; {@code ""} for none
+   * @param node instance of the event
+   * @param loop event loop there; -1 if unknown
+   * @param detail reason of a refusal, or a number of milliseconds; {@code ""} for none
    */
   public record Step(
       long atNanos, Kind kind, String replicaId, String node, int loop, String detail) {
     /**
-     * What may befall it. SPLIT: its route has several deployments, and one was chosen. RETRIED: it
-     * waits again, in the place it had. LOST: its replica is not there any more. ANSWERED: a
-     * response, or its head, or a failure arrived. ENDED: the last byte was handed on; the detail
-     * is the outcome.
+     * Type of an event. SPLIT: the traffic policy chose one of several deployments. RETRIED: the
+     * request waits again, at its earlier position. LOST: the replica no longer exists. ANSWERED: a
+     * response, its head, or a failure arrived. ENDED: the last byte was handed on; the detail is
+     * the outcome.
      */
     public enum Kind {
       ARRIVED,
@@ -141,24 +141,24 @@ public record RequestExplanation(
   }
 
   /**
-   * Where the time went, in nanoseconds; a phase that did not happen is 0. At each moment a request
-   * is in exactly one of them, so they add up to the total. What a handler is still doing when its
-   * caller is answered otherwise, by a deadline say, is not counted.
+   * Time of a request per phase, in nanoseconds; 0 for a phase that did not occur. A request is
+   * always in exactly one phase, so the phases add up to the total. Work of a handler after its
+   * caller got another reply, for example a timeout, is not counted.
    *
-   * @param receive its body was awaited from the client: before it was routed, or gathered at the
-   *     replica; 0 for one that came with its head
-   * @param queue waiting for a slot
-   * @param route deciding: all of this instance's time before the request was sent that is no
-   *     waiting
-   * @param held a selection was open: its owner had the slot, and had not dispatched
-   * @param bus between the router and the handler, there and back; refused attempts included. A
-   *     round trip less the time at the replica: clocks of two nodes are never compared
-   * @param handler from the handler's call to its settling with a response, or its head; for one
-   *     that did not answer in time, until that was known
-   * @param stream from the arrival of the head of a streamed response to the end of its body: the
-   *     handler, the bus and the client share it
-   * @param respond from the arrival of a whole answer, or of a failure, to its last byte handed to
-   *     the socket
+   * @param receive wait for the body from the client, before routing or while the replica gathers
+   *     it; 0 if the body came with the head
+   * @param queue wait for a slot
+   * @param route routing: all time on this instance before the request was sent, except waits
+   * @param held time of an open selection, whose owner held the slot without dispatch
+   * @param bus time between router and handler in both directions, with refused attempts. Computed
+   *     as the round trip less the time at the replica, since clocks of two nodes are never
+   *     compared
+   * @param handler from the call of the handler until it settled with a response or its head;
+   *     without a timely response, until the router knew that
+   * @param stream from the head of a streamed response to the end of its body: shared by the
+   *     handler, the bus and the client
+   * @param respond from the arrival of a whole response or a failure until its last byte was handed
+   *     to the socket
    * @param total from arrival to end
    */
   public record Phases(
@@ -171,7 +171,7 @@ public record RequestExplanation(
       long stream,
       long respond,
       long total) {
-    /** All but what handlers, owners of selections, and clients that send or read took. */
+    /** Returns the time outside handlers, owners of selections, and clients that send or read. */
     public long overhead() {
       return Math.max(0, total - handler - receive - held - stream);
     }

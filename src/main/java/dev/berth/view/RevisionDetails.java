@@ -4,16 +4,16 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One revision of an application that is wanted, or ran earlier, for operators.
+ * A desired or earlier revision of an application, for operators.
  *
- * @param revision of all changes to what is wanted, this one's number
- * @param deployedMs when it was accepted, in milliseconds since 1970; 0 when that is not known
- * @param state its part now
- * @param message why it failed; empty otherwise
- * @param digest equal for entries that say the same, with jars that hold the same
- * @param routePrefix where it answers; null for an application without HTTP
- * @param jars its code, {@code NAME SHA-256}, in the order of the class path
- * @param config its entry, a JSON object
+ * @param revision number among all changes of the desired state
+ * @param deployedMs acceptance time in milliseconds since 1970; 0 if unknown
+ * @param state of the revision now
+ * @param message cause of a failure; empty otherwise
+ * @param digest equal for equal entries with equal jar contents
+ * @param routePrefix HTTP path prefix; null without HTTP
+ * @param jars of its code, {@code NAME SHA-256}, in class path order
+ * @param config entry of the application, a JSON object
  */
 public record RevisionDetails(
     long revision,
@@ -25,17 +25,17 @@ public record RevisionDetails(
     List<String> jars,
     String config) {
 
-  /** What is with it now. */
+  /** State of a revision. */
   public enum State {
-    /** It is wanted, and has run. */
+    /** The revision is desired, and has run. */
     RUNS,
-    /** It is wanted, and has not run yet. */
+    /** The revision is desired, and has not run yet. */
     WANTED,
-    /** It is wanted and has failed. */
+    /** The revision is desired, and has failed. */
     FAILED,
-    /** It ran earlier, and serves in place of one that failed. */
+    /** The revision ran earlier, and serves in place of a failed one. */
     SERVES,
-    /** It ran earlier. */
+    /** The revision ran earlier. */
     RAN
   }
 

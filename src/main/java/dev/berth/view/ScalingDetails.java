@@ -3,23 +3,23 @@ package dev.berth.view;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the number of replicas of a deployment follows its load now, for operators.
+ * Autoscaling state of a deployment, for operators. The reason of the decision has three forms: a
+ * code word, a text for people, and one line with its figures.
  *
- * @param minReplicas fewest, at the deployment's capacity
- * @param maxReplicas most, at the deployment's capacity
- * @param target requests that each replica is to have
+ * @param minReplicas minimum, at the deployment's capacity
+ * @param maxReplicas maximum, at the deployment's capacity
+ * @param target desired requests per replica
  * @param load requests in the look-back window, aggregated
  * @param running replicas that serve
- * @param replicas that are wanted
- * @param paused whether an operator set their number, which holds
- * @param reason why it is not another number, a word
- * @param why the same for people
- * @param told the same with its figures, a line
- * @param lastChange the last decision that changed the number, a line; empty when there is none
- * @param atMs when this was so, in milliseconds since 1970
- * @param untilMs end of the delay that runs; null for none
- * @param reportMs age of the oldest report; null when nothing reports
- * @param unknown instances that are silent, or have not reported yet
+ * @param replicas desired number of replicas
+ * @param paused whether an operator has fixed the number
+ * @param reason of the decision, as a code word
+ * @param why reason for people, before the line with its figures
+ * @param lastChange last decision that changed the number, one line; empty for none
+ * @param atMs time of this state, in milliseconds since 1970
+ * @param untilMs end of the current delay, in milliseconds since 1970; null for none
+ * @param reportMs age of the oldest report in milliseconds; null without reports
+ * @param unknown number of instances that are silent or have not reported yet
  */
 public record ScalingDetails(
     int minReplicas,

@@ -4,15 +4,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All that the controller keeps true, for operators.
+ * State of all applications of the controller, for operators.
  *
- * @param node the instance the controller runs on
- * @param term of the controller; rises with each start of it
- * @param startedMs when this controller started, in milliseconds since 1970
- * @param atMs when this was so, in milliseconds since 1970
- * @param targetCapacity percent of the replicas that run; null when nothing was said of it
- * @param stateDir where what is wanted is kept; null when it is kept in memory only
- * @param applications in the order they were first declared
+ * @param node instance that runs the controller
+ * @param term of the controller; increases with each start
+ * @param startedMs start time of this controller, in milliseconds since 1970
+ * @param atMs time of this state, in milliseconds since 1970
+ * @param targetCapacity percentage of the replicas to run; null if unset
+ * @param stateDir directory of the desired state; null if it is in memory only
+ * @param applications in the order of their first declaration
  */
 public record ServeDetails(
     String node,

@@ -1,6 +1,6 @@
 package dev.berth.view;
 
-/** What brought a deployment to its status. Source: Ray Serve's words. */
+/** Cause of a deployment's status. Source: Ray Serve's names. */
 public enum StatusTrigger {
   UNSPECIFIED,
   CONFIG_UPDATE_STARTED,

@@ -5,24 +5,24 @@ import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** How routes are split among their deployments, and what came of it. On the control loop. */
+/** Traffic splits of the routes, with their results. Confined to the control loop. */
 public interface TrafficView {
 
   /**
-   * The routes with several deployments, matches, shadows or a key, in the order of their prefixes:
-   * {@code route}, {@code application}, and unless it leads nowhere {@code traffic}, {@code match},
-   * {@code shadow}, {@code shard_key}.
+   * Returns the routes that have several deployments, matches, shadows or a key, ordered by prefix.
+   * The fields are {@code route}, {@code application}, and, if the route has a target, {@code
+   * traffic}, {@code match}, {@code shadow}, {@code shard_key}.
    *
-   * @param route only this one; null for all
+   * @param route the only route to return; null for all
    */
   JsonArray routes(@Nullable String route);
 
   /**
-   * Who would answer a request, and why.
+   * Returns the deployment that would serve a request, and the reason.
    *
-   * @param parts of it, by {@code header NAME} in lower case, {@code cookie NAME}, {@code query
-   *     NAME}, {@code path} and {@code method}
-   * @return null when there is no such route, or it leads nowhere
+   * @param parts of the request, by {@code header NAME} in lower case, {@code cookie NAME}, {@code
+   *     query NAME}, {@code path} and {@code method}
+   * @return null if the route does not exist or has no target
    */
   @Nullable JsonObject explain(String route, Map<String, String> parts);
 }

@@ -1,7 +1,7 @@
 /**
- * Views and commands of operators: the records that REST, command line and test kit show, and the
- * ports through which the admin server reads them and gives commands. Only the protocol and the API
- * are below.
+ * Views and commands for operators: records shown by REST, command line and test kit, and ports
+ * through which the admin server reads them and runs commands. Depends only on the protocol and the
+ * API.
  */
 @NullMarked
 package dev.berth.view;
