@@ -26,41 +26,41 @@ import java.util.Properties;
 import java.util.function.BiFunction;
 
 /**
- * The series of one scrape, gathered by name: each name must be shown once, with all its series. A
- * series given twice (two owners of the same labels) is shown as their sum.
+ * Series of one scrape, grouped by name, since the format requires all series of a name in one
+ * block. Two owners of the same labels are shown as their sum.
  */
 final class Families {
   private static final String RAYS = "serve_";
   private static final String OURS = "berth_";
 
-  /** What each metric of Berth means, by its name; read once, at the first scrape. */
+  /** Descriptions of Berth's metrics by name, read once at the first scrape. */
   private static final Properties MEANINGS = meanings();
 
   private final Map<String, Family> byName = new LinkedHashMap<>();
-  private final Map<String, String> helps = new HashMap<>(); // of user code
+  private final Map<String, String> helps = new HashMap<>(); // of user metrics
   private final String prefix;
   private final Labels everywhere;
 
   /**
-   * @param prefix put before the names that Ray Serve has too; Ray itself exports with {@code ray_}
-   * @param everywhere labels that every series has, but for one that has the first of them
+   * @param prefix prepended to names that Ray Serve also uses; Ray itself exports with {@code ray_}
+   * @param everywhere labels of every series, except series that already have the first of them
    */
   Families(String prefix, Labels everywhere) {
     this.prefix = prefix;
     this.everywhere = everywhere;
   }
 
-  /** What a name of user code means; of several texts the first. */
+  /** Sets the description of a user metric. The first text counts. */
   void help(String name, String text) {
     helps.putIfAbsent(name, text);
   }
 
-  /** A counter or a gauge; the exposition appends {@code _total} to the name of a counter. */
+  /** Adds a counter or gauge. The exposition appends {@code _total} to the name of a counter. */
   void number(Kind kind, String name, Labels labels, double value) {
     add(kind, name, labels, new Totals(new double[0], new long[0], value));
   }
 
-  /** The last bound is infinite. */
+  /** Adds a histogram, whose last bound is infinite. */
   void histogram(String name, Labels labels, double[] bounds, long[] counts, double sum) {
     add(Kind.HISTOGRAM, name, labels, new Totals(bounds, counts, sum));
   }
@@ -124,7 +124,7 @@ final class Families {
     }
   }
 
-  /** What all owners of one series counted: a sum, and of a histogram also its buckets. */
+  /** Sum over all owners of one series; for a histogram, also its buckets. */
   private record Totals(double[] bounds, long[] counts, double sum) {
     Totals plus(Totals other) {
       Arrays.setAll(counts, bucket -> counts[bucket] + other.counts[bucket]);

@@ -6,15 +6,17 @@ import jdk.jfr.EventType;
 import jdk.jfr.FlightRecorder;
 
 /**
- * Gives explained requests to the JDK's Flight Recorder as events {@code dev.berth.Request}, while
- * a recording wants them. Nothing of the recorder is loaded before the first explained request, and
- * the event only when someone has started it. Any thread.
+ * Publishes explained requests to the JDK's Flight Recorder as events {@code dev.berth.Request},
+ * while a recording enables them. Loads no recorder class before the first explained request, and
+ * the event class only if the recorder is running. Thread-safe.
  */
 public final class FlightRecords implements Explanations {
 
   private FlightRecords() {}
 
-  /** Keeps nothing in a runtime that was made without the recorder. */
+  /**
+   * Returns a consumer for records, which discards them in a runtime without the recorder module.
+   */
   public static Explanations create() {
     return ModuleLayer.boot().findModule("jdk.jfr").isPresent()
         ? new FlightRecords()

@@ -5,45 +5,45 @@ import dev.berth.protocol.ReplicaStats;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the pusher and the meters read of one deployment's router, or of a replica. Every method may
- * be called from the control event loop and from scrapes at any time, so each is a read of a
- * counter: no lock, no wait. Gauges may be momentarily below zero when their counters are read
- * apart; readers clamp.
+ * Counters of one deployment's router or of a replica, read by the pusher and the meters. The
+ * control loop and scrapes may call all methods at any time. Each method only reads counters, and
+ * neither locks nor waits. A gauge may be below zero for a moment, since its counters are read
+ * separately; readers clamp it.
  */
 public interface HandleMetricSource {
 
-  /** The deployment called. */
+  /** Returns the called deployment. */
   DeploymentId deployment();
 
   /**
-   * Whether it is sampled and reported, as now configured: its deployment autoscales. Of others the
-   * pusher reads {@link #queued} alone.
+   * Returns whether the deployment currently autoscales, and is therefore sampled and reported.
+   * Otherwise the pusher reads only {@link #queued}.
    */
   boolean autoscales();
 
-  /** Requests waiting for a slot now; a replica has no queue. */
+  /** Returns the requests that wait for a slot now. A replica has no queue. */
   default int queued() {
     return 0;
   }
 
-  /** Requests sent to replicas and unanswered now. */
+  /** Returns the requests now sent to replicas without a response. */
   int running();
 
-  /** Slots held by selections now. */
+  /** Returns the slots held by selections now. */
   int reserved();
 
-  /** It is sampled: what takes longer to read may be asked for, elsewhere. */
+  /** Called at each sample. Slower readings may be started here, on another thread. */
   default void sampled() {}
 
-  /** What a replica told of itself since this was last asked; null for nothing. */
+  /** Returns the statistics that a replica reported since the last call; null for none. */
   default @Nullable ReplicaStats stats() {
     return null;
   }
 
   /**
-   * Requests begun, raised before a gauge is for one of them: while all gauges are 0 and this
-   * stands still, nothing changes. -1 when that does not hold, so that each is to be read each
-   * time. It is read much oftener than the others where many deployments are idle.
+   * Returns the number of begun requests. A request raises it before any gauge, so gauges that are
+   * all 0 stay so while it is unchanged. -1 means that each reading must read all gauges. With many
+   * idle deployments, this method is called much more often than the others.
    */
   default long begun() {
     return -1;

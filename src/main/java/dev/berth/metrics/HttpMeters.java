@@ -8,9 +8,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What one ingress event loop counts. The loop alone writes; scrapes read. Requests under way are
- * the difference of two counters, so the gauge returns to zero exactly when every request that
- * started has ended.
+ * Counters of one ingress event loop. The loop writes them, and scrapes read them. The number of
+ * in-flight requests is the difference of two counters, so it returns to zero exactly when all
+ * started requests have ended.
  */
 public final class HttpMeters {
   private final AtomicLong started = new AtomicLong();
@@ -21,48 +21,53 @@ public final class HttpMeters {
   HttpMeters() {}
 
   /**
-   * The meters of a route, made at the first call; for when routes change, not for each request. By
-   * the owning loop only.
+   * Returns the meters of a route, created at the first call. Called when routes change, not per
+   * request. Confined to the event loop.
    *
-   * @param route the route's prefix, or "" for requests that no route takes
+   * @param route prefix of the route, or "" for requests without a route
    */
   public RouteMeters route(String route, String application, String deployment) {
     return routes.computeIfAbsent(
         new Route(route, application, deployment, false), RouteMeters::new);
   }
 
-  /** As {@link #route}, of one of a route's deployments, which is shown for itself too. */
+  /**
+   * Returns meters like {@link #route} for one of a route's deployments, which also has series of
+   * its own.
+   */
   public RouteMeters side(String route, DeploymentId side) {
     return routes.computeIfAbsent(Route.of(route, side), RouteMeters::new);
   }
 
-  /** Of the copies of a route's requests to a deployment; made at the first call. */
+  /**
+   * Returns the meters for copies of a route's requests to a deployment, created at the first call.
+   */
   public ShadowMeters shadow(String route, DeploymentId to) {
     return shadows.computeIfAbsent(Route.of(route, to), made -> new ShadowMeters());
   }
 
-  /** Routes are gone, or sides or shadows of them: they are shown no more. */
+  /** Removes the meters of removed routes, sides and shadows. */
   public void forget(Set<?> gone) {
     routes.values().removeAll(gone);
     shadows.values().removeAll(gone);
   }
 
-  /** A request came in. By the owning loop only. */
+  /** Records a received request. Confined to the event loop. */
   public void started() {
     started.setRelease(started.getPlain() + 1);
   }
 
-  /** A request that came in has been answered or given up. By the owning loop only. */
+  /** Records the end of a request, with or without a response. Confined to the event loop. */
   public void ended() {
     ended.setRelease(ended.getPlain() + 1);
   }
 
   private long ongoing() {
-    long endedNow = ended.getAcquire(); // first: the difference may be old, but not below zero
+    long endedNow = ended.getAcquire(); // first: the difference may be old, but not negative
     return Math.max(0, started.getAcquire() - endedNow);
   }
 
-  /** All loops of the instance add up to one series. */
+  /** Adds the counters to a scrape, which sums all loops of the instance. */
   void collect(Series into, Series ofNode) {
     routes.values().forEach(route -> route.collect(into));
     shadows.forEach((route, copies) -> copies.collect(route.in(into)));

@@ -9,10 +9,10 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
- * Counts of latencies in Ray Serve's buckets. One thread adds, any thread reads: an add is two
- * plain reads and two ordered writes, with no lock and no allocation. A reader may see a bucket
- * without its part of the sum for a moment. What several loops measure is one histogram all the
- * same: the buckets of each are added up when they are read.
+ * Latency histogram with Ray Serve's buckets. One thread writes, and any thread reads. A write
+ * costs two plain reads and two ordered writes, without locks or allocation. A reader may briefly
+ * see a bucket without its part of the sum. Several loops form one histogram: readers add up their
+ * buckets.
  *
  * <p>Source: the bucket bounds are Ray Serve's {@code DEFAULT_LATENCY_BUCKET_MS}.
  */
@@ -24,21 +24,21 @@ public final class LatencyBuckets {
   private static final long[] BOUNDS_NANOS =
       LongStream.of(BOUNDS_MS).map(TimeUnit.MILLISECONDS::toNanos).toArray();
 
-  /** Buckets, the one without an upper bound included. */
+  /** Number of buckets, including the one without an upper bound. */
   static final int COUNT = BOUNDS_MS.length + 1;
 
   private static final int SUM = COUNT;
 
   private final AtomicLongArray cells = new AtomicLongArray(COUNT + 1);
 
-  /** Upper bounds in milliseconds; the last is infinite. */
+  /** Returns the upper bounds in milliseconds; the last is infinite. */
   static double[] upperBoundsMs() {
     return DoubleStream.concat(
             LongStream.of(BOUNDS_MS).asDoubleStream(), DoubleStream.of(Double.POSITIVE_INFINITY))
         .toArray();
   }
 
-  /** One latency; by the owning thread only. */
+  /** Records a latency. Confined to the owning thread. */
   public void add(long nanos) {
     int bucket = 0; // most latencies are short, so a scan beats a search
     while (bucket < BOUNDS_NANOS.length && nanos > BOUNDS_NANOS[bucket]) {
@@ -48,17 +48,20 @@ public final class LatencyBuckets {
     cells.setRelease(SUM, cells.getPlain(SUM) + nanos);
   }
 
-  /** Buckets of the same histogram, one for each of so many threads. */
+  /** Creates the parts of one histogram, one per thread. */
   public static List<LatencyBuckets> forEach(int threads) {
     return Stream.generate(LatencyBuckets::new).limit(threads).toList();
   }
 
-  /** How many there were. Any thread. */
+  /** Returns the number of recorded latencies. Thread-safe. */
   public long count() {
     return IntStream.range(0, COUNT).mapToLong(cells::getAcquire).sum();
   }
 
-  /** Adds these counts to {@code counts}, one per bucket, and returns the sum in nanoseconds. */
+  /**
+   * Adds the counts to {@code counts}, one per bucket, and returns the sum of latencies in
+   * nanoseconds.
+   */
   long addTo(long[] counts) {
     for (int i = 0; i < COUNT; i++) {
       counts[i] += cells.getAcquire(i);

@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How late one event loop runs its tasks, and whether something blocks it. It is measured by a beat
- * now and then, so that a request costs nothing here.
+ * Scheduling latency of one event loop, and whether it is blocked. Measured by periodic heartbeats,
+ * so that requests pay nothing.
  *
  * <p>Source: Ray Serve's {@code serve_event_loop_scheduling_latency_ms} and its labels.
  */
@@ -17,7 +17,7 @@ public final class LoopLag {
   private volatile boolean blocked;
 
   /**
-   * @param loop the loop's index within the instance
+   * @param loop index of the loop in the instance
    */
   public LoopLag(int loop) {
     this("serving", Integer.toString(loop));
@@ -28,22 +28,22 @@ public final class LoopLag {
     raysLabels = new String[] {"component", "instance", "loop_type", type, "loop", loop};
   }
 
-  /** Of the instance's control loop. */
+  /** Creates the meter of the instance's control loop. */
   public static LoopLag ofControl() {
     return new LoopLag("control", "control");
   }
 
-  /** Of the carriers that the instance's virtual threads share. */
+  /** Creates the meter of the carrier threads of the instance's virtual threads. */
   public static LoopLag ofCarriers() {
     return new LoopLag("carriers", "carriers");
   }
 
-  /** A task ran so many nanoseconds after it was handed over. On the loop. */
+  /** Records the delay between submission and start of a task. Confined to the event loop. */
   public void add(long nanos) {
     lags.add(nanos);
   }
 
-  /** The loop takes no tasks, or does so again. By whoever watches it. */
+  /** Records that the loop became blocked or recovered. Called by its watchdog. */
   public void blocked(boolean isBlocked) {
     blocked = isBlocked;
     if (isBlocked) {

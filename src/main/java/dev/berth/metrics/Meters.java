@@ -23,16 +23,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * All meters of one instance. Their owners count for themselves and are read here when Prometheus
- * asks: a request pushes nothing, and a gauge cannot drift from what it shows. Any thread may
- * register, and any thread scrape.
+ * All meters of one instance. Owners count on their own, and a scrape reads their counters.
+ * Requests therefore push nothing, and gauges cannot drift from their source. Registration and
+ * scrapes are thread-safe.
  *
- * <p>Series with Ray Serve's names mean what Ray's do; the ones that begin with {@code berth_} are
- * ours. Counters end in {@code _total}, as the exposition format wants. Everything else (the JVM,
- * Vert.x, user code) goes through the Micrometer {@link #registry}.
+ * <p>Series with Ray Serve's names have Ray's meaning; names with {@code berth_} are additional.
+ * Counters end in {@code _total}, as the exposition format requires. All other metrics (the JVM,
+ * Vert.x, user code) use the Micrometer {@link #registry}.
  *
- * <p>Source: names, labels and latency buckets of Ray Serve's metrics; a Micrometer timer per route
- * would look its tags up, or allocate, on each request.
+ * <p>Source: names, labels and latency buckets of Ray Serve's metrics. A Micrometer timer per route
+ * would look up its tags, or allocate, on each request.
  */
 public final class Meters {
   private static final Logger LOG = LoggerFactory.getLogger(Meters.class);
@@ -48,19 +48,18 @@ public final class Meters {
   private final Set<Consumer<Series>> reported = ConcurrentHashMap.newKeySet();
 
   /**
-   * @param nodeId the instance's name
-   * @param nodeAddress the address it is reached at
-   * @param prefix put before Ray Serve's names, {@code serve_…}; dashboards made for Ray want
-   *     {@code ray_}
+   * @param nodeId name of the instance
+   * @param nodeAddress address of the instance
+   * @param prefix prepended to Ray Serve's names, {@code serve_…}; dashboards for Ray expect {@code
+   *     ray_}
    */
   public Meters(String nodeId, String nodeAddress, String prefix) {
     this(nodeId, nodeAddress, prefix, false);
   }
 
   /**
-   * As the other.
-   *
-   * @param ofSeveral whether the instance is a node of a cluster: then every series says of which
+   * @param ofSeveral whether the instance is a cluster node, whose name is then a label of every
+   *     series
    */
   public Meters(String nodeId, String nodeAddress, String prefix, boolean ofSeveral) {
     this.prefix = prefix;
@@ -73,21 +72,21 @@ public final class Meters {
     registry.getPrometheusRegistry().register(collector);
   }
 
-  /** Where everything that is not counted here is registered. */
+  /** Returns the registry for metrics that are not counted here. */
   public MeterRegistry registry() {
     return registry;
   }
 
   /**
-   * The exposition of every meter.
+   * Returns the exposition of all meters.
    *
-   * @param contentType the format: Prometheus text or OpenMetrics
+   * @param contentType Prometheus text or OpenMetrics
    */
   public String scrape(String contentType) {
     return registry.scrape(contentType);
   }
 
-  /** Meters of one ingress loop, which alone may write them. */
+  /** Creates the meters of one ingress loop, which only this loop may write. */
   public HttpMeters addIngressLoop() {
     HttpMeters meters = new HttpMeters();
     ingress.add(meters);
@@ -95,7 +94,7 @@ public final class Meters {
     return meters;
   }
 
-  /** What became of the requests of one of a route's deployments. */
+  /** Returns the results of requests to one of a route's deployments. */
   public SideCounts side(String route, DeploymentId deployment) {
     return SideCounts.of(
         counted(loop -> loop.routes.get(Route.of(route, deployment)))
@@ -103,7 +102,7 @@ public final class Meters {
             .toList());
   }
 
-  /** What became of the copies that a deployment got of a route's requests. */
+  /** Returns the results of copies of a route's requests to a deployment. */
   public Map<ShadowMeters.Event, Long> shadow(String route, DeploymentId deployment) {
     Map<ShadowMeters.Event, Long> counts = new EnumMap<>(ShadowMeters.Event.class);
     counted(loop -> loop.shadows.get(Route.of(route, deployment)))
@@ -115,9 +114,9 @@ public final class Meters {
     return ingress.stream().map(by).flatMap(Stream::ofNullable);
   }
 
-  /** Shows what an owner of counts says of itself at each scrape, on any thread. */
+  /** Adds a source of series. Each scrape calls it, on any thread. */
   public Registration add(Consumer<Series> owner) {
-    Consumer<Series> source = owner::accept; // another one each time
+    Consumer<Series> source = owner::accept; // a distinct object per registration
     sources.add(source);
     return () -> {
       sources.remove(source);
@@ -125,17 +124,17 @@ public final class Meters {
     };
   }
 
-  /** A counter of this instance's, read at each scrape; never falls. */
+  /** Adds a counter of this instance. Each scrape reads it; its value never decreases. */
   public Registration addCounter(String name, DoubleSupplier value, String... labelNamesAndValues) {
     return add(into -> into.with(labelNamesAndValues).counter(name, value.getAsDouble()));
   }
 
-  /** A gauge of this instance's, read at each scrape. */
+  /** Adds a gauge of this instance. Each scrape reads it. */
   public Registration addGauge(String name, DoubleSupplier value, String... labelNamesAndValues) {
     return add(into -> into.with(labelNamesAndValues).gauge(name, value.getAsDouble()));
   }
 
-  /** As {@link #addGauge}, labelled with this instance's name and address. */
+  /** Adds a gauge like {@link #addGauge}, labelled with the instance's name and address. */
   public Registration addNodeGauge(String name, DoubleSupplier value) {
     return addGauge(name, value, nodeLabels);
   }
@@ -147,7 +146,7 @@ public final class Meters {
       try {
         source.accept(all);
       } catch (RuntimeException broken) {
-        // One broken source must not take the other meters away; say it once.
+        // A broken source must not hide the other meters. Log it once.
         if (reported.add(source)) {
           LOG.warn("a source of meters cannot be read: {}", broken.toString());
         }

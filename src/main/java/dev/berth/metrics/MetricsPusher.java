@@ -13,44 +13,42 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides what one instance tells the controller of its handles and replicas, and when: one batch
- * per push interval, whatever the number of handles, loops and applications.
+ * Builds the reports of one instance's handles and replicas for the controller: one batch per push
+ * interval, regardless of the number of handles, loops and applications.
  *
  * <pre>
  *   due --batched--> in flight --acknowledged--> told
- *                    in flight --failed, or its mark expired--> due
+ *                    in flight --failed, or timed out--> due
  *   told --acknowledged by a controller of another term--> due
  * </pre>
  *
- * A handle whose deployment autoscales is due when it is not zero, or when it differs from what the
- * controller last acknowledged. When its deployment autoscales no longer, or its last source left,
- * it is due with zeros until that is acknowledged. Of other deployments only the length of the
- * queue rides, while it is not zero. A handle whose source cannot be read is not reported at all:
- * unknown is not zero. A batch goes out even when no handle is due, since it says that the instance
- * lives.
+ * <p><b>Contents.</b> A handle whose deployment autoscales is due when it is not zero, or differs
+ * from the last acknowledged report. When autoscaling ends, or its last source is removed, it is
+ * due with zeros until these are acknowledged. Other deployments report only a queue length that is
+ * not zero. A handle whose source is unreadable is not reported, since unknown is not zero. A batch
+ * without due handles is still sent, as a sign of life. Reports of the local replicas are part of
+ * the first batch after their own push interval.
  *
- * <p>What the replicas here hold rides in the first batch after their own push interval.
+ * <p><b>Concurrency.</b> {@link #register}, {@link #registerReplica} and {@link #signal} are
+ * thread-safe. All other methods are confined to the control loop.
  *
- * <p>{@link #register}, {@link #registerReplica} and {@link #signal} may be called from any thread;
- * everything else belongs to the control event loop.
- *
- * <p>Source: Ray #55016 SharedHandleMetricsPusher. Its review found the two defects this avoids: a
- * set changed while it was walked, and state read on a loop that did not own it.
+ * <p>Source: Ray #55016 SharedHandleMetricsPusher. Its review found two defects that this class
+ * avoids: a set modified during iteration, and state read on a loop that did not own it.
  */
 public final class MetricsPusher {
   /**
-   * Bound of a batch's reports in their wire form, in bytes: one message, with room for the rest of
-   * it. Over 10 000 reports of names that have 30 characters.
+   * Maximum bytes of a batch's reports in wire form: one message, less space for its other parts.
+   * Enough for over 10 000 reports with names of 30 characters.
    */
   public static final int DEFAULT_MAX_REPORT_BYTES = 960 << 10;
 
   private static final long MIN_IN_FLIGHT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   /**
-   * How often something is sampled, and told.
+   * Intervals of samples and reports.
    *
    * @param record between two samples
-   * @param push between two batches that tell of it
+   * @param push between two batches
    */
   public record Rhythm(Duration record, Duration push) {}
 
@@ -59,7 +57,7 @@ public final class MetricsPusher {
   private final LongSupplier nanoClock;
   private final Rhythm rhythm;
   private final Rhythm replicaRhythm;
-  private final long inFlightLimitNanos; // an unanswered batch holds up the next one for so long
+  private final long inFlightLimitNanos; // maximum time that a batch in flight delays the next
   private final int maxReportBytes;
   private final ReportQueue handles = new ReportQueue();
   private final ReportQueue replicas = new ReportQueue();
@@ -67,7 +65,7 @@ public final class MetricsPusher {
   private final AtomicBoolean woken = new AtomicBoolean();
   private volatile Runnable wake = () -> {};
 
-  // Control loop only, but for the counters, which scrapes read.
+  // Confined to the control loop, except the counters, which scrapes read.
   private boolean pushing;
   private boolean retrying; // the last push failed: signals wait for the next interval
   private long pushedAtNanos;
@@ -78,14 +76,15 @@ public final class MetricsPusher {
   private long term = -1; // of the controller that acknowledged the last batch
   private volatile long batches;
   private volatile long signalled;
-  volatile long skipped; // push intervals passed over because a batch was in flight
+  volatile long skipped; // push intervals skipped because a batch was in flight
   private volatile long failed;
-  volatile long expired; // batches given up unanswered
+  volatile long expired; // batches without an acknowledgement in time
 
   /**
-   * @param node the instance's name, as the controller knows it
-   * @param incarnation which start of it
-   * @param maxReportBytes bound of a batch's reports in their wire form; one report always fits
+   * @param node name of the instance, as known to the controller
+   * @param incarnation of the instance's start
+   * @param maxReportBytes maximum bytes of a batch's reports in wire form; a single report may
+   *     exceed it
    */
   public MetricsPusher(
       String node,
@@ -108,22 +107,23 @@ public final class MetricsPusher {
   }
 
   /**
-   * Adds a handle. Several of one deployment are reported as their sum. Closing the registration
-   * takes it away; after the last one of a deployment a final zero is reported.
+   * Adds a handle. Handles of one deployment are reported as their sum. Closing the registration
+   * removes the handle; after the last one of a deployment, a final zero is reported.
    */
   public Registration register(HandleMetricSource handle) {
     return handles.register(handle);
   }
 
-  /** As {@link #register}, for a replica of this instance. */
+  /** Adds a replica of this instance, as {@link #register} does for handles. */
   public Registration registerReplica(HandleMetricSource replica) {
     return replicas.register(replica);
   }
 
   /**
-   * A request waits for a deployment without a replica: the controller is told at once, or as soon
-   * as the batch in flight is settled; once for each deployment and push interval, since then the
-   * controller knows, and at most once in a record interval. Any thread.
+   * Notifies the controller of a request that waits for a deployment without replicas. A batch is
+   * sent at once, or when the batch in flight is settled. Each deployment signals once per push
+   * interval, since the controller then knows; signalled batches are at least one record interval
+   * apart. Thread-safe.
    */
   public void signal(DeploymentId deployment) {
     if (handles.signal(deployment) && woken.compareAndSet(false, true)) {
@@ -131,17 +131,20 @@ public final class MetricsPusher {
     }
   }
 
-  /** Has {@link #signalBatch} asked for soon, on the control event loop; from any thread. */
+  /**
+   * Sets the task that schedules {@link #signalBatch} on the control loop. It may run on any
+   * thread.
+   */
   public void onSignal(Runnable soon) {
     wake = soon;
   }
 
-  /** Of the handles. */
+  /** Returns the intervals of the handles. */
   public Rhythm rhythm() {
     return rhythm;
   }
 
-  /** Of the replicas. */
+  /** Returns the intervals of the replicas. */
   public Rhythm replicaRhythm() {
     return replicaRhythm;
   }
@@ -152,16 +155,16 @@ public final class MetricsPusher {
   }
 
   /**
-   * Samples every handle; at the end of a push interval also makes the batch to send, whose outcome
-   * the caller then reports by {@link #settled}.
+   * Samples all handles. At the end of a push interval, also returns the batch to send; the caller
+   * reports its outcome to {@link #settled}.
    *
-   * @return null when it is not time yet, or while a batch is in flight
+   * @return null before the end of the interval, or while a batch is in flight
    */
   public @Nullable HandleMetricBatch tick() {
     long now = nanoClock.getAsLong();
     boolean over = isOver(nextPushNanos, now);
     if (over) {
-      // From now on, not from when it was due: a blocked loop is not made up for by a burst.
+      // Counts from now, not from the due time: a blocked loop does not cause a burst.
       nextPushNanos = now + rhythm.push.toNanos();
       boolean waits = pushing && now - pushedAtNanos < inFlightLimitNanos;
       skipped += waits ? 1 : 0;
@@ -175,27 +178,33 @@ public final class MetricsPusher {
     return signalBatch();
   }
 
-  /** A batch out of turn, if something signalled; as {@link #tick}. */
+  /**
+   * Returns an extra batch if a deployment signalled; else null. The caller reports as for {@link
+   * #tick}.
+   */
   public @Nullable HandleMetricBatch signalBatch() {
     long now = nanoClock.getAsLong();
     if (!woken.get() || pushing || retrying || !isOver(nextSignalNanos, now)) {
-      return null; // settled, or the next tick, looks again
+      return null; // settled() or the next tick checks again
     }
     nextSignalNanos = now + rhythm.record.toNanos();
     signalled++;
     return batch(now, false, false);
   }
 
-  /** A last batch, whatever the time and whatever is in flight: for the end of the instance. */
+  /**
+   * Returns the final batch at the end of the instance, regardless of time and of a batch in
+   * flight.
+   */
   public HandleMetricBatch lastBatch() {
     return batch(nanoClock.getAsLong(), true, true);
   }
 
   /**
-   * How the push of a batch ended. An answer to a batch that was given up changes nothing.
+   * Records the outcome of a batch. A late reply to an expired batch has no effect.
    *
-   * @param batchSequence the batch's
-   * @param answeredBy the term of the controller that has it; negative when none surely has
+   * @param batchSequence sequence of the batch
+   * @param answeredBy term of the controller that has the batch; negative if this is not certain
    */
   public void settled(long batchSequence, long answeredBy) {
     if (!pushing || batchSequence != sequence) {
@@ -210,7 +219,7 @@ public final class MetricsPusher {
     pushing = false;
     if (answeredBy != term) {
       if (term >= 0) {
-        nextPushNanos = nanoClock.getAsLong(); // it is to know everything soon
+        nextPushNanos = nanoClock.getAsLong(); // a new controller needs all reports soon
       }
       term = answeredBy;
       queues.forEach(ReportQueue::untold);
@@ -218,7 +227,7 @@ public final class MetricsPusher {
     queues.forEach(ReportQueue::told);
   }
 
-  /** What it made, and what became of it. */
+  /** Adds the metrics of batches and their outcomes. */
   public void show(Series into) {
     into.counter("berth_metrics_batches", batches);
     into.counter("berth_metrics_signals", signalled);
@@ -228,39 +237,39 @@ public final class MetricsPusher {
     into.gauge("berth_metrics_handles", handles());
   }
 
-  /** Batches made. */
+  /** Returns the number of batches. */
   public long batches() {
     return batches;
   }
 
-  /** Of them, those that a signal asked for. */
+  /** Returns the number of batches caused by signals. */
   public long signalled() {
     return signalled;
   }
 
-  /** Batches the controller did not take. */
+  /** Returns the number of batches that the controller did not acknowledge. */
   public long failed() {
     return failed;
   }
 
-  /** Reads of a source that threw. */
+  /** Returns the number of source reads that threw. */
   long unreadable() {
     return handles.unreadable() + replicas.unreadable();
   }
 
-  /** Deployments called, those with only a final zero left included. */
+  /** Returns the number of called deployments, including those with only a final zero left. */
   public int handles() {
     return handles.size();
   }
 
-  /** A timer that fires a little early is the one that was meant. */
+  /** Returns whether an interval has ended. A timer that fires slightly early counts as on time. */
   private boolean isOver(long intervalEnd, long now) {
     return now - intervalEnd >= -rhythm.record.toNanos() / 4;
   }
 
   private void giveUp() {
     pushing = false;
-    queues.forEach(ReportQueue::giveUp); // still unacknowledged, so due again
+    queues.forEach(ReportQueue::giveUp); // unacknowledged, so due again
   }
 
   private HandleMetricBatch batch(long now, boolean withReplicas, boolean interval) {

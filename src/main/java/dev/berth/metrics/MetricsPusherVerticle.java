@@ -14,13 +14,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs the instance's {@link MetricsPusher}: one timer on the control event loop. Deploy exactly
- * one per instance, whatever the number of loops. What it says is decided by the pusher.
+ * Runs the instance's {@link MetricsPusher} with timers on the control loop. Deploy exactly one per
+ * instance, regardless of the number of loops. The pusher decides on the contents.
  */
 public final class MetricsPusherVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(MetricsPusherVerticle.class);
 
-  /** How long the end of an instance waits for its last batch to be taken. */
+  /** Maximum wait in milliseconds for the last batch at the end of an instance. */
   private static final long LAST_BATCH_LIMIT_MS = 1_000;
 
   private final MetricsPusher pusher;
@@ -29,8 +29,9 @@ public final class MetricsPusherVerticle extends VerticleBase {
   private boolean controllerLost;
 
   /**
-   * @param sink takes batches to the controller, one at a time; completes here with its term when
-   *     that has one, and fails within a bounded time when it certainly, or perhaps, has not
+   * @param sink sends batches to the controller, one at a time. Completes on this loop with the
+   *     controller's term if it has the batch; fails within a bounded time if it does not, or may
+   *     not
    */
   public MetricsPusherVerticle(
       MetricsPusher pusher, Function<HandleMetricBatch, Future<Long>> sink) {
@@ -52,7 +53,7 @@ public final class MetricsPusherVerticle extends VerticleBase {
     timers.forEach(vertx::cancelTimer);
     return pushed(pusher.lastBatch())
         .timeout(LAST_BATCH_LIMIT_MS, TimeUnit.MILLISECONDS)
-        .otherwiseEmpty(); // a lost last batch is no reason not to stop
+        .otherwiseEmpty(); // the stop does not depend on the last batch
   }
 
   private void every(Duration interval, Runnable task) {
@@ -66,7 +67,7 @@ public final class MetricsPusherVerticle extends VerticleBase {
               answer -> {
                 pusher.settled(batch.sequence(), answer.succeeded() ? answer.result() : -1);
                 report(answer.cause());
-                push(pusher.signalBatch()); // what signalled meanwhile
+                push(pusher.signalBatch()); // for signals in the meantime
               });
     }
   }

@@ -1,13 +1,14 @@
 package dev.berth.metrics;
 
 /**
- * How long a replica's requests ran on one event loop. That loop alone writes, any thread reads.
+ * Processing times of a replica's requests on one event loop. The loop writes, and any thread
+ * reads.
  */
 public final class ProcessingMeters {
   private final LatencyBuckets times = new LatencyBuckets();
   private final RollingMax max = new RollingMax();
 
-  /** A request ended after so long; on the owning loop. */
+  /** Records the duration of an ended request. Confined to the event loop. */
   public void ended(long nanos, long now) {
     times.add(nanos);
     max.add(nanos, now);
@@ -17,7 +18,9 @@ public final class ProcessingMeters {
     return times;
   }
 
-  /** The longest of the last minute; 0 when there was none. On the clock of {@link #ended}. */
+  /**
+   * Returns the maximum of the last minute; 0 if there is none. Uses the clock of {@link #ended}.
+   */
   public long maxNanos(long now) {
     return max.max(now);
   }

@@ -1,6 +1,6 @@
 package dev.berth.metrics;
 
-/** What was registered, until it is closed. Any thread; closing again does nothing. */
+/** Registration that lasts until it is closed. Thread-safe; closing is idempotent. */
 @FunctionalInterface
 public interface Registration extends AutoCloseable {
 

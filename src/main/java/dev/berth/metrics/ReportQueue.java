@@ -9,13 +9,13 @@ import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The deployments of one kind of source, which of them are due, and which are in flight. Sources
- * come and go on any thread; everything else belongs to the control event loop.
+ * Deployments of one kind of source, with their due and in-flight reports. Registration and signals
+ * are thread-safe; all other methods are confined to the control loop.
  */
 final class ReportQueue {
   private final ConcurrentHashMap<DeploymentId, SampledDeployment> deployments =
       new ConcurrentHashMap<>();
-  private final ArrayDeque<SampledDeployment> due = new ArrayDeque<>(); // first in, first told
+  private final ArrayDeque<SampledDeployment> due = new ArrayDeque<>(); // FIFO
   private final List<SampledDeployment> inFlight = new ArrayList<>();
   private volatile long unreadable;
 
@@ -36,7 +36,10 @@ final class ReportQueue {
             });
   }
 
-  /** Whether that deployment did not signal since the last push interval. Any thread. */
+  /**
+   * Records a signal. Returns whether it is the first of the deployment since the last push
+   * interval. Thread-safe.
+   */
   boolean signal(DeploymentId deployment) {
     SampledDeployment known = deployments.get(deployment);
     return known != null && known.signal();
@@ -64,19 +67,19 @@ final class ReportQueue {
   }
 
   /**
-   * Reads all, and queues those that are due.
+   * Reads all sources, and enqueues deployments that are due.
    *
-   * @param interval whether a push interval ends by it
+   * @param interval whether a push interval ends now
    */
   void collect(boolean interval) {
     for (SampledDeployment each : deployments.values()) {
       if (interval) {
-        each.endSignal(); // before the reading, so that none is lost
+        each.endSignal(); // before the reading, so that no signal is lost
       }
       read(each, each::sample);
       read(each, each::look);
       if (!each.isDue()) {
-        forget(each); // one that came and went, and was never told
+        forget(each); // added and removed without a report
       } else if (!each.waiting) {
         each.waiting = true;
         due.add(each);
@@ -85,11 +88,11 @@ final class ReportQueue {
   }
 
   /**
-   * Writes what is due, as far as there is room; the rest goes first next time.
+   * Writes due reports as far as the limit allows. The others go first next time.
    *
-   * @param room in bytes; negative for none
-   * @param one whether one of them goes however long it is
-   * @return the room that is left; negative when not all had it
+   * @param room bytes left; negative for none
+   * @param one whether to write one report of any length
+   * @return bytes left; negative if some reports remain
    */
   int tell(List<HandleMetricReport> reports, List<QueueLength> queues, int room, boolean one) {
     int left = room;
@@ -109,24 +112,24 @@ final class ReportQueue {
     return left;
   }
 
-  /** What is in flight arrived. */
+  /** Records that the reports in flight were acknowledged. */
   void told() {
     inFlight.forEach(SampledDeployment::told);
     inFlight.forEach(this::forget);
     inFlight.clear();
   }
 
-  /** It did not, perhaps; so it is due again. */
+  /** Makes the reports in flight due again, since they may be lost. */
   void giveUp() {
     inFlight.clear();
   }
 
-  /** Another controller knows nothing. */
+  /** Forgets all acknowledgements, since another controller has no reports. */
   void untold() {
     deployments.values().forEach(SampledDeployment::untold);
   }
 
-  /** Atomic with register: a deployment that came back stays. */
+  /** Removes a deployment, atomically with register, so that a deployment added again stays. */
   private void forget(SampledDeployment each) {
     if (each.isForgettable()) {
       deployments.computeIfPresent(

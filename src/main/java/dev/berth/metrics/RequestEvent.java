@@ -10,7 +10,7 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import jdk.jfr.Timespan;
 
-/** An explained request in a flight recording. Its time is the request's end. */
+/** Flight Recorder event of an explained request, at the time of the request's end. */
 @Name("dev.berth.Request")
 @Label("Request")
 @Category("Berth")

@@ -4,8 +4,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * The largest value of late: of the last minute, a window that moves on in steps of ten seconds.
- * One thread adds, any thread reads; a reader that meets a step sees the window with or without it.
+ * Maximum of the last minute, over a window that advances in steps of ten seconds. One thread
+ * writes, and any thread reads. A reader concurrent with a step sees the window before or after it.
  *
  * <p>Source: Ray Serve's {@code serve_deployment_max_processing_latency_ms}: 60 s in 6 buckets.
  */
@@ -13,10 +13,11 @@ final class RollingMax {
   static final int STEPS = 6;
   static final long STEP_NANOS = TimeUnit.SECONDS.toNanos(60) / STEPS;
 
-  private final AtomicLongArray numbers = new AtomicLongArray(STEPS); // of the step each holds
+  // number of the step in each place
+  private final AtomicLongArray numbers = new AtomicLongArray(STEPS);
   private final AtomicLongArray maxima = new AtomicLongArray(STEPS);
 
-  // The owning thread's: the step it is in, so that nothing is divided while it lasts.
+  // Current step of the writer thread, which saves a division per value.
   private long stepEnds;
   private int place = -1;
 
@@ -27,9 +28,9 @@ final class RollingMax {
   }
 
   /**
-   * One value of 0 or more; by the owning thread only.
+   * Records a value of 0 or more. Confined to the writer thread.
    *
-   * @param now nanoseconds on any clock, always the same
+   * @param now nanoseconds, always on the same clock
    */
   void add(long value, long now) {
     if (place < 0 || now - stepEnds >= 0) {
@@ -43,11 +44,11 @@ final class RollingMax {
     long number = Math.floorDiv(now, STEP_NANOS);
     place = (int) Math.floorMod(number, (long) STEPS);
     stepEnds = (number + 1) * STEP_NANOS;
-    maxima.setRelease(place, first); // before its number: the old one is none of the new step's
+    maxima.setRelease(place, first); // before its number: the old value is not part of the new step
     numbers.setRelease(place, number);
   }
 
-  /** The largest value of the window that ends now; 0 when there is none. Any thread. */
+  /** Returns the maximum of the window that ends now; 0 if it is empty. Thread-safe. */
   long max(long now) {
     long newest = Math.floorDiv(now, STEP_NANOS);
     long max = 0;

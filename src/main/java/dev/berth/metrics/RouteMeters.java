@@ -15,26 +15,28 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * What one event loop counts of one route: a histogram of latencies for each method and status that
- * occurred. Resolved once per route, so that a request looks nothing up by its tags. The owning
- * loop records, any thread reads.
+ * Counters of one route on one event loop: a latency histogram per method and status that occurred.
+ * Resolved once per route, so that requests look up no tags. The loop writes, and any thread reads.
  */
 public final class RouteMeters {
   private static final List<HttpMethod> METHODS =
       List.of(GET, POST, PUT, DELETE, HEAD, PATCH, OPTIONS);
 
-  /** Clients may invent methods; their number of series must stay bounded. */
+  /**
+   * Label of unknown methods. Clients may invent methods, and the number of series must stay
+   * bounded.
+   */
   private static final String OTHER_METHOD = "OTHER";
 
   private static final int MIN_STATUS = 100;
   private static final int MAX_STATUS = 599;
 
   /**
-   * Whose requests are counted; the deployment is empty when none is known to answer, and a side
-   * when others answer too.
+   * Labels of a route. The deployment is empty if unknown; {@code side} means that other
+   * deployments serve the route too.
    */
   record Route(String prefix, String application, String deployment, boolean side) {
-    /** One of several deployments of a route, or one that gets copies. */
+    /** Returns the labels of one of a route's several deployments, or of a shadow. */
     static Route of(String prefix, DeploymentId side) {
       return new Route(prefix, side.application(), side.name(), true);
     }
@@ -45,16 +47,18 @@ public final class RouteMeters {
   }
 
   private final Route leads;
-  // Owning loop only: by method, then by status; rows and cells are made when first needed.
+  // Confined to the event loop. By method, then status; rows and cells are created on demand.
   private final Cell[][] table = new Cell[METHODS.size() + 1][];
-  // For readers: the same cells.
+  // The same cells for readers.
   private volatile Cell[] cells = {};
 
   RouteMeters(Route leads) {
     this.leads = leads;
   }
 
-  /** One request answered, or given up by its client (status 499). By the owning loop only. */
+  /**
+   * Records a response, or a request whose client left (status 499). Confined to the event loop.
+   */
   public void answered(HttpMethod method, int status, long latencyNanos) {
     int row = row(method);
     int column = Math.min(Math.max(status, MIN_STATUS), MAX_STATUS) - MIN_STATUS;
@@ -118,6 +122,6 @@ public final class RouteMeters {
     return row < 0 ? METHODS.size() : row;
   }
 
-  /** One method and status of the route. */
+  /** Histogram of one method and status. */
   record Cell(String method, int status, LatencyBuckets latencies) {}
 }

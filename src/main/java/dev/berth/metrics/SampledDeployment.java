@@ -11,39 +11,43 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One deployment's sources, what is known of them, and what the controller knows.
+ * Sources of one deployment, with their sampled values and the reports that the controller has
+ * acknowledged.
  *
  * <pre>
- *   autoscales:     sampled at each record interval; due while not zero, or not as it was told
- *   does not:       its queue is read when a batch is made, and rides alone while not as told
- *   no longer, or its last source left: due with zeros until these are told, then silent
+ *   autoscales:    sampled per record interval; due while not zero or not as acknowledged
+ *   does not:      queue read per batch; due alone while not zero or not as acknowledged
+ *   no longer, or its last source removed:  due with zeros until acknowledged, then silent
  * </pre>
  *
- * Control loop only, but for its sources.
+ * Confined to the control loop, except its sources.
  */
 final class SampledDeployment {
   /**
-   * How often a handle that is idle is read whole, in samples: two readings in a row found it idle,
-   * and a third finds whoever stood between the count and the gauge of a request for so long.
+   * Samples per full reading of an idle handle. Two readings without requests make a handle idle.
+   * The periodic reading finds a request that was delayed since then between its count and its
+   * gauge.
    */
   static final int IDLE_SAMPLES_PER_READING = 10;
 
-  /** Counts, averages and lengths of a report, generously. */
+  /** Upper estimate of the bytes of counts, averages and lengths in a report. */
   private static final int FIXED_REPORT_BYTES = 56;
 
-  /** What replicas told of themselves rides in a report as far as this; the others go next. */
+  /**
+   * Limit in bytes for replica statistics in one report; further ones follow in the next report.
+   */
   static final int MAX_STATS_BYTES = 64 << 10;
 
   private static final HandleMetricSource[] NONE = {};
 
   final DeploymentId deployment;
-  private final int bareBytes; // the most it takes in its wire form, without what replicas told
+  private final int bareBytes; // maximum wire bytes without replica statistics
 
-  // Changed under the map's lock on this key, read anywhere.
+  // Changed under the map's lock on this key, read on any thread.
   private volatile HandleMetricSource[] sources = NONE;
   private volatile boolean signalled; // since the last push interval
 
-  boolean waiting; // in the queue of what is due
+  boolean waiting; // in the queue of due reports
   private boolean autoscales; // at the last reading
   private boolean readable = true;
   private int queued;
@@ -52,15 +56,15 @@ final class SampledDeployment {
   private long loadSum;
   private long reservedSum;
   private long samples;
-  private @Nullable HandleMetricSource idle; // the only source, when nothing is under way there
+  private @Nullable HandleMetricSource idle; // the only source, if it is idle
   private List<ReplicaStats> stats = List.of();
   private int statsBytes;
-  private int nextStats; // the source that is asked first for them
-  private HandleMetricSource[] idleOf = NONE; // that were read
-  private long idleBegun = -1; // when all was 0 at the last reading
+  private int nextStats; // index of the source read last for them
+  private HandleMetricSource[] idleOf = NONE; // sources of the last reading
+  private long idleBegun = -1; // count at the last reading, if all gauges were 0
   private int idleSamples;
 
-  // In flight, then told.
+  // Reports in flight, and the last acknowledged ones.
   private long reportedLoadSum;
   private long reportedReservedSum;
   private long reportedSamples;
@@ -68,7 +72,7 @@ final class SampledDeployment {
   private boolean reportedFinal;
   private @Nullable HandleMetricReport reported;
   private @Nullable HandleMetricReport told;
-  private boolean listed; // the controller may have a report of it that is not final
+  private boolean listed; // the controller may have a report that is not final
   private int toldQueue;
 
   SampledDeployment(DeploymentId deployment) {
@@ -86,7 +90,7 @@ final class SampledDeployment {
     sources = Stream.of(sources).filter(each -> each != source).toArray(HandleMetricSource[]::new);
   }
 
-  /** Whether that is news since {@link #endSignal}. Any thread. */
+  /** Records a signal. Returns whether it is the first since {@link #endSignal}. Thread-safe. */
   boolean signal() {
     boolean news = !signalled;
     signalled = true;
@@ -97,7 +101,7 @@ final class SampledDeployment {
     signalled = false;
   }
 
-  /** Reads what is sampled; nothing of a deployment that does not autoscale. */
+  /** Samples the sources of a deployment that autoscales. */
   void sample() {
     HandleMetricSource[] now = sources;
     if (now.length == 0 || !now[0].autoscales()) {
@@ -117,7 +121,7 @@ final class SampledDeployment {
     }
   }
 
-  /** It is sampled no longer: what its samples came to does not matter. */
+  /** Discards samples, since the deployment does not autoscale any longer. */
   private void rest() {
     autoscales = false;
     forgetStats();
@@ -128,7 +132,7 @@ final class SampledDeployment {
     samples = reportedSamples = 0;
   }
 
-  /** Reads, before a batch is made, what {@link #sample} does not. */
+  /** Reads the values for a batch that {@link #sample} does not read. */
   void look() {
     if (!autoscales) {
       queued = 0;
@@ -136,12 +140,12 @@ final class SampledDeployment {
         queued += Math.max(0, source.queued());
       }
       readable = true;
-    } else if (stats.isEmpty()) { // else what was taken has not been told yet
+    } else if (stats.isEmpty()) { // else earlier statistics are still to be sent
       takeStats(sources);
     }
   }
 
-  /** In turn, so that each gets its place in a report. */
+  /** Collects statistics in rotation, so that each source gets space in a report. */
   private void takeStats(HandleMetricSource[] from) {
     stats = new ArrayList<>();
     for (int left = from.length; left > 0 && statsBytes < MAX_STATS_BYTES; left--) {
@@ -160,12 +164,12 @@ final class SampledDeployment {
     statsBytes = 0;
   }
 
-  /** The most that a text takes in its wire form, its length included. */
+  /** Returns the maximum wire bytes of a text, including its length. */
   private static int bytes(String text) {
     return 3 * text.length() + Integer.BYTES;
   }
 
-  /** The most it takes in its wire form. */
+  /** Returns the maximum wire bytes of the report. */
   int reportBytes() {
     return bareBytes + statsBytes;
   }
@@ -190,7 +194,7 @@ final class SampledDeployment {
     idleBegun = zero ? begunNow : -1;
   }
 
-  /** One broken source must not silence the others. */
+  /** Records that a source threw. The sources of other deployments are still reported. */
   void unreadable() {
     readable = false;
   }
@@ -215,7 +219,7 @@ final class SampledDeployment {
     return !autoscales && (queued != 0 || toldQueue != 0);
   }
 
-  /** Writes what is due. */
+  /** Writes the due report or queue length. */
   void tell(List<HandleMetricReport> reports, List<QueueLength> queues) {
     reported = null;
     if (reportIsDue()) {
@@ -224,7 +228,7 @@ final class SampledDeployment {
       reports.add(report);
       forgetStats();
     }
-    reportedQueue = autoscales ? 0 : queued; // a report takes the place of a length
+    reportedQueue = autoscales ? 0 : queued; // a report replaces the length
     if (queueIsDue()) {
       queues.add(new QueueLength(deployment, queued));
     }
@@ -244,7 +248,7 @@ final class SampledDeployment {
         deployment, queued, running, reserved, loadSum / of, reservedSum / of, false, stats);
   }
 
-  /** The controller has what was written: only the samples since then are still to be told. */
+  /** Records the acknowledgement. Only samples after the report remain to be sent. */
   void told() {
     toldQueue = reportedQueue;
     if (reported == null) {
@@ -257,12 +261,12 @@ final class SampledDeployment {
     samples -= Math.min(samples, reportedSamples);
   }
 
-  /** Another controller: it was told nothing. */
+  /** Forgets the acknowledgement, since another controller has no report. */
   void untold() {
     told = null;
   }
 
-  /** Whether its last source left, and the controller knows that. */
+  /** Returns whether the last source was removed, and the controller knows that. */
   boolean isForgettable() {
     return sources.length == 0 && !listed && toldQueue == 0;
   }

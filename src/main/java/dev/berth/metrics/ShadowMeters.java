@@ -6,20 +6,20 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * What one event loop counts of the copies of a route's requests that went to one deployment. The
- * owning loop records, any thread reads.
+ * Counters of copies of a route's requests to one deployment, on one event loop. The loop writes,
+ * and any thread reads.
  */
 public final class ShadowMeters {
 
-  /** What may become of a request that was to be copied. */
+  /** Result of a request to copy. */
   public enum Event {
-    /** It was sent. */
+    /** The copy was sent. */
     COPIED,
-    /** No slot was free beside one more, or somebody waited. */
+    /** Fewer than two slots were free, or a request was waiting. */
     SKIPPED_BUSY,
-    /** Its body streams, or is too large. */
+    /** The body streams, or is too large. */
     SKIPPED_BODY,
-    /** The copy has no answer: refused, failed, out of time, or given up with its request. */
+    /** The copy has no response: refused, failed, timed out, or cancelled with its request. */
     FAILED,
     STATUS_SAME,
     STATUS_OTHER,
@@ -39,12 +39,12 @@ public final class ShadowMeters {
     counts.incrementAndGet(event.ordinal());
   }
 
-  /** A copy was answered after so long. By the owning loop only. */
+  /** Records the latency of a copy's response. Confined to the event loop. */
   public void answered(long nanos) {
     latencies.add(nanos);
   }
 
-  /** So was a request that was copied. By the owning loop only. */
+  /** Records the latency of a copied request's own response. Confined to the event loop. */
   public void userAnswered(long nanos) {
     usersLatencies.add(nanos);
   }

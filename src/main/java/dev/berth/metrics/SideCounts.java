@@ -4,18 +4,18 @@ import java.util.List;
 import java.util.stream.LongStream;
 
 /**
- * What became of the requests of one of a route's deployments.
+ * Results of requests to one of a route's deployments.
  *
- * @param requests answered, or given up by their clients
- * @param errors of them with a status of 500 or above
- * @param p50Ms median latency, as near as the buckets of the histogram tell; 0 without requests
- * @param p99Ms likewise
+ * @param requests with a response, or whose client left
+ * @param errors responses with a status of 500 or above
+ * @param p50Ms median latency, estimated from the buckets of the histogram; 0 without requests
+ * @param p99Ms 99th percentile, likewise
  */
 public record SideCounts(long requests, long errors, double p50Ms, double p99Ms) {
 
-  /** Adds up loops, methods and statuses. */
+  /** Returns the sum over loops, methods and statuses. */
   static SideCounts of(List<RouteMeters.Cell> cells) {
-    long errors = // before the others, which are to be no fewer
+    long errors = // first, so that there are never more errors than requests
         cells.stream()
             .filter(each -> each.status() >= 500)
             .mapToLong(each -> each.latencies().count())
@@ -27,7 +27,7 @@ public record SideCounts(long requests, long errors, double p50Ms, double p99Ms)
         requests, errors, quantile(buckets, 0.5 * requests), quantile(buckets, 0.99 * requests));
   }
 
-  /** Within its bucket as if all were spread evenly; of the last one its lower bound. */
+  /** Interpolates linearly within a bucket. For the last bucket, returns its lower bound. */
   private static double quantile(long[] buckets, double wanted) {
     double[] upTo = LatencyBuckets.upperBoundsMs();
     double below = 0;

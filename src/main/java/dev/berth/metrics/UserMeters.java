@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The meters of one replica's user code, read when Prometheus asks. Any thread. */
+/** Meters of one replica's user code. Scrapes read them. Thread-safe. */
 public final class UserMeters implements ReplicaMeters {
   private static final Logger LOG = LoggerFactory.getLogger(UserMeters.class);
   private static final Pattern NAME = Pattern.compile("[a-zA-Z_][a-zA-Z0-9_]{0,199}");
@@ -26,7 +26,7 @@ public final class UserMeters implements ReplicaMeters {
       Set.of("application", "deployment", "replica", "le", "quantile");
   private static final List<String> OWN_PREFIXES = List.of("serve_", "berth_");
 
-  /** What the exposition appends itself. */
+  /** Suffixes reserved by the exposition format. */
   private static final List<String> SUFFIXES = List.of("_total", "_created", "_bucket", "_info");
 
   private static final int MAX_BUCKETS = 100;
@@ -37,8 +37,8 @@ public final class UserMeters implements ReplicaMeters {
   private final String replicaId;
   private final Map<Key, Meter> series = new ConcurrentHashMap<>();
   private final Map<String, String> helps = new ConcurrentHashMap<>();
-  private final Map<String, Kind> kinds = new HashMap<>(); // under the lock
-  private boolean fullSaid; // under the lock
+  private final Map<String, Kind> kinds = new HashMap<>(); // guarded by this
+  private boolean fullSaid; // guarded by this
 
   public UserMeters(DeploymentId deployment, String replicaId) {
     this.deployment = deployment;
@@ -59,7 +59,7 @@ public final class UserMeters implements ReplicaMeters {
     return this;
   }
 
-  /** A counter's name may come as it is shown. */
+  /** Removes the {@code _total} with which a counter may be named, as in a scrape. */
   private static String bare(String name) {
     return name.endsWith("_total") ? name.substring(0, name.length() - 6) : name;
   }
@@ -112,7 +112,7 @@ public final class UserMeters implements ReplicaMeters {
             key.name,
             MAX_METERS);
       }
-      return fresh; // takes what is counted, and no one sees it
+      return fresh; // accepts values, but is not shown
     }
     kinds.put(key.name, key.kind);
     series.put(key, fresh);
@@ -163,7 +163,7 @@ public final class UserMeters implements ReplicaMeters {
     return bounds;
   }
 
-  /** Adds every meter to a scrape. */
+  /** Adds all meters to a scrape. */
   public void collect(Series into) {
     helps.forEach(into::help);
     series.forEach((key, each) -> each.collect(key.name, into.with(labels(key.tags))));

@@ -3,21 +3,21 @@ package dev.berth.metrics;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How much of its slots a replica used of late, by samples: slots in use at a moment against slots
- * there were. A request costs nothing here, one that runs for an hour counts while it runs, and a
- * changed number of slots counts from then on. Any thread; rarely called, so it locks.
+ * Share of a replica's slots that were in use over a window, estimated by samples of busy slots and
+ * of all slots. Requests pay nothing, a long request counts while it runs, and a changed number of
+ * slots counts from its change on. Thread-safe by locking, since it is rarely called.
  *
  * <p>Source: Ray Serve's {@code serve_replica_utilization_percent}, user time / (window * slots)
  * over 600 s. The mean number of busy slots is the same figure; Ray adds a request when it ends.
  */
 public final class Utilization {
-  /** How far it looks back. */
+  /** Length of the window in nanoseconds. */
   public static final long WINDOW_NANOS = TimeUnit.SECONDS.toNanos(600);
 
   private static final int STEPS = 60;
   private static final long STEP_NANOS = WINDOW_NANOS / STEPS;
 
-  private final long[] numbers = new long[STEPS]; // of the step each place holds
+  private final long[] numbers = new long[STEPS]; // number of the step in each place
   private final long[] busy = new long[STEPS];
   private final long[] slots = new long[STEPS];
 
@@ -26,9 +26,9 @@ public final class Utilization {
   }
 
   /**
-   * One sample; the time between two of them should be about the same.
+   * Records a sample. Samples should be evenly spaced.
    *
-   * @param now nanoseconds on any clock, always the same
+   * @param now nanoseconds, always on the same clock
    */
   public synchronized void sample(int busyNow, int slotsNow, long now) {
     long number = Math.floorDiv(now, STEP_NANOS);
@@ -42,7 +42,7 @@ public final class Utilization {
     slots[place] += slotsNow;
   }
 
-  /** The share of the window that ends now, or of what was sampled of it; 0 when nothing was. */
+  /** Returns the share for the window that ends now, or for its sampled part; 0 without samples. */
   public synchronized double share(long now) {
     long newest = Math.floorDiv(now, STEP_NANOS);
     long busySum = 0;

@@ -1,8 +1,8 @@
 /**
- * Counts what happened and says it to others: meters for Prometheus, and one report per instance
- * and push interval to the controller, whatever the number of loops, handles and applications.
- * Counters are written by one thread or are adders; the pusher belongs to the control event loop. A
- * gauge is the difference of paired counters, so it returns to zero and never below.
+ * Metrics: meters for Prometheus, and one report per instance and push interval to the controller,
+ * regardless of the number of loops, handles and applications. Counters are adders, or have one
+ * writer thread; the pusher is confined to the control loop. A gauge is the difference of paired
+ * counters, so it returns to zero and is never negative.
  *
  * <p>Source: Ray #55016 (one push of handle metrics per process); names of meters follow Ray Serve.
  */
