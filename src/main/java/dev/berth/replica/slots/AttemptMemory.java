@@ -9,29 +9,38 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a ledger remembers of attempts and tokens that came over the wire, so that a repeat is
- * recognised and a refusal can say why. Attempts are remembered by time, at whatever rate they come
- * ({@link RouterAttempts}); leases and tokens that are over, which only make refusals clearer, by
- * number and time. A lease that is still active is never forgotten. Any thread.
+ * Thread-safe memory of the attempts and tokens that a ledger received in messages. Lets the ledger
+ * recognise duplicates and lets a refusal state its reason.
+ *
+ * <p>Attempts are retained for a time at any arrival rate ({@link RouterAttempts}). Ended leases
+ * and tokens only make refusals more exact, so they are bounded by number and time. An active lease
+ * is never forgotten.
  */
 final class AttemptMemory {
-  /** Router loops whose attempts are remembered; those of more are granted nothing. */
+  /**
+   * Maximum of router loops whose attempts are retained. The ledger grants nothing to attempts of
+   * further loops.
+   */
   static final int MAX_ROUTERS = 4_096;
 
   private record Router(long incarnation, int loop) {}
 
-  /** Something to forget at a time. Exactly one of attempt and sequence names it. */
+  /**
+   * An ended lease or token with the time of its removal. Exactly one of {@code attempt} and {@code
+   * sequence} is its key.
+   */
   private record Ended(long forgetAtNanos, @Nullable AttemptId attempt, long sequence) {}
 
-  /** By the sequence of their tokens. */
+  /** Leases by the sequence number of their token. */
   final ConcurrentHashMap<Long, SlotLedger.Lease> tokens = new ConcurrentHashMap<>();
 
-  /** Attempts forgotten, or granted nothing, since there was no room to remember them. */
+  /** Number of attempts forgotten early, or granted nothing, because the memory was full. */
   final LongAdder forgottenEarly = new LongAdder();
 
   private final ConcurrentHashMap<Router, RouterAttempts> routers = new ConcurrentHashMap<>();
   private final ConcurrentHashMap<AttemptId, SlotLedger.Lease> leases = new ConcurrentHashMap<>();
-  private final AtomicInteger places = new AtomicInteger(); // for attempts, of all routers
+  // array entries for attempts, of all routers
+  private final AtomicInteger places = new AtomicInteger();
   private final ConcurrentLinkedQueue<Ended> ended = new ConcurrentLinkedQueue<>(); // oldest first
   private final AtomicInteger endedSize = new AtomicInteger();
   private final LedgerLimits limits;
@@ -42,7 +51,7 @@ final class AttemptMemory {
 
   // --- attempts ---
 
-  /** Notes what becomes of an attempt unless it is known; what was known of it. */
+  /** Records the state of an attempt unless one is recorded. Returns the state before the call. */
   AttemptState note(AttemptId attempt, AttemptState becomes, long now) {
     Router router = new Router(attempt.incarnation(), attempt.router());
     for (; ; ) {
@@ -58,17 +67,17 @@ final class AttemptMemory {
       if (before != null) {
         return before;
       }
-      routers.remove(router, known); // as who forgets it is about to
+      routers.remove(router, known); // the thread that forgets it is about to remove it too
     }
   }
 
-  /** What is known of an attempt; a lease may outlast it. */
+  /** Returns the recorded state of an attempt. A lease may outlast this record. */
   AttemptState state(AttemptId attempt) {
     RouterAttempts known = routers.get(new Router(attempt.incarnation(), attempt.router()));
     return known == null ? AttemptState.NEVER : known.state(attempt.counter());
   }
 
-  /** One that was noted as granted was refused after all. */
+  /** Records that an attempt recorded as granted was refused. */
   void refused(AttemptId attempt) {
     RouterAttempts known = routers.get(new Router(attempt.incarnation(), attempt.router()));
     if (known != null) {
@@ -76,7 +85,7 @@ final class AttemptMemory {
     }
   }
 
-  /** Whether a router may have so many places more. */
+  /** Returns whether the budget of entries allows {@code more} entries. */
   boolean hasRoom(int more) {
     return places.get() + more <= limits.attemptsMax();
   }
@@ -88,9 +97,9 @@ final class AttemptMemory {
   // --- leases and tokens ---
 
   /**
-   * Notes the lease of an attempt unless that is known.
+   * Records the lease of an attempt unless the attempt is known.
    *
-   * @return whether it is now noted
+   * @return whether the lease is recorded
    */
   boolean note(AttemptId attempt, SlotLedger.Lease lease, long now) {
     if (leases.putIfAbsent(attempt, lease) != null) {
@@ -103,17 +112,20 @@ final class AttemptMemory {
     return false;
   }
 
-  /** The lease of an attempt, while it is active and for a while after. */
+  /**
+   * Returns the lease of an attempt while the lease is active, and until it is forgotten after its
+   * end.
+   */
   SlotLedger.@Nullable Lease lease(AttemptId attempt) {
     return leases.get(attempt);
   }
 
-  /** The lease is over: remember it for a while from now. */
+  /** Starts the retention time of a lease that ended. */
   void leaseEnded(AttemptId attempt, long now) {
     remember(new Ended(now + limits.rememberNanos(), attempt, 0));
   }
 
-  /** The token is over: remember it for a while from now. */
+  /** Starts the retention time of a token whose lease ended. */
   void tokenEnded(long sequence, long now) {
     remember(new Ended(now + limits.rememberNanos(), null, sequence));
   }
@@ -138,9 +150,9 @@ final class AttemptMemory {
     }
   }
 
-  // --- what is old ---
+  // --- removal of old entries ---
 
-  /** Forgets it. */
+  /** Removes the leases, tokens and attempts whose retention time has passed. */
   void forget(long now) {
     for (Ended oldest = ended.peek();
         oldest != null && oldest.forgetAtNanos - now <= 0;
@@ -152,12 +164,12 @@ final class AttemptMemory {
         .removeIf(router -> router.turn(now, limits.attemptNanos(), limits.rememberNanos()));
   }
 
-  /** Attempts remembered. */
+  /** Returns the number of attempts retained. */
   int attempts() {
     return routers.values().stream().mapToInt(RouterAttempts::size).sum();
   }
 
-  /** Leases and tokens remembered, those of active ones included. */
+  /** Returns the number of leases and tokens retained, active ones included. */
   int leases() {
     return leases.size() + tokens.size();
   }

@@ -3,13 +3,13 @@ package dev.berth.replica.slots;
 import dev.berth.protocol.Refusal;
 import org.jspecify.annotations.Nullable;
 
-/** What a lease is at one moment: an immutable value, replaced whole by CAS. */
+/** Immutable state of a lease. A transition replaces the whole value by CAS. */
 sealed interface LeaseState {
 
-  /** Held until a deadline on the nano clock. */
+  /** An active lease with its deadline on the nano clock. */
   record Active(long deadlineNanos) implements LeaseState {}
 
-  /** Over, and how. */
+  /** The end of a lease, by cause. */
   enum Ended implements LeaseState {
     CONSUMED(Refusal.ALREADY_USED),
     RELEASED(Refusal.RELEASED),
@@ -22,7 +22,7 @@ sealed interface LeaseState {
     }
   }
 
-  /** What a late user of the lease is told; null while it is active. */
+  /** Returns the refusal for a late use of the lease; null while the lease is active. */
   default @Nullable Refusal refusal() {
     return this instanceof Ended ended ? ended.refusal : null;
   }

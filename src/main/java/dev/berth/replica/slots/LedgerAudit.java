@@ -5,37 +5,43 @@ import dev.berth.view.LedgerView.LastAudit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges whether a ledger adds up, {@code granted = completed + released + expired + ongoing}, from
- * one reading of it a second. A thread may stand between its change of the word and its counter, so
- * a difference in one reading says nothing. It is a mismatch when
+ * Verdict on the equation of a ledger, {@code granted = completed + released + expired + ongoing},
+ * from one reading per second. A thread changes the word before its counter, so a difference in one
+ * reading proves nothing. A difference is a mismatch when
  *
  * <ul>
- *   <li>the next reading has the same difference, and nothing moved in between; or
- *   <li>{@value #SAME_UNDER_LOAD} readings in a row have the same difference: a thread that stands
- *       between is gone a moment later, and a slot that is lost is lost in every reading.
+ *   <li>the next reading has the same difference, and no slot moved in between; or
+ *   <li>{@value #SAME_UNDER_LOAD} readings in a row have the same difference: a thread between word
+ *       and counter finishes within moments, whereas a lost slot is missing in every reading.
  * </ul>
  *
- * A mismatch stands until a reading adds up again. A reading during which slots moved, however
- * often it was tried, says nothing either; whoever reads sees how long ago the ledger was clean.
+ * A mismatch persists until a reading satisfies the equation. A reading during which slots moved in
+ * each try proves nothing either; the view shows the age of the last clean audit.
  *
- * <p>One thread judges; any thread reads what the last audit said.
+ * <p><b>Concurrency.</b> One thread audits. Any thread may read the last verdict.
  */
 final class LedgerAudit {
-  /** How often a ledger is read in one audit until it stands still for the length of a read. */
+  /**
+   * Maximum of readings per audit. An audit repeats a reading until the word does not change during
+   * it.
+   */
   static final int TRIES = 8;
 
   static final int SAME_UNDER_LOAD = 10;
 
   /**
-   * A ledger's word, and its counters beside it.
+   * The word of a ledger, read together with its counters.
    *
    * @param word the packed counts
-   * @param difference slots granted of which the counters and the word know no end
+   * @param difference granted slots that are neither counted as ended nor part of the word
    * @param still whether the word was the same before and after the counters were read
    */
   record Reading(long word, long difference, boolean still) {}
 
-  /** Moments on the nano clock; those of what never happened are not read. */
+  /**
+   * Result of the audits so far. Times are on the nano clock; the time of an event that never
+   * happened is not read.
+   */
   private record Verdict(
       Audit audit, long at, long cleanAt, boolean wasClean, @Nullable Finding last) {}
 
@@ -45,7 +51,8 @@ final class LedgerAudit {
 
   private volatile Verdict verdict = NONE;
 
-  // The auditing thread's: the difference last read, on which word, and how often in a row.
+  // Confined to the auditing thread: the last difference, its word, and the number of equal
+  // readings.
   private long suspected;
   private long suspectedWord;
   private int times;
@@ -78,7 +85,7 @@ final class LedgerAudit {
     return atRest || times == SAME_UNDER_LOAD;
   }
 
-  /** What the last audit said, as of {@code now}. Any thread. */
+  /** Returns the verdict of the last audit, with ages as of {@code now}. Thread-safe. */
   LastAudit last(long now) {
     Verdict said = verdict;
     Finding found = said.last;

@@ -3,19 +3,20 @@ package dev.berth.replica.slots;
 import java.time.Duration;
 
 /**
- * The bounds of one ledger.
+ * The limits of one ledger.
  *
- * @param maxTtlNanos longest time to live of a lease; asked-for times are cut to it; default 300 s
- * @param rememberNanos how long ended leases and tokens are remembered, so that refusals say which,
- *     and routers of which nothing is heard; default 60 s
- * @param rememberedMax how many of these leases and tokens at most, the oldest forgotten first;
- *     default 16 384
- * @param attemptNanos how long attempts are remembered at least, so that late duplicates do not run
- *     and who asks what became of one is told: more than a request may take to be accepted and its
- *     recall to come, twice over; default 10 s
- * @param attemptsMax places for attempts at most, 8 bytes each; with none left the oldest of a
- *     router are forgotten before their time, and granted nothing; default 2^20, which is 100 000
- *     attempts a second
+ * @param maxTtlNanos maximum time to live of a lease; longer requests are shortened to it; default
+ *     300 s
+ * @param rememberNanos retention time of ended leases and tokens, so that refusals state their
+ *     reason, and of routers that send no attempt; default 60 s
+ * @param rememberedMax maximum of these leases and tokens; the oldest is forgotten first; default
+ *     16 384
+ * @param attemptNanos minimum retention time of attempts, so that late duplicates do not run and a
+ *     router can query the state of an attempt; more than twice the time in which a request may be
+ *     accepted and its recall may arrive; default 10 s
+ * @param attemptsMax maximum of entries for attempts, 8 bytes each; at the limit the oldest
+ *     attempts of a router are forgotten early and granted nothing; default 2^20, enough for 100
+ *     000 attempts per second
  */
 public record LedgerLimits(
     long maxTtlNanos, long rememberNanos, int rememberedMax, long attemptNanos, int attemptsMax) {

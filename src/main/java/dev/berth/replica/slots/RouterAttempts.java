@@ -5,29 +5,29 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What became of the attempts of one router loop at one replica, 8 bytes each. Its counters rise as
- * attempts are made, so all below one that came at least a while ago are older than that while:
- * they are forgotten together, and one number says up to which. So an attempt that is asked for too
- * late is known to be too late. Any thread.
+ * Thread-safe record of the attempts of one router loop at one replica, 8 bytes each. The loop
+ * numbers its attempts in ascending order. So all attempts below one that arrived some time ago are
+ * older than that time. They are forgotten together, and one number marks the newest of them. A
+ * late query for a forgotten attempt is therefore recognised as late.
  *
  * <p>Source: the lower edge of the anti-replay window of RFC 4303, section 3.4.3.
  */
 final class RouterAttempts {
-  /** Places for attempts that it has at least. */
+  /** Minimum of entries for attempts. */
   static final int LEAST_PLACES = 16;
 
   private static final AttemptState[] STATES = AttemptState.values();
-  private static final int STATE_BITS = 2; // of those that are noted: the first four
+  private static final int STATE_BITS = 2; // recorded states: the first four
 
   private final AttemptMemory memory;
   private long[] noted = new long[LEAST_PLACES]; // counter and state, ascending
-  private int first; // of those noted
-  private int end; // behind the last of them
-  private long forgotten = Long.MIN_VALUE; // up to this counter nothing is known any more
-  private long newest = Long.MIN_VALUE; // counter noted
-  private long newestThen = Long.MIN_VALUE; // when turned
+  private int first; // index of the first entry in use
+  private int end; // index after the last entry in use
+  private long forgotten = Long.MIN_VALUE; // greatest forgotten counter
+  private long newest = Long.MIN_VALUE; // greatest recorded counter
+  private long newestThen = Long.MIN_VALUE; // value of newest at the last turn
   private long turnedNanos;
-  private long heardNanos; // a turn's, at the last one that found news
+  private long heardNanos; // time of the last turn that found new attempts
   private boolean gone;
 
   RouterAttempts(AttemptMemory memory, long now) {
@@ -38,9 +38,9 @@ final class RouterAttempts {
   }
 
   /**
-   * Notes what becomes of an attempt that has not come before.
+   * Records the state of an attempt that did not arrive before.
    *
-   * @return what was known of it; null when this object itself is forgotten
+   * @return the state before the call; null when this object was removed from the memory
    */
   synchronized @Nullable AttemptState note(long counter, AttemptState becomes) {
     if (gone) {
@@ -73,7 +73,7 @@ final class RouterAttempts {
         : AttemptState.NEVER;
   }
 
-  /** One that was noted as granted was refused after all. */
+  /** Records that an attempt recorded as granted was refused. */
   synchronized void refused(long counter) {
     int place = place(counter);
     if (isAt(place, counter)) {
@@ -82,11 +82,11 @@ final class RouterAttempts {
   }
 
   /**
-   * Forgets what is old enough.
+   * Forgets the attempts whose retention time has passed.
    *
-   * @param rememberNanos each is remembered for at least so long, and about twice that at most
-   * @param idleNanos this object is forgotten when nothing came for so long
-   * @return whether it is
+   * @param rememberNanos minimum retention time of an attempt; the maximum is about twice as long
+   * @param idleNanos time without a new attempt after which this object is removed
+   * @return whether the caller must remove this object
    */
   synchronized boolean turn(long now, long rememberNanos, long idleNanos) {
     if (now - turnedNanos < rememberNanos) {
@@ -108,10 +108,10 @@ final class RouterAttempts {
     return end - first;
   }
 
-  /** Where an attempt is noted, or would be. */
+  /** Returns the index of an attempt, or the index at which to insert it. */
   private int place(long counter) {
     if (counter > newest) {
-      return end; // as they come
+      return end; // the common case: attempts arrive in order
     }
     int place = Arrays.binarySearch(noted, first, end, counter << STATE_BITS);
     return place < 0 ? ~place : place;

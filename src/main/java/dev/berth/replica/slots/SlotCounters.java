@@ -3,11 +3,12 @@ package dev.berth.replica.slots;
 import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 
 /**
- * The numbers of a {@link SlotLedger}, in the object itself: a router that chooses among thousands
- * of replicas waits for memory and little else, and so finds count, max and counters of one beside
- * each other. (Each in an object of its own, a decision among 10 000 took 1.6 times as long.)
+ * The numbers of a {@link SlotLedger}, stored in the object itself. A router that chooses among
+ * thousands of replicas mostly waits for memory, so the count, the maximum and the counters of one
+ * replica are adjacent. (With each in an object of its own, a decision among 10 000 replicas took
+ * 1.6 times as long.)
  *
- * <p>Any thread. The counters are exact at rest; each is raised after the word was changed.
+ * <p>Thread-safe. The counters are exact at rest; each is raised after the word was changed.
  */
 abstract class SlotCounters {
   private static final AtomicLongFieldUpdater<SlotCounters> WORD =
@@ -21,7 +22,7 @@ abstract class SlotCounters {
   static final AtomicLongFieldUpdater<SlotCounters> EXPIRED =
       AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "expired");
 
-  /** Slots. */
+  /** Maximum number of slots. */
   volatile int maxOngoing;
 
   private volatile long word;
@@ -34,7 +35,7 @@ abstract class SlotCounters {
     this.maxOngoing = maxOngoing;
   }
 
-  /** See {@link SlotLedger}. */
+  /** Returns the packed counts; see {@link SlotLedger}. */
   final long word() {
     return word;
   }

@@ -18,7 +18,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who holds the slots of one replica incarnation. A slot moves
+ * Thread-safe ledger of the slots of one replica incarnation. Nothing blocks. A slot moves
  *
  * <pre>
  *   FREE --tryAcquire--> RUNNING --complete--> FREE                       ordinary path
@@ -27,30 +27,28 @@ import org.jspecify.annotations.Nullable;
  *   RUNNING --completeAndHold--> RESERVED                                 hand-off
  * </pre>
  *
- * The counts live in one 64-bit word, so that a grant is one CAS:
+ * <p><b>State.</b> The counts share one 64-bit word, so that a grant is one CAS:
  *
  * <pre>
  *   63 ......... 33 | 32    | 31 ...... 16 | 15 ..... 0
  *   stamp (31 bits) | drain | reserved     | running
  * </pre>
  *
- * The stamp rises with every change. It makes a changed max or drain bit fail the CAS of a grant
- * that decided on the old one: a grant reads the word, then the max, then swaps the word, and a
- * change of the max stores it first and bumps the stamp second, so a grant that saw the old max
- * either lands before the bump, and then came before the change, or fails and decides again. A
- * refusal reads the word once more for the same reason: it holds only if nothing moved in between.
+ * <p><b>Concurrency.</b> Each change of the word raises the stamp, so a new maximum or drain bit
+ * fails the CAS of a grant decided on the old one. A grant reads the word, then the maximum, then
+ * swaps the word; a change stores the maximum first and raises the stamp second. A grant that read
+ * the old maximum either precedes the raise, and so the change, or fails and decides again. A
+ * refusal likewise rereads the word and holds only if the word did not change in between. The
+ * observer is notified of a freed slot after the state is settled. This class has over 500 lines
+ * because the proof of its CAS orders must be read in one place.
  *
- * <p>A lease is one immutable value in one atomic reference. Whoever wins the CAS that ends it, and
- * no one else, moves its slot in the word. Between the two CASes the word still counts the slot as
- * reserved: capacity is under-used for an instant, never over-granted.
+ * <p><b>Leases.</b> A lease is one immutable value in one atomic reference. The thread that wins
+ * the CAS that ends the lease, and no other, moves its slot in the word. Between the two CASes the
+ * word still counts the slot as reserved: capacity is under-used for an instant, never
+ * over-granted.
  *
- * <p>Any thread of the instance may call; nothing blocks. The observer is told of a freed slot
- * after the state is settled.
- *
- * <p>It is over 500 lines, as what the orders of its CASes prove has to be read in one place.
- *
- * <p>Source: Ray #63252 (semaphore and token). Ours differs: leases expire, and attempts are named,
- * so that neither a dead chooser nor a lost reply strands a slot.
+ * <p><b>Failure.</b> Leases expire and attempts have ids, so neither a dead router nor a lost reply
+ * strands a slot. The source, Ray #63252 (semaphore and token), has neither.
  */
 public final class SlotLedger extends SlotCounters implements Slots {
   private static final long RUNNING_ONE = 1L;
@@ -60,26 +58,26 @@ public final class SlotLedger extends SlotCounters implements Slots {
   private static final long STAMP_ONE = 1L << 33;
 
   private volatile SlotObserver observer = SlotObserver.NONE;
-  private volatile boolean loopBlocked; // that its requests run on
-  private volatile long drainDeadlineNanos; // leases end by then; meaningful with the drain bit
+  private volatile boolean loopBlocked; // the loop that runs the replica's requests
+  private volatile long drainDeadlineNanos; // latest end of leases; valid with the drain bit
 
   private final long epoch;
   private final LedgerLimits limits;
   private final LongSupplier nanoClock;
   private final LongSupplier secrets;
   private final AtomicLong sequences = new AtomicLong();
-  private final Set<Lease> live = ConcurrentHashMap.newKeySet(); // leases not yet ended
+  private final Set<Lease> live = ConcurrentHashMap.newKeySet(); // leases that have not ended
   private final AttemptMemory memory;
 
   private final LongAdder duplicates = new LongAdder();
   private final LedgerAudit audit = new LedgerAudit();
-  private boolean audited; // at least once; the auditing thread's
+  private boolean audited; // at least once; confined to the auditing thread
 
   /**
-   * @param epoch this incarnation's number
-   * @param maxOngoing slots, 1 to 65 535
+   * @param epoch number of this incarnation
+   * @param maxOngoing maximum number of slots, 1 to 65 535
    * @param nanoClock monotonic nanoseconds
-   * @param secrets 64 unguessable bits a call
+   * @param secrets source of 64 unguessable bits per call
    */
   public SlotLedger(
       long epoch,
@@ -95,7 +93,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     this.memory = new AttemptMemory(limits);
   }
 
-  /** Its bounds. */
+  /** Returns the limits of this ledger. */
   public LedgerLimits limits() {
     return limits;
   }
@@ -107,17 +105,17 @@ public final class SlotLedger extends SlotCounters implements Slots {
     return max;
   }
 
-  /** Sets who is told of freed slots; before the first grant, or with a pump afterwards. */
+  /** Sets the observer of freed slots. Pump the observer if grants precede this call. */
   public void observe(SlotObserver observer) {
     this.observer = observer;
   }
 
-  /** Who is asked before a request completes, and told of freed slots. */
+  /** Returns the observer of completions and of freed slots. */
   public SlotObserver observer() {
     return observer;
   }
 
-  // --- what is ---
+  // --- state ---
 
   @Override
   public int maxOngoing() {
@@ -146,7 +144,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
   public long load() {
     long seen = word();
     long load = Load.of(ongoing(seen), maxOngoing, (int) (seen >>> 33));
-    return loopBlocked ? Load.blocked(load) : load; // of the word read before, or newer
+    return loopBlocked ? Load.blocked(load) : load; // as of the word read above, or newer
   }
 
   private static int ongoing(long word) {
@@ -172,15 +170,16 @@ public final class SlotLedger extends SlotCounters implements Slots {
     }
     Refusal refusal = grant(RESERVED_ONE);
     if (refusal != null) {
-      note(attempt, AttemptState.REFUSED); // a late duplicate gets no lease that no one awaits
+      // else a late duplicate could get a lease
+      note(attempt, AttemptState.REFUSED);
       return new Reservation.Refused(refusal);
     }
     Lease lease = holding(attempt, ttlNanos);
     if (!memory.note(attempt, lease, nanoClock.getAsLong())) {
-      lease.release(); // a duplicate or a release came in between
+      lease.release(); // a duplicate or a release arrived in between
       return repeated(attempt);
     }
-    if (lease.over()) { // a sweep came in between, and could not note its attempt
+    if (lease.over()) { // ended by a sweep that could not record its attempt
       memory.leaseEnded(attempt, nanoClock.getAsLong());
     }
     return new Reservation.Granted(lease);
@@ -193,7 +192,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
   private Lease holding(@Nullable AttemptId attempt, long ttlNanos) {
     Lease lease = new Lease(attempt, deadline(ttlNanos));
-    live.add(lease); // before anyone else can see it and end it
+    live.add(lease); // before another thread can see and end it
     return lease;
   }
 
@@ -203,7 +202,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     return now + (draining() ? Math.min(wanted, drainDeadlineNanos - now) : wanted);
   }
 
-  /** One CAS that adds {@code one} slot; null when granted. */
+  /** Acquires {@code one} slot by one CAS. Returns the refusal; null on a grant. */
   private @Nullable Refusal grant(long one) {
     for (; ; ) {
       long seen = word();
@@ -211,7 +210,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
         return Refusal.DRAINING;
       }
       if (ongoing(seen) >= maxOngoing) {
-        if (word() == seen) { // else the count and the max may be of different moments
+        if (word() == seen) { // else count and maximum may differ in time
           return Refusal.FULL;
         }
         continue;
@@ -304,7 +303,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     return lease != null && lease.release();
   }
 
-  /** Ends the leases that routers of one start of an instance asked for: it is lost. */
+  /** Releases the leases that routers of one incarnation of a lost instance reserved. */
   public void releaseOf(long incarnation) {
     for (Lease lease : live) {
       AttemptId named = lease.attempt;
@@ -316,7 +315,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
   @Override
   public AttemptState recall(AttemptId attempt) {
-    // A lease may outlast all that is known of its attempt, and of the router that made it.
+    // A lease may outlast the records of its attempt and of the router that made it.
     return memory.lease(attempt) != null
         ? AttemptState.LEASED
         : note(attempt, AttemptState.REVOKED);
@@ -340,41 +339,41 @@ public final class SlotLedger extends SlotCounters implements Slots {
     return lease != null && lease.token().equals(token) ? lease : null;
   }
 
-  // --- what the owner changes ---
+  // --- changes by the owner ---
 
   /**
-   * Reports say from now on whether the loop of its requests is blocked.
+   * Sets whether load reports mark the loop of the requests as blocked.
    *
-   * @return whether that is news
+   * @return whether the value changed
    */
   public boolean loopBlocked(boolean isBlocked) {
     boolean news = loopBlocked != isBlocked;
     if (news) {
-      loopBlocked = isBlocked; // before the stamp that makes it news
+      loopBlocked = isBlocked; // before the stamp that publishes it
       change(seen -> seen + STAMP_ONE);
     }
     return news;
   }
 
-  /** As {@link #drain(long)}, with no deadline nearer than that of the longest lease. */
+  /** Drains like {@link #drain(long)}, with a deadline that no lease can exceed. */
   public void drain() {
     drain(nanoClock.getAsLong() + limits.maxTtlNanos());
   }
 
   /**
-   * Grants nothing from now on; leases that were granted may still be consumed, and renewed up to
-   * the drain's deadline.
+   * Stops grants. Leases granted before may still be consumed, and renewed up to the drain's
+   * deadline.
    *
-   * @param deadlineNanos when the drain is over, on the nano clock
+   * @param deadlineNanos end of the drain on the nano clock
    */
   public void drain(long deadlineNanos) {
-    drainDeadlineNanos = deadlineNanos; // before the bit that makes it count
+    drainDeadlineNanos = deadlineNanos; // before the bit that makes it valid
     change(seen -> (seen | DRAIN_BIT) + STAMP_ONE);
   }
 
   /**
-   * Changes the number of slots live. Lowering takes nothing from those who hold one: ongoing stays
-   * above the max until enough have ended.
+   * Changes the number of slots live. A lower maximum revokes no slot: ongoing exceeds the maximum
+   * until enough requests and leases have ended.
    *
    * @param max slots, 1 to 65 535
    */
@@ -397,8 +396,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
   }
 
   /**
-   * Ends the leases whose deadline passed and forgets what is old. Called from time to time;
-   * nothing but the moment at which a dead owner's slot comes back depends on it.
+   * Expires leases past their deadline and forgets old attempts. Called periodically; only the time
+   * at which the slot of a dead owner becomes free depends on the period.
    */
   public void sweep() {
     long now = nanoClock.getAsLong();
@@ -408,29 +407,29 @@ public final class SlotLedger extends SlotCounters implements Slots {
     memory.forget(now);
   }
 
-  // --- what operators see ---
+  // --- views for operators ---
 
-  /** Attempts that came again, or after their release. */
+  /** Returns the number of attempts that were repeated or arrived after their release. */
   public long duplicates() {
     return duplicates.sum();
   }
 
-  /** Attempts remembered now. */
+  /** Returns the number of attempts retained. */
   public int rememberedAttempts() {
     return memory.attempts();
   }
 
-  /** Leases and tokens remembered now, those of active ones included. */
+  /** Returns the number of leases and tokens retained, active ones included. */
   public int rememberedLeases() {
     return memory.leases();
   }
 
-  /** Attempts that were forgotten, or granted nothing, for want of room to remember them. */
+  /** Returns the number of attempts forgotten early, or granted nothing, as memory was full. */
   public long forgottenEarly() {
     return memory.forgottenEarly.sum();
   }
 
-  /** The ledger now, of one moment unless slots move all the time, and what its audit said. */
+  /** Returns a view of one moment, unless slots move during every try, with the last audit. */
   public LedgerView view(String replicaId, int zombies) {
     for (int tries = 1; ; tries++) {
       long seen = word();
@@ -454,15 +453,15 @@ public final class SlotLedger extends SlotCounters implements Slots {
     }
   }
 
-  /** Whether {@link #audit} was called. By who calls it. */
+  /** Returns whether {@link #audit} was called. Confined to the auditing thread. */
   public boolean audited() {
     return audited;
   }
 
   /**
-   * Looks whether {@code granted = completed + released + expired + ongoing}, and keeps the verdict
-   * for the view. The counters are read between two reads of the word and count only when it did
-   * not move. Call from one thread, about once a second.
+   * Checks {@code granted = completed + released + expired + ongoing} and stores the verdict for
+   * the view. The counters are read between two reads of the word and count only if the word did
+   * not change. Call from one thread, about once per second.
    */
   public LedgerView.Audit audit() {
     audited = true;
@@ -477,9 +476,9 @@ public final class SlotLedger extends SlotCounters implements Slots {
     }
   }
 
-  /** See {@link SlotLease}. The token is made when first asked for: most leases never need one. */
+  /** A lease of this ledger. The token is made on first use, as most leases need none. */
   final class Lease implements SlotLease {
-    private volatile @Nullable AttemptId attempt; // null when no message names it
+    private volatile @Nullable AttemptId attempt; // null when no message names the lease
     private final AtomicReference<LeaseState> state;
     private final AtomicReference<@Nullable SlotToken> token = new AtomicReference<>();
 
@@ -508,7 +507,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
     @Override
     public void name(AttemptId given) {
-      attempt = given; // before it can be found by it
+      attempt = given; // before a lookup can find the lease by it
       long now = nanoClock.getAsLong();
       if (memory.note(given, this, now) && over()) {
         memory.leaseEnded(given, now);
@@ -531,15 +530,15 @@ public final class SlotLedger extends SlotCounters implements Slots {
       return state.get() instanceof LeaseState.Ended;
     }
 
-    /** Why it can no longer be used, its deadline considered; null while it can. */
+    /** Returns the reason why the lease is unusable, its deadline included; null while usable. */
     @Nullable Refusal ended() {
       return usable() == null ? state.get().refusal() : null;
     }
 
     /**
-     * The state of a lease that can be used; null when it is over. Whoever finds it past its
-     * deadline ends it, or finds that it was renewed and looks again: so that no one is told of an
-     * expiry that did not happen.
+     * Returns the state of a usable lease; null when the lease has ended. A thread that finds the
+     * deadline passed ends the lease, or finds a renewal and retries. So no caller sees an expiry
+     * that did not happen.
      */
     private LeaseState.@Nullable Active usable() {
       for (; ; ) {
@@ -591,7 +590,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
       }
     }
 
-    /** The one place where a lease ends: the winner of the CAS moves the slot. */
+    /** Ends the lease, here only: the winner of the CAS moves the slot. */
     private boolean end(LeaseState.Active from, LeaseState.Ended how) {
       if (!state.compareAndSet(from, how)) {
         return false;
@@ -608,7 +607,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
         memory.tokenEnded(made.sequence(), now);
       }
       AttemptId named = attempt;
-      if (named != null && memory.lease(named) == this) { // not a lease that lost its race
+      // not a lease that lost the race of reserve
+      if (named != null && memory.lease(named) == this) {
         memory.leaseEnded(named, now);
       }
       if (how != LeaseState.Ended.CONSUMED) {

@@ -1,6 +1,6 @@
 /**
- * The slots of one replica: the ledger with its leases, the attempts it remembers, and the audit of
- * what it counts. Exact, of any thread, and without a lock where a slot is taken or given back.
+ * The slots of one replica: the ledger with its leases, the memory of attempts, and the audit of
+ * the counters. Exact and thread-safe; acquiring and releasing a slot takes no lock.
  */
 @NullMarked
 package dev.berth.replica.slots;
