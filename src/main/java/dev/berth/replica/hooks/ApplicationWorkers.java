@@ -12,12 +12,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The worker pools of Vert.x on which {@code executeBlocking} of requests runs: one for each
- * application, so that an application that blocks all of its threads delays itself alone. Threads
- * are made on demand and end when idle. Thread-safe.
+ * Thread-safe set of the Vert.x worker pools that run {@code executeBlocking} of requests, one pool
+ * per application. An application that blocks all of its threads thus delays only itself. Threads
+ * are made on demand and end when idle.
  */
 public final class ApplicationWorkers {
-  /** Tasks of one application that may wait for a thread; one more is rejected. */
+  /** Maximum of tasks of one application that wait for a thread; further tasks are rejected. */
   static final int MAX_WAITING = 65_535;
 
   private static final int IDLE_SECONDS = 10;
@@ -26,7 +26,7 @@ public final class ApplicationWorkers {
   private final Map<String, Workers> pools = new ConcurrentHashMap<>(); // by application
 
   /**
-   * @param threads of each application, at most
+   * @param threads maximum of threads per application
    */
   public ApplicationWorkers(int threads) {
     this.threads = threads;
@@ -54,7 +54,7 @@ public final class ApplicationWorkers {
     public void execute(Runnable task) {
       try {
         super.execute(task);
-      } catch (OutOfMemoryError noThread) { // else the context's queue would wait for it for ever
+      } catch (OutOfMemoryError noThread) { // else the context's queue would wait for ever
         throw new RejectedExecutionException(noThread);
       }
     }
@@ -65,7 +65,10 @@ public final class ApplicationWorkers {
     return pools.computeIfAbsent(application, name -> new Workers(name, threads)).pool;
   }
 
-  /** Interrupts what an application still runs. Another task of it gets another pool. */
+  /**
+   * Interrupts the running tasks of an application and drops its pool. A later task gets a new
+   * pool.
+   */
   public void forget(String application) {
     Workers known = pools.remove(application);
     if (known != null) {
@@ -73,7 +76,7 @@ public final class ApplicationWorkers {
     }
   }
 
-  /** Shows each application's threads at work, and its tasks that wait for one. */
+  /** Reports the busy threads and the waiting tasks of each application. */
   public void show(Series into) {
     pools.forEach(
         (application, of) -> {
@@ -83,7 +86,7 @@ public final class ApplicationWorkers {
         });
   }
 
-  /** Ends all. */
+  /** Drops the pools of all applications and interrupts their tasks. */
   public void stop() {
     pools.keySet().forEach(this::forget);
   }

@@ -1,6 +1,6 @@
 package dev.berth.replica.hooks;
 
-/** A thread that keeps no process alive. */
+/** A daemon thread: does not prevent the process from exiting. */
 public class DaemonThread extends Thread {
 
   public DaemonThread(Runnable task, String name) {

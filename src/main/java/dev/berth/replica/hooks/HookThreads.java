@@ -5,37 +5,37 @@ import dev.berth.replica.log.WorkFields;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
- * Where the user code of applications runs that may block: their builders and the hooks of their
- * handlers. One application's must not keep another's from running. Any thread.
+ * Threads for user code that may block: the builders of applications and the hooks of their
+ * handlers. The hooks of one application must not delay those of another. Thread-safe.
  */
 @FunctionalInterface
 public interface HookThreads {
 
-  /** What is run; a hanging one of one kind keeps none of another kind waiting. */
+  /** Kind of a task. A hanging task of one kind delays no task of another kind. */
   enum Kind {
     /** Reads an application's code and calls its builder. */
     BUILD,
-    /** Makes a replica's handlers, and starts them. */
+    /** Creates a replica's handlers and starts them. */
     START,
     RECONFIGURE,
     STOP,
     /** Checks a replica's health. */
     HEALTH,
-    /** Asks an autoscaling policy. */
+    /** Calls an autoscaling policy. */
     POLICY,
-    /** Asks a replica's handlers for what they tell such a policy. */
+    /** Reads the statistics that a replica's handlers provide for such a policy. */
     STATS
   }
 
   /**
-   * Runs a task as soon as there is a thread for it.
+   * Runs a task as soon as a thread is available.
    *
-   * @return takes it back if it has not begun, or does nothing
-   * @throws RejectedExecutionException when it will never run
+   * @return an action that cancels the task if it has not begun, and otherwise does nothing
+   * @throws RejectedExecutionException when the task will never run
    */
   Runnable run(String application, Kind kind, Runnable task);
 
-  /** As {@link #run}, for a replica: the lines that its user code logs there name it. */
+  /** Runs a task of a replica like {@link #run}. Log lines of its user code name the replica. */
   default Runnable runFor(DeploymentId deployment, String replicaId, Kind kind, Runnable task) {
     return run(
         deployment.application(),
@@ -51,13 +51,14 @@ public interface HookThreads {
   }
 
   /**
-   * Why nothing more of an application runs, in one line: too many of its hooks heeded no
-   * interrupt, and their threads are lost. Empty while it runs.
+   * Returns the reason, in one line, why no further hook of an application runs: too many of its
+   * hooks ignored an interrupt, and their threads are lost. Returns an empty string while hooks
+   * run.
    */
   default String lost(String application) {
     return "";
   }
 
-  /** Looks after its threads; to be called several times a second. */
+  /** Checks the threads. Call several times per second. */
   default void look() {}
 }

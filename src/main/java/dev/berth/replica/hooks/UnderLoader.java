@@ -2,10 +2,13 @@ package dev.berth.replica.hooks;
 
 import org.jspecify.annotations.Nullable;
 
-/** User code expects its own loader as the thread's, as libraries look services up there. */
+/**
+ * Calls user code with its own class loader as the thread's context loader, which libraries use to
+ * look up services.
+ */
 public final class UnderLoader {
 
-  /** What is called. */
+  /** User code that returns a value. */
   @FunctionalInterface
   public interface Code<T extends @Nullable Object, E extends Exception> {
     T call() throws E;
@@ -14,9 +17,9 @@ public final class UnderLoader {
   private UnderLoader() {}
 
   /**
-   * Calls it here and now.
+   * Calls user code on this thread.
    *
-   * @param loader of its class; null for the one that the thread has
+   * @param loader class loader of the code; null for the present context loader of the thread
    */
   public static <T extends @Nullable Object, E extends Exception> T call(
       @Nullable ClassLoader loader, Code<T, E> code) throws E {

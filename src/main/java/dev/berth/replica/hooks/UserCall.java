@@ -4,25 +4,25 @@ import java.util.concurrent.CancellationException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * User code that runs on a thread which may block, one call at a time: the thread is interrupted
- * while it runs that code, and at no other time. Any thread.
+ * Thread-safe handle of user code that runs on a thread which may block, one call at a time. The
+ * thread is interrupted only while it runs that code.
  */
 public final class UserCall {
-  /** What is called. */
+  /** User code without a result. */
   public interface Code {
     void run() throws Throwable;
   }
 
-  // All under the lock.
+  // Guarded by this.
   private @Nullable Thread thread; // while user code runs
   private @Nullable Long beganNanos;
   private boolean ended;
 
   /**
-   * Runs it here and now.
+   * Runs the code on this thread.
    *
-   * @return what it threw, or {@link CancellationException} when nobody waits for it any more; null
-   *     when it ended well
+   * @return the exception of the code, or {@link CancellationException} when the call was ended;
+   *     null on success
    */
   public @Nullable Throwable run(long nowNanos, Code code) {
     try {
@@ -34,7 +34,7 @@ public final class UserCall {
       over(false);
       return thrown;
     } finally {
-      Thread.interrupted(); // whatever interrupted it is over with it
+      Thread.interrupted(); // an interrupt of this call must not reach the next
     }
   }
 
@@ -52,9 +52,9 @@ public final class UserCall {
   }
 
   /**
-   * Between two steps of its code: another one follows.
+   * Checks between two steps of the code that the next step may begin.
    *
-   * @throws CancellationException when nobody waits for it any more
+   * @throws CancellationException when the call was ended
    */
   public synchronized void requireWanted() {
     if (ended) {
@@ -62,7 +62,7 @@ public final class UserCall {
     }
   }
 
-  /** Interrupts it if it runs. */
+  /** Interrupts the thread while the code runs. */
   public synchronized void interrupt() {
     if (thread != null) {
       thread.interrupt();
@@ -70,9 +70,10 @@ public final class UserCall {
   }
 
   /**
-   * Nobody waits for it any more: it is interrupted if it runs, and does not begin if it has not.
+   * Ends the call because its result is no longer needed: interrupts running code, and prevents
+   * code that has not begun.
    *
-   * @return whether it would have begun but for this
+   * @return whether this call prevented the code
    */
   public synchronized boolean end() {
     boolean waits = beganNanos == null && !ended;
@@ -85,17 +86,17 @@ public final class UserCall {
     return ended;
   }
 
-  /** When it began; null until then. */
+  /** Returns the start of the code; null before it. */
   public synchronized @Nullable Long beganNanos() {
     return beganNanos;
   }
 
-  /** The thread on which it runs now. */
+  /** Returns the thread that runs the code now; null for none. */
   public synchronized @Nullable Thread thread() {
     return thread;
   }
 
-  /** Whether it runs, has done so for that long, and is waited for. */
+  /** Returns whether the code has run for at least {@code afterNanos} and was not ended. */
   public synchronized boolean isLate(long afterNanos, long nowNanos) {
     Long began = beganNanos;
     return thread != null && !ended && began != null && nowNanos - began >= afterNanos;

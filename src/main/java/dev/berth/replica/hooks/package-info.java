@@ -1,4 +1,4 @@
-/** Where and how the user code of applications runs that may block. */
+/** Threads and calls of the applications' user code that may block. */
 @NullMarked
 package dev.berth.replica.hooks;
 

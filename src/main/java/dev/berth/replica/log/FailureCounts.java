@@ -6,8 +6,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * How often each class of failure came. Classes are told apart up to a number, since user code may
- * make them as it goes; what comes beyond counts as "other". Any thread.
+ * Thread-safe counts of failures by class. The number of classes is limited because user code may
+ * define classes at run time; failures of further classes count as "other".
  */
 public final class FailureCounts {
   private static final String OTHER = "other";
@@ -15,15 +15,15 @@ public final class FailureCounts {
   private final ConcurrentHashMap<String, LongAdder> counts = new ConcurrentHashMap<>();
   private final int maxClasses;
 
-  /** Tells so many classes apart. */
+  /** Creates counts for at most {@code maxClasses} classes. */
   public FailureCounts(int maxClasses) {
     this.maxClasses = maxClasses;
   }
 
   /**
-   * Counts one.
+   * Counts a failure.
    *
-   * @return as what: its class, or as one of the others
+   * @return the name under which it counts: its class, or "other"
    */
   public String add(Throwable failure) {
     String name = failure.getClass().getName();
@@ -34,7 +34,7 @@ public final class FailureCounts {
     return name;
   }
 
-  /** The counts, by the class's name. */
+  /** Returns the counts by class name. */
   public Map<String, Long> sums() {
     Map<String, Long> sums = new TreeMap<>();
     counts.forEach((name, count) -> sums.put(name, count.sum()));

@@ -14,31 +14,31 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
 
 /**
- * The failures of one replica's user code, with their stacks and whose they are. Of those of one
- * class from one place some are logged and then one at a time, with how many were not, so that a
- * broken handler under load does not fill a disk. Any thread.
+ * Thread-safe log of the failures of one replica's user code, with stack and request. Failures of
+ * one class and place are logged at a limited rate, so that a broken handler under load does not
+ * fill a disk. The next line reports how many were suppressed.
  */
 public final class FailureLog {
   private static final Logger LOG = LoggerFactory.getLogger(FailureLog.class);
 
-  /** Classes told apart; what comes beyond counts as "other". */
+  /** Maximum of classes with a count of their own; failures of further classes count as "other". */
   public static final int MAX_CLASSES = 32;
 
-  /** Stacks of one class and place that are logged at once. */
+  /** Burst of stacks that are logged per class and place. */
   static final int AT_ONCE = 5;
 
-  /** And then one in so long. */
+  /** Interval at which one more stack is logged after the burst, in nanoseconds. */
   static final long THEN_EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** Places told apart, of all classes; what comes beyond is one more. */
+  /** Maximum of places, of all classes; all further places share one more. */
   private static final int MAX_PLACES = 128;
 
-  // To see its place a stack must be made, which costs as much as many a request: of one class
-  // so many are looked at, and then one in so long.
+  // A place is read from a stack trace, which costs as much as many requests. So the places of one
+  // class are read at a limited rate too: a burst, then one per interval.
   private static final int LOOKS_AT_ONCE = 100;
   private static final long THEN_LOOK_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  /** Where failures of one class come from; no frame for those that have no stack. */
+  /** Origin of failures of one class; {@code top} is null for failures without a stack. */
   private record Place(String type, @Nullable StackTraceElement top) {
     static final Place OTHER = new Place("other", null);
   }
@@ -60,13 +60,15 @@ public final class FailureLog {
     this.nanoClock = nanoClock;
   }
 
-  /** Of a hook. */
+  /** Logs the failure of a hook. */
   public void add(String what, Throwable cause) {
     add(what, cause, null);
   }
 
   /**
-   * @param request that it is a failure of; null for none
+   * Logs a failure.
+   *
+   * @param request the request that failed; null for none
    */
   public void add(String what, Throwable cause, @Nullable RequestContext request) {
     long suppressed = suppressedBefore(cause, counts.add(cause));
@@ -89,7 +91,10 @@ public final class FailureLog {
     }
   }
 
-  /** How many like it were not logged since the last that was; negative when this one is not. */
+  /**
+   * Returns the number of equal failures suppressed since the last logged one; negative when this
+   * failure is suppressed.
+   */
   private long suppressedBefore(Throwable cause, String type) {
     long now = nanoClock.getAsLong();
     long unseen =
@@ -109,22 +114,22 @@ public final class FailureLog {
         .take(now, unseen);
   }
 
-  /** How often each class of failure came, by name. */
+  /** Returns the number of failures by class name. */
   public Map<String, Long> counts() {
     return counts.sums();
   }
 
-  /** Failures that were not logged. */
+  /** Returns the number of failures that were not logged. */
   public long unlogged() {
     return unlogged.sum();
   }
 
-  /** So many at once, and then one in so long; what is beyond is counted. */
+  /** Token bucket: a burst, then one permit per interval. Counts the refused calls. */
   private static final class Allowance {
     private final int most;
     private final long everyNanos;
     private long left;
-    private long sinceNanos; // what came since then is not in what is left
+    private long sinceNanos; // permits of the time after this are not in left
     private long suppressed;
 
     Allowance(int most, long everyNanos, long now) {
@@ -135,8 +140,10 @@ public final class FailureLog {
     }
 
     /**
-     * @param more to be told with it that were suppressed before they came here
-     * @return how many were since the last one; negative when this one is
+     * Takes a permit.
+     *
+     * @param more failures suppressed before this call, to add to the count
+     * @return failures suppressed since the last permit; negative when this one is suppressed
      */
     synchronized long take(long now, long more) {
       long came = (now - sinceNanos) / everyNanos;

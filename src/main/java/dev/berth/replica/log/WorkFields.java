@@ -5,21 +5,21 @@ import dev.berth.api.RequestContext;
 import java.util.function.BiConsumer;
 import org.slf4j.MDC;
 
-/** Whose work a line of the log is of: the fields that name it, on whatever thread it is done. */
+/** Log fields that name the request or replica a thread works for, on any thread. */
 public final class WorkFields {
-  /** Of a thread's work, as long as only its application is known. */
+  /** Field of a thread's work while only the application is known. */
   public static final String APPLICATION = "application";
 
   private WorkFields() {}
 
-  /** Tells the name and value of each field of a request. */
+  /** Passes the name and value of each field of a request to {@code into}. */
   public static void of(RequestContext request, BiConsumer<String, String> into) {
     of(request.deployment(), request.replicaId(), into);
     into.accept("request_id", request.requestId());
     request.sessionId().ifPresent(id -> into.accept("session_id", id));
   }
 
-  /** Tells those of a replica. */
+  /** Passes the name and value of each field of a replica to {@code into}. */
   public static void of(
       DeploymentId deployment, String replicaId, BiConsumer<String, String> into) {
     into.accept(APPLICATION, deployment.application());
@@ -27,17 +27,17 @@ public final class WorkFields {
     into.accept("replica", replicaId);
   }
 
-  /** Begins a thread's work for a request: its MDC has the fields until {@link #endOnThread}. */
+  /** Puts the fields of a request into the MDC of this thread, until {@link #endOnThread}. */
   public static void beginOnThread(RequestContext request) {
     of(request, MDC::put);
   }
 
-  /** Begins a thread's work for a replica. */
+  /** Puts the fields of a replica into the MDC of this thread, until {@link #endOnThread}. */
   public static void beginOnThread(DeploymentId deployment, String replicaId) {
     of(deployment, replicaId, MDC::put);
   }
 
-  /** Whatever else user code put there goes too: the next work is another's. */
+  /** Clears the MDC, entries of user code included, because the next task has another owner. */
   public static void endOnThread() {
     MDC.clear();
   }

@@ -1,4 +1,4 @@
-/** What the log says of user code: whose work a line is of, and what failed. */
+/** Logging of user code: the fields that name its request or replica, and its failures. */
 @NullMarked
 package dev.berth.replica.log;
 

@@ -27,11 +27,11 @@ final class HandlerPool implements HandlerThreads {
   final Share share;
   private final String replicaId;
 
-  // Under the lock, which is this. No other pool's lock is taken under it.
+  // Guarded by this. No lock of another pool is acquired under this lock.
   private final Set<Worker> workers = new HashSet<>();
   private final ArrayDeque<Worker> idle = new ArrayDeque<>(); // parked; the newest first
-  private final ArrayDeque<Runnable> tasks = new ArrayDeque<>(); // slots bound their number
-  private int waking; // taken from the idle ones for a task, and not there yet
+  private final ArrayDeque<Runnable> tasks = new ArrayDeque<>(); // bounded by the slots
+  private int waking; // threads removed from idle for a task that have not run yet
   private int max;
   private int made;
   private boolean stopped;
@@ -60,7 +60,10 @@ final class HandlerPool implements HandlerThreads {
     }
   }
 
-  /** Leaves a task to the threads that there are; false when one more may be made for it. */
+  /**
+   * Queues a task for the existing threads. Returns false when the caller may start one more thread
+   * for the task.
+   */
   private boolean hand(Runnable task) {
     Worker woken;
     synchronized (this) {
@@ -77,7 +80,10 @@ final class HandlerPool implements HandlerThreads {
     return true;
   }
 
-  /** The thread to wake for the next task; null when one is on its way, which wakes the next. */
+  /**
+   * Returns the thread to wake for the next task; null when a thread is waking already, which wakes
+   * the next itself.
+   */
   private @Nullable Worker wakeNext() {
     Worker woken = waking > 0 || tasks.isEmpty() ? null : idle.pollFirst();
     if (woken != null) {
@@ -94,7 +100,7 @@ final class HandlerPool implements HandlerThreads {
   }
 
   private synchronized void start(Runnable task) {
-    if (hand(task)) { // of another loop's request meanwhile
+    if (hand(task)) { // a task of another loop changed the pool
       instance.give(share, 1);
       return;
     }
@@ -103,7 +109,7 @@ final class HandlerPool implements HandlerThreads {
     workers.add(worker);
   }
 
-  /** Ends the thread that has been idle for longest; false when none is. */
+  /** Ends the thread that has been idle longest. Returns false when no thread is idle. */
   synchronized boolean endIdle() {
     Worker worker = idle.peekLast();
     boolean ended = worker != null && worker.endIfIdle();
@@ -113,7 +119,7 @@ final class HandlerPool implements HandlerThreads {
 
   @Override
   public synchronized void resize(int maxOngoing) {
-    max = Math.max(max, maxOngoing); // a lease of before may use its slot yet
+    max = Math.max(max, maxOngoing); // an older lease may still use its slot
   }
 
   @Override
@@ -125,7 +131,7 @@ final class HandlerPool implements HandlerThreads {
       workers.forEach(Thread::interrupt);
     }
     while (endIdle()) {
-      // The others end when they are through.
+      // The other threads end after their task.
     }
   }
 
@@ -135,9 +141,10 @@ final class HandlerPool implements HandlerThreads {
     private static final int WAKING = 2;
     private static final int ENDED = 3;
 
-    private final Semaphore wake = new Semaphore(0); // one permit for each end of IDLE by others
+    // one permit per change from IDLE by another thread
+    private final Semaphore wake = new Semaphore(0);
     private volatile int state; // written under the lock
-    private @Nullable Runnable task; // kept no longer than it runs
+    private @Nullable Runnable task; // null after the task, for the garbage collector
 
     Worker(Runnable first, String name) {
       super(() -> {}, name);
@@ -148,10 +155,11 @@ final class HandlerPool implements HandlerThreads {
     public void run() {
       try {
         for (; task != null; task = next()) {
-          Thread.interrupted(); // an earlier call was meant
+          Thread.interrupted(); // clears an interrupt of an earlier call
           try {
             task.run();
-          } catch (Throwable thrown) { // user code's were caught: it is ours
+            // a defect of Berth: failures of user code are caught earlier
+          } catch (Throwable thrown) {
             log(thrown);
           }
           task = null;
@@ -165,11 +173,12 @@ final class HandlerPool implements HandlerThreads {
       try {
         LOG.error("{} threw", getName(), thrown);
       } catch (Throwable noMemory) {
-        // A thread that died of it would still count as one of the pool, and tasks wait for it.
+        // A thread that died here would still count as a thread of the pool, and tasks would wait
+        // for it.
       }
     }
 
-    /** The next task; null when it is to end. */
+    /** Returns the next task; null when this thread must end. */
     private @Nullable Runnable next() {
       while (state != ENDED) {
         Worker woken;
@@ -191,7 +200,7 @@ final class HandlerPool implements HandlerThreads {
       return null;
     }
 
-    /** Whether it is idle from now on; else it ends. */
+    /** Returns whether this thread became idle. Otherwise the thread must end. */
     private boolean rest() {
       if (stopped || instance.lacksThreads(share)) {
         workers.remove(this);
@@ -201,7 +210,7 @@ final class HandlerPool implements HandlerThreads {
       return true;
     }
 
-    /** Waits until it is woken or has been idle for too long. */
+    /** Waits until this thread is woken or its idle time has passed. */
     private void park() {
       while (true) {
         try {
@@ -209,12 +218,12 @@ final class HandlerPool implements HandlerThreads {
             return;
           }
         } catch (InterruptedException meantForAnEarlierCall) {
-          // It waits again.
+          // The loop waits again.
         }
       }
     }
 
-    /** False when a task needs it. */
+    /** Ends this idle thread. Returns false when a task needs the thread. */
     private boolean endIfIdle() {
       synchronized (HandlerPool.this) {
         if (!tasks.isEmpty() || !idle.remove(this)) {

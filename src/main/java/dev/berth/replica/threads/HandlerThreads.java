@@ -2,32 +2,34 @@ package dev.berth.replica.threads;
 
 import java.util.concurrent.Executor;
 
-/** The threads on which one replica's blocking handler runs. Any thread may call. */
+/** Threads that run the blocking handler of one replica. Thread-safe. */
 public interface HandlerThreads extends Executor {
 
   /**
    * Runs a task on a thread of its own.
    *
-   * @throws java.util.concurrent.RejectedExecutionException when these are stopped, or when the
-   *     instance's limit of threads is reached; the task never runs
-   * @throws OutOfMemoryError when the operating system gives no thread; the task never runs, unless
-   *     a virtual thread had taken it already
+   * @throws java.util.concurrent.RejectedExecutionException when these threads are stopped, or at
+   *     the instance's limit of threads; the task never runs
+   * @throws OutOfMemoryError when the operating system provides no thread; the task never runs,
+   *     unless a virtual thread had already started it
    */
   @Override
   void execute(Runnable task);
 
-  /** The number of slots changed: as many calls may block at once. */
+  /** Sets the number of slots, which is the number of calls that may block at once. */
   void resize(int maxOngoing);
 
-  /** No more tasks; those that run are interrupted. */
+  /** Rejects further tasks and interrupts the running ones. */
   void stop();
 
-  /** Makes the threads of a replica. */
+  /** Creates the threads of a replica. */
   @FunctionalInterface
   interface Factory {
     /**
-     * @param application that shares the instance's limit of threads with the others
-     * @param virtual whether the deployment asks for virtual threads
+     * Creates the threads of one replica.
+     *
+     * @param application owner of the replica; applications share the instance's limit of threads
+     * @param virtual whether the deployment requests virtual threads
      */
     HandlerThreads create(String application, String replicaId, int maxOngoing, boolean virtual);
   }

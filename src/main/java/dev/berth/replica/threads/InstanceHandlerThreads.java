@@ -16,11 +16,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The threads of all blocking handlers of an instance, within {@code
- * berth.limits.max_handler_threads}. At the limit an idle thread of another replica ends for one
- * that is wanted. Half of the limit is shared out evenly among the applications; the other half
- * goes to the first. An application that comes while others hold all gets its share beyond the
- * limit, and their threads end once they are through. Thread-safe.
+ * Thread-safe owner of the threads of all blocking handlers of an instance, within {@code
+ * berth.limits.max_handler_threads}. At the limit an idle thread of another replica ends so that a
+ * new one can start.
+ *
+ * <p>Half of the limit is divided evenly among the applications; the other half is granted in order
+ * of demand. An application that arrives when others hold all threads exceeds the limit by its
+ * share. The surplus threads of the others then end after their task.
  */
 public final class InstanceHandlerThreads implements HandlerThreads.Factory {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceHandlerThreads.class);
@@ -31,20 +33,22 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
   final long idleMillis;
   private final int max;
 
-  // Written under this, under which no pool's lock is taken.
+  // Written under this lock. No lock of a pool is acquired under this lock.
   private final Map<String, Share> shares = new HashMap<>(); // by application
-  private volatile int each; // threads that no other application may take from one
+  private volatile int each; // share of one application, reserved for it
   private volatile int taken; // platform threads that have not ended
   private final LongAdder refused = new LongAdder();
-  private final AtomicLong lacking = new AtomicLong(); // threads that end once they are through
+  private final AtomicLong lacking = new AtomicLong(); // threads that must end after their task
   private final Set<HandlerPool> pools = ConcurrentHashMap.newKeySet();
   private final @Nullable ExecutorService probes = VirtualHandlers.newExecutor();
   private final Set<ExecutorService> virtual = ConcurrentHashMap.newKeySet();
-  private final Map<Thread, String> running = new ConcurrentHashMap<>(); // virtual ones
+  // virtual threads, with their replica
+  private final Map<Thread, String> running = new ConcurrentHashMap<>();
 
   /**
-   * @param maxThreads platform threads
-   * @param idleMillis {@link #IDLE_MILLIS} in a server
+   * @param maxThreads maximum of platform threads
+   * @param idleMillis idle time after which a platform thread ends; {@link #IDLE_MILLIS} in a
+   *     server
    */
   public InstanceHandlerThreads(int maxThreads, long idleMillis) {
     this.idleMillis = idleMillis;
@@ -88,20 +92,24 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
 
   // --- the limit ---
 
-  /** Takes the right to one thread: an application gets its share though others hold all. */
+  /**
+   * Acquires the right to one thread. An application obtains its share even if others hold all
+   * threads.
+   */
   void take(Share share) {
     if (!tryTake(share)) {
-      int most = taken < max + max / 2 ? each : 1; // else many newcomers add up to far more
+      // else many new applications would far exceed the limit
+      int most = taken < max + max / 2 ? each : 1;
       if (!endIdle(share) && share.threads >= most) {
         refused.increment();
         throw new RejectedExecutionException(
             "max_handler_threads: %s (expected: one that is idle)".formatted(max));
       }
-      give(share, -1); // the thread that ends gives its own
+      give(share, -1); // the thread that ends releases its own
     }
   }
 
-  /** Leaves what others have not taken of their shares. */
+  /** Acquires a thread unless that would use the unused share of another application. */
   private synchronized boolean tryTake(Share share) {
     int kept = -Math.max(0, each - share.threads);
     for (Share any : shares.values()) {
@@ -114,7 +122,7 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
     return true;
   }
 
-  /** Threads end, or were not needed. */
+  /** Releases the rights of threads that ended or were not needed. */
   synchronized void give(Share share, int threads) {
     taken -= threads;
     share.threads -= threads;
@@ -123,7 +131,10 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
     }
   }
 
-  /** The operating system gave no thread: those that are through make room, for others too. */
+  /**
+   * Handles a failed start of a thread: busy threads end after their task, which frees threads of
+   * the operating system for other pools too.
+   */
   void notStarted(Share share) {
     give(share, 1);
     refused.increment();
@@ -131,7 +142,7 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
     endIdle(share);
   }
 
-  /** Whether a thread that is through is to end at once. */
+  /** Returns whether a thread must end after its task. */
   boolean lacksThreads(Share share) {
     return taken > max && share.threads > each
         || lacking.get() > 0 && lacking.getAndDecrement() > 0;
@@ -150,7 +161,7 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
 
   // --- virtual threads ---
 
-  /** Whether handlers run on virtual threads, or may. */
+  /** Returns whether handlers run, or may run, on virtual threads. */
   public boolean anyVirtual() {
     virtual.removeIf(ExecutorService::isTerminated);
     return !virtual.isEmpty();
@@ -161,13 +172,14 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
     Objects.requireNonNull(probes).execute(task);
   }
 
-  /** A call that has a carrier, for people. */
+  /** Returns a description of one call that occupies a carrier, for operators. */
   public String onCarrier(Function<StackTraceElement[], String> text) {
     for (Map.Entry<Thread, String> call : running.entrySet()) {
       StackTraceElement[] stack = call.getKey().getStackTrace();
       if (call.getKey().getState() == Thread.State.RUNNABLE
           && stack.length > 0
-          && !stack[0].getClassName().startsWith("java.lang.VirtualThread")) { // waits for one
+          // a thread that waits for a carrier
+          && !stack[0].getClassName().startsWith("java.lang.VirtualThread")) {
         return "replica " + call.getValue() + " " + text.apply(stack);
       }
     }

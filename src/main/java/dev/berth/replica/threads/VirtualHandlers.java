@@ -6,21 +6,22 @@ import java.util.concurrent.Executors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A virtual thread for each call of one replica, on the JVM's common scheduler: a call that
- * computes keeps a carrier from all others. The slots alone bound their number.
+ * Runs each call of one replica on a virtual thread of the JVM's common scheduler. A call that
+ * computes occupies a carrier, which delays the calls of all replicas. Only the slots bound their
+ * number.
  *
  * @param running threads of the instance's calls, with the replica of each
  */
 record VirtualHandlers(String replicaId, ExecutorService executor, Map<Thread, String> running)
     implements HandlerThreads {
 
-  /** Virtual threads, from Java 21 on, by their public API; null before. */
+  /** Returns an executor of virtual threads (Java 21 or later, by its public API); null before. */
   static @Nullable ExecutorService newExecutor() {
     try {
       return (ExecutorService)
           Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
     } catch (ReflectiveOperationException absent) {
-      return null; // or refused: Java 19 and 20 have the method, and want a flag
+      return null; // or refused: Java 19 and 20 need a flag
     }
   }
 
@@ -39,7 +40,7 @@ record VirtualHandlers(String replicaId, ExecutorService executor, Map<Thread, S
 
   @Override
   public void resize(int maxOngoing) {
-    // A thread for each task.
+    // No limit: each task gets a thread.
   }
 
   @Override

@@ -1,4 +1,4 @@
-/** The threads on which blocking handlers run, and the instance's limit of them. */
+/** Threads of blocking handlers, and the instance's limit of these threads. */
 @NullMarked
 package dev.berth.replica.threads;
 
