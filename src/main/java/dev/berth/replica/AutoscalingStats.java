@@ -19,9 +19,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks one replica's handlers what they tell of themselves, on a thread that may block, one call at
- * a time: one that hangs is interrupted at its timeout, which runs from when it has a thread, and
- * is joined by no other until it ends. Any thread.
+ * Collects the autoscaling statistics of one replica's handlers on a thread that may block, one
+ * call at a time. A call that exceeds its timeout, measured from when it has a thread, is
+ * interrupted. No other call starts until it ends. Thread-safe.
  *
  * <p>Source: Ray Serve's {@code record_autoscaling_stats}.
  */
@@ -29,10 +29,10 @@ public final class AutoscalingStats {
   private final String replicaId;
   private final ReplicaHooks hooks;
   private final FailureCounts failures = new FailureCounts(FailureLog.MAX_CLASSES);
-  private final LatencyBuckets times = new LatencyBuckets(); // one call at a time writes
-  private volatile @Nullable UserCall underWay; // the host's tick and sample begin one
+  private final LatencyBuckets times = new LatencyBuckets(); // written by one call at a time
+  private volatile @Nullable UserCall underWay; // set by the host's tick and by sample
 
-  /** Under the lock: since they were taken. */
+  /** Values since the last {@link #take}, by name. Guarded by this. */
   private final Map<String, DoubleSummaryStatistics> told = new TreeMap<>();
 
   AutoscalingStats(String replicaId, ReplicaHooks hooks) {
@@ -40,7 +40,7 @@ public final class AutoscalingStats {
     this.hooks = hooks;
   }
 
-  /** Begins a call, unless one is under way: that one is ended when its time is over. */
+  /** Starts a call unless one is running. A running call past its timeout is ended. */
   void sample(long timeoutNanos) {
     endIfLate(timeoutNanos);
     if (underWay != null) {
@@ -55,8 +55,8 @@ public final class AutoscalingStats {
     }
   }
 
-  /** Ends the call under way if its time is over. */
-  synchronized void endIfLate(long timeoutNanos) { // counted at once: it may never end
+  /** Ends the running call if it exceeds its timeout. */
+  synchronized void endIfLate(long timeoutNanos) { // counted now: the call may never end
     UserCall call = underWay;
     if (call != null && call.isLate(timeoutNanos, hooks.now())) {
       call.end();
@@ -64,7 +64,7 @@ public final class AutoscalingStats {
     }
   }
 
-  /** The replica stops: nobody waits for what it would say. */
+  /** Ends the running call because the replica stops and needs no result. */
   void end() {
     UserCall call = underWay;
     if (call != null) {
@@ -95,7 +95,10 @@ public final class AutoscalingStats {
     hooks.failures.add("recordAutoscalingStats failed", cause);
   }
 
-  /** Under other names than before it begins anew: so no more names gather than may be. */
+  /**
+   * Adds the values of one call. A different set of names replaces the values collected so far, so
+   * that the number of names stays bounded.
+   */
   private synchronized void add(List<Stat> now) {
     if (!told.keySet().equals(now.stream().map(Stat::name).collect(Collectors.toSet()))) {
       told.clear();
@@ -106,7 +109,7 @@ public final class AutoscalingStats {
                 .accept(each.value()));
   }
 
-  /** The means of what was told since this was last asked; null when nothing was. */
+  /** Returns the means of the values since the last call of this method; null for none. */
   public synchronized @Nullable ReplicaStats take() {
     if (told.isEmpty()) {
       return null;
@@ -117,12 +120,15 @@ public final class AutoscalingStats {
     return new ReplicaStats(replicaId, means);
   }
 
-  /** Calls that failed, took too long or told what is none, by the class of the failure. */
+  /**
+   * Returns the number of failed calls, by class of the failure. Timeouts and invalid values count
+   * too.
+   */
   public Map<String, Long> failures() {
     return failures.sums();
   }
 
-  /** How long calls took. */
+  /** Returns the durations of the calls. */
   public LatencyBuckets times() {
     return times;
   }

@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of a blocking handler. Cancelling interrupts its thread while it runs user code, and at
- * no other time: a pooled thread must not carry the interrupt into the next request.
+ * A run of a blocking handler. A cancel interrupts the thread only while it runs user code: a
+ * pooled thread must not carry the interrupt into the next request.
  *
  * <pre>
  *   QUEUED --worker--> RUNNING --worker--> DONE
@@ -44,15 +44,15 @@ final class BlockingCall implements Runnable {
     Thread worker = Thread.currentThread();
     thread = worker;
     if (!phase.compareAndSet(Phase.QUEUED, Phase.RUNNING)) {
-      return; // cancelled before it ran; cancel() has settled it
+      return; // cancelled before it ran; the canceller settles it
     }
     WorkFields.beginOnThread(invocation);
-    worker.setContextClassLoader(handler.getClass().getClassLoader()); // as hooks have it
+    worker.setContextClassLoader(handler.getClass().getClassLoader()); // as for hooks
     Response response = null;
     Throwable failure = null;
     try {
       response = handler.handle(request, invocation);
-    } catch (Throwable thrown) { // user code: whatever it throws, its slot must come back
+    } catch (Throwable thrown) { // user code: its slot must become free after any exception
       failure = thrown;
     }
     if (response != null
@@ -66,7 +66,7 @@ final class BlockingCall implements Runnable {
         Thread.onSpinWait(); // the canceller is between two instructions
       }
     }
-    Thread.interrupted(); // whatever interrupted this call is over with it
+    Thread.interrupted(); // an interrupt of this call must not reach the next
     WorkFields.endOnThread();
     ResponseOutput written = writing;
     if (written == null) {
@@ -76,7 +76,10 @@ final class BlockingCall implements Runnable {
     }
   }
 
-  /** Answers with a body that this thread then writes, still to be interrupted. */
+  /**
+   * Responds with a body that this thread then writes, during which a cancel can still interrupt
+   * it.
+   */
   private void write(Response response, Response.BlockingProducer producer) {
     ResponseOutput output = new ResponseOutput();
     writing = output;
@@ -92,20 +95,20 @@ final class BlockingCall implements Runnable {
     output.produce(producer);
   }
 
-  /** Whether the answer is out, and its body is being written by this call. */
+  /** Returns whether the response was passed on and this call writes its body. */
   boolean writes() {
     return writing != null;
   }
 
-  /** Keeps the handler from running; false when it has begun. */
+  /** Prevents the handler from running. Returns false when it has begun. */
   boolean withdraw() {
     return phase.compareAndSet(Phase.QUEUED, Phase.DONE);
   }
 
   /**
-   * Interrupts the handler, or keeps it from running.
+   * Interrupts the handler, or prevents it from running.
    *
-   * @return true when it will never run, so that the caller settles it
+   * @return true when the handler will never run, so that the caller must settle it
    */
   boolean cancel() {
     if (withdraw()) {

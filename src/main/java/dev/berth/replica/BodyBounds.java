@@ -3,24 +3,27 @@ package dev.berth.replica;
 import dev.berth.stream.Bound;
 
 /**
- * What the request bodies that arrive at an instance's replicas may hold together. Any thread.
+ * Thread-safe memory limits of the request bodies that arrive at an instance's replicas.
  *
- * @param windowBytes what one body may have under way ({@code stream_window_bytes}); default 256
- *     KiB
- * @param windows what all bodies together may have under way, in bytes ({@code stream_bytes_total},
- *     which bounds the responses by itself too); default 64 MiB
- * @param gathered bytes gathered for handlers that take bodies whole, those of requests that run
- *     included ({@code buffered_body_bytes_total}); default 256 MiB
+ * @param windowBytes maximum of one body's bytes in flight ({@code stream_window_bytes}); default
+ *     256 KiB
+ * @param windows limit of all bodies' bytes in flight ({@code stream_bytes_total}, which separately
+ *     bounds the responses too); default 64 MiB
+ * @param gathered limit of the bytes buffered for handlers that receive whole bodies, those of
+ *     running requests included ({@code buffered_body_bytes_total}); default 256 MiB
  */
 public record BodyBounds(int windowBytes, Bound windows, Bound gathered) {
   static final int MAX_FRAME_BYTES = 64 * 1024;
 
-  /** With nothing taken yet; parameters as above. */
+  /** Creates limits with nothing in use; parameters as above. */
   public BodyBounds(int windowBytes, long maxStreamBytes, long maxBufferedBytes) {
     this(windowBytes, new Bound(maxStreamBytes), new Bound(maxBufferedBytes));
   }
 
-  /** A window for one more body: a whole one, or of one frame when room is scarce; 0 for none. */
+  /**
+   * Acquires a window for a body: a whole one, or one frame when memory is scarce. Returns its
+   * bytes, 0 for none.
+   */
   int tryWindow() {
     if (windows.tryTake(windowBytes)) {
       return windowBytes;

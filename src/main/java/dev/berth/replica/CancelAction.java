@@ -3,13 +3,13 @@ package dev.berth.replica;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What runs on cancel, linked into a list from which any may be taken: children come and go in any
- * order. The list is known by its newest. Belongs to the replica's loop.
+ * An action to run on cancel, as an entry of a linked list from which entries leave in any order.
+ * The list is referenced by its newest entry. Confined to the replica's loop.
  */
 final class CancelAction {
   final Runnable task;
-  final @Nullable Runnable whenEnded; // runs when the request ends with this in the list
-  @Nullable CancelAction before; // newer
+  final @Nullable Runnable whenEnded; // runs if the request ends with this in the list
+  @Nullable CancelAction before; // the next newer entry
   private @Nullable CancelAction after;
   boolean linked;
 
@@ -18,7 +18,7 @@ final class CancelAction {
     this.whenEnded = whenEnded;
   }
 
-  /** Becomes the newest. */
+  /** Adds this entry as the newest. */
   void linkBefore(@Nullable CancelAction newest) {
     after = newest;
     if (newest != null) {
@@ -27,7 +27,7 @@ final class CancelAction {
     linked = true;
   }
 
-  /** Leaves; what is the newest then. */
+  /** Removes this entry. Returns the newest entry after that. */
   @Nullable CancelAction unlinkFrom(@Nullable CancelAction newest) {
     linked = false;
     if (after != null) {

@@ -9,16 +9,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An invocation whose answer says how long its handler took, and whose own calls are explained too.
- * A class of its own, so that one that is not explained has nothing of it.
+ * An invocation whose response carries the times of its handler, and whose own calls are explained
+ * too. A separate class, so that an ordinary invocation carries none of its fields.
  */
 final class ExplainedInvocation extends Invocation implements ExplainedParent {
   private final long acceptedNanos;
   private long calledNanos = NEVER;
   private long settledNanos = NEVER;
   private RequestFailure failure = RequestFailure.NONE;
-  private volatile @Nullable FailedCall failedCall; // the last of the handler's
-  private final AtomicInteger explained = new AtomicInteger(); // calls of the handler's
+  private volatile @Nullable FailedCall failedCall; // the handler's last
+  private final AtomicInteger explained = new AtomicInteger(); // calls by the handler
 
   ExplainedInvocation(
       HostedReplica host, RouterPeer source, CallRequest message, long now, long deadline) {
@@ -53,7 +53,9 @@ final class ExplainedInvocation extends Invocation implements ExplainedParent {
     failedCall = new FailedCall(told, why);
   }
 
-  /** One that is broken off before it settles has run until now. */
+  /**
+   * Returns the handler times. A request broken off before it settled counts as running until now.
+   */
   @Override
   HandlerTime time() {
     long now = Math.min(settledNanos, loop.now());

@@ -6,17 +6,20 @@ import dev.berth.protocol.port.LoopPorts;
 import io.vertx.core.Completable;
 import org.jspecify.annotations.Nullable;
 
-/** A request as whatever calls its handler sees it; completes from wherever that settles. */
+/** A request as seen by the caller of its handler. It may be completed on any thread. */
 interface HandledRequest extends RequestContext, Completable<Response> {
-  /** Its loop's; any thread. */
+  /** Returns the loop of the request. Thread-safe. */
   LoopPorts ports();
 
-  /** The handler is done with it. Once; on the loop, as is all that follows. */
+  /**
+   * Settles the request with the handler's result, once. Confined to the loop, as are the methods
+   * below.
+   */
   void settled(@Nullable Response response, @Nullable Throwable failure);
 
-  /** Its handler may block, and is called so. */
+  /** Sets the call that runs a blocking handler. */
   void calledBy(BlockingCall call);
 
-  /** There is no thread for its handler, which never runs. */
+  /** Ends the request because there is no thread for its handler, which never runs. */
   void notCalled(Throwable noThread);
 }

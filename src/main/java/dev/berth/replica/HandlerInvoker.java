@@ -10,22 +10,22 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
- * Calls user code, and makes whatever it does end in one settled invocation.
+ * Calls user code and settles the invocation exactly once, however the code ends.
  *
- * @param threads where a blocking handler runs
- * @param streamsRequests whether the handler wants bodies as they arrive; asked once
+ * @param threads threads of a blocking handler
+ * @param streamsRequests whether the handler streams request bodies; read once
  */
 record HandlerInvoker(ReplicaHandler handler, Executor threads, boolean streamsRequests) {
   HandlerInvoker(ReplicaHandler handler, Executor threads) {
     this(handler, threads, handler.streamsRequests());
   }
 
-  /** Whether the handler runs on a thread of its own. */
+  /** Returns whether the handler runs on a thread of its own. */
   boolean runsOnThread() {
     return handler instanceof BlockingHandler;
   }
 
-  /** Called on the replica's loop. */
+  /** Calls the handler. Confined to the replica's loop. */
   void invoke(Request request, HandledRequest invocation) {
     if (handler instanceof AsyncHandler async) {
       invokeHere(async, request, invocation);
@@ -46,7 +46,7 @@ record HandlerInvoker(ReplicaHandler handler, Executor threads, boolean streamsR
     Future<Response> future;
     try {
       future = handler.handle(request, invocation);
-    } catch (Throwable thrown) { // user code: whatever it throws, its slot must come back
+    } catch (Throwable thrown) { // user code: its slot must become free after any exception
       invocation.settled(null, thrown);
       return;
     }

@@ -5,11 +5,12 @@ import dev.berth.replica.threads.HandlerThreads;
 import dev.berth.replica.threads.InstanceHandlerThreads;
 
 /**
- * What the handlers of an instance are given from outside, so that a test can be their world.
+ * Dependencies of an instance's handlers, which tests can replace.
  *
- * @param hooks runs what may block: making and stopping handlers, and every other hook of theirs
- * @param threads makes the threads of blocking handlers; {@link InstanceHandlerThreads} in a server
- * @param listener told of each replica's states
+ * @param hooks runs code that may block: the creation, the stop and all other hooks of handlers
+ * @param threads creates the threads of blocking handlers; {@link InstanceHandlerThreads} in a
+ *     server
+ * @param listener listener of each replica's states
  */
 public record HandlerPorts(
     HookThreads hooks, HandlerThreads.Factory threads, ReplicaListener listener) {

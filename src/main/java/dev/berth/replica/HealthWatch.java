@@ -3,24 +3,24 @@ package dev.berth.replica;
 import java.util.random.RandomGenerator;
 
 /**
- * When one replica's health is checked, and what the outcomes mean. One check is under way at a
- * time: one that hangs is not joined by another, and counts as a failure when its time is over and
- * again with each period after that. A check that answers too late has failed all the same.
+ * Schedule and outcome of one replica's health checks. One check runs at a time. A hanging check
+ * counts as a failure at its timeout, and again after each further period. A check that passes
+ * after its timeout has still failed.
  *
- * <p>Times are handed in. Any thread may call.
+ * <p>Times are passed in as arguments. Thread-safe.
  *
- * <p>Source: Ray Serve's replica health check; its period is shifted by up to a tenth each time, so
+ * <p>Source: Ray Serve's replica health check. Its period varies by up to a tenth each time, so
  * that replicas started together are not checked together.
  */
 final class HealthWatch {
-  /** What is to be done now. */
+  /** Action for the caller. */
   enum Act {
     NOTHING,
-    /** Start a check, and tell when it is {@link #finished}. */
+    /** Start a check, and call {@link #finished} at its end. */
     CHECK,
-    /** The check under way has taken too long: interrupt it. */
+    /** Interrupt the running check, which exceeds its timeout. */
     INTERRUPT,
-    /** It still has not answered. */
+    /** Continue to wait for a check that exceeds its timeout. */
     WAIT_ON
   }
 
@@ -28,9 +28,9 @@ final class HealthWatch {
   private final RandomGenerator random;
   private long nextAt;
   private boolean running;
-  private boolean waiting; // the one that runs has no thread yet
-  private boolean timedOut; // the one that runs
-  private long patienceEndsAt; // for the one that runs
+  private boolean waiting; // the running check has no thread yet
+  private boolean timedOut; // the running check
+  private long patienceEndsAt; // deadline of the running check
   private int failuresInARow;
   private long failures;
 
@@ -45,7 +45,7 @@ final class HealthWatch {
   }
 
   /**
-   * Looks at the clock; to be called often, measured by the timeout and the period.
+   * Returns the action that is due. Call often compared with the timeout and the period.
    *
    * @param mayStart whether a check may start
    */
@@ -67,24 +67,24 @@ final class HealthWatch {
     return first ? Act.INTERRUPT : Act.WAIT_ON;
   }
 
-  /** When there is something to look at, unless a check that is too late is over before. */
+  /** Returns the time of the next action, unless a late check finishes earlier. */
   synchronized long nextLook(long now) {
     if (!running) {
       return nextAt;
     }
     if (waiting) {
-      return now + settings.periodNanos(); // it says when it begins
+      return now + settings.periodNanos(); // begun() follows once it has a thread
     }
     boolean nextIsFirst = nextAt - now > 0 && nextAt - patienceEndsAt < 0;
     return nextIsFirst ? nextAt : patienceEndsAt;
   }
 
-  /** Whether a check runs now, or waits for its thread. */
+  /** Returns whether a check runs or waits for its thread. */
   synchronized boolean underWay() {
     return running;
   }
 
-  /** A check starts now, whether it is time or not: the first one, before there are requests. */
+  /** Records that a check starts now, due or not: the first one precedes all requests. */
   synchronized void start(long now) {
     running = true;
     waiting = true;
@@ -92,13 +92,13 @@ final class HealthWatch {
     nextAt = now + period();
   }
 
-  /** It has a thread: its time runs. */
+  /** Starts the timeout of the check, which now has a thread. */
   synchronized void begun(long now) {
     waiting = false;
     patienceEndsAt = now + settings.timeoutNanos();
   }
 
-  /** Checks follow these from the next one on; a shorter period holds at once. */
+  /** Changes the settings from the next check on. A shorter period applies at once. */
   synchronized void configure(HealthCheckSettings next, long now) {
     settings = next;
     long soonest = now + period();
@@ -108,16 +108,16 @@ final class HealthWatch {
   }
 
   /**
-   * The check under way is over.
+   * Records the end of the running check.
    *
-   * @return whether it was well, and in time
+   * @return whether the check passed in time
    */
   synchronized boolean finished(boolean well, long now) {
     running = false;
     boolean passed = well && !timedOut;
     if (timedOut) {
       if (nextAt - now < 0) {
-        nextAt = now; // it has been waited for long enough
+        nextAt = now; // its wait already exceeded a period
       }
     } else if (well) {
       failuresInARow = 0;
@@ -127,7 +127,7 @@ final class HealthWatch {
     return passed;
   }
 
-  /** The check could not be run: nothing is known. */
+  /** Records that the check could not run, which leaves the outcome unknown. */
   synchronized void skipped() {
     running = false;
   }
@@ -137,12 +137,12 @@ final class HealthWatch {
     failures++;
   }
 
-  /** Whether so many failed in a row that the replica is unhealthy. */
+  /** Returns whether enough consecutive checks failed to make the replica unhealthy. */
   synchronized boolean failing() {
     return failuresInARow >= HealthCheckSettings.FAILURES;
   }
 
-  /** Checks that failed, since the start. */
+  /** Returns the number of failed checks since the start. */
   synchronized long failures() {
     return failures;
   }

@@ -10,7 +10,7 @@ import java.util.Objects;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** A replica's part on one event loop: how its handler there is called. Belongs to that loop. */
+/** The part of a replica on one event loop: calls its handler there. Confined to that loop. */
 final class HostedReplica {
   final ServedReplica replica;
   final ReplicaLoop loop;
@@ -18,9 +18,10 @@ final class HostedReplica {
   private @Nullable HandlerInvoker invoker;
   private Map<String, HandlerInvoker> methods;
   private final KnownHandles handles;
-  volatile boolean stopped; // takes nothing more; written off the loop while that is stuck
+  volatile boolean stopped; // accepts nothing; set by another thread if stuck
 
-  // What its requests say of the replica. Written on the loop, read by who looks at its health.
+  // Request outcomes as evidence of health. Written on the loop, read by the thread that ticks the
+  // replica.
   private volatile long failed;
   private volatile long unanswered;
 
@@ -37,7 +38,7 @@ final class HostedReplica {
     this.handles = handles;
   }
 
-  /** Who handles calls of a method; null when there is none of that name. */
+  /** Returns the handler of a method; null when the method is unknown. */
   private @Nullable HandlerInvoker find(String method) {
     return method.isEmpty()
         ? Objects.requireNonNull(invoker, "invoker: null (expected: not retired)")
@@ -61,50 +62,53 @@ final class HostedReplica {
     found.invoke(request, invocation);
   }
 
-  /** A handle for what a request's handler calls in turn; any thread. */
+  /** Returns a handle for calls made by a request's handler. Thread-safe. */
   DeploymentHandle handle(String deployment, RequestContext parent) {
     return handles.of(deployment).within(parent);
   }
 
-  /** Whether the handler of a method wants bodies as they arrive. */
+  /** Returns whether the handler of a method streams request bodies. */
   boolean streamsRequests(String method) {
     HandlerInvoker found = find(method);
     return found != null && found.streamsRequests();
   }
 
-  /** Whether the handler of a method may block. */
+  /** Returns whether the handler of a method may block. */
   boolean runsOnThread(String method) {
     HandlerInvoker found = find(method);
     return found != null && found.runsOnThread();
   }
 
   /**
-   * A request failed, or ran out of its time, in the handler's hands.
+   * Counts a request that failed or exceeded its deadline in the handler.
    *
-   * @param how for people: the class of what the handler threw
+   * @param how class of the handler's exception, for operators
    */
   void requestFailed(String how) {
     failed = failed + 1;
     replica.requestFailed(how);
   }
 
-  /** A request ends that says nothing good of the replica; before it is counted as ended. */
+  /** Counts a request without a success of the handler. Call before the request counts as ended. */
   void endsUnanswered() {
     unanswered = unanswered + 1;
   }
 
-  /** Requests that failed; any thread. */
+  /** Returns the number of failed requests. Thread-safe. */
   long failed() {
     return failed;
   }
 
-  /** Requests that were answered well; any thread. */
+  /** Returns the number of successful requests. Thread-safe. */
   long answered() {
-    long ended = meters.times().count(); // first: of these, all that were not answered are known
+    long ended = meters.times().count(); // read first: unanswered then covers all of these
     return ended - unanswered;
   }
 
-  /** Takes nothing more, and lets go of the handler, which may hold a model, and of its code. */
+  /**
+   * Accepts nothing more, and drops the references to the handler, which may hold a model, and to
+   * its code.
+   */
   void retire() {
     assert loop.isHere();
     stopped = true;

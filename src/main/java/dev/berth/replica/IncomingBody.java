@@ -12,33 +12,33 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The receiving half of a request's body, of one invocation that has its slot.
+ * The receiving half of the body of one invocation that has its slot.
  *
  * <pre>
  *   handler streams:  CALLED at once --last frame--> whole
  *   else:             GATHERING --last frame--> CALLED with the whole body
- *                        +--over a bound--> refused; the handler is not called
+ *                        +--over a limit--> refused; the handler is not called
  * </pre>
  *
- * Gives credit as the handler takes the bytes, or as they are gathered. Ends the request when
- * frames are lost, or stay away for longer than {@code stream_idle_timeout_s} while they are
- * awaited. Belongs to the replica's loop.
+ * Grants credit as the handler reads bytes, or as they are buffered. Ends the request when frames
+ * are lost, or when an awaited frame is late by {@code stream_idle_timeout_s}. Confined to the
+ * replica's loop.
  */
 final class IncomingBody implements InboundStream.Owner {
   private final Invocation invocation;
   private final ReplicaLoop loop;
-  private final Request request; // with the first piece
-  private final int window; // of the instance's bound; 0 when all came with the request
+  private final Request request; // with the first chunk
+  private final int window; // acquired bytes; 0 when no body follows
   private final InboundStream stream;
   private final boolean handlerStreams;
   private @Nullable RequestInput input;
-  private @Nullable Buffer gathered; // one: a list of single bytes would dwarf them
-  private int gatheredBytes; // of the instance's bound
-  private boolean called; // the handler was
+  private @Nullable Buffer gathered; // one buffer: a list of tiny chunks costs more
+  private int gatheredBytes; // acquired from the instance's limit
+  private boolean called; // whether the handler was called
   private boolean closed;
   private long quietSince;
-  private long granted; // bytes that may be sent in all
-  private boolean unsaid; // its link took no word of it
+  private long granted; // total of bytes that may be sent
+  private boolean unsaid; // the link did not accept the last credit
 
   private IncomingBody(
       Invocation invocation, CallRequest message, int window, boolean handlerStreams) {
@@ -53,7 +53,8 @@ final class IncomingBody implements InboundStream.Owner {
   }
 
   /**
-   * The body of a request that streams, or whose handler does; null when there is no room for it.
+   * Creates the body of a request that streams, or whose handler does. Returns null when its memory
+   * limit is reached.
    */
   static @Nullable IncomingBody of(
       Invocation invocation, CallRequest message, boolean handlerStreams) {
@@ -63,7 +64,7 @@ final class IncomingBody implements InboundStream.Owner {
         : new IncomingBody(invocation, message, window, handlerStreams);
   }
 
-  /** Calls the handler, or begins to gather. */
+  /** Calls the handler, or starts to buffer the body. */
   void start() {
     if (handlerStreams) {
       accept();
@@ -72,7 +73,7 @@ final class IncomingBody implements InboundStream.Owner {
     }
     int max = invocation.host.replica.limits().maxBufferedBodyBytes();
     if (declaredBytes() > max) {
-      refuse(max); // before any more of it is read
+      refuse(max); // before more of it is read
       return;
     }
     accept();
@@ -103,11 +104,14 @@ final class IncomingBody implements InboundStream.Owner {
     try {
       return Long.parseLong(declared.trim());
     } catch (NumberFormatException meaningless) {
-      return 0; // of a handler's own making: what comes is counted
+      return 0; // set by a handler: the bytes are counted as they arrive
     }
   }
 
-  /** The first credit says that the request was accepted. The first piece is in the window too. */
+  /**
+   * Sends the first credit, which confirms that the request was accepted. The window includes the
+   * first chunk.
+   */
   private void accept() {
     if (!stream.hasEnded()) {
       grant(Math.max(0, window - request.bytes().length()));
@@ -157,13 +161,13 @@ final class IncomingBody implements InboundStream.Owner {
   private void whole() {
     Buffer all = gathered;
     if (all == null) {
-      return; // it was refused
+      return; // refused
     }
     gathered = null;
     call(request.withBody(new Request.Body.Whole(all)));
   }
 
-  // --- what the stream asks for ---
+  // --- calls of the stream ---
 
   @Override
   public void run(Runnable action) {
@@ -190,16 +194,16 @@ final class IncomingBody implements InboundStream.Owner {
     invocation.readerThrew(thrown);
   }
 
-  // --- time and ends ---
+  // --- deadlines and end ---
 
   private long idleNanos() {
     return loop.limits.streamIdleTimeoutNanos();
   }
 
   /**
-   * A moment asked for may have come; how long the body has been awaited is known to a quarter.
+   * Checks the idle timeout, to within a quarter of it.
    *
-   * @return when to look again
+   * @return time of the next check
    */
   long due(long now) {
     if (closed || stream.hasEnded()) {
@@ -210,7 +214,7 @@ final class IncomingBody implements InboundStream.Owner {
     }
     RequestInput reader = input;
     if (!stream.isStarving() || (reader != null && !reader.isStarving())) {
-      quietSince = now; // who holds the body back is the handler
+      quietSince = now; // the handler, not the sender, delays the body
     }
     long idleAt = InvocationContext.plus(quietSince, idleNanos());
     if (idleAt > now) {
@@ -224,7 +228,10 @@ final class IncomingBody implements InboundStream.Owner {
     return InvocationContext.NEVER;
   }
 
-  /** The request is over, or cancelled: no more is taken, and whoever still reads learns it. */
+  /**
+   * Ends the body with its request, or on a cancel: ignores further frames, and fails a reader that
+   * still reads.
+   */
   void close(String why) {
     if (closed) {
       return;

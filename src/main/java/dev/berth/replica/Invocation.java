@@ -25,16 +25,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One request running on a replica. It owns the release of its slot: once, when the handler has
- * settled and its body, if it streams, is over. Its phases are drawn there: {@link
- * InvocationPhase}.
+ * settled and its response body, if streamed, is complete. {@link InvocationPhase} draws the
+ * phases.
  *
- * <p>Belongs to the replica's loop, but for what {@link RequestContext} and {@link #complete} say.
- * It is over 500 lines: each way out frees the slot and sends one last word, and is to be seen
- * beside the others.
+ * <p>Confined to the replica's loop, except the methods of {@link RequestContext} and {@link
+ * #complete}. Over 500 lines, because every exit frees the slot and sends one last message, and the
+ * exits must be compared in one place.
  */
 sealed class Invocation extends InvocationContext implements HandledRequest
     permits ExplainedInvocation {
-  /** Statuses from here on are neither a good answer of the handler nor its failure. */
+  /** Lowest status that counts neither as a success of the handler nor as its failure. */
   private static final int SERVER_ERROR = 500;
 
   private static final String NO_THREAD = "no thread for a blocking handler";
@@ -47,7 +47,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   final AttemptId attempt;
   private final int streamWindow; // bytes
 
-  // The loop's list of what runs, and when this one wants to be looked at.
+  // Links of the loop's list of running requests, and the time of the next call of due().
   @Nullable Invocation previous;
   @Nullable Invocation next;
   long dueAt;
@@ -73,12 +73,12 @@ sealed class Invocation extends InvocationContext implements HandledRequest
 
   // --- the request's body ---
 
-  /** Takes in a body that goes on after the request, or calls a handler that wants it streamed. */
+  /** Receives a body that follows the request, or calls a handler that streams its request. */
   void receive(CallRequest message) {
     IncomingBody incoming;
     try {
       incoming = IncomingBody.of(this, message, host.streamsRequests(message.methodName()));
-    } catch (IllegalArgumentException noJson) { // of a value that came as it is
+    } catch (IllegalArgumentException noJson) { // a value without a JSON form
       settled(null, noJson);
       return;
     }
@@ -105,11 +105,11 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     if (body != null) {
       body.frame(frame);
     } else {
-      loop.duplicateDropped(); // its body was whole
+      loop.duplicateDropped(); // its body was complete
     }
   }
 
-  /** The handler of a stream threw in a callback: it will not settle by itself. */
+  /** Settles a request whose handler threw in a stream callback and would not settle by itself. */
   void readerThrew(RuntimeException thrown) {
     if (isUnsettled()) {
       settled(null, thrown);
@@ -127,7 +127,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
 
   // --- the handler settles ---
 
-  /** From wherever the handler's future completes. */
+  /** Settles the request, on whichever thread the handler's future completes. */
   @Override
   public void complete(@Nullable Response response, @Nullable Throwable failure) {
     if (loop.isHere()) {
@@ -149,7 +149,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     }
     if (cancelled()) {
       if (response != null && response.body() instanceof Response.Body.Received received) {
-        loop.execute(received.cancel()); // no one else would read it to its end
+        loop.execute(received.cancel()); // no other reader would consume it
       }
       end();
       return;
@@ -160,9 +160,9 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     }
     try {
       respond(Objects.requireNonNull(response, "handler: null (expected: a response)"));
-    } catch (RuntimeException malformed) { // a null where the API has none: the handler's fault
+    } catch (RuntimeException malformed) { // a null that the API forbids: fault of the handler
       if (hasEnded()) {
-        throw malformed; // not the handler's: the answer could not be sent
+        throw malformed; // not the handler's: sending failed
       }
       if (stream == null) {
         answerFailure(malformed);
@@ -204,7 +204,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     }
   }
 
-  /** In one message, or when its link takes nothing now, as a stream that tries again. */
+  /** Responds in one message, or as a retrying stream while the link accepts no message. */
   private void respondElsewhere(Response response, Response.Body.Whole body) {
     settleSlot();
     if (sendWhole(response)) {
@@ -220,7 +220,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     Future<Void> body;
     try {
       body = producer.writeTo(stream);
-    } catch (Throwable thrown) { // user code: whatever it throws, its slot must come back
+    } catch (Throwable thrown) { // user code: its slot must become free after any exception
       bodyDone(thrown);
       return;
     }
@@ -241,7 +241,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     }
   }
 
-  /** Whoever makes the streamed body is done with it, well when there is no failure. */
+  /** Handles the end of the streamed body; {@code failure} is null on success. */
   void bodyDone(@Nullable Throwable failure) {
     if (phase.ordinal() >= InvocationPhase.SENDING.ordinal()) {
       return;
@@ -276,27 +276,27 @@ sealed class Invocation extends InvocationContext implements HandledRequest
 
   BerthException failed(Throwable failure) {
     BerthException told = host.replica.failureOf(failure, this);
-    if (told.kind() == BerthException.Kind.HANDLER_FAILED) { // others are meant, or another's
+    if (told.kind() == BerthException.Kind.HANDLER_FAILED) { // others: intended, or not its own
       Throwable cause = told.getCause();
       host.requestFailed(cause == null ? "HandlerFailed" : cause.getClass().getName());
     }
     return told;
   }
 
-  // --- what an explained one adds ---
+  // --- extensions of an explained invocation ---
 
-  /** The handler is about to be called. */
+  /** Called before the handler is called. */
   void calling() {}
 
-  /** The handler has settled. */
+  /** Called after the handler has settled. */
   void settling() {}
 
-  /** What its answer says of its time; null unless it is explained. */
+  /** Returns the handler times for the response; null unless the invocation is explained. */
   @Nullable HandlerTime time() {
     return null;
   }
 
-  // --- what its stream asks for ---
+  // --- calls of its stream ---
 
   /**
    * @param length bytes of the body, or {@link CallResponse#UNKNOWN}
@@ -311,10 +311,10 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   }
 
   /**
-   * Sends a part of the answer. A part without a wire form breaks the request off: another send
-   * would fail as well.
+   * Sends a part of the response. A part without a wire form breaks off the request, since another
+   * send would fail as well.
    *
-   * @return whether its link has taken it
+   * @return whether the link accepted the part
    */
   boolean send(BusMessage message) {
     SendResult result = loop.send(source, message);
@@ -329,7 +329,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     return host.replica.slots().load();
   }
 
-  /** Frees the slot, once; before the message that reports it as free. */
+  /** Frees the slot, once, before the message that reports it as free. */
   void settleSlot() {
     if (slotHeld) {
       slotHeld = false;
@@ -343,11 +343,11 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     }
   }
 
-  // --- cancel, time, kill ---
+  // --- cancel, timeout, kill ---
 
   /**
-   * The answer is no longer wanted. The caller was answered elsewhere; the slot stays taken until
-   * the handler has settled.
+   * Cancels a request whose response is no longer needed. The caller already has a reply from
+   * elsewhere. The slot stays occupied until the handler has settled.
    */
   void cancel() {
     if (isOver()) {
@@ -361,7 +361,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     runCancelActions();
     BlockingCall running = call;
     boolean over =
-        running != null && running.cancel() // it never ran
+        running != null && running.cancel() // the handler never ran
             || switch (phase) {
               case GATHERING, SENDING, ENDED -> true;
               case HANDLING -> false;
@@ -378,7 +378,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     }
   }
 
-  /** The replica is killed: the caller cannot know what became of its request. */
+  /** Breaks off the request of a killed replica: its outcome is unknown to the caller. */
   void kill() {
     breakOff(
         BerthException.Kind.OUTCOME_UNKNOWN,
@@ -386,8 +386,8 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   }
 
   /**
-   * Ends the request from here: the caller is told why, and the handler, or who makes the stream,
-   * learns it by cancel.
+   * Ends the request from here: sends the reason to the caller, and cancels the handler or the
+   * producer of the stream.
    */
   void breakOff(BerthException.Kind kind, String message) {
     if (isOver()) {
@@ -402,7 +402,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
             : new CallFailed(callId, kind, message, -1, -1, load(), time()));
   }
 
-  /** A moment that was asked for has come. */
+  /** Handles the passing of {@code dueAt}. */
   void due(long now) {
     if (hasEnded()) {
       return;
@@ -420,7 +420,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
       return;
     }
     dueAt = deadline;
-    if (body != null && stream == null) { // who is answered already may be silent
+    if (body != null && stream == null) { // during a response the body may be idle
       wakeAt(body.due(now));
     }
     if (stream != null && !isOver()) {
@@ -428,7 +428,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     }
   }
 
-  /** Its deadline has passed: the router tells its caller by its own. */
+  /** Ends a request past its deadline. Its router fails the call by its own clock. */
   void outOfTime() {
     if (isOver()) {
       return;
@@ -453,7 +453,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     phase = next;
   }
 
-  /** Whether its handler has not settled; it may not have been called. */
+  /** Returns whether the handler has not settled; it may not have been called. */
   private boolean isUnsettled() {
     return phase.ordinal() <= InvocationPhase.HANDLING.ordinal();
   }
@@ -463,14 +463,14 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     return phase == InvocationPhase.ENDED;
   }
 
-  /** Whether nobody waits for its answer any more. */
+  /** Returns whether the response is no longer needed. */
   private boolean isOver() {
     return cancelled() || hasEnded();
   }
 
   /**
-   * There is no thread for its handler, which never runs: the router may try it elsewhere, unless
-   * it has read a body for it.
+   * Ends a request that got no thread for its handler, which never runs. The router may retry it
+   * elsewhere unless a body was read for it.
    */
   @Override
   public void notCalled(Throwable noThread) {
@@ -485,13 +485,13 @@ sealed class Invocation extends InvocationContext implements HandledRequest
                 callId, BerthException.Kind.BACK_PRESSURE, NO_THREAD, -1, -1, load(), time()));
   }
 
-  /** Over: leaves the tables and frees the slot. The answer, if any, is sent after this. */
+  /** Ends the request: leaves the tables and frees the slot. A response is sent after this. */
   void end() {
     end(true);
   }
 
   /**
-   * @param well whether its answer speaks for the replica; one that is cancelled never does
+   * @param well whether the response counts as a success of the replica; never after a cancel
    */
   private void end(boolean well) {
     if (hasEnded()) {
@@ -519,7 +519,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     settleSlot();
   }
 
-  // --- what a handler asks for ---
+  // --- calls of the handler ---
 
   @Override
   public DeploymentHandle handle(String name) {

@@ -17,12 +17,11 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
- * What a handler sees of its request, from any thread: who it is of, how long it may take, and what
- * it wants to be told when nobody waits for it any more. A part of its {@link Invocation}, so that
- * a request costs one object.
+ * A handler's thread-safe view of its request: the caller's data, the deadline and the cancel
+ * actions. Part of its {@link Invocation}, so that a request costs one object.
  */
 abstract class InvocationContext implements RequestContext {
-  /** No moment; later than every moment. */
+  /** Moment later than every other: no deadline. */
   static final long NEVER = Long.MAX_VALUE;
 
   final long startedAt; // on the loop's clock
@@ -31,11 +30,11 @@ abstract class InvocationContext implements RequestContext {
   private final String methodName; // "" for the handler itself
   private final String sessionId; // "" for none
   private final Headers headers;
-  private final long waitedMicros; // from its arrival at the router until it was sent
-  volatile boolean cancelled; // nobody waits for its answer; written on the loop
-  private @Nullable CancelAction cancelActions; // the newest; null when over
-  private volatile @Nullable RequestLogger logger; // once it was asked for
-  private volatile @Nullable Instant arrived; // likewise
+  private final long waitedMicros; // from arrival at the router to sending
+  volatile boolean cancelled; // the response is not needed; written on the loop
+  private @Nullable CancelAction cancelActions; // the newest; null for none
+  private volatile @Nullable RequestLogger logger; // created on first use
+  private volatile @Nullable Instant arrived; // computed on first use
 
   InvocationContext(CallRequest message, long now, long deadline) {
     this.requestId = message.requestId();
@@ -47,7 +46,7 @@ abstract class InvocationContext implements RequestContext {
     this.deadline = deadline;
   }
 
-  /** The same request with another deadline. */
+  /** Creates a view of the same request with another deadline. */
   InvocationContext(InvocationContext of, long deadline) {
     this.requestId = of.requestId;
     this.methodName = of.methodName;
@@ -58,7 +57,7 @@ abstract class InvocationContext implements RequestContext {
     this.deadline = deadline;
   }
 
-  /** A moment later by a span, both 0 or more; NEVER rather than an overflow. */
+  /** Returns {@code moment + span}, both at least 0; NEVER in place of an overflow. */
   static long plus(long moment, long span) {
     long sum = moment + span;
     return sum < 0 ? NEVER : sum;
@@ -66,17 +65,17 @@ abstract class InvocationContext implements RequestContext {
 
   abstract ServedReplica replica();
 
-  /** Whether nothing of it runs any more. */
+  /** Returns whether the request has ended. */
   abstract boolean hasEnded();
 
   // --- its loop ---
 
   public abstract LoopPorts ports();
 
-  /** On the loop's clock. */
+  /** Returns the present moment on the loop's clock. */
   abstract long moment();
 
-  // --- who asks ---
+  // --- properties of the request ---
 
   @Override
   public String requestId() {
@@ -162,14 +161,14 @@ abstract class InvocationContext implements RequestContext {
     }
   }
 
-  /** What was to be done once nobody waits for its answer. */
+  /** Runs the actions registered for a cancel. */
   final void runCancelActions() {
     for (CancelAction action = takeCancelActions(); action != null; action = action.before) {
       runGuarded(action.task);
     }
   }
 
-  /** What was to be done at its end, if it was not cancelled. */
+  /** Runs the end actions of a request that was not cancelled. */
   final void runEndActions() {
     for (CancelAction action = takeCancelActions(); action != null; action = action.before) {
       if (action.whenEnded != null) {
@@ -223,7 +222,7 @@ abstract class InvocationContext implements RequestContext {
     RequestLogger made = logger;
     if (made == null) {
       made = new RequestLogger(replica().userLog, this);
-      logger = made; // two threads may make one each: they are alike
+      logger = made; // two threads may create one each: they are equal
     }
     return made;
   }
@@ -233,7 +232,7 @@ abstract class InvocationContext implements RequestContext {
     return replica().meters();
   }
 
-  /** One {@link #after}; as a cancel action it fails. */
+  /** A pending {@link #after}. On a cancel its future fails. */
   private final class Delay {
     final Promise<Void> done = Promise.promise();
     private final long nanos;
@@ -242,7 +241,8 @@ abstract class InvocationContext implements RequestContext {
     private @Nullable Runnable stopTimer;
 
     Delay(Duration length) {
-      this.nanos = Math.max(0, length.toNanos()); // throws at who asks, not on the loop
+      // an overflow throws at the caller, not on the loop
+      this.nanos = Math.max(0, length.toNanos());
     }
 
     void start() {

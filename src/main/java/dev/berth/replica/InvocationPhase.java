@@ -1,13 +1,13 @@
 package dev.berth.replica;
 
 /**
- * Where the handler of a request is.
+ * Phase of a request's handler.
  *
  * <pre>
- *   GATHERING --body here, or wanted as it comes--> HANDLING --settled--> ANSWERING
- *   ANSWERING --whole response or failure--> ENDED (slot freed, then the answer is sent)
+ *   GATHERING --body complete, or to be streamed--> HANDLING --settled--> ANSWERING
+ *   ANSWERING --whole response or failure--> ENDED (slot freed, then the response is sent)
  *             --streamed response, and its producer is done--> SENDING --last frame sent--> ENDED
- *   any --cancel--> where it was, cancelled: no answer is sent any more
+ *   any --cancel--> unchanged, but cancelled: no response is sent
  *       --handler settled and its producer done, if it was called--> ENDED
  *       --cancel_grace_s--> counted as a zombie until then
  * </pre>

@@ -6,8 +6,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /**
- * The handles of a replica's code on one loop. Each is made when it is first asked for and then
- * found without a lock, since requests ask by name. Any thread.
+ * Thread-safe cache of the handles of a replica's code on one loop. A handle is created on first
+ * use and then found without a lock, because each request looks it up by name.
  */
 final class KnownHandles {
   private final Map<String, BareHandle> known = new ConcurrentHashMap<>();
@@ -18,6 +18,8 @@ final class KnownHandles {
   }
 
   /**
+   * Returns the handle of a deployment.
+   *
    * @throws IllegalArgumentException when the application has no such deployment
    */
   BareHandle of(String deployment) {
@@ -25,7 +27,7 @@ final class KnownHandles {
     return handle != null ? handle : known.computeIfAbsent(deployment, made);
   }
 
-  /** Makes no more, and lets go of what made them, which holds the application's code. */
+  /** Stops creating handles, and drops the factory, which holds the application's code. */
   void retire() {
     made =
         deployment -> {

@@ -8,29 +8,30 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * When to look at which replica of an instance: at those whose time has come, and at no others, so
- * that thousands of idle ones cost next to nothing. Turned by one thread; any thread may touch.
+ * Timer queue of the ticks of an instance's replicas. Only due replicas are ticked, so that
+ * thousands of idle ones cost next to nothing. One thread turns the wheel; {@link #touch} is
+ * thread-safe.
  */
 final class LookWheel {
 
   private record Look(long atNanos, Replica replica) {}
 
-  /** On the nano clock, which may overflow: the difference orders. */
+  /** Order by time on the nano clock, which may overflow: the difference orders. */
   private static final Comparator<Look> SOONEST =
       (one, other) -> Long.signum(one.atNanos - other.atNanos);
 
-  private final Map<Replica, Long> planned = new HashMap<>(); // its next look
+  private final Map<Replica, Long> planned = new HashMap<>(); // time of the next tick
   private final PriorityQueue<Look> looks = new PriorityQueue<>(SOONEST);
   private final Queue<Replica> touched = new ConcurrentLinkedQueue<>();
 
-  /** A replica is to be looked at with the next turn, whatever was planned. Any thread. */
+  /** Schedules a tick of a replica at the next turn, whatever its planned time. Thread-safe. */
   void touch(Replica replica) {
     touched.add(replica);
   }
 
-  /** Looks at whatever was touched, and at what is due. */
+  /** Ticks the replicas that were touched or are due. */
   void turn(long nowNanos) {
-    for (int left = touched.size(); left > 0; left--) { // not at what is touched meanwhile
+    for (int left = touched.size(); left > 0; left--) { // without those touched meanwhile
       Replica replica = touched.poll();
       if (replica != null) {
         look(replica);
@@ -40,7 +41,7 @@ final class LookWheel {
         first != null && first.atNanos - nowNanos <= 0;
         first = looks.peek()) {
       looks.poll();
-      if (planned.remove(first.replica, first.atNanos)) { // else another look was planned since
+      if (planned.remove(first.replica, first.atNanos)) { // else the tick was rescheduled
         look(first.replica);
       }
     }
@@ -54,7 +55,7 @@ final class LookWheel {
     }
   }
 
-  /** Looks that are planned, those that were replaced included. */
+  /** Returns the number of planned ticks, replaced ones included. */
   int size() {
     return looks.size();
   }

@@ -4,71 +4,76 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * What a replica's requests say of it, beside its health checks: one that gives nothing but
- * failures is a suspect, until it answers a request. Which requests count is {@link
- * HostedReplica}'s to say.
+ * Health evidence from a replica's requests, in addition to its health checks. A replica whose
+ * requests all fail becomes suspected until a request succeeds. {@link HostedReplica} defines the
+ * requests that count.
  *
- * <p>It looks at counters now and then, and only while there is something to see: a replica that
- * answers pays nothing for it. Any thread may say that a request failed; one looks.
+ * <p>The counters are read periodically, and only while a failure is recent, so a successful
+ * replica pays nothing. {@link #failed} is thread-safe; one thread reads the counters.
  *
  * <p>Source: the outlier detection of proxies, where consecutive failures eject a host.
  */
 final class PassiveHealth {
-  /** So many requests that failed, with none answered between them, make a suspect. */
+  /** Consecutive failed requests, with no success between them, that make a replica suspected. */
   static final int FAILURES_IN_A_ROW = 5;
 
-  /** And they must have come over so long: a burst may have one cause that is over already. */
+  /**
+   * Minimum period of these failures in nanoseconds: a burst may have one cause that has already
+   * passed.
+   */
   static final long LEAST_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** Between two looks. */
+  /** Interval between two readings of the counters, in nanoseconds. */
   static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
-  /** What a look found. */
+  /** Result of a reading. */
   enum Verdict {
     NOTHING_NEW,
-    /** Suspect; said again after each {@link #FAILURES_IN_A_ROW} more. */
+    /**
+     * The replica is suspected; repeated after each {@link #FAILURES_IN_A_ROW} further failures.
+     */
     SUSPECT,
-    /** It answers again. */
+    /** A request of a suspected replica succeeded. */
     CLEARED
   }
 
   private final AtomicBoolean looking = new AtomicBoolean();
 
-  // The thread that looks alone.
+  // Confined to the reading thread.
   private long answered;
   private long failed;
 
-  /** Requests that failed in a row, as of the last look. */
+  /** Number of consecutive failed requests as of the last reading. */
   long inARow;
 
-  private long sinceNanos; // of the first of them
-  private long told; // of them, when it was last called a suspect
+  private long sinceNanos; // time of the first of them
+  private long told; // of them, at the last SUSPECT
 
-  /** Whether it gave nothing but failures of late. Any thread. */
+  /** Suspicion from recent requests, which all failed. Thread-safe. */
   volatile boolean suspect;
 
-  /** A request failed; true when the replica was not being looked at, and has to be now. */
+  /** Records a failed request. Returns true when the caller must start the readings. */
   boolean failed() {
     return !looking.get() && looking.compareAndSet(false, true);
   }
 
-  /** Whether there is something to look at. */
+  /** Returns whether readings are needed. */
   boolean isLooking() {
     return looking.get();
   }
 
   /**
-   * Looks at the counts so far.
+   * Compares the counts with those of the last reading.
    *
-   * @param answeredNow requests that were answered well
-   * @param failedNow requests that failed
+   * @param answeredNow number of successful requests
+   * @param failedNow number of failed requests
    */
   Verdict look(long answeredNow, long failedNow, long nowNanos) {
     long failures = failedNow - failed;
     boolean answers = answeredNow > answered;
     answered = Math.max(answered, answeredNow);
     failed = failedNow;
-    if (answers) { // which of them came last is not known
+    if (answers) { // their order is unknown
       boolean was = suspect;
       suspect = false;
       inARow = 0;
@@ -83,7 +88,7 @@ final class PassiveHealth {
     }
     inARow += failures;
     if (failures == 0 && !suspect) {
-      looking.set(false); // the next one that fails has it looked at again
+      looking.set(false); // the next failure starts the readings again
       return Verdict.NOTHING_NEW;
     }
     if (inARow - told < FAILURES_IN_A_ROW || nowNanos - sinceNanos < LEAST_NANOS) {

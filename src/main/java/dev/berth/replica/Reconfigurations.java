@@ -15,28 +15,27 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes one replica's new {@code user_config}s to its handlers, one after the other, each within a
- * bound: a hook that hangs is interrupted, and whoever gave the configuration is told so. A hook
- * that heeds no interrupt is joined by no other; those that follow wait for it within their own
- * bound. Any thread.
+ * Passes new {@code user_config}s to one replica's handlers, one at a time, each with a timeout. A
+ * hanging hook is interrupted and its future fails. While a hook ignores the interrupt no other
+ * hook starts, and later configurations wait within their own timeout. Thread-safe.
  */
 final class Reconfigurations {
   /**
-   * How long the hooks of a replica may take for one configuration: ten minutes. A constant, and
-   * not {@code health_check_timeout_s}: a hook may read a model, and its replica serves meanwhile.
+   * Timeout of the hooks of a replica for one configuration: ten minutes. A constant instead of
+   * {@code health_check_timeout_s}, because a hook may read a model while its replica serves.
    */
   static final long PATIENCE_NANOS = TimeUnit.MINUTES.toNanos(10);
 
   private record Call(Map<String, Object> userConfig, Promise<Void> done, UserCall hook) {}
 
   private final ReplicaHooks hooks;
-  private final Runnable toLookAt; // another look is due sooner than was said
+  private final Runnable toLookAt; // schedules an earlier tick
 
-  // All under the lock.
+  // Guarded by this.
   private final ArrayDeque<Call> waiting = new ArrayDeque<>();
-  private @Nullable Call turn; // whose time runs
+  private @Nullable Call turn; // the call whose timeout runs
   private long turnEndsNanos;
-  private @Nullable Call executing; // on a thread, its time may be over
+  private @Nullable Call executing; // on a thread, possibly past its timeout
   private boolean closed;
 
   Reconfigurations(ReplicaHooks hooks, Runnable toLookAt) {
@@ -45,10 +44,10 @@ final class Reconfigurations {
   }
 
   /**
-   * Passes a configuration on, after those given before.
+   * Enqueues a configuration.
    *
-   * @return fails with what a hook threw, with {@link TimeoutException} when it took too long, with
-   *     {@link CancellationException} when the replica stopped first
+   * @return fails with the exception of a hook, with {@link TimeoutException} past the timeout,
+   *     with {@link CancellationException} when the replica stopped first
    */
   Future<Void> give(Map<String, Object> userConfig) {
     Map<String, Object> copy = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig));
@@ -67,7 +66,7 @@ final class Reconfigurations {
     return new CancellationException("reconfigure: not done (expected: a replica that serves)");
   }
 
-  /** Gives the next one its turn, and a thread if none works. */
+  /** Starts the timeout of the next call, and the call itself unless another one runs. */
   private void advance() {
     Call next = null;
     boolean begun = false;
@@ -111,7 +110,7 @@ final class Reconfigurations {
         turn = null;
       }
     }
-    // Whoever took its turn away, and interrupted it, says why; that is the failure, not this one.
+    // The code that ended the turn early, and interrupted the call, reports the failure.
     if (inTime && failure == null) {
       call.done.tryComplete();
     } else if (inTime) {
@@ -120,7 +119,7 @@ final class Reconfigurations {
     advance();
   }
 
-  /** Looks at the clock: ends the patience with one that takes too long. */
+  /** Fails the call that exceeds its timeout. */
   void tick() {
     Call late;
     boolean hangs;
@@ -147,12 +146,12 @@ final class Reconfigurations {
     call.done.tryFail(failure);
   }
 
-  /** When to look again, on the nano clock; null when none is under way. */
+  /** Returns the time of the next tick on the nano clock; null when no timeout runs. */
   synchronized @Nullable Long nextLook() {
     return turn == null ? null : (Long) turnEndsNanos;
   }
 
-  /** The replica stops: what runs is interrupted, what waits has failed. */
+  /** Interrupts the running call and fails the waiting ones, because the replica stops. */
   void close() {
     ArrayDeque<Call> dropped;
     synchronized (this) {

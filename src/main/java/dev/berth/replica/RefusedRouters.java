@@ -19,29 +19,34 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Routers on other instances that found one replica full. A freed slot goes to whoever has waited
- * longest: who waits here, or one of them, as a short lease it is offered; but an offer idles the
- * slot for as long as it is on its way, so a router has to be older by more than that. Nobody
- * starves, as who waits grows older. A router that uses its offer stays noted, one that gives it
- * back does not: the routers' retries with backoff are then only the safety net.
+ * Queue of remote routers that one replica refused because it was full. A freed slot goes to the
+ * longest waiter. A local waiter acquires it directly; a remote router receives an offer, a short
+ * lease. An offer leaves the slot idle while in flight, so a remote router must have waited longer
+ * by more than that time. No waiter starves, because its waiting time grows.
  *
- * <p>Any thread of the instance may call. With nobody noted a freed slot costs a look at an empty
- * queue. Bounded: a router beyond the bound is not noted, and counted.
+ * <p>A router that uses its offer is enqueued again, a router that returns its offer is not. The
+ * routers' retries with backoff are then only the safety net.
+ *
+ * <p><b>Concurrency.</b> Thread-safe. With an empty queue a freed slot costs only a look at it. The
+ * number of routers is limited; a router beyond the limit is counted but not registered.
  */
 final class RefusedRouters implements SlotObserver {
-  /** The router index in attempts that replicas make: no router has it. */
+  /** Router index in the attempts made by replicas, which no router has. */
   static final int OFFERING = -1;
 
-  /** By how much longer a router must have waited than who waits here: an offer's round trip. */
+  /**
+   * Minimum lead in nanoseconds of a remote router's waiting time over a local waiter's: the round
+   * trip of an offer.
+   */
   static final long OFFER_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
-  /** One router, in the line or holding an offer. */
+  /** A router that is queued or holds an offer. */
   private static final class Noted {
     final RouterAddress router;
     final AtomicBoolean inLine = new AtomicBoolean();
-    volatile ReplicaAddress target; // as that router reaches the replica
-    volatile long sinceNanos; // its oldest waits, as far as it is known
-    volatile long offeredSequence = -1; // of the token last offered
+    volatile ReplicaAddress target; // address by which that router reaches the replica
+    volatile long sinceNanos; // known start of its oldest wait
+    volatile long offeredSequence = -1; // of the last offered token
 
     Noted(RouterAddress router, ReplicaAddress target) {
       this.router = router;
@@ -52,17 +57,17 @@ final class RefusedRouters implements SlotObserver {
   private final ConcurrentHashMap<RouterAddress, Noted> known = new ConcurrentHashMap<>();
   private final ConcurrentLinkedQueue<Noted> line = new ConcurrentLinkedQueue<>();
   private final AtomicLong offers = new AtomicLong();
-  final LongAdder forgotten = new LongAdder(); // routers that were not noted, for the bound
+  final LongAdder forgotten = new LongAdder(); // routers beyond the limit
   private volatile SlotObserver own = SlotObserver.NONE;
   private final BusSender sender;
   private final LongSupplier nanoClock;
   private final long epoch;
-  private final int bound; // routers
+  private final int bound; // maximum of routers
   private final long ttlNanos;
 
   /**
-   * @param nanoClock the instance's
-   * @param epoch the replica's incarnation, which names the attempts made here
+   * @param nanoClock nano clock of the instance
+   * @param epoch incarnation of the replica, which identifies the attempts made here
    */
   RefusedRouters(BusSender sender, LongSupplier nanoClock, long epoch, ReplicaLimits limits) {
     this.sender = sender;
@@ -72,15 +77,16 @@ final class RefusedRouters implements SlotObserver {
     this.ttlNanos = limits.offerTtlNanos();
   }
 
-  /** Sets this instance's router of the deployment, in place of the one before. */
+  /** Sets the local observer, which is this instance's router of the deployment. */
   void own(SlotObserver observer) {
     own = observer;
   }
 
   /**
-   * A router was refused because the slots were taken. Call after its refusal was sent.
+   * Registers a router that was refused because the replica is full. Call after its refusal was
+   * sent.
    *
-   * @param waitedMicros of who was refused
+   * @param waitedMicros waiting time of the refused request
    */
   void note(Slots slots, RouterAddress router, ReplicaAddress target, long waitedMicros) {
     Noted noted = known.get(router);
@@ -93,13 +99,16 @@ final class RefusedRouters implements SlotObserver {
     }
     noted.target = target;
     putInLine(noted, waitedMicros);
-    // A slot freed between the refusal and the note told nobody: look again, as a waiter does.
+    // A slot freed between the refusal and this registration notified no waiter: check again.
     if (isFree(slots)) {
       freed(slots);
     }
   }
 
-  /** One that stands there has been waiting since it was put there, whoever it asks for now. */
+  /**
+   * Enqueues a router. A queued router keeps its start of waiting, whichever of its requests was
+   * refused now.
+   */
   private void putInLine(Noted noted, long waitedMicros) {
     if (!noted.inLine.get()) {
       noted.sinceNanos = nanoClock.getAsLong() - TimeUnit.MICROSECONDS.toNanos(waitedMicros);
@@ -127,11 +136,13 @@ final class RefusedRouters implements SlotObserver {
     if (line.isEmpty()) {
       return own.completing(slots);
     }
-    // Completed in the ordinary way, the slot reaches freed(), which offers it.
+    // An ordinary completion calls freed(), which offers the slot.
     return !isTheirs() && own.completing(slots);
   }
 
-  /** Whether one of them has waited for longer than who waits here, and long enough. */
+  /**
+   * Returns whether a remote router has waited longer than the local waiter by the minimum lead.
+   */
   private boolean isTheirs() {
     Noted oldest = oldest();
     long here = own.waitingSince();
@@ -155,11 +166,11 @@ final class RefusedRouters implements SlotObserver {
       return;
     }
     while (isFree(slots) && isTheirs() && offerOne(slots)) {
-      // The next one's.
+      // Offers the next free slot.
     }
     own.freed(slots);
     while (isFree(slots) && offerOne(slots)) {
-      // Nobody here could take it.
+      // No local waiter could acquire it.
     }
   }
 
@@ -167,14 +178,17 @@ final class RefusedRouters implements SlotObserver {
     return !slots.draining() && slots.ongoing() < slots.maxOngoing();
   }
 
-  /** Holds a slot for the first in the line that can be reached; false when nobody got one. */
+  /**
+   * Reserves a slot for the first queued router that is reachable. Returns false when no offer was
+   * sent.
+   */
   private boolean offerOne(Slots slots) {
     for (Noted noted = next(); noted != null; noted = next()) {
       AttemptId attempt = new AttemptId(epoch, OFFERING, offers.incrementAndGet());
       Slots.Reservation reservation = slots.reserve(attempt, ttlNanos);
       if (reservation instanceof Slots.Reservation.Refused refused) {
         if (refused.reason() == Refusal.FULL) {
-          putInLine(noted); // someone was faster: it keeps its place
+          putInLine(noted); // another thread was faster: the router keeps its place
         }
         return false;
       }
@@ -185,13 +199,13 @@ final class RefusedRouters implements SlotObserver {
               noted.target,
               attempt,
               lease.token(),
-              TimeUnit.NANOSECONDS.toMicros(ttlNanos), // then its slot is another's
+              TimeUnit.NANOSECONDS.toMicros(ttlNanos), // the slot is free after that
               slots.load());
       if (sender.send(noted.router.node(), noted.router.busAddress(), offer).isSent()) {
         return true;
       }
       known.remove(noted.router, noted);
-      lease.release(); // tells freed() again, which goes on with the next
+      lease.release(); // calls freed(), which continues with the next router
     }
     return false;
   }
@@ -207,8 +221,8 @@ final class RefusedRouters implements SlotObserver {
   }
 
   /**
-   * A request from this router took a slot by this token: if it was an offer, it may want more, for
-   * one that has waited about as long.
+   * Handles a request that acquired a slot by a token. If the token was an offer, its router is
+   * enqueued again, as it may have another request with about the same waiting time.
    */
   void used(RouterAddress router, long tokenSequence, long waitedMicros) {
     Noted noted = known.get(router);
@@ -217,21 +231,21 @@ final class RefusedRouters implements SlotObserver {
     }
   }
 
-  /** The instance has left, and its routers with it. */
+  /** Removes the routers of an instance that left. */
   void nodeLeft(String node) {
     known.values().removeIf(noted -> noted.router.node().equals(node));
     line.removeIf(noted -> noted.router.node().equals(node));
   }
 
-  /** Nothing will be offered any more. */
+  /** Removes all routers: no slot will be offered again. */
   void clear() {
     while (next() != null) {
-      // Each is out of the line.
+      // next() dequeues each.
     }
     known.clear();
   }
 
-  /** Routers in the line. */
+  /** Returns the number of queued routers. */
   int waiting() {
     return line.size();
   }

@@ -30,51 +30,51 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One replica incarnation on this instance: its slots, its handlers, one per seat, and its life
- * from start to drained ({@link ReplicaState}). Made by {@link ReplicaHost}. Any thread may call;
- * futures complete on the loop of the first seat.
+ * One replica incarnation on this instance: its slots, its handlers (one per seat), and its
+ * lifecycle from start to drained ({@link ReplicaState}). Created by {@link ReplicaHost}.
+ * Thread-safe; futures complete on the loop of the first seat.
  *
- * <p>Over 500 lines: one life, and whatever moves its state is read in one place. What has a life
- * of its own within it stands apart: {@link ReplicaStart}, {@link ReplicaHooks}, {@link
+ * <p>Over 500 lines, because all transitions of its state must be read in one place. Parts with a
+ * lifecycle of their own are separate: {@link ReplicaStart}, {@link ReplicaHooks}, {@link
  * ReplicaHealth}, {@link PassiveHealth}, {@link Reconfigurations}.
  */
 public final class Replica extends ServedReplica {
   private static final Logger LOG = LoggerFactory.getLogger(Replica.class);
 
   /**
-   * How long its stop hooks may wait for a thread, before they are left out: they may take {@link
-   * ReplicaHooks#STOP_HOOK_NANOS} from when they have one.
+   * Maximum time in nanoseconds that the stop hooks wait for a thread before they are skipped. Once
+   * they have one, {@link ReplicaHooks#STOP_HOOK_NANOS} applies.
    */
   static final long STOP_WAIT_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   private final HandlerPorts ports;
-  private final Consumer<Replica> gone; // frees its place at the host
-  private final Consumer<Replica> toLookAt; // a look at it is due sooner than was said
+  private final Consumer<Replica> gone; // frees its ordinal at the host
+  private final Consumer<Replica> toLookAt; // schedules an earlier tick
 
   private final AtomicReference<ReplicaState> state = new AtomicReference<>(ReplicaState.STARTING);
   private volatile List<HostedReplica> parts = List.of();
-  private volatile @Nullable LoopRound round; // the last task of each loop
-  private volatile Runnable startStuck = () -> {}; // its loop does not take what would let it run
-  private volatile String loopBlocked = ""; // why its only loop keeps it from serving
-  private volatile boolean takesWholeBodies; // its handler, once it runs
+  private volatile @Nullable LoopRound round; // the last task sent to each loop
+  private volatile Runnable startStuck = () -> {}; // fails a start whose loop is stuck
+  private volatile String loopBlocked = ""; // reason why its only loop cannot serve
+  private volatile boolean takesWholeBodies; // set once the handlers run
   final ReplicaHooks hooks;
   final ReplicaHealth health;
   private final AutoscalingStats stats;
   final PassiveHealth passive = new PassiveHealth();
-  private volatile String lastFailure = ""; // of a request, for people
+  private volatile String lastFailure = ""; // of a request, for operators
   private final Object judging = new Object();
-  private volatile @Nullable ReplicaStart start; // until it runs
+  private volatile @Nullable ReplicaStart start; // null once the replica runs
   private final Reconfigurations reconfigurations;
   private volatile @Nullable HandlerThreads threads; // of a blocking handler
-  private final AtomicBoolean leaving = new AtomicBoolean(); // the home loop looks after it
+  private final AtomicBoolean leaving = new AtomicBoolean(); // the home loop calls lookAfter
   private final Promise<Void> drained = Promise.promise();
   private final AtomicBoolean shuttingDown = new AtomicBoolean();
   private final Promise<Void> stopped = Promise.promise();
 
-  /** When its slots had all come back, on the nano clock; null before. */
+  /** Time at which all slots were free, on the nano clock; null before. */
   private volatile @Nullable Long drainedNanos;
 
-  /** When its handlers were to stop, on the nano clock; null before. */
+  /** Time at which the stop of the handlers was requested, on the nano clock; null before. */
   private volatile @Nullable Long stopHookNanos;
 
   private volatile Runnable takeBackStop = () -> {};
@@ -113,39 +113,39 @@ public final class Replica extends ServedReplica {
         });
   }
 
-  // --- what it is ---
+  // --- properties ---
 
   public ReplicaState state() {
     return state.get();
   }
 
-  /** What is gathered of a body before its handler is called; 0 when that streams, or starts. */
+  /** Returns the maximum of buffered body bytes; 0 while starting or for a streaming handler. */
   public int wholeBodyBytes() {
     return takesWholeBodies ? limits().maxBufferedBodyBytes() : 0;
   }
 
-  // --- its life ---
+  // --- lifecycle ---
 
-  /** Its handlers are made from now on. */
+  /** Sets the start that creates the handlers. */
   void starts(ReplicaStart starting) {
     start = starting;
   }
 
-  /** Another look at it is due sooner than was said. */
+  /** Schedules an earlier tick. */
   void lookSoon() {
     toLookAt.accept(this);
   }
 
-  /** It will never run. */
+  /** Removes the replica after its start failed. */
   void startFailed() {
     start = null;
     gone.accept(this);
   }
 
   /**
-   * Nobody waits for its start any more: the hook that runs is interrupted, and the start fails.
+   * Abandons the start: interrupts the running hook, and the start fails.
    *
-   * @return false when it has started, or failed, already
+   * @return false when the replica has already started or failed
    */
   public boolean abandonStart() {
     ReplicaStart starting = start;
@@ -156,7 +156,7 @@ public final class Replica extends ServedReplica {
     return true;
   }
 
-  /** Takes requests on every loop, then is RUNNING. */
+  /** Accepts requests on every loop, then becomes RUNNING. */
   void begin(
       List<HostedReplica> started, @Nullable HandlerThreads workers, Promise<Replica> begun) {
     start = null;
@@ -188,7 +188,7 @@ public final class Replica extends ServedReplica {
         });
   }
 
-  /** Its loops that are stuck are waited for no longer. Control loop. */
+  /** Stops waiting for stuck loops. Confined to the control loop. */
   void passOver(IntPredicate stuck) {
     LoopRound now = round;
     boolean home = !parts.isEmpty() && stuck.test(homeLoop().index());
@@ -197,9 +197,9 @@ public final class Replica extends ServedReplica {
         startStuck.run();
       } else {
         boolean stopped = state.get() == ReplicaState.STOPPED;
-        now.left.forEach(part -> part.stopped |= stopped); // what comes before the task is refused
+        now.left.forEach(part -> part.stopped |= stopped); // refuses calls that precede the task
         if (home) {
-          now.end(); // its loop takes nothing
+          now.end(); // its loop runs no task
         } else {
           onHomeLoop(now::end);
         }
@@ -214,13 +214,13 @@ public final class Replica extends ServedReplica {
   }
 
   /**
-   * Grants nothing from now on, and finishes what was accepted and the leases that were granted.
+   * Stops granting slots; accepted requests and granted leases finish.
    *
-   * @return completes when every slot has come back; the handler is not stopped by this
+   * @return completes when every slot is free; the handler is not stopped by this
    */
   public Future<Void> drain() {
     Long ends = graceEndsNanos;
-    if (ends == null) { // the bit first: whoever sees the state finds it set
+    if (ends == null) { // the bit first: a thread that sees the state finds it set
       slots.drain();
     } else {
       slots.drain(ends);
@@ -232,7 +232,7 @@ public final class Replica extends ServedReplica {
     return drained.future();
   }
 
-  /** Completes when it drains, or was killed, and no handler works for it any more. */
+  /** Completes when the replica drains or was killed, and no handler works for it any longer. */
   public Future<Void> slotsBack() {
     return drained.future();
   }
@@ -250,11 +250,11 @@ public final class Replica extends ServedReplica {
   }
 
   /**
-   * Drains, then stops the handlers off the loop; what has not finished in time is killed. A second
-   * call waits for the first, and makes its grace shorter if it says so.
+   * Drains, then stops the handlers off the loop. Requests that exceed the grace are killed. A
+   * second call waits for the first, and can only shorten the grace.
    *
    * @param grace time for accepted requests and granted leases
-   * @return completes when the handlers have stopped, or take too long for it; it does not fail
+   * @return completes when the handlers have stopped, or exceed their time; never fails
    */
   public Future<Void> shutDown(Duration grace) {
     long ends = nanoClock.getAsLong() + grace.toNanos();
@@ -290,12 +290,12 @@ public final class Replica extends ServedReplica {
   }
 
   /**
-   * On the home loop's tick, or the control loop's while that is stuck: kills what outlasts its
-   * grace, and forgets what stopped. A stopped replica is remembered as long as its attempts are: a
-   * late duplicate of a request that ran must not be told that there is no such replica, which
-   * would have it run elsewhere too.
+   * Kills slots that outlast the grace, and removes the stopped replica. Runs on the home loop's
+   * tick, or on the control loop while the home loop is stuck. A stopped replica is retained as
+   * long as its attempts. Otherwise a late duplicate of a request that ran would be refused as for
+   * an unknown replica, and run elsewhere.
    *
-   * @return true when there is nothing more to look after
+   * @return true when nothing is left to do
    */
   synchronized boolean lookAfter() {
     long now = nanoClock.getAsLong();
@@ -326,32 +326,32 @@ public final class Replica extends ServedReplica {
   }
 
   /**
-   * Its loop takes no tasks, or does so again. Any thread.
+   * Records whether the only loop of the replica is blocked. Thread-safe.
    *
-   * @return whether routers elsewhere, who asked lately, are to be told: then, and while it lasts
+   * @return whether to notify recent remote routers: on a change, and while the block lasts
    */
   boolean loopBlocked(boolean isBlocked) {
-    boolean blocked = isBlocked && parts.size() == 1; // else requests run where they come in
+    boolean blocked = isBlocked && parts.size() == 1; // else the receiving loop runs them
     boolean news = slots.loopBlocked(blocked);
     return (blocked || news) && slots.rememberedAttempts() > 0;
   }
 
-  /** Tells them. On a loop that runs. */
+  /** Notifies remote routers of the load. Confined to a loop that runs. */
   void tellLoad() {
     homeLoop().tell(new ReplicaLoad(address(), load()));
   }
 
-  /** Whether there is anything of it to see. */
+  /** Returns whether operators should see this replica. */
   boolean isOfInterest() {
     ReplicaState now = state.get();
     return now != ReplicaState.STARTING && (now != ReplicaState.STOPPED || slots.ongoing() > 0);
   }
 
   /**
-   * Ends it now: requests that run are answered with {@link BerthException.OutcomeUnknown} and
-   * cancelled. Their slots come back, each once, when their handlers settle.
+   * Ends the replica now: running requests fail with {@link BerthException.OutcomeUnknown} and are
+   * cancelled. Each slot becomes free, once, when its handler settles.
    *
-   * @return completes when the handlers have stopped; it does not fail
+   * @return completes when the handlers have stopped; never fails
    */
   public Future<Void> kill() {
     slots.drain(nanoClock.getAsLong());
@@ -386,13 +386,13 @@ public final class Replica extends ServedReplica {
 
   private void callStopHooks() {
     Throwable thrown = hooks.stop();
-    if (thrown != null) { // the replica is stopped all the same
+    if (thrown != null) { // the replica counts as stopped even so
       failures.add("stop failed", thrown);
     }
     stopped.tryComplete();
   }
 
-  /** Changes the number of slots, and of threads, live. */
+  /** Changes the number of slots and threads live. */
   public void setMaxOngoing(int maxOngoing) {
     HandlerThreads running = threads;
     if (running != null) {
@@ -401,7 +401,7 @@ public final class Replica extends ServedReplica {
     slots.setMaxOngoing(maxOngoing);
   }
 
-  /** Holds it to other bounds from now on; what runs keeps those it began with. */
+  /** Changes the limits. Running requests keep those with which they began. */
   public void configure(int maxOngoing, ReplicaLimits next, HealthCheckSettings healthChecks) {
     limits = next;
     if (slots.maxOngoing() != maxOngoing) {
@@ -415,7 +415,7 @@ public final class Replica extends ServedReplica {
   private boolean move(ReplicaState to, ReplicaState... from) {
     for (ReplicaState each : from) {
       if (state.compareAndSet(each, to)) {
-        LOG.debug("replica {}: {} -> {}", replicaId(), each, to); // the controller says it
+        LOG.debug("replica {}: {} -> {}", replicaId(), each, to); // the controller logs it at info
         ports.listener().changed(this, to);
         return true;
       }
@@ -446,7 +446,7 @@ public final class Replica extends ServedReplica {
     }
   }
 
-  // --- its health ---
+  // --- health ---
 
   @Override
   void lingeringChanged() {
@@ -455,7 +455,7 @@ public final class Replica extends ServedReplica {
     }
   }
 
-  /** A loop is blocked, or runs again. Control loop. */
+  /** Records the block of a loop; null when it runs again. Confined to the control loop. */
   void loopBlocked(int loop, @Nullable BlockedLoop blocked, boolean othersRun) {
     if (blocked != null
         && blocked.replicaId().equals(replicaId())
@@ -481,16 +481,16 @@ public final class Replica extends ServedReplica {
     ports.listener().handlerFailed(this, cause);
   }
 
-  /** Whether it takes requests. */
+  /** Returns whether the replica accepts requests. */
   public boolean isServing() {
     ReplicaState now = state.get();
     return now == ReplicaState.RUNNING || now == ReplicaState.UNHEALTHY;
   }
 
   /**
-   * Looks at the clock for its health checks and its start.
+   * Checks the deadlines of the health checks, of the start and of reconfigurations.
    *
-   * @return when to look again, on the nano clock; null when there is nothing to look at any more
+   * @return time of the next tick on the nano clock; null when none is needed
    */
   @Nullable Long tick() {
     ReplicaStart starting = start;
@@ -499,7 +499,7 @@ public final class Replica extends ServedReplica {
       return starting.tick();
     }
     reconfigurations.tick();
-    stats.endIfLate(limits().statsTimeoutNanos()); // also where the deployment autoscales no longer
+    stats.endIfLate(limits().statsTimeoutNanos()); // also if autoscaling was switched off
     Long reconfigured = reconfigurations.nextLook();
     health.tick(isServing());
     if (!isServing() && !health.watch.underWay()) {
@@ -509,12 +509,12 @@ public final class Replica extends ServedReplica {
     return isServing() && passive.isLooking() ? sooner(next, lookAtRequests()) : next;
   }
 
-  /** On the nano clock, which may overflow: the difference orders. */
+  /** Returns the earlier time. The nano clock may overflow, so the difference orders. */
   private static Long sooner(long one, @Nullable Long other) {
     return other == null || one - other <= 0 ? (Long) one : other;
   }
 
-  /** What its requests say of it; when to look again. */
+  /** Updates the suspicion from request outcomes. Returns the time of the next update. */
   private long lookAtRequests() {
     long answered = parts.stream().mapToLong(HostedReplica::answered).sum();
     long failed = parts.stream().mapToLong(HostedReplica::failed).sum();
@@ -547,15 +547,15 @@ public final class Replica extends ServedReplica {
     }
   }
 
-  /** A health check is over, or overdue. */
+  /** Handles a health check that finished or exceeded its timeout. */
   private void checked() {
     judge();
     lookSoon();
   }
 
-  /** Unhealthy while too many checks in a row failed, or too many cancelled requests linger. */
+  /** Moves to or from UNHEALTHY after a change of health checks, zombies or blocked loops. */
   private void judge() {
-    synchronized (judging) { // so that the listener hears of the states in their order
+    synchronized (judging) { // keeps the listener calls in order
       if (!isSick()) {
         move(ReplicaState.RUNNING, ReplicaState.UNHEALTHY);
       } else if (move(ReplicaState.UNHEALTHY, ReplicaState.RUNNING)) {
@@ -564,7 +564,7 @@ public final class Replica extends ServedReplica {
     }
   }
 
-  /** Why it is unhealthy, in one line; empty when it is not. */
+  /** Returns the reason why the replica is unhealthy, in one line; empty when healthy. */
   public String unhealthyReason() {
     if (isLingering()) {
       return "zombies: %s (expected: at most %s)"
@@ -574,78 +574,78 @@ public final class Replica extends ServedReplica {
   }
 
   /**
-   * Passes a new {@code user_config} to the handlers, off the loop, beside its requests, after
-   * those passed before; {@link Reconfigurations} says how long they may take.
+   * Passes a new {@code user_config} to the handlers, off the loop and beside requests, after those
+   * passed before. {@link Reconfigurations} defines the timeout.
    *
-   * @return completes when all handlers took it; fails with what the first of them threw, which
-   *     leaves the replica as that handler left it
+   * @return completes when all handlers accepted it; fails with the first exception of a handler,
+   *     which leaves the replica in that handler's state
    */
   public Future<Void> reconfigure(Map<String, Object> userConfig) {
     return reconfigurations.give(userConfig);
   }
 
-  // --- figures ---
+  // --- metrics ---
 
-  /** Requests that ended, however. */
+  /** Returns the number of requests that ended in any way. */
   long processedRequests() {
     return processingTimes().stream().mapToLong(LatencyBuckets::count).sum();
   }
 
-  /** How long requests took from their start here to their end, by loop. */
+  /** Returns the times of requests from their start here to their end, by loop. */
   List<LatencyBuckets> processingTimes() {
     return parts.stream().map(part -> part.meters.times()).toList();
   }
 
-  /** The longest of these in the last minute, in nanoseconds; 0 when there was none. */
+  /** Returns the longest of these in the last minute, in nanoseconds; 0 for none. */
   long maxProcessingNanos() {
     return parts.stream().mapToLong(part -> part.meters.maxNanos(part.loop.now())).max().orElse(0);
   }
 
-  /** Takes a sample of how many slots are in use; to be called at a steady rate. */
+  /** Samples the number of slots in use. Call at a steady rate. */
   void sampleUtilization() {
     if (state.get() != ReplicaState.STARTING) {
       utilization.sample(slots.running(), slots.maxOngoing(), nanoClock.getAsLong());
     }
   }
 
-  /** The share of its slots in use over the last ten minutes, 0 to 1. */
+  /** Returns the share of slots in use over the last ten minutes, 0 to 1. */
   double utilization() {
     return utilization.share(nanoClock.getAsLong());
   }
 
-  /** Has its handlers tell of themselves, unless they do already. */
+  /** Collects autoscaling statistics from the handlers, unless a call is running. */
   public void sampleStats() {
     if (hooks.tellsStats() && isServing()) {
       stats.sample(limits().statsTimeoutNanos());
     }
   }
 
-  /** What its handlers tell of themselves for autoscaling; null when they tell nothing. */
+  /** Returns the handlers' statistics for autoscaling; null when they provide none. */
   public @Nullable AutoscalingStats stats() {
     return hooks.tellsStats() ? stats : null;
   }
 
-  /** Whether neither its health checks nor lingering requests speak against it. */
+  /** Returns whether the replica passes its health checks and has no excess of zombies. */
   public boolean healthy() {
     return state.get() != ReplicaState.UNHEALTHY;
   }
 
-  /** Health checks that failed, the ones that took too long included. */
+  /** Returns the number of failed health checks, timeouts included. */
   public long healthCheckFailures() {
     return health.watch.failures();
   }
 
-  /** Its slots now, and what their last audit said. */
+  /** Returns the present state of the slots, with the last audit. */
   public LedgerView view() {
     return slots.view(replicaId(), zombies());
   }
 
   /**
-   * A task on each event loop of a replica, and the action that follows once. A loop that is stuck
-   * is waited for no longer; it runs the task when it runs again. Thread-safe.
+   * A task on each event loop of a replica, and an action that follows once. A stuck loop is not
+   * awaited; it runs the task when it runs again. Thread-safe.
    */
   private static final class LoopRound {
-    final Set<HostedReplica> left = ConcurrentHashMap.newKeySet(); // whose loops have not run it
+    final Set<HostedReplica> left = ConcurrentHashMap.newKeySet(); // parts that have not run it
     private final Runnable then;
     private final AtomicBoolean ended = new AtomicBoolean();
 
@@ -654,12 +654,12 @@ public final class Replica extends ServedReplica {
       this.then = then;
     }
 
-    /** Returns whether this was the last one. */
+    /** Returns whether this part was the last. */
     boolean ran(HostedReplica part) {
       return left.remove(part) && left.isEmpty();
     }
 
-    /** Returns whether it waits for nothing but stuck loops. */
+    /** Returns whether only stuck loops are missing. */
     boolean waitsFor(IntPredicate stuck) {
       return !ended.get() && left.stream().allMatch(part -> stuck.test(part.loop.index()));
     }

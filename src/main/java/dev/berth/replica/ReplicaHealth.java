@@ -8,20 +8,20 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs one replica's health checks as its {@link HealthWatch} wants them, at most one at a time, on
- * a thread that may block. Any thread.
+ * Runs one replica's health checks when its {@link HealthWatch} schedules them, one at a time, on a
+ * thread that may block. Thread-safe.
  */
 final class ReplicaHealth {
   private static final String LATE = "checkHealth: not in time (expected: within its timeout)";
 
   final HealthWatch watch;
   private final ReplicaHooks hooks;
-  private final Runnable changed; // an outcome is known, or its time runs from now on
-  final LatencyBuckets latencies = new LatencyBuckets(); // one check at a time writes
+  private final Runnable changed; // callback: a check finished, or its timeout started
+  final LatencyBuckets latencies = new LatencyBuckets(); // written by one check at a time
   private final UserCall call = new UserCall();
 
   /**
-   * @param changed told when a check begins on a thread, and after each outcome
+   * @param changed callback when a check begins on a thread, and after each outcome
    */
   ReplicaHealth(HealthWatch watch, ReplicaHooks hooks, Runnable changed) {
     this.watch = watch;
@@ -30,9 +30,9 @@ final class ReplicaHealth {
   }
 
   /**
-   * The first check, here and now: a replica that is not well does not start.
+   * Runs the first check on this thread: an unhealthy replica does not start.
    *
-   * @throws TimeoutException when it took too long, whatever it came to
+   * @throws TimeoutException when the check exceeded its timeout, whatever its outcome
    */
   void checkFirst() throws Throwable {
     watch.start(hooks.now());
@@ -43,7 +43,7 @@ final class ReplicaHealth {
   }
 
   /**
-   * Looks at the clock.
+   * Performs the due action of the schedule.
    *
    * @param serving whether a check may start
    */
@@ -61,7 +61,7 @@ final class ReplicaHealth {
 
   private void start() {
     if (!hooks.checkHealthDoesSomething()) {
-      check(); // no user code: no thread is needed
+      check(); // without user code no thread is needed
       return;
     }
     try {
@@ -72,7 +72,9 @@ final class ReplicaHealth {
   }
 
   /**
-   * @return what the check threw, or that it was not in time; null when it passed
+   * Runs a check.
+   *
+   * @return the exception of the check, or a timeout; null when it passed
    */
   private @Nullable Throwable check() {
     long began = hooks.now();

@@ -15,11 +15,11 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The handlers of one replica, one for each of its seats, as the hooks reach them: in the order of
- * the seats, in a context that may block, with the class loader of the user's code.
+ * Calls the hooks of one replica's handlers, one handler per seat, in the order of the seats. Hooks
+ * run in a context that may block, with the class loader of the user's code.
  */
 final class ReplicaHooks {
-  /** How long the stop hooks of a replica may take, from when they begin. */
+  /** Timeout of the stop hooks of a replica in nanoseconds, from the start of the first hook. */
   static final long STOP_HOOK_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private interface Hook {
@@ -31,12 +31,12 @@ final class ReplicaHooks {
   final FailureLog failures; // of the replica's user code
   private final List<ReplicaHandler> handlers = new CopyOnWriteArrayList<>();
   private final UserCall stop = new UserCall();
-  private int stopInterrupts; // of who looks after the replica alone
-  private volatile boolean checked; // one of them has a hook of its own for its health
-  private volatile boolean tellsStats; // or tells something of itself
+  private int stopInterrupts; // confined to the thread that ticks the replica
+  private volatile boolean checked; // a handler overrides checkHealth
+  private volatile boolean tellsStats; // a handler overrides recordAutoscalingStats
 
   /**
-   * @param threads run what calls hooks, as {@code HookThreads#run} for the replica
+   * @param threads run the callers of hooks, as {@code HookThreads#run} does for the replica
    */
   ReplicaHooks(
       BiFunction<Kind, Runnable, Runnable> threads, LongSupplier nanoClock, FailureLog failures) {
@@ -46,10 +46,10 @@ final class ReplicaHooks {
   }
 
   /**
-   * Runs what calls hooks of a kind on a thread that may block.
+   * Runs a caller of hooks on a thread that may block.
    *
-   * @return takes it back if it has not begun
-   * @throws java.util.concurrent.RejectedExecutionException when it will never run
+   * @return an action that cancels the task if it has not begun
+   * @throws java.util.concurrent.RejectedExecutionException when the task will never run
    */
   Runnable run(Kind kind, Runnable task) {
     return threads.apply(kind, task);
@@ -59,7 +59,7 @@ final class ReplicaHooks {
     return nanoClock.getAsLong();
   }
 
-  /** A handler was made; what follows concerns it too. */
+  /** Adds a new handler to the later calls of hooks. */
   void add(ReplicaHandler handler) {
     handlers.add(handler);
     checked |= has(handler, "checkHealth");
@@ -70,16 +70,16 @@ final class ReplicaHooks {
     try {
       return handler.getClass().getMethod(hook).getDeclaringClass() != ReplicaHandler.class;
     } catch (NoSuchMethodException | LinkageError strange) {
-      return true; // then it is called, whatever it is
+      return true; // then it is called in any case
     }
   }
 
-  /** Whether a check of their health runs any user code. */
+  /** Returns whether a health check runs any user code. */
   boolean checkHealthDoesSomething() {
     return checked;
   }
 
-  /** Whether they tell anything of themselves. */
+  /** Returns whether a handler provides autoscaling statistics. */
   boolean tellsStats() {
     return tellsStats;
   }
@@ -96,7 +96,7 @@ final class ReplicaHooks {
     each(ReplicaHandler::checkHealth, false);
   }
 
-  /** What they tell of themselves, added up; waits for what is not known yet. */
+  /** Returns the statistics of all handlers, added up by name. Waits for pending futures. */
   Map<String, Double> recordAutoscalingStats() throws Throwable {
     Map<String, Double> sums = new TreeMap<>();
     each(
@@ -112,9 +112,9 @@ final class ReplicaHooks {
   }
 
   /**
-   * Stops every handler, whatever one of them throws, and lets go of them.
+   * Stops every handler, even after an exception, and drops the references to them.
    *
-   * @return what the first of them threw
+   * @return the first exception of a handler
    */
   @Nullable Throwable stop() {
     Throwable thrown = stop.run(now(), () -> each(ReplicaHandler::stop, true));
@@ -122,21 +122,21 @@ final class ReplicaHooks {
     return thrown;
   }
 
-  /** Whether they were told to stop, and not only wait for a thread that tells them. */
+  /** Returns whether a stop hook has been called, rather than waiting for a thread. */
   boolean stopBegan() {
     return stop.beganNanos() != null;
   }
 
-  /** Whether one of them is being stopped now. */
+  /** Returns whether a stop hook runs now. */
   boolean isStopping() {
     return stop.thread() != null;
   }
 
   /**
-   * Interrupts a stop that takes too long; again each time that this is over, for there may be
-   * several handlers.
+   * Interrupts a stop that exceeds its timeout, and again after each further timeout, as there may
+   * be several handlers.
    *
-   * @return whether it was interrupted now
+   * @return whether the stop was interrupted now
    */
   boolean interruptLateStop(long nowNanos) {
     boolean late = stop.isLate(STOP_HOOK_NANOS * (stopInterrupts + 1), nowNanos);
@@ -148,9 +148,10 @@ final class ReplicaHooks {
   }
 
   /**
-   * Calls one after the other, and throws what the first of them threw.
+   * Calls the hook of each handler in turn, and throws the first exception.
    *
-   * @param all whether the others are called all the same; what they throw is added
+   * @param all whether to call the others after an exception; their exceptions are added as
+   *     suppressed
    */
   private void each(Hook hook, boolean all) throws Throwable {
     Throwable first = null;

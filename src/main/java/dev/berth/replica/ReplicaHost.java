@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The replicas of one instance: starts them, finds their slots for the instance's routers, and
- * sweeps their leases. Any thread.
+ * sweeps their leases. Thread-safe.
  */
 public final class ReplicaHost implements ReplicaDirectory {
   private final InstancePorts instance;
@@ -34,18 +34,19 @@ public final class ReplicaHost implements ReplicaDirectory {
 
   private final LookWheel wheel = new LookWheel();
 
-  /** Age of a task from which on nothing waits for the loop that does not take it. */
+  /** Age of a task, in nanoseconds, from which its loop counts as stuck and is not awaited. */
   static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private final Set<Integer> blockedLoops = ConcurrentHashMap.newKeySet();
-  private final Map<Integer, BlockedLoop> looked = new ConcurrentSkipListMap<>(); // at blocked ones
+  // blocked loops, by index
+  private final Map<Integer, BlockedLoop> looked = new ConcurrentSkipListMap<>();
 
-  /** By ordinal; replaced whole with each start and stop. */
+  /** Replicas by ordinal; the array is replaced at each start and stop. */
   private volatile @Nullable Replica[] replicas = new Replica[0];
 
   /**
-   * @param instance where it is
-   * @param ports what handlers are given
+   * @param instance the instance of the replicas
+   * @param ports dependencies of the handlers
    */
   public ReplicaHost(
       InstancePorts instance, HandlerPorts ports, ReplicaLimits limits, LedgerLimits ledgerLimits) {
@@ -55,25 +56,26 @@ public final class ReplicaHost implements ReplicaDirectory {
     this.ledgerLimits = ledgerLimits;
   }
 
-  /** Who is told of the replicas that are started from now on. */
+  /** Sets the listener of replicas that start later. */
   public void tell(ReplicaListener listener) {
     ports = new HandlerPorts(ports.hooks(), ports.threads(), listener);
   }
 
   /**
-   * A replica whose handlers are being made.
+   * A replica whose handlers are being created.
    *
-   * @param replica it
-   * @param running completes when it takes requests; fails with what the factory or a hook threw,
-   *     with a {@link java.util.concurrent.TimeoutException} when that took too long
-   * @param over completes when no user code of the start runs any more, which may be later
+   * @param replica the replica
+   * @param running completes when the replica accepts requests; fails with the exception of the
+   *     factory or a hook, or with a {@link java.util.concurrent.TimeoutException}
+   * @param over completes when no user code of the start runs any longer, which may be later
    */
   public record Starting(Replica replica, Future<Replica> running, Future<Void> over) {}
 
   /**
-   * Makes the handlers and runs their hooks off the loop; then the replica takes requests.
+   * Starts a replica: creates the handlers and runs their hooks off the loop, then accepts
+   * requests.
    *
-   * @param seats one, or one per loop when the replica is spread; its address is on the first
+   * @param seats one seat, or one per loop for a spread replica; the first loop is its address
    */
   public Starting begin(ReplicaSpec spec, List<ReplicaSeat> seats) {
     if (seats.isEmpty()) {
@@ -157,15 +159,16 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   /**
-   * Starts the health checks that are due, ends those that take too long, and says which starts
-   * take long; to be called several times a second, by one thread at a time. Costs what is due, not
-   * what is there.
+   * Starts the health checks that are due, ends late ones, and logs slow starts. Call several times
+   * per second, from one thread at a time. The cost depends on the due replicas, not on all.
    */
   public void tick() {
     wheel.turn(instance.nanoClock().getAsLong());
   }
 
-  /** Those that started and have not stopped, and stopped ones whose slots are not all back. */
+  /**
+   * Returns the started replicas that have not stopped, and stopped ones with slots still in use.
+   */
   public List<Replica> replicas() {
     return Arrays.stream(replicas)
         .flatMap(Stream::ofNullable)
@@ -174,15 +177,15 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   /**
-   * Ends leases that ran out, forgets what is old, takes a sample of the slots in use, and audits
-   * the ledgers: for one share of the replicas in turn, so that thousands of idle ones cost little
-   * though it is called often. Of the others, leases that ran out end too, and a ledger that never
-   * was audited is. One thread, so often that each has its turn about once a second or more often,
-   * at a steady rate.
+   * Expires leases, forgets old attempts, samples the slots in use, and audits the ledgers, for one
+   * share of the replicas per call. Thousands of idle replicas thus cost little at a high call
+   * rate. Replicas of the other shares are swept if they have leases, and audited if they never
+   * were. Call from one thread at a steady rate, so that each share has its turn at least about
+   * once per second.
    *
-   * @param turn rises by one with each call
-   * @param shares after so many calls all had their turn
-   * @param mismatch told of each mismatch when it is found, or found to have changed
+   * @param turn number of the call, which rises by one
+   * @param shares number of calls after which every replica had its turn
+   * @param mismatch receives each mismatch when it is found or has changed
    */
   public void sweep(int turn, int shares, Consumer<LedgerView> mismatch) {
     @Nullable Replica[] all = replicas;
@@ -194,7 +197,7 @@ public final class ReplicaHost implements ReplicaDirectory {
       }
       SlotLedger slots = replica.slots();
       boolean itsTurn = place % shares == now;
-      if (itsTurn || slots.reserved() > 0) { // a lease that may run out is a reserved slot
+      if (itsTurn || slots.reserved() > 0) { // only reserved slots have a lease that may expire
         slots.sweep();
       }
       if (itsTurn) {
@@ -208,8 +211,8 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   /**
-   * A loop takes no tasks, or does so again: of the replicas that run on it, reports say so. Not on
-   * the loop itself.
+   * Records that a loop runs no tasks, or runs again, and reports this for the replicas on it. Call
+   * from another loop.
    */
   public void loopBlocked(int loop, boolean isBlocked) {
     if (isBlocked ? blockedLoops.add(loop) : blockedLoops.remove(loop)) {
@@ -221,7 +224,7 @@ public final class ReplicaHost implements ReplicaDirectory {
     }
   }
 
-  /** Returns the next loop, from one on, that takes tasks; that one when none does. */
+  /** Returns the first loop from {@code first} on that runs tasks; {@code first} when none does. */
   public int loopFrom(int first) {
     int loops = instance.loops().size();
     return IntStream.range(first, first + loops)
@@ -232,9 +235,9 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   /**
-   * Notes what blocks a loop; null when it runs again. Replicas wait for a stuck one no longer, and
-   * are unhealthy when the block of their only one is lasting, while other loops run. The control
-   * loop's, once a second.
+   * Records the block of a loop; null when it runs again. Replicas do not wait for a stuck loop. A
+   * replica whose only loop has a lasting block becomes unhealthy while other loops run. Confined
+   * to the control loop, once per second.
    */
   public void loopBlocked(int loop, @Nullable BlockedLoop blocked) {
     if (blocked == null) {
@@ -256,12 +259,15 @@ public final class ReplicaHost implements ReplicaDirectory {
     return blocked != null && blocked.nanos() >= STUCK_NANOS;
   }
 
-  /** The loops that take no tasks now, in their order. */
+  /** Returns the loops that run no tasks now, by index. */
   public List<BlockedLoop> blockedLoops() {
     return List.copyOf(looked.values());
   }
 
-  /** What goes elsewhere goes by the links of a loop: of one that runs, if there is one. */
+  /**
+   * Notifies remote routers of a blocked or recovered loop, over the links of a loop that runs, if
+   * there is one.
+   */
   private void look(Replica replica) {
     if (replica.loopBlocked(blockedLoops.contains(replica.address().loop()))) {
       IntStream.range(0, instance.loops().size())

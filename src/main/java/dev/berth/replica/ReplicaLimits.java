@@ -3,21 +3,22 @@ package dev.berth.replica;
 import java.time.Duration;
 
 /**
- * The bounds of the replicas of an instance.
+ * The limits of the replicas of an instance.
  *
- * @param cancelGraceNanos how long a cancelled request may take to settle before it counts as a
+ * @param cancelGraceNanos time in which a cancelled request must settle, after which it counts as a
  *     zombie ({@code cancel_grace_s}); default 10 s
- * @param maxZombieRequests a replica with more zombies than this is unhealthy ({@code
- *     max_zombie_requests}); 0 or more, default 16 requests
- * @param streamBufferBytes what a streamed response may hold unsent ({@code stream_buffer_bytes});
- *     default 1 MiB
- * @param streamIdleTimeoutNanos how long a stream with something to send waits for credit ({@code
+ * @param maxZombieRequests maximum of zombies of a healthy replica ({@code max_zombie_requests}); 0
+ *     or more, default 16 requests
+ * @param streamBufferBytes maximum of unsent bytes of a streamed response ({@code
+ *     stream_buffer_bytes}); default 1 MiB
+ * @param streamIdleTimeoutNanos time for which a stream with unsent bytes waits for credit ({@code
  *     stream_idle_timeout_s}); default 60 s
- * @param refusedRouters remote routers a replica remembers having refused; default 256 routers
- * @param offerTtlNanos how long a slot is held for a router it was offered to; default 250 ms
- * @param maxBufferedBodyBytes what is gathered of a body for a handler that takes it whole ({@code
- *     max_buffered_body_bytes}); default 4 MiB
- * @param statsTimeoutNanos how long handlers may take to tell of themselves ({@code
+ * @param refusedRouters maximum of refused remote routers that a replica registers; default 256
+ *     routers
+ * @param offerTtlNanos time for which a slot is reserved for a router with an offer; default 250 ms
+ * @param maxBufferedBodyBytes maximum of bytes buffered of a body for a handler that receives it
+ *     whole ({@code max_buffered_body_bytes}); default 4 MiB
+ * @param statsTimeoutNanos timeout of the handlers' autoscaling statistics ({@code
  *     record_autoscaling_stats_timeout_ms}); default 10 s
  */
 public record ReplicaLimits(
@@ -41,7 +42,7 @@ public record ReplicaLimits(
           4 << 20,
           Duration.ofSeconds(10).toNanos());
 
-  /** These, but for what a deployment says of itself. */
+  /** Returns these limits with those of a deployment in place. */
   public ReplicaLimits withOwn(long cancelGrace, int maxZombies, int maxBufferedBody) {
     return new ReplicaLimits(
         cancelGrace,

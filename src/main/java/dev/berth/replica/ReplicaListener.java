@@ -1,31 +1,32 @@
 package dev.berth.replica;
 
-/** Told of what happens to a replica; on any thread, and must not block. */
+/** Listener of events of a replica. Called on any thread; must not block. */
 @FunctionalInterface
 public interface ReplicaListener {
   /** Ignores everything. */
   ReplicaListener NONE = (replica, state) -> {};
 
-  /** The replica is in a new state: settled before this call. */
+  /** Called after the replica entered a new state. */
   void changed(Replica replica, ReplicaState state);
 
   /**
-   * User code failed a request, not with a kind of ours; what the caller is told hides the rest.
+   * Called when user code failed a request by an exception that is not a {@code BerthException}.
+   * The caller's error hides the cause.
    */
   default void handlerFailed(Replica replica, Throwable cause) {}
 
   /**
-   * A replica's start waits for a thread, or has one by now.
+   * Called when a replica's start waits for a thread, and when it has one.
    *
-   * @param reason one line, for people; said again while it waits, empty when it does no more
+   * @param reason one line for operators, repeated while the start waits; empty after the wait
    */
   default void startWaits(Replica replica, String reason) {}
 
   /**
-   * A replica gave nothing but failures of late, or answers again.
+   * Called when a replica's recent requests all failed, and when one succeeds again.
    *
-   * @param suspect said again as long as requests go on failing
-   * @param reason one line, for people; empty when it is no suspect
+   * @param suspect true while requests fail, for which the call is repeated
+   * @param reason one line for operators; empty when not suspected
    */
   default void suspected(Replica replica, boolean suspect, String reason) {}
 }

@@ -42,59 +42,58 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The replicas of one event loop, and what runs on them: takes the messages of its bus address,
- * admits requests at most once, and looks after deadlines and streams with one tick.
+ * The replicas of one event loop and their requests. Receives the messages of its bus address,
+ * admits each request at most once, and handles deadlines and streams with one tick. Confined to
+ * the event loop, except where noted.
  *
- * <p>At most once: an attempt that was granted, refused or released is remembered, so that a
- * duplicate is dropped. It is dropped without an answer: a refusal says "did not run", and would
- * make the router try a request again that runs.
+ * <p><b>At most once.</b> The ledger retains granted, refused and released attempts, so that a
+ * duplicate is dropped, without a reply. A refusal would guarantee "did not run", and the router
+ * would retry a request that runs.
  *
- * <p>All methods belong to the loop unless they say otherwise.
- *
- * <p>Over 500 lines: what each message does to the tables of replicas, routers and requests, which
- * change together and have one owner. What lasts beyond a message stands apart: {@link Invocation},
- * {@link RouterPeer}, {@link RefusedRouters}.
+ * <p>Over 500 lines: each message changes the tables of replicas, routers and requests together,
+ * and they have one owner. State that outlasts a message is separate: {@link Invocation}, {@link
+ * RouterPeer}, {@link RefusedRouters}.
  */
 public final class ReplicaLoop {
-  /** How often {@link #tick} is to be called. */
+  /** Interval between calls of {@link #tick}, in nanoseconds. */
   public static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
-  /** Router loops of other instances this loop keeps tables for; more are refused. */
+  /** Maximum of remote router loops with a table here; calls of further ones are refused. */
   public static final int MAX_PEERS = 4_096;
 
-  /** Replicas of an instance. */
+  /** Maximum of replicas per instance. */
   static final int MAX_ORDINALS = 65_536;
 
-  /** Event loops of an instance whose routers are found by index. */
+  /** Maximum of event loops per instance whose routers are found by index. */
   private static final int MAX_LOOPS = 1_024;
 
   private final String node;
   private final int index;
-  final LoopPorts ports; // any thread
-  private final long originNanos; // moments count from here, so that they compare by <
+  final LoopPorts ports; // thread-safe
+  private final long originNanos; // origin of moments, so that they compare by <
   final ReplicaLimits limits;
   final BodyBounds bodyBounds;
   final StreamLedger streams;
 
   private @Nullable HostedReplica[] hosted = new HostedReplica[8]; // by ordinal
-  private @Nullable RouterPeer[] ownPeers = new RouterPeer[4]; // by loop of this instance
+  private @Nullable RouterPeer[] ownPeers = new RouterPeer[4]; // by loop index of this instance
   private final Map<RouterAddress, RouterPeer> peers =
-      new ConcurrentHashMap<>(); // keys: any thread
+      new ConcurrentHashMap<>(); // keys: read by any thread
   private @Nullable RouterPeer lastPeer;
-  private @Nullable Invocation first; // of all that run
-  private long earliest = InvocationContext.NEVER; // no later than the first moment anything wants
+  private @Nullable Invocation first; // of the list of running requests
+  private long earliest = InvocationContext.NEVER; // at most the earliest dueAt
   private final ArrayList<Invocation> due = new ArrayList<>();
-  private final ArrayList<BooleanSupplier> leaving = new ArrayList<>(); // with last words to send
+  private final ArrayList<BooleanSupplier> leaving = new ArrayList<>(); // tasks repeated until true
 
-  private final AtomicInteger invocations = new AtomicInteger(); // running now; the loop writes
+  private final AtomicInteger invocations = new AtomicInteger(); // running; written on the loop
   private final LongAdder duplicates = new LongAdder();
   private final LongAdder falselyHeld = new LongAdder();
 
   /**
-   * @param instance where it is
-   * @param index the event loop's index within it
-   * @param bodyBounds shared by the loops of an instance
-   * @param streams what answers hold; shared by the loops and routers of an instance
+   * @param instance the instance of the loop
+   * @param index index of the event loop within the instance
+   * @param bodyBounds memory limits shared by the loops of an instance
+   * @param streams memory of streamed responses; shared by the loops and routers of an instance
    */
   public ReplicaLoop(
       InstancePorts instance,
@@ -111,14 +110,14 @@ public final class ReplicaLoop {
     this.streams = streams;
   }
 
-  /** The event loop's index within the instance. Any thread. */
+  /** Returns the index of the event loop within the instance. Thread-safe. */
   public int index() {
     return index;
   }
 
   // --- messages ---
 
-  /** Takes one message of this loop's address. */
+  /** Handles one message to this loop's address. */
   public void onMessage(BusMessage message) {
     assert isHere();
     if (message instanceof CallRequest call) {
@@ -137,7 +136,7 @@ public final class ReplicaLoop {
       onRelease(release);
     } else if (message instanceof RenewLease renew) {
       onRenew(renew);
-    } // else it is for a router, and means nothing here
+    } // else a message to a router: ignored
   }
 
   private void onCall(CallRequest message) {
@@ -148,7 +147,7 @@ public final class ReplicaLoop {
     }
     boolean held = message.admission() == Admission.Held.HELD;
     if (held && !node.equals(message.source().node())) {
-      // Only this instance can take a slot without a message: the sender lies, or is lost.
+      // Only this instance can acquire a slot without a message: the sender is faulty or lost.
       falselyHeld.increment();
       refuse(message, Refusal.UNKNOWN_TOKEN, host.replica.load());
       return;
@@ -160,7 +159,7 @@ public final class ReplicaLoop {
       return;
     }
     if (!held && peer != null && peer.isOutdated(message.callId(), message.attempt())) {
-      duplicates.increment(); // its router waits for it no more
+      duplicates.increment(); // its router gave up the call
       return;
     }
     Refusal refusal = held ? null : takeSlot(host, message);
@@ -170,7 +169,7 @@ public final class ReplicaLoop {
         run(host, peer, message);
         return;
       }
-      host.replica.settleSlot(); // a held one's too: its slot came with the message
+      host.replica.settleSlot(); // also a slot that the router held
     }
     if (refusal == Refusal.REVOKED) {
       duplicates.increment();
@@ -180,13 +179,13 @@ public final class ReplicaLoop {
   }
 
   /**
-   * Acceptance, atomically with the slot. Comes before every other check: it alone knows a repeated
-   * attempt, which must not be told "did not run" for whatever reason.
+   * Accepts a request atomically with its slot. Precedes every other check, because only the slots
+   * recognise a repeated attempt, which must never receive a "did not run".
    */
   private static @Nullable Refusal takeSlot(HostedReplica host, CallRequest message) {
     Slots slots = host.replica.slots();
     if (host.stopped) {
-      Refusal refusal = slots.tryAcquire(message.attempt()); // never granted: it drains
+      Refusal refusal = slots.tryAcquire(message.attempt()); // never granted: the replica drains
       return refusal == Refusal.REVOKED ? refusal : Refusal.UNKNOWN_REPLICA;
     }
     if (message.admission() instanceof Admission.Token token) {
@@ -200,7 +199,7 @@ public final class ReplicaLoop {
     return slots.tryAcquire(message.attempt());
   }
 
-  /** Why a request that has a slot does not run all the same. */
+  /** Returns the reason why a request with a slot still cannot run; null when it can. */
   private static @Nullable Refusal unfit(
       HostedReplica host, @Nullable RouterPeer peer, CallRequest message) {
     if (host.stopped) {
@@ -226,7 +225,7 @@ public final class ReplicaLoop {
     Invocation forgotten = peer.put(invocation);
     add(invocation);
     if (forgotten != null) {
-      forgotten.cancel(); // its router gave its place to another: its cancel was lost on the way
+      forgotten.cancel(); // its router reused the call's entry: the cancel was lost
     }
     boolean streams = message.bodyFollows() || host.streamsRequests(message.methodName());
     boolean accept = message.admission() == Admission.IfFree.IF_FREE;
@@ -239,7 +238,7 @@ public final class ReplicaLoop {
     } else {
       invocation.invoke(message.request());
     }
-    if (later && !invocation.hasEnded()) { // there is a thread for it
+    if (later && !invocation.hasEnded()) { // a thread was available
       send(peer, new CallAccepted(message.callId(), host.replica.load()));
     }
   }
@@ -256,13 +255,13 @@ public final class ReplicaLoop {
 
   private void onFrame(RequestFrame message) {
     Invocation invocation = running(message.source(), message.callId());
-    if (invocation != null) { // else it is over, and its sender will learn it
+    if (invocation != null) { // else it has ended, and its sender will be notified
       ports.loop().worksFor(invocation);
       invocation.requestFrame(message);
     }
   }
 
-  /** What has not come by now never runs; what runs goes on. */
+  /** Prevents an attempt that has not arrived; a running one continues. */
   private void onRecall(RecallCall message) {
     HostedReplica host = find(message.target());
     long load = host == null ? Load.NONE : host.replica.load();
@@ -300,9 +299,7 @@ public final class ReplicaLoop {
     }
     HostedReplica host = find(message.target());
     if (host != null) {
-      host.replica
-          .slots()
-          .release(message.attempt()); // its request may be late: keep it from running
+      host.replica.slots().release(message.attempt()); // prevents a request that arrives late
     }
   }
 
@@ -317,7 +314,7 @@ public final class ReplicaLoop {
       return;
     }
     RouterPeer peer = peer(message.source());
-    if (peer != null) { // else what it holds runs out by itself when it is lost
+    if (peer != null) { // else its leases end only by expiry if it is lost
       peer.incarnation = message.attempt().incarnation();
     }
     Slots slots = host.replica.slots();
@@ -374,7 +371,7 @@ public final class ReplicaLoop {
   private void refuse(HostedReplica host, ToReplica message, Refusal reason, long waitedMicros) {
     refuse(message, reason, host.replica.load());
     RouterAddress to = message.source();
-    if (reason == Refusal.FULL && !node.equals(to.node())) { // our own are told by the slots
+    if (reason == Refusal.FULL && !node.equals(to.node())) { // local routers observe the slots
       host.replica.refused.note(host.replica.slots(), to, message.target(), waitedMicros);
     }
   }
@@ -417,13 +414,13 @@ public final class ReplicaLoop {
     return source.loop() >= 0 && source.loop() < MAX_LOOPS && node.equals(source.node());
   }
 
-  /** The table of a router; null when there are too many. */
+  /** Returns the table of a router; null when the maximum of tables is reached. */
   private @Nullable RouterPeer peer(RouterAddress source) {
     RouterPeer known = knownPeer(source);
     if (known == null) {
       known = newPeer(source);
     }
-    if (known != lastPeer) { // a store of a reference costs more than to look
+    if (known != lastPeer) { // storing a reference costs more than comparing it
       lastPeer = known;
     }
     return known;
@@ -439,7 +436,7 @@ public final class ReplicaLoop {
       return fresh;
     }
     if (peers.size() >= MAX_PEERS) {
-      lastPeer = null; // it may be among those that go
+      lastPeer = null; // it may be removed below
       if (!peers.values().removeIf(RouterPeer::isEmpty)) {
         return null;
       }
@@ -477,7 +474,7 @@ public final class ReplicaLoop {
 
   // --- time ---
 
-  /** Called every {@link #TICK_NANOS}: deadlines, graces, idle streams, drains. */
+  /** Handles deadlines, graces, idle streams and drains. Called every {@link #TICK_NANOS}. */
   public void tick() {
     assert isHere();
     long now = now();
@@ -494,7 +491,7 @@ public final class ReplicaLoop {
   private void lookAtDue(long now) {
     for (Invocation each = first; each != null; each = each.next) {
       if (each.dueAt <= now) {
-        due.add(each); // first all, then act: acting changes the list
+        due.add(each); // collect first: due() changes the list
       }
     }
     for (Invocation each : due) {
@@ -513,14 +510,14 @@ public final class ReplicaLoop {
     }
   }
 
-  /** Nanoseconds since this loop was made. Any thread. */
+  /** Returns the nanoseconds since this loop was created. Thread-safe. */
   long now() {
     return ports.nanoClock().getAsLong() - originNanos;
   }
 
-  // --- what the instance does ---
+  // --- operations of the instance ---
 
-  /** Takes requests for this replica from now on. */
+  /** Accepts requests for this replica. */
   void host(HostedReplica host) {
     assert isHere();
     int ordinal = host.replica.ordinal();
@@ -530,7 +527,7 @@ public final class ReplicaLoop {
     hosted[ordinal] = host;
   }
 
-  /** Forgets a replica that stopped long enough ago. */
+  /** Removes a stopped replica after its retention time. */
   void unhost(HostedReplica host) {
     assert isHere();
     if (at(host.replica.ordinal()) == host) {
@@ -538,7 +535,7 @@ public final class ReplicaLoop {
     }
   }
 
-  /** Ends what a replica runs: callers learn that the outcome is unknown. */
+  /** Ends the requests of a replica: their callers receive an unknown outcome. */
   void kill(HostedReplica host) {
     assert isHere();
     host.retire();
@@ -549,17 +546,17 @@ public final class ReplicaLoop {
     }
   }
 
-  /** Looks at a replica that drains or has stopped with each tick. */
+  /** Calls {@code lookAfter} of a draining or stopped replica each tick, until it returns true. */
   void watch(BooleanSupplier lookAfter) {
     assert isHere();
     leaving.add(lookAfter);
   }
 
   /**
-   * An instance left or died: what its routers asked for is cancelled, the leases that they hold
-   * end, and they are forgotten. Not for a link that broke: then they may live. Any thread.
+   * Removes the routers of an instance that left or died: cancels their requests and releases their
+   * leases. Not for a broken link, after which the routers may be alive. Thread-safe.
    *
-   * @param lost its name on the bus, of this one start of it
+   * @param lost bus name of that incarnation of the instance
    */
   public void routersLost(String lost) {
     run(
@@ -596,32 +593,32 @@ public final class ReplicaLoop {
     return all;
   }
 
-  // --- the loop itself ---
+  // --- the event loop ---
 
-  /** Whether the caller is on this loop. Any thread. */
+  /** Returns whether the caller is on this loop. Thread-safe. */
   boolean isHere() {
     return ports.loop().isHere();
   }
 
-  /** Runs a task on this loop, later. Any thread. */
+  /** Runs a task on this loop later. Thread-safe. */
   void execute(Runnable task) {
     ports.loop().execute(task);
   }
 
-  /** Runs a task on this loop: at once when the caller is there already. Any thread. */
+  /** Runs a task on this loop, at once if the caller is on the loop. Thread-safe. */
   void run(Runnable task) {
     ports.loop().run(task);
   }
 
   /**
-   * Whether an answer that is larger than a message may leave as one all the same, as messages
-   * within an instance are not copied. It is counted from now on; its router goes on from there.
+   * Returns whether a response larger than a message may be sent as one, as messages within an
+   * instance are not copied. On success its bytes are counted until its router releases them.
    */
   boolean tryCarry(RouterPeer to, int bytes) {
     return node.equals(to.address.node()) && streams.tryCarry(bytes);
   }
 
-  /** Sends how a request ended without a whole answer, until its link has taken it. */
+  /** Sends the end of a request without a whole response, and retries until its link accepts it. */
   void sendLast(RouterPeer to, BusMessage.Answer word) {
     to.ended(word);
     if (send(to, word) == SendResult.NOT_NOW) {
@@ -629,7 +626,7 @@ public final class ReplicaLoop {
     }
   }
 
-  /** Tells a router again how a call ended; false when that is not remembered. */
+  /** Resends the recorded end of a call to its router. Returns false when none is recorded. */
   private boolean repeatLastWord(RouterAddress source, long callId) {
     RouterPeer peer = knownPeer(source);
     BusMessage word = peer == null ? null : peer.lastWord(callId);
@@ -647,7 +644,7 @@ public final class ReplicaLoop {
     send(message.source(), new CallRefused(message.callId(), reason, load));
   }
 
-  /** Tells the routers of other instances, unasked, of the slots of a replica. Any thread. */
+  /** Sends a load report to all remote routers. Thread-safe. */
   void tell(ReplicaLoad load) {
     peers.keySet().forEach(router -> send(router, load));
   }
@@ -664,24 +661,24 @@ public final class ReplicaLoop {
     return ports.bus().send(to.address.node(), to.busAddress, message);
   }
 
-  // --- figures, any thread ---
+  // --- metrics, thread-safe ---
 
-  /** Requests that run, cancelled ones that have not settled included. */
+  /** Returns the number of running requests, cancelled ones that have not settled included. */
   public int invocations() {
     return invocations.getAcquire();
   }
 
-  /** Requests dropped because their attempt had been seen or released. */
+  /** Returns the number of requests dropped because their attempt was repeated or released. */
   public long duplicates() {
     return duplicates.sum();
   }
 
-  /** Router loops of other instances it keeps tables for; approximate off the loop. */
+  /** Returns the number of remote router loops with a table here; approximate off the loop. */
   public int peers() {
     return peers.size();
   }
 
-  /** Requests from elsewhere that claimed to hold a slot here. */
+  /** Returns the number of remote requests that falsely claimed to hold a slot here. */
   public long falselyHeld() {
     return falselyHeld.sum();
   }

@@ -5,14 +5,15 @@ import dev.berth.metrics.Series;
 import dev.berth.view.LedgerView;
 import java.util.List;
 
-/** What a replica shows at a scrape. */
+/** Metrics of a replica. */
 public final class ReplicaSeries {
   private ReplicaSeries() {}
 
   /**
-   * What one replica shows. Ray's {@code route} is that of the application, which has one at most.
+   * Reports the metrics of one replica. Ray's {@code route} is that of the application, which has
+   * at most one.
    *
-   * @param route of the deployment's application; empty when it has none
+   * @param route route of the deployment's application; empty when it has none
    */
   public static void show(Replica replica, String route, Series unlabelled) {
     LedgerView ledger = replica.view();

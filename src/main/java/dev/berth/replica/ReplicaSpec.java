@@ -8,19 +8,19 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What to start.
+ * Specification of a replica to start.
  *
  * @param replicaId unique among all replicas ever started
- * @param deployment whose replica it is
- * @param epoch its incarnation: another number each time a replica is started
+ * @param deployment deployment of the replica
+ * @param epoch incarnation: a new number for each start of a replica
  * @param maxOngoing slots, 1 to 65 535
- * @param userConfig passed to the factory
- * @param factory makes the handler, once per seat
- * @param limits its own bounds, or null for those of its instance
- * @param healthChecks how its health is watched
- * @param virtualThreads whether its blocking handlers ask for virtual threads
- * @param startTimeoutNanos how long its start may take once it has begun ({@code
- *     replica_start_timeout_s}); null for as long as it likes
+ * @param userConfig argument of the factory
+ * @param factory creates the handler, once per seat
+ * @param limits limits of the replica; null for those of its instance
+ * @param healthChecks settings of the health checks
+ * @param virtualThreads whether blocking handlers should run on virtual threads
+ * @param startTimeoutNanos timeout of the start once it has begun ({@code
+ *     replica_start_timeout_s}); null for none
  */
 public record ReplicaSpec(
     String replicaId,

@@ -29,18 +29,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The start of one replica, off the loop: its handlers are made, started, given the {@code
- * user_config} if there is one, and asked for their health once. It may take as long as it likes (a
- * model is read) unless {@code replica_start_timeout_s} says otherwise; a line in the log says so
- * every 30 s. What fails stops what was made.
+ * The start of one replica, off the loop. Its handlers are created, started, given the {@code
+ * user_config} if there is one, and checked for health once. The start may take any time (it may
+ * read a model) unless {@code replica_start_timeout_s} is set; a log line reports it every 30 s. A
+ * failure stops the handlers created so far.
  */
 final class ReplicaStart {
   private static final Logger LOG = LoggerFactory.getLogger(ReplicaStart.class);
 
-  /** How often it is said that it is not done yet. */
+  /** Interval of the log line of a running start, in nanoseconds. */
   private static final long SAY_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-  /** Between two looks at the clock; one that waits longer for a thread says so. */
+  /**
+   * Maximum interval of ticks in nanoseconds, and the wait for a thread from which a report is
+   * made.
+   */
   private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final ReplicaSpec spec;
@@ -49,22 +52,24 @@ final class ReplicaStart {
   private final HandlerPorts ports;
   private final LongSupplier nanoClock;
 
-  /** Completes on the loop of the first seat; fails with what user code threw, on any thread. */
+  /**
+   * Completes on the loop of the first seat; fails with the exception of user code, on any thread.
+   */
   final Promise<Replica> running = Promise.promise();
 
-  /** Completes when no user code runs for it any more; it does not fail. */
+  /** Completes when no user code of the start runs any longer; never fails. */
   final Promise<Void> over = Promise.promise();
 
-  private final UserCall call = new UserCall(); // of all its hooks but those that stop it
+  private final UserCall call = new UserCall(); // all hooks of the start, except stop hooks
   private @Nullable HandlerThreads workers; // of blocking handlers
   private volatile String doing = "being made";
   private volatile Runnable takeBack = () -> {};
 
-  // The host's tick alone.
+  // Confined to the host's tick.
   private final long queuedNanos;
   private final Instant queuedAt;
   private long saidNanos;
-  private String said = ""; // of its wait
+  private String said = ""; // last reported reason of the wait
 
   ReplicaStart(
       ReplicaSpec spec,
@@ -82,7 +87,7 @@ final class ReplicaStart {
     this.saidNanos = queuedNanos;
   }
 
-  /** Begins as soon as there is a thread. */
+  /** Queues the start for a thread. */
   void queue() {
     try {
       takeBack = replica.hooks.run(Kind.START, this::work);
@@ -102,7 +107,7 @@ final class ReplicaStart {
     }
     doing = "in stop";
     Throwable second = replica.hooks.stop();
-    if (second != null && second != thrown) { // no exception suppresses itself
+    if (second != null && second != thrown) { // an exception cannot suppress itself
       thrown.addSuppressed(second);
     }
     if (workers != null) {
@@ -117,9 +122,9 @@ final class ReplicaStart {
     running.tryFail(why);
   }
 
-  /** Runs user code until the replica can take requests, or nobody waits for it any more. */
+  /** Runs user code until the replica can accept requests, or the start is abandoned. */
   private void make(List<HostedReplica> parts) throws Throwable {
-    replica.lookSoon(); // its time runs
+    replica.lookSoon(); // its timeout runs
     for (ReplicaSeat seat : seats) {
       parts.add(part(seat));
       call.requireWanted();
@@ -137,8 +142,8 @@ final class ReplicaStart {
   }
 
   /**
-   * Nobody waits for it any more: the hook that runs is interrupted, and none follows. One that has
-   * no thread yet has failed.
+   * Abandons the start: interrupts the running hook, and calls no other. A start without a thread
+   * fails at once.
    */
   void abandon() {
     if (call.end()) {
@@ -182,16 +187,16 @@ final class ReplicaStart {
       workers =
           threads.create(application, spec.replicaId(), spec.maxOngoing(), spec.virtualThreads());
     }
-    Executor executor = workers == null ? Runnable::run : workers; // unused by async handlers
+    Executor executor = workers == null ? Runnable::run : workers; // not used by async handlers
     return new HandlerInvoker(handler, executor);
   }
 
-  // --- its time ---
+  // --- timeout ---
 
   /**
-   * Looks at the clock: says what takes long, and ends the patience with what takes too long.
+   * Logs a slow start, and fails one that exceeds its timeout.
    *
-   * @return when to look again, on the nano clock
+   * @return time of the next tick on the nano clock
    */
   long tick() {
     long now = nanoClock.getAsLong();
@@ -203,7 +208,7 @@ final class ReplicaStart {
       return now + LOOK_NANOS;
     }
     if (!said.isEmpty()) {
-      say("", now); // it waits no more
+      say("", now); // the wait has ended
     }
     if (now - saidNanos >= SAY_NANOS) {
       saidNanos = now;
@@ -229,7 +234,7 @@ final class ReplicaStart {
     String lost = ports.hooks().lost(spec.deployment().application());
     String waits =
         "waits for a start thread since " + queuedAt + (lost.isEmpty() ? "" : ": " + lost);
-    if (!waits.equals(said) || now - saidNanos >= SAY_NANOS) { // again, to a controller that is new
+    if (!waits.equals(said) || now - saidNanos >= SAY_NANOS) { // repeated for a new controller
       say(waits, now);
     }
   }
@@ -240,22 +245,22 @@ final class ReplicaStart {
     ports.listener().startWaits(replica, waits);
   }
 
-  /** It has failed, whatever becomes of the hook that runs, which is interrupted. */
+  /** Fails the start and interrupts its running hook, whose outcome is ignored. */
   private void giveUp(long timeout, long now) {
-    synchronized (call) { // so that it does not end well meanwhile
+    synchronized (call) { // else the call could succeed meanwhile
       Thread thread = call.thread();
       if (thread != null && call.isLate(timeout, now)) {
         TimeoutException late =
             new TimeoutException(
                 "start: not done in %s s (expected: an end within replica_start_timeout_s), its handler: %s, %s"
                     .formatted(timeout / 1e9, doing, StackText.of(thread.getStackTrace())));
-        running.tryFail(late); // before what the interrupt makes
+        running.tryFail(late); // before the failure caused by the interrupt
         call.end();
       }
     }
   }
 
-  /** What a factory is told. */
+  /** Context of a factory. */
   private record SeatContext(
       DeploymentId deployment,
       String replicaId,

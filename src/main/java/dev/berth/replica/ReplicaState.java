@@ -1,24 +1,27 @@
 package dev.berth.replica;
 
 /**
- * The life of one replica incarnation on its instance.
+ * Lifecycle of one replica incarnation on its instance.
  *
  * <pre>
  *   STARTING -> RUNNING -> DRAINING -> STOPPED
  *                 | ^          ^          ^
  *                 v |          |          |
- *              UNHEALTHY ------+----------+   gets no new requests while others are well
+ *              UNHEALTHY ------+----------+   no new requests while other replicas are healthy
  * </pre>
  */
 public enum ReplicaState {
-  /** Its handler is being made. */
+  /** Creates and starts its handlers. */
   STARTING,
-  /** Takes requests. */
+  /** Accepts requests. */
   RUNNING,
-  /** Takes requests, but its health checks fail, or too many cancelled requests linger. */
+  /**
+   * Accepts requests, although health checks fail, zombies exceed their maximum, or its only loop
+   * is blocked.
+   */
   UNHEALTHY,
-  /** Finishes what it accepted and the leases it granted. */
+  /** Finishes the accepted requests and granted leases. */
   DRAINING,
-  /** Takes nothing; a killed one may still have handlers that have not settled. */
+  /** Accepts nothing. Handlers of a killed replica may not have settled. */
   STOPPED
 }

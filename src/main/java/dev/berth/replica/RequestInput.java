@@ -14,23 +14,24 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request's body as a blocking handler reads it. The loop puts in what comes, which its window
- * bounds; the handler's thread takes it out, waits when there is nothing, and tells the loop what
- * it took, for which the sender gets credit.
+ * The body of a request as a blocking handler reads it. The loop adds the received chunks, bounded
+ * by the window. The handler's thread removes them, waits while there are none, and reports the
+ * bytes read to the loop, which grants them to the sender as credit.
  */
 final class RequestInput extends InputStream {
   private final InboundStream stream;
   private final InboundStream.Owner owner;
-  private final ReentrantLock lock = new ReentrantLock(); // parks a virtual thread
+  // parks a virtual thread without its carrier
+  private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final WaitingPieces pieces = new WaitingPieces();
   private @Nullable Throwable failure;
   private boolean ended;
   private boolean closed;
-  private boolean waiting; // the reader is
-  private int position; // within the first piece
+  private boolean waiting; // the reader waits
+  private int position; // in the first chunk
 
-  /** On the loop. */
+  /** Creates the input. Confined to the loop. */
   RequestInput(InboundStream stream, InboundStream.Owner owner) {
     this.stream = stream;
     this.owner = owner;
@@ -60,7 +61,7 @@ final class RequestInput extends InputStream {
     }
   }
 
-  /** Whether the handler waits for bytes. */
+  /** Returns whether the handler waits for bytes. */
   boolean isStarving() {
     return look(() -> waiting && pieces.isEmpty());
   }
@@ -139,7 +140,7 @@ final class RequestInput extends InputStream {
     return look(() -> pieces.isEmpty() ? 0 : pieces.first().length() - position);
   }
 
-  /** What was not read stays unread: no more of it is asked for. */
+  /** Discards the unread bytes. The sender receives no credit for them. */
   @Override
   public void close() {
     change(

@@ -10,8 +10,8 @@ import org.slf4j.helpers.AbstractLogger;
 import org.slf4j.spi.LoggingEventBuilder;
 
 /**
- * A logger whose lines carry the request they are of as key-value pairs. They are given with each
- * line, so that they are right on every thread, those that user code makes included.
+ * A logger whose lines carry the fields of their request as key-value pairs. The fields are passed
+ * with each line, so that they are correct on every thread, also on threads of user code.
  */
 final class RequestLogger extends AbstractLogger {
   private static final long serialVersionUID = 1L;
@@ -62,7 +62,7 @@ final class RequestLogger extends AbstractLogger {
     return CALLER;
   }
 
-  // --- what is on is the deployment's logger's to say ---
+  // --- levels of the deployment's logger ---
 
   @Override
   public boolean isTraceEnabled() {

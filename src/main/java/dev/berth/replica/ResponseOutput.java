@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A response's body as a blocking handler writes it: for the loop a producer, for the handler's
- * thread an output that waits until what it wrote has left.
+ * A response body written by a blocking handler. For the loop it is a producer. For the handler's
+ * thread it is an output that blocks until the written bytes were sent.
  */
 final class ResponseOutput extends OutputStream implements Response.Producer {
   private static final int BUFFER_BYTES = 32 * 1024;
@@ -24,7 +24,7 @@ final class ResponseOutput extends OutputStream implements Response.Producer {
   private final Promise<Void> done = Promise.promise();
   private final CompletableFuture<ResponseWriter> opened = new CompletableFuture<>();
   private final AtomicBoolean finished = new AtomicBoolean();
-  private byte[] buffer = new byte[0]; // made with the first small write
+  private byte[] buffer = new byte[0]; // allocated by the first small write
   private int buffered;
   private @Nullable Throwable failure;
 
@@ -36,7 +36,7 @@ final class ResponseOutput extends OutputStream implements Response.Producer {
     return done.future();
   }
 
-  /** The response was taken up or never will be: whoever waits for it must not wait for ever. */
+  /** Releases a thread that waits for a response which will never start. */
   void settled() {
     if (!opened.isDone()) {
       opened.completeExceptionally(cancelled());
@@ -50,24 +50,24 @@ final class ResponseOutput extends OutputStream implements Response.Producer {
   // --- on the handler's thread ---
 
   /**
-   * Writes the body, once the response is under way. Does not throw; {@link #finish} then settles
-   * the body.
+   * Writes the body once the response has started. Does not throw; {@link #finish} then settles the
+   * body.
    */
   void produce(Response.BlockingProducer producer) {
     try {
       await(opened);
     } catch (Throwable ended) {
-      return; // the request is over, and the producer is not called
+      return; // the request has ended: the producer is not called
     }
     try {
       producer.writeTo(this);
       flush();
-    } catch (Throwable thrown) { // user code: whatever it throws, its slot must come back
+    } catch (Throwable thrown) { // user code: its slot must become free after any exception
       failure = thrown;
     }
   }
 
-  /** The thread is done with it. */
+  /** Settles the body after the thread has written it. */
   void finish() {
     finished.set(true);
     Throwable thrown = failure;

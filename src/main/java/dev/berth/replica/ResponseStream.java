@@ -14,23 +14,24 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sending half of one streamed response. Bytes leave only against the receiver's credit, in
- * frames of at most 64 KiB; pieces written in one tick leave as one frame. A body that ends in its
- * first tick, and fits, leaves with its head as one message, which needs no credit.
+ * The sending half of one streamed response. Bytes are sent only against the receiver's credit, in
+ * frames of at most 64 KiB; chunks written in one tick share a frame. A body that ends in its first
+ * tick, and fits, is sent with its head as one message, which needs no credit.
  *
  * <pre>
  *   OPEN --finish--> FINISHING --last frame sent--> ENDED
  *     +---- broken, abandoned, failed (either) ---->  ENDED
  * </pre>
  *
- * Belongs to the replica's loop; {@link #write} may be called from anywhere and hops. The bytes
- * that wait are counted before the hop, so that a thread cannot outrun the bound.
+ * <p><b>Concurrency.</b> Confined to the replica's loop, except {@link #write}, which may be called
+ * on any thread and continues on the loop. Waiting bytes are counted before the switch of threads,
+ * so that a writer cannot exceed the limit.
  */
 final class ResponseStream implements ResponseWriter {
-  /** What a piece costs beside its bytes, so that the bound holds for many tiny ones. */
+  /** Overhead per chunk in bytes, so that the limit holds for many tiny chunks. */
   static final int PIECE_OVERHEAD_BYTES = 64;
 
-  /** From this on a relayed source is paused. */
+  /** Unsent bytes from which a relayed source is paused. */
   private static final int RELAY_PAUSE_BYTES = BodyBounds.MAX_FRAME_BYTES;
 
   private enum State {
@@ -45,21 +46,21 @@ final class ResponseStream implements ResponseWriter {
   private final int bufferBytes;
   private final long idleTimeoutNanos;
 
-  private final AtomicLong charged = new AtomicLong(); // bytes and overhead that wait; any thread
+  private final AtomicLong charged = new AtomicLong(); // waiting bytes with overhead; thread-safe
   private final AtomicLong overflows = new AtomicLong();
 
   private final UnsentPieces pieces = new UnsentPieces();
-  private final ArrayDeque<Promise<Void>> writers = new ArrayDeque<>(); // of each piece written
-  private int written; // of their pieces, the first, that were sent; they are not yet told
+  private final ArrayDeque<Promise<Void>> writers = new ArrayDeque<>(); // of each written chunk
+  private int written; // leading writers whose chunk was sent, not yet notified
   private State state = State.OPEN;
   private boolean headSent;
   private boolean flushPosted;
-  private int length = CallResponse.UNKNOWN; // bytes of a body that came whole
-  private long limit; // bytes that may leave in all
-  private long sent; // bytes
-  private long accounted; // bytes of the instance's, held for want of credit
+  private int length = CallResponse.UNKNOWN; // bytes of a whole body
+  private long limit; // total of bytes that may be sent
+  private long sent; // total of bytes sent
+  private long accounted; // bytes held for want of credit, as counted for the instance
   private int sequence;
-  private long idleAt = InvocationContext.NEVER; // while there is something to send, and no way
+  private long idleAt = InvocationContext.NEVER; // set while bytes wait for credit
   private long retryAt = InvocationContext.NEVER;
   private Response.Body.@Nullable Received relayed;
   private boolean relayPaused;
@@ -73,13 +74,13 @@ final class ResponseStream implements ResponseWriter {
     this.idleTimeoutNanos = loop.limits.streamIdleTimeoutNanos();
   }
 
-  // --- what writes ---
+  // --- writing ---
 
   @Override
   public Future<Void> write(Buffer piece) {
     long charge = charge(piece);
     long waiting = charged.addAndGet(charge);
-    if (waiting > bufferBytes && waiting != charge) { // one piece alone may be of any size
+    if (waiting > bufferBytes && waiting != charge) { // a single chunk may have any size
       charged.addAndGet(-charge);
       return overflowed();
     }
@@ -117,7 +118,7 @@ final class ResponseStream implements ResponseWriter {
       writers.add(done);
     }
     if (pieces.bytes() >= BodyBounds.MAX_FRAME_BYTES) {
-      emit(); // full frames need not wait for the tick to end; their writers are told at its end
+      emit(); // full frames need not wait for the end of the tick; their writers are notified there
     }
     postFlush();
   }
@@ -139,7 +140,7 @@ final class ResponseStream implements ResponseWriter {
     tellWriters();
   }
 
-  /** A whole body too large for one message: no writer waits for it. */
+  /** Sends a whole body that is too large for one message. No writer waits for it. */
   void sendWhole(Buffer body) {
     length = body.length();
     charged.addAndGet(charge(body));
@@ -147,14 +148,14 @@ final class ResponseStream implements ResponseWriter {
     finish();
   }
 
-  /** A body that arrives from elsewhere, passed on with its back-pressure. */
+  /** Relays a body that arrives from another deployment, with its back-pressure. */
   void relay(Response.Body.Received received) {
     relayed = received;
     received.stream().exceptionHandler(failure -> loop.run(() -> relayDone(failure)));
     received.stream().endHandler(end -> loop.run(() -> relayDone(null)));
     received.stream().handler(piece -> loop.run(() -> relayPiece(received, piece)));
     received.stream().resume();
-    emit(); // the head need not wait for the first piece
+    emit(); // the head need not wait for the first chunk
   }
 
   private void relayPiece(Response.Body.Received received, Buffer piece) {
@@ -174,11 +175,11 @@ final class ResponseStream implements ResponseWriter {
   }
 
   private void relayDone(@Nullable Throwable failure) {
-    relayed = null; // it has ended: there is nothing left to cancel
+    relayed = null; // ended: no cancel is needed
     invocation.bodyDone(failure);
   }
 
-  /** The body is complete: what is left goes out, and the last frame says so. */
+  /** Marks the body as complete: the rest is sent, and the last frame carries the end. */
   void finish() {
     if (state == State.OPEN) {
       state = State.FINISHING;
@@ -188,14 +189,17 @@ final class ResponseStream implements ResponseWriter {
     }
   }
 
-  /** Sends the head now if it was not yet. */
+  /** Sends the head unless it was sent. */
   void open() {
     if (state != State.ENDED && !headSent) {
       emit();
     }
   }
 
-  /** Whether the body comes from elsewhere: then cancelling it is all there is to wait for. */
+  /**
+   * Returns whether the body is relayed. Then cancelling its source is all that remains on a
+   * cancel.
+   */
   boolean isRelay() {
     return relayed != null;
   }
@@ -204,24 +208,24 @@ final class ResponseStream implements ResponseWriter {
     return headSent;
   }
 
-  // --- what leaves ---
+  // --- sending ---
 
-  /** The receiver takes bytes up to this one. */
+  /** Raises the total of bytes that the receiver accepts. */
   void credit(long newLimit) {
     if (state == State.ENDED || newLimit <= limit) {
       return;
     }
     limit = newLimit;
-    idleAt = InvocationContext.NEVER; // the receiver lives: its idle time starts anew
+    idleAt = InvocationContext.NEVER; // the receiver is alive: its idle time restarts
     emit();
     tellWriters();
   }
 
-  /** Sends what credit allows. State is consistent before each send. */
+  /** Sends the bytes that credit allows. The state is consistent before each send. */
   private void emit() {
     retryAt = InvocationContext.NEVER;
     if (state == State.ENDED) {
-      return; // cut short before this flush came
+      return; // ended before this flush ran
     }
     if (!headSent && state == State.FINISHING && pieces.bytes() <= BodyBounds.MAX_FRAME_BYTES) {
       sendTogether();
@@ -231,7 +235,7 @@ final class ResponseStream implements ResponseWriter {
       block(true);
       return;
     }
-    drop(0); // empty pieces at the front need no frame
+    drop(0); // empty leading chunks need no frame
     while (pieces.bytes() > 0 && sent < limit) {
       int size = (int) Math.min(pieces.bytes(), Math.min(limit - sent, BodyBounds.MAX_FRAME_BYTES));
       boolean last = state == State.FINISHING && size == pieces.bytes();
@@ -265,7 +269,7 @@ final class ResponseStream implements ResponseWriter {
     }
   }
 
-  /** All of it was there before its head had left. */
+  /** Sends head and body in one message, as the body was complete before the head was sent. */
   private void sendTogether() {
     drop(0);
     int size = (int) pieces.bytes();
@@ -291,7 +295,7 @@ final class ResponseStream implements ResponseWriter {
     return left;
   }
 
-  /** Waits for credit, or to try again after a tick when the peer takes no more bytes. */
+  /** Waits for credit, or for a retry after a tick when the link accepts no message. */
   private void block(boolean retry) {
     if (idleAt == InvocationContext.NEVER) {
       idleAt = InvocationContext.plus(loop.now(), idleTimeoutNanos);
@@ -317,17 +321,20 @@ final class ResponseStream implements ResponseWriter {
     invocation.end();
   }
 
-  /** Takes {@code size} bytes off the front; who wrote a piece that has left is told soon. */
+  /** Removes {@code size} bytes from the front. Writers of sent chunks are notified soon after. */
   private void drop(int size) {
     long before = pieces.heldBytes();
     int gone = pieces.drop(size);
     if (gone > 0) {
       charged.addAndGet(pieces.heldBytes() - before - (long) gone * PIECE_OVERHEAD_BYTES);
-      written = Math.min(written + gone, writers.size()); // a relay's pieces have none
+      written = Math.min(written + gone, writers.size()); // relayed chunks have no writer
     }
   }
 
-  /** Runs writers' callbacks; they may write again, and what that sends is told in this loop. */
+  /**
+   * Runs the callbacks of writers. They may write again; chunks sent meanwhile are notified in this
+   * loop.
+   */
   private void tellWriters() {
     while (written > 0) {
       written--;
@@ -349,12 +356,12 @@ final class ResponseStream implements ResponseWriter {
     }
   }
 
-  // --- what ends it short ---
+  // --- early end ---
 
   /**
-   * A moment asked for may have come.
+   * Handles the retry time and the idle timeout.
    *
-   * @return when something is due next, on the loop's clock
+   * @return next of these times on the loop's clock
    */
   long due(long now) {
     if (state != State.ENDED && retryAt <= now) {
@@ -371,13 +378,13 @@ final class ResponseStream implements ResponseWriter {
     return state == State.ENDED ? InvocationContext.NEVER : Math.min(idleAt, retryAt);
   }
 
-  /** Ends it here: the receiver is told, and the producer is cancelled. */
+  /** Breaks off the response: notifies the receiver and cancels the producer. */
   private void breakOff(BerthException.Kind kind, String message) {
     abandon();
     invocation.breakOff(kind, message);
   }
 
-  /** Ends it without a word to the receiver. */
+  /** Ends the stream without a message to the receiver. */
   void abandon() {
     if (state == State.ENDED) {
       return;
@@ -389,7 +396,7 @@ final class ResponseStream implements ResponseWriter {
     for (int place = 0, all = writers.size(); place < all; place++) {
       Promise<Void> done = writers.remove();
       if (place < written) {
-        writers.add(done); // in their order behind the others, which go
+        writers.add(done); // sent ones, in order; the others fail
       } else {
         loop.execute(() -> done.tryFail(gone()));
       }

@@ -9,24 +9,26 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One router loop that asks this replica loop, and its calls that still want an answer. A call id
- * is a place in the router's pending table (low 32 bits) and a generation (high 32), so an array
- * finds it without hashing or boxing. Belongs to the replica's loop.
+ * A router loop that sends requests to this replica loop, with its calls that await a response. A
+ * call id consists of an index in the router's pending table (low 32 bits) and a generation (high
+ * 32), so that an array finds it without hashing or boxing. Confined to the replica's loop.
  */
 final class RouterPeer {
-  /** Places a router's pending table may have. */
+  /** Maximum size of a router's pending table. */
   static final int MAX_CALLS = 65_536;
 
-  /** Calls of a router whose end is remembered; of more the oldest is forgotten. */
+  /**
+   * Maximum of ended calls of a router whose last message is retained; the oldest is removed first.
+   */
   static final int MAX_LAST_WORDS = 64;
 
   final RouterAddress address;
-  final String busAddress; // made once: an answer must not build a string
-  final boolean elsewhere; // on another instance, whose link may take nothing now
+  final String busAddress; // cached: a reply must not build a string
+  final boolean elsewhere; // on another instance, whose link may refuse a message
   private @Nullable Invocation[] calls = new Invocation[64];
   private int size;
   private final Map<Long, BusMessage.Answer> lastWords = new LinkedHashMap<>(); // by call id
-  long incarnation; // of its start of its instance, if it ever asked for a lease; else 0
+  long incarnation; // of its instance if it ever reserved; else 0
 
   RouterPeer(RouterAddress address, boolean elsewhere) {
     this.address = address;
@@ -39,7 +41,7 @@ final class RouterPeer {
     return index >= 0 && index < MAX_CALLS;
   }
 
-  /** The call of this id and generation; null when there is none. */
+  /** Returns the call of this index and generation; null for none. */
   @Nullable Invocation find(long callId) {
     int index = (int) callId;
     if (index < 0 || index >= calls.length) {
@@ -50,8 +52,8 @@ final class RouterPeer {
   }
 
   /**
-   * Whether a younger call of the same start of the router has the place of this one. Then the
-   * router has forgotten this one, which comes late, and would cancel what is wanted if it ran.
+   * Returns whether a newer call of the same router incarnation uses this call's index. Then the
+   * router has dropped this call, which arrives late, and running it would cancel the newer one.
    */
   boolean isOutdated(long callId, AttemptId attempt) {
     int index = (int) callId;
@@ -61,13 +63,18 @@ final class RouterPeer {
         && generation(call.callId) - generation(callId) > 0;
   }
 
-  /** Generations have 31 bits and wrap: shifted up by one they compare by their difference. */
+  /**
+   * Returns a generation shifted left by one. Generations have 31 bits and wrap, so that shifted
+   * ones compare by their difference.
+   */
   private static int generation(long callId) {
     return (int) (callId >>> 32) << 1;
   }
 
   /**
-   * @return the call of an older generation that was in its place: its router has forgotten it
+   * Adds a call.
+   *
+   * @return the call of an older generation at its index, which its router has dropped
    */
   @Nullable Invocation put(Invocation call) {
     int index = (int) call.callId;
@@ -82,7 +89,7 @@ final class RouterPeer {
     return before;
   }
 
-  /** Forgets a call; another that took its place stays. */
+  /** Removes a call. A newer call at its index stays. */
   void remove(Invocation call) {
     int index = (int) call.callId;
     if (index < calls.length && calls[index] == call) {
@@ -91,7 +98,7 @@ final class RouterPeer {
     }
   }
 
-  /** Remembers how a call of another instance ended without a whole answer. */
+  /** Records the last message of a remote router's call that ended without a whole response. */
   void ended(BusMessage.Answer word) {
     if (elsewhere) {
       lastWords.put(word.callId(), word);
@@ -101,7 +108,7 @@ final class RouterPeer {
     }
   }
 
-  /** How a call ended, if it is remembered. */
+  /** Returns the last message of a call; null when none is retained. */
   BusMessage.@Nullable Answer lastWord(long callId) {
     return lastWords.get(callId);
   }

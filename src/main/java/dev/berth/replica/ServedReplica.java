@@ -25,9 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A replica as its requests see it, on all of its loops: its name, its slots and bounds, where it
- * logs, and what is counted of them. Its life is {@code Replica}'s, which this does not know. Any
- * thread.
+ * Thread-safe state of a replica that its requests use, on all of its loops: name, slots, limits,
+ * logs and counters. Does not know the lifecycle, which belongs to {@code Replica}.
  */
 abstract class ServedReplica {
   private final String replicaId;
@@ -40,17 +39,17 @@ abstract class ServedReplica {
   final FailureLog failures;
   final InstantSource wallClock;
   private final UserMeters meters;
-  final Logger userLog; // where its user code logs
-  volatile ReplicaLimits limits; // what it is held to from now on
+  final Logger userLog; // logger of the user code
+  volatile ReplicaLimits limits; // present limits
 
-  /** When a draining replica is killed, on the nano clock; null while there is no such time. */
+  /** Time at which a draining replica is killed, on the nano clock; null for none. */
   volatile @Nullable Long graceEndsNanos;
 
   private final FailureCounts errors = new FailureCounts(FailureLog.MAX_CLASSES);
   private final LongAdder timeouts = new LongAdder();
   private final AtomicInteger zombies = new AtomicInteger();
 
-  /** Loops that a request which is no zombie yet has blocked for longer than cancel_grace_s. */
+  /** Loops blocked for longer than cancel_grace_s by a request that is not a zombie yet. */
   final Set<Integer> blocksLoops = ConcurrentHashMap.newKeySet();
 
   ServedReplica(
@@ -59,7 +58,7 @@ abstract class ServedReplica {
       SlotLedger slots,
       InstancePorts instance,
       ReplicaLimits limits) {
-    this.replicaId = spec.replicaId(); // of the spec no more: it holds on to user code
+    this.replicaId = spec.replicaId(); // the spec is not retained: it references user code
     this.deployment = spec.deployment();
     this.address = address;
     this.slots = slots;
@@ -75,18 +74,21 @@ abstract class ServedReplica {
     this.failures = new FailureLog(spec.deployment(), spec.replicaId(), nanoClock);
   }
 
-  // --- what its life makes of it ---
+  // --- callbacks of the lifecycle ---
 
-  /** More or fewer cancelled requests have not settled in their grace. On any of its loops. */
+  /** Called when the number of zombies changed, on any loop of the replica. */
   abstract void lingeringChanged();
 
-  /** A request failed in its hands. On any of its loops. */
+  /** Called when a request failed in the handler, on any loop of the replica. */
   abstract void requestFailed(String how);
 
-  /** User code failed, by other than an error of ours. On any of its loops. */
+  /**
+   * Called when user code failed by an exception that is not a {@code BerthException}, on any loop
+   * of the replica.
+   */
   abstract void handlerFailed(Throwable cause);
 
-  // --- what it is ---
+  // --- properties ---
 
   public String replicaId() {
     return replicaId;
@@ -96,17 +98,17 @@ abstract class ServedReplica {
     return deployment;
   }
 
-  /** Where its messages go: the loop of its first seat. */
+  /** Returns the address of its messages, which is the loop of its first seat. */
   public ReplicaAddress address() {
     return address;
   }
 
-  /** Its slots, for the routers of this instance. */
+  /** Returns the slots, for the routers of this instance. */
   public SlotLedger slots() {
     return slots;
   }
 
-  /** What its user code counts. */
+  /** Returns the meters of its user code. */
   public UserMeters meters() {
     return meters;
   }
@@ -123,9 +125,12 @@ abstract class ServedReplica {
     return slots.load();
   }
 
-  // --- what its invocations tell ---
+  // --- reports of its invocations ---
 
-  /** RUNNING to FREE, or to whoever waits for it: the one place where a request gives its slot. */
+  /**
+   * Frees a RUNNING slot or hands it off to a waiter: the only place where a request releases its
+   * slot.
+   */
   void settleSlot() {
     if (!refused.completing(slots)) {
       slots.complete();
@@ -146,19 +151,20 @@ abstract class ServedReplica {
     lingeringChanged();
   }
 
-  /** Whether more requests linger than may. */
+  /** Returns whether the zombies exceed their maximum. */
   boolean isLingering() {
     return zombies() > limits.maxZombieRequests();
   }
 
   /**
-   * What a caller is told of a failure of user code: its kind if it is one of ours, no internals.
+   * Returns the caller's error for a failure of user code: a {@code BerthException} as it is,
+   * without internals otherwise.
    *
-   * @param request that it is the failure of
+   * @param request the failed request
    */
   BerthException failureOf(Throwable failure, RequestContext request) {
     Throwable cause = failure;
-    // A blocking handler that waited for a call gets it wrapped.
+    // A blocking handler that waited for a call receives the failure wrapped.
     for (int depth = 0; depth < UserFailure.MOST_CAUSES && isWrapper(cause); depth++) {
       Throwable inner = UserFailure.legible(cause).getCause();
       cause = inner == null ? cause : inner;
@@ -177,7 +183,7 @@ abstract class ServedReplica {
   }
 
   /**
-   * How long a lease may be made to last: never past the time when a draining replica is killed.
+   * Returns the maximum time of a renewed lease, which ends before a draining replica is killed.
    */
   long renewableNanos(long ttlNanos) {
     long bounded = Math.min(ttlNanos, ledgerLimits.maxTtlNanos());
@@ -185,28 +191,28 @@ abstract class ServedReplica {
     return ends == null ? bounded : Math.min(bounded, ends - nanoClock.getAsLong());
   }
 
-  // --- its bounds ---
+  // --- limits ---
 
-  /** What it is held to. */
+  /** Returns the present limits. */
   public ReplicaLimits limits() {
     return limits;
   }
 
-  // --- figures ---
+  // --- metrics ---
 
-  /** Requests whose handler failed, by the class of the failure. */
+  /** Returns the number of requests whose handler failed, by class of the failure. */
   public Map<String, Long> errors() {
     return errors.sums();
   }
 
-  /** Requests whose deadline passed while they ran. */
+  /** Returns the number of requests whose deadline passed while they ran. */
   public long timeouts() {
     return timeouts.sum();
   }
 
   /**
-   * Cancelled requests that have not settled within their grace, now, and those whose handlers
-   * block their loops for as long, which no cancel can reach.
+   * Returns the number of zombies. Loops that a handler blocks for as long, which no cancel can
+   * reach, count too.
    */
   public int zombies() {
     return zombies.get() + blocksLoops.size();

@@ -3,11 +3,11 @@ package dev.berth.replica;
 import java.util.Arrays;
 import java.util.List;
 
-/** A thread's stack in one line of a log, short enough to be read. */
+/** Formats a thread's stack as one log line of readable length. */
 public final class StackText {
   private static final int TOP_FRAMES = 12;
 
-  /** What calls user code: frames from here on say nothing about it. */
+  /** Callers of user code: frames from these on describe Berth, not the user code. */
   private static final List<String> CALLERS_OF_USER_CODE =
       List.of(
           "dev.berth.replica.BlockingCall",
@@ -15,7 +15,7 @@ public final class StackText {
           "dev.berth.replica.ReplicaHooks",
           "dev.berth.replica.ReplicaStart");
 
-  /** A stack of nothing else waits for events, or for the processor. */
+  /** Packages whose frames alone mean that a thread waits for events or for the processor. */
   private static final List<String> NO_HANDLERS =
       List.of("io.netty.", "io.vertx.", "java.", "jdk.", "sun.");
 
@@ -28,14 +28,14 @@ public final class StackText {
   }
 
   /**
-   * The innermost frames, down to the handler that the instance called. Of a deeper stack the
-   * middle is left out: its top says what blocks, its end whose handler it is.
+   * Formats the innermost frames down to the handler that the instance called. In a deeper stack
+   * the middle is omitted: the top shows the blocking call, the end the handler.
    */
   public static String of(StackTraceElement[] frames) {
     return of(frames, TOP_FRAMES);
   }
 
-  /** What it does, and whose handler that is. */
+  /** Formats the innermost frame and the handler's frame. */
   public static String brief(StackTraceElement[] frames) {
     return of(frames, 1);
   }
@@ -50,7 +50,7 @@ public final class StackText {
     }
     boolean userCode = end > 0 && end < frames.length;
     while (userCode && end > 1 && frames[end - 1].getFileName() == null) {
-      end--; // what the JVM made of a lambda names no line
+      end--; // frames that the JVM generates for a lambda have no line
     }
     int shown = Math.min(Math.max(1, end), most);
     StringBuilder line = new StringBuilder("at ").append(text(frames[0]));
@@ -67,7 +67,7 @@ public final class StackText {
     return CALLERS_OF_USER_CODE.stream().anyMatch(frame.getClassName()::startsWith);
   }
 
-  /** Without its module and loader. */
+  /** Formats a frame without its module and loader. */
   private static String text(StackTraceElement frame) {
     String method = frame.getClassName() + "." + frame.getMethodName();
     return frame.getFileName() == null

@@ -9,7 +9,10 @@ import dev.berth.protocol.port.LoopPorts;
 import io.vertx.core.Future;
 import java.time.Duration;
 
-/** A request with less time, for a piece of its work: what {@code withTimeout} gives. */
+/**
+ * A view of a request with a shorter deadline, for a part of its work. Returned by {@code
+ * withTimeout}.
+ */
 final class TimedContext extends InvocationContext implements ExplainedParent {
   private static final Duration LONGEST = Duration.ofDays(36_500);
   private static final long MAX_NANOS = LONGEST.toNanos();
@@ -17,14 +20,17 @@ final class TimedContext extends InvocationContext implements ExplainedParent {
   private final InvocationContext request;
 
   /**
-   * @param budget from now on, cut to what the request has left
+   * @param budget time from now on, limited to the remaining time of the request
    */
   TimedContext(InvocationContext request, Duration budget) {
     super(request, Math.min(request.deadline, request.moment() + nanos(budget)));
     this.request = request;
   }
 
-  /** None is left of what is spent, and sums of longer ones would overflow. */
+  /**
+   * Returns the nanoseconds of a budget, between 0 and {@code MAX_NANOS}: sums of longer ones would
+   * overflow.
+   */
   private static long nanos(Duration budget) {
     return budget.isNegative() ? 0 : budget.compareTo(LONGEST) < 0 ? budget.toNanos() : MAX_NANOS;
   }
@@ -34,7 +40,7 @@ final class TimedContext extends InvocationContext implements ExplainedParent {
     return ((BareHandle) request.handle(deployment)).within(this);
   }
 
-  // --- the request's ---
+  // --- delegated to the request ---
 
   @Override
   ServedReplica replica() {

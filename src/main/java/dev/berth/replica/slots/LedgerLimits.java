@@ -11,12 +11,12 @@ import java.time.Duration;
  *     reason, and of routers that send no attempt; default 60 s
  * @param rememberedMax maximum of these leases and tokens; the oldest is forgotten first; default
  *     16 384
- * @param attemptNanos minimum retention time of attempts, so that late duplicates do not run and a
- *     router can query the state of an attempt; more than twice the time in which a request may be
- *     accepted and its recall may arrive; default 10 s
- * @param attemptsMax maximum of entries for attempts, 8 bytes each; at the limit the oldest
- *     attempts of a router are forgotten early and granted nothing; default 2^20, enough for 100
- *     000 attempts per second
+ * @param attemptNanos minimum retention time of attempts; default 10 s. Late duplicates then do not
+ *     run, and a router can query the state of an attempt. It exceeds twice the time in which a
+ *     request may be accepted and its recall may arrive.
+ * @param attemptsMax maximum of entries for attempts, 8 bytes each; default 2^20, enough for 100
+ *     000 attempts per second. At the limit the oldest attempts of a router are forgotten early and
+ *     granted nothing.
  */
 public record LedgerLimits(
     long maxTtlNanos, long rememberNanos, int rememberedMax, long attemptNanos, int attemptsMax) {

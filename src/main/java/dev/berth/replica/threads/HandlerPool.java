@@ -13,12 +13,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Platform threads of one replica: daemons named {@code berth-<replicaId>-<n>}, made when none is
- * idle, at most the highest {@code maxOngoing} so far. The thread that became idle last is used
- * first, so that the others end.
+ * Platform threads of one replica: daemons named {@code berth-<replicaId>-<n>}. A thread is started
+ * when none is idle, up to the highest {@code maxOngoing} so far. The thread that became idle last
+ * is used first, so that the others end.
  *
- * <p>A {@code ThreadPoolExecutor} either makes a thread while others are idle, or may leave a task
- * behind one that never ends.
+ * <p>Not a {@code ThreadPoolExecutor}, which either starts a thread while others are idle, or may
+ * queue a task behind a task that never ends.
  */
 final class HandlerPool implements HandlerThreads {
   private static final Logger LOG = LoggerFactory.getLogger(HandlerPool.class);
