@@ -3,26 +3,26 @@ package dev.berth.stream;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How much of something is taken, and how much of it may be. No two share the last of it, and who
- * does not get it is in nobody's way. Whoever takes it owes one {@link #give}. Any thread.
+ * Thread-safe counting limit. {@code tryTake} never exceeds its limit, and an attempt that fails
+ * does not delay others. Each success requires one {@link #give}.
  */
 public final class Bound {
   private final long most;
   private final AtomicLong taken = new AtomicLong();
 
   /**
-   * @param most in the unit of its owner, bytes say
+   * @param most the limit, in the unit of the owner (such as bytes)
    */
   public Bound(long most) {
     this.most = most;
   }
 
-  /** Takes so much if it is there. */
+  /** Acquires {@code amount} if it is available. */
   public boolean tryTake(long amount) {
     return tryTake(amount, most);
   }
 
-  /** Takes so much if no more than {@code upTo} is taken then. */
+  /** Acquires {@code amount} unless more than {@code upTo} would be in use. */
   public boolean tryTake(long amount, long upTo) {
     while (true) {
       long now = taken.get();
@@ -35,7 +35,7 @@ public final class Bound {
     }
   }
 
-  /** Takes so much whatever the bound is; less than 0 gives it. */
+  /** Acquires {@code amount} even beyond the limit. A negative amount releases. */
   public void take(long amount) {
     taken.addAndGet(amount);
   }
@@ -44,7 +44,7 @@ public final class Bound {
     taken.addAndGet(-amount);
   }
 
-  /** What is taken now. */
+  /** Returns the amount in use. */
   public long taken() {
     return taken.get();
   }

@@ -8,48 +8,50 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The receiving half of a body that crosses the bus in frames, a request's at its replica and a
- * response's at its router. Holds at most its window: the sender may send what was credited, and
- * credit is given when the reader took the bytes. Starts paused. State is confined to the owner's
- * loop; calls from other threads hop there.
+ * The receiving half of a body that crosses the bus in frames: a request's at its replica, a
+ * response's at its router. It holds at most its window, because the sender may send only credited
+ * bytes, and credit is granted as the reader takes bytes. Starts paused.
+ *
+ * <p><b>Concurrency.</b> Confined to the owner's loop. Calls on other threads continue on that
+ * loop.
  */
 public final class InboundStream implements ReadStream<Buffer> {
-  /** Whose body it is. */
+  /** Owner of the body. */
   public interface Owner {
-    /** Runs an action on the owner's loop: at once when it is there already. Any thread. */
+    /** Runs an action on the owner's loop, at once if the caller is on it. Thread-safe. */
     void run(Runnable action);
 
-    /** So many more bytes may be sent. On the loop. */
+    /** Allows the sender {@code bytes} more. Called on the loop. */
     default void credit(int bytes) {}
 
-    /** A handler of the reader threw. On the loop. */
+    /** Handles an exception of the reader's handler. Called on the loop. */
     default void threw(RuntimeException thrown) {
       throw thrown;
     }
   }
 
-  /** What a frame meant. */
+  /** Result of a received frame. */
   public enum Arrival {
     TAKEN,
     DUPLICATE,
     LAST,
-    /** A frame before this one is lost: the stream cannot go on. */
+    /** An earlier frame is lost: the stream cannot continue. */
     GAP,
-    /** More than was granted: whoever sends it keeps to nothing, and would fill the memory. */
+    /** More bytes than granted: the sender ignores its limit and would exhaust memory. */
     EXCESS
   }
 
   private final Owner owner;
   private final int windowBytes;
-  private final @Nullable StreamWindow window; // of a response; it gives the credit
-  private final long length; // bytes of the whole body; -1 when that is not known
+  private final @Nullable StreamWindow window; // of a response; it grants the credit
+  private final long length; // bytes of the whole body; -1 when unknown
   private final WaitingPieces waiting = new WaitingPieces();
-  private int expected; // the sequence of the next frame
-  private long granted; // bytes of a request's body that may come
-  private long came; // bytes
-  private int uncredited; // bytes taken by the reader and not yet credited
-  private long demand; // pieces the reader wants; Long.MAX_VALUE flows
-  private boolean ended; // the last frame came
+  private int expected; // sequence number of the next frame
+  private long granted; // total of bytes allowed for a request's body
+  private long came; // total of bytes received
+  private int uncredited; // bytes taken by the reader but not yet credited
+  private long demand; // chunks requested by the reader; Long.MAX_VALUE means flowing
+  private boolean ended; // the last frame was received
   private boolean over; // the end or the failure was delivered
   private boolean delivering;
   private boolean readerCredits;
@@ -59,16 +61,17 @@ public final class InboundStream implements ReadStream<Buffer> {
   private @Nullable Handler<Throwable> exceptionHandler;
 
   /**
-   * @param windowBytes what may be under way; credit is given when half of it was taken
+   * @param windowBytes maximum of bytes in flight; credit is granted after the reader took half of
+   *     it
    */
   public InboundStream(int windowBytes, Owner owner) {
     this(windowBytes, null, -1, owner);
   }
 
   /**
-   * A response's.
+   * Creates the stream of a response.
    *
-   * @param length bytes of the whole body; -1 when that is not known
+   * @param length bytes of the whole body; -1 when unknown
    */
   public InboundStream(StreamWindow window, long length, Owner owner) {
     this(0, window, length, owner);
@@ -83,9 +86,9 @@ public final class InboundStream implements ReadStream<Buffer> {
   }
 
   /**
-   * A body that came whole, as a stream of one piece, or of none when it is empty.
+   * Creates a stream of a whole body, with one chunk, or none for an empty body.
    *
-   * @param loop runs an action on the reader's loop: at once when it is there already
+   * @param loop runs an action on the reader's loop, at once if the caller is on it
    */
   public static InboundStream whole(Buffer body, Executor loop) {
     InboundStream stream = new InboundStream(Integer.MAX_VALUE, loop::execute);
@@ -94,9 +97,9 @@ public final class InboundStream implements ReadStream<Buffer> {
   }
 
   /**
-   * What came before the first frame, with the message that announced the stream.
+   * Adds the chunk that arrived in the message that announced the stream, before the first frame.
    *
-   * @param last whether it is all there is
+   * @param last whether this is the whole body
    */
   public void first(Buffer piece, boolean last) {
     if (piece.length() > 0) {
@@ -106,7 +109,7 @@ public final class InboundStream implements ReadStream<Buffer> {
     ended = last;
   }
 
-  /** Takes in a frame; {@link #deliver} then gives the reader what it wants of it. */
+  /** Receives a frame; {@link #deliver} then passes it on as far as the reader requested. */
   public Arrival frame(int sequence, Buffer data, boolean last) {
     if (sequence != expected || ended) {
       return sequence - expected < 0 || ended ? Arrival.DUPLICATE : Arrival.GAP;
@@ -123,41 +126,41 @@ public final class InboundStream implements ReadStream<Buffer> {
     return ended ? Arrival.LAST : Arrival.TAKEN;
   }
 
-  /** Ends the stream with a failure; nothing when all of it has been delivered. */
+  /** Ends the stream with a failure. No effect after the whole body was delivered. */
   public void fail(BerthException reason) {
     if (failure == null && !over) {
       failure = reason;
-      waiting.clear(); // a cut body is not worth finishing
+      waiting.clear(); // an incomplete body is not delivered to its end
       deliver();
     }
   }
 
-  /** Bytes of the whole body; -1 when that is not known. */
+  /** Returns the bytes of the whole body; -1 when unknown. */
   public long length() {
     return length;
   }
 
-  /** Whether the piece that is being handled is the last one. */
+  /** Returns whether the chunk in the handler is the last one. */
   public boolean isAtLastPiece() {
     return ended && waiting.isEmpty() && failure == null;
   }
 
-  /** Whether the last frame has come. */
+  /** Returns whether the last frame was received. */
   public boolean hasEnded() {
     return ended;
   }
 
-  /** Whether its reader was told of the end, or of the failure. */
+  /** Returns whether the end or the failure was delivered to the reader. */
   public boolean isOver() {
     return over;
   }
 
-  /** Whether the reader waits for bytes that have not come. */
+  /** Returns whether the reader waits for bytes that have not arrived. */
   public boolean isStarving() {
     return demand > 0 && waiting.isEmpty() && !ended && failure == null;
   }
 
-  /** From now on what the reader takes is credited when it says so, with {@link #taken}. */
+  /** Grants credit only when the reader reports bytes by {@link #taken}, from now on. */
   public void creditByReader() {
     readerCredits = true;
   }
@@ -166,15 +169,15 @@ public final class InboundStream implements ReadStream<Buffer> {
     return readerCredits;
   }
 
-  /** What a response may have under way; null for a request's body. */
+  /** Returns the window of a response; null for a request's body. */
   public @Nullable StreamWindow window() {
     return window;
   }
 
-  /** Gives the reader what it wants of what is here. User code runs from here. */
+  /** Passes the waiting chunks to the reader as far as it requested. Runs user code. */
   public void deliver() {
     if (delivering) {
-      return; // the reader resumed us from within
+      return; // called by the reader from within its handler
     }
     delivering = true;
     try {
@@ -211,7 +214,7 @@ public final class InboundStream implements ReadStream<Buffer> {
     }
   }
 
-  /** The reader is done with so many bytes. */
+  /** Records bytes that the reader has processed, and grants credit. */
   public void taken(int bytes) {
     if (window != null) {
       window.took(bytes);

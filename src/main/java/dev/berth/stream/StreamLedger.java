@@ -9,57 +9,69 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * The bytes that the answers of an instance hold together: what their streams were granted and
- * clients have not taken, whole answers that are not taken, and what writers hold for want of a
- * grant.
+ * Thread-safe memory budget of an instance's streamed responses. Counts the bytes granted to
+ * streams until clients take them, whole responses until clients take them, and bytes held by
+ * writers that wait for a grant.
  *
- * <p>No answer is refused for room. A grant that finds none waits, first in first out, until what
- * others hold is taken or cut. So the sum may be above the bound, by what cannot wait: first
- * credits (at most the bound once more), whole answers of up to one message, {@link #LEAST_BYTES}
- * for each stream whose grant waits while its reader has taken all, and what writers hold. As long
- * as it is, {@link #needed} says so.
+ * <p><b>Overcommit.</b> No response is refused for lack of memory. A grant above the limit waits in
+ * a FIFO queue until clients take other bytes or responses are evicted. The sum may exceed the
+ * limit by bytes that cannot wait:
  *
- * <p>Any thread. What is granted without waiting costs one atomic addition.
+ * <ul>
+ *   <li>first credits, at most the limit once more;
+ *   <li>whole responses of up to one message;
+ *   <li>{@link #LEAST_BYTES} for each stream whose grant waits while its reader has taken all;
+ *   <li>bytes held by writers.
+ * </ul>
+ *
+ * {@link #needed} reports the excess and the waiting grants.
+ *
+ * <p><b>Concurrency.</b> A grant that need not wait costs one atomic addition.
  */
 public final class StreamLedger {
-  /** What a stream may send before its reader has taken anything. */
+  /** First credit of a stream, in bytes, before its reader has taken any. */
   public static final int FIRST_BYTES = 16 << 10;
 
-  /** What a stream may always have under way, so that one whose reader reads never stands still. */
+  /**
+   * Minimum of bytes in flight of a stream, so that a stream with an active reader never stalls.
+   */
   public static final int LEAST_BYTES = 1 << 10;
 
   private final Bound held;
   private final AtomicLong atWriters = new AtomicLong();
-  private final AtomicLong wanted = new AtomicLong(); // of the grants that wait; changed under this
-  private final Set<StreamWindow> queue = new LinkedHashSet<>(); // under this
+  // bytes of the waiting grants; written under this
+  private final AtomicLong wanted = new AtomicLong();
+  private final Set<StreamWindow> queue = new LinkedHashSet<>(); // guarded by this
   private final LongAdder waits = new LongAdder();
 
   /**
-   * @param boundBytes of all answers; {@code berth.limits.stream_bytes_total}
+   * @param boundBytes limit of all responses; {@code berth.limits.stream_bytes_total}
    */
   public StreamLedger(long boundBytes) {
     this.held = new Bound(boundBytes);
   }
 
-  /** Counts bytes that are there already, or were promised. */
+  /** Counts bytes that exist already, or were promised. */
   public void hold(long bytes) {
     held.take(bytes);
   }
 
-  /** Counts bytes if there is room and no grant waits for it. */
+  /** Counts bytes if they are within the limit and no grant waits. */
   public boolean tryHold(long bytes) {
     return wanted.get() == 0 && held.tryTake(bytes);
   }
 
   /**
-   * Counts a whole answer that is larger than one message, if it may leave at once all the same:
-   * the last quarter of the room is for grants.
+   * Counts a whole response that is larger than one message, if it may be sent at once. The last
+   * quarter of the budget is reserved for grants.
    */
   public boolean tryCarry(int bytes) {
     return wanted.get() == 0 && held.tryTake(bytes, tightBytes() - atWriters.get());
   }
 
-  /** Taken, cut, or never to be used. */
+  /**
+   * Releases bytes after the reader took them, or when they are discarded or will never be used.
+   */
   public void release(long bytes) {
     held.give(bytes);
     if (wanted.get() > 0) {
@@ -67,22 +79,22 @@ public final class StreamLedger {
     }
   }
 
-  /** So much more, or less, is held by writers for want of a grant. */
+  /** Adds to the bytes held by writers that wait for a grant; negative to subtract. */
   public void atWriters(long bytes) {
     atWriters.addAndGet(bytes);
   }
 
-  /** Its next grant waits from now on. */
+  /** Enqueues the next grant of a window. */
   void await(StreamWindow window) {
     waits.increment();
     synchronized (this) {
       queue.add(window);
       wanted.addAndGet(window.wanted());
     }
-    grantWaiting(); // what was released in between found nobody waiting
+    grantWaiting(); // a release in between found no waiter
   }
 
-  /** False when its grant is on its way. */
+  /** Removes a window from the queue. Returns false when its grant was already made. */
   boolean cancel(StreamWindow window) {
     synchronized (this) {
       if (!queue.remove(window)) {
@@ -90,7 +102,7 @@ public final class StreamLedger {
       }
       wanted.addAndGet(-window.wanted());
     }
-    grantWaiting(); // it may have been the first, and too large
+    grantWaiting(); // it may have been the head, and too large
     return true;
   }
 
@@ -111,12 +123,14 @@ public final class StreamLedger {
     granted.forEach(StreamWindow::granted);
   }
 
-  /** Whether a stream that begins may send before it is asked. */
+  /** Returns whether a request may grant a first credit to the stream of its response. */
   public boolean hasRoom() {
     return bytes() < held.most();
   }
 
-  /** Whether windows are to shrink: three quarters of the bound are held. */
+  /**
+   * Returns whether windows must shrink because more than three quarters of the limit are in use.
+   */
   public boolean isTight() {
     return bytes() > tightBytes();
   }
@@ -125,27 +139,27 @@ public final class StreamLedger {
     return held.most() / 4 * 3;
   }
 
-  /** Bytes that must be given back, by readers that stand still, for nothing to wait; or 0. */
+  /** Returns the bytes that stalled readers must release so that no grant waits; 0 for none. */
   public long needed() {
     return Math.max(0, bytes() - held.most()) + wanted.get();
   }
 
-  /** The sum now. */
+  /** Returns the bytes in use. */
   public long bytes() {
     return held.taken() + atWriters.get();
   }
 
-  /** The bound on {@link #bytes}, but for what cannot wait. */
+  /** Returns the limit of {@link #bytes}, which bytes that cannot wait may exceed. */
   public long boundBytes() {
     return held.most();
   }
 
-  /** Streams whose next grant waits now. */
+  /** Returns the number of streams whose next grant waits. */
   public synchronized int waiting() {
     return queue.size();
   }
 
-  /** How often a grant had to wait. */
+  /** Returns the number of grants that had to wait. */
   public long waits() {
     return waits.sum();
   }

@@ -4,9 +4,9 @@ import java.util.concurrent.Executor;
 import java.util.function.LongConsumer;
 
 /**
- * What one streamed answer may have under way: granted to its writer, and not taken by its reader.
- * It starts small, doubles each time a whole window was taken without a stall, and halves when the
- * instance has little room. Confined to its loop, but for {@link #granted}.
+ * Flow-control window of one streamed response: the bytes granted to its writer and not yet taken
+ * by its reader. The window starts small, doubles after each whole window taken without a stall,
+ * and halves when the instance's budget is tight. Confined to its loop, except {@link #granted}.
  */
 public final class StreamWindow {
   private final StreamLedger ledger;
@@ -14,21 +14,21 @@ public final class StreamWindow {
   private final Executor loop;
   private final LongConsumer grant;
   private int size = StreamLedger.FIRST_BYTES;
-  private long limit; // bytes granted in all
-  private long arrived; // of them
-  private long taken; // of these
-  private long resizedAt; // when so much was taken
-  private boolean stalled; // since
-  private int wanted; // while it waits
+  private long limit; // total of bytes granted
+  private long arrived; // total of bytes received
+  private long taken; // total of bytes taken by the reader
+  private long resizedAt; // value of taken at the last resize
+  private boolean stalled; // since the last resize
+  private int wanted; // bytes of the waiting grant
   private boolean waiting;
-  private boolean ended; // all of it has come
+  private boolean ended; // the whole body was received
   private boolean closed;
 
   /**
-   * @param mostBytes what it may grow to; {@code berth.limits.stream_window_bytes}
-   * @param firstBytes what was granted with the request
+   * @param mostBytes maximum of the window; {@code berth.limits.stream_window_bytes}
+   * @param firstBytes bytes granted with the request
    * @param loop runs a task on the stream's loop, later
-   * @param grant tells the writer up to which byte it may send
+   * @param grant sends the writer the total of bytes that it may send
    */
   public StreamWindow(
       StreamLedger ledger, int mostBytes, int firstBytes, Executor loop, LongConsumer grant) {
@@ -40,7 +40,7 @@ public final class StreamWindow {
     ledger.hold(firstBytes);
   }
 
-  /** Asks for more, if what there is will soon be used up. */
+  /** Requests a grant when half of the window is used up. */
   public void renew() {
     if (ended || closed) {
       return;
@@ -78,7 +78,7 @@ public final class StreamWindow {
     grant.accept(limit);
   }
 
-  /** Its reader has taken so many bytes more. */
+  /** Records bytes taken by the reader. */
   public void took(int bytes) {
     if (!closed) {
       taken += bytes;
@@ -87,7 +87,7 @@ public final class StreamWindow {
     }
   }
 
-  /** Its reader took next to nothing for a while. */
+  /** Records that the reader stalled: it took almost nothing for a period. */
   public void stalled() {
     stalled = true;
   }
@@ -96,7 +96,7 @@ public final class StreamWindow {
     return wanted;
   }
 
-  /** The grant that waited has its room. Any thread. */
+  /** Makes the waiting grant, whose bytes the ledger has counted. Thread-safe. */
   void granted() {
     loop.execute(
         () -> {
@@ -109,12 +109,12 @@ public final class StreamWindow {
         });
   }
 
-  /** So many bytes more have come. */
+  /** Records received bytes. */
   public void arrived(int bytes) {
     arrived += bytes;
   }
 
-  /** All of it has come: what was granted beyond is given back. */
+  /** Records that the whole body was received, and releases the unused grant. */
   public void ended() {
     if (!ended && !closed) {
       ended = true;
@@ -125,7 +125,7 @@ public final class StreamWindow {
     }
   }
 
-  /** Nothing of it will be taken any more. */
+  /** Closes the window and releases all bytes, as the reader has stopped. */
   public void close() {
     if (!closed) {
       closed = true;
@@ -137,16 +137,16 @@ public final class StreamWindow {
 
   private void leaveQueue() {
     if (waiting && ledger.cancel(this)) {
-      waiting = false; // else its grant is on its way, and is given back when it comes
+      waiting = false; // else granted() follows, and releases the bytes
     }
   }
 
-  /** Bytes granted in all. */
+  /** Returns the total of bytes granted. */
   public long limit() {
     return limit;
   }
 
-  /** Bytes granted and not taken. */
+  /** Returns the bytes granted and not taken. */
   public long underWay() {
     return limit - taken;
   }

@@ -4,31 +4,34 @@ import io.vertx.core.buffer.Buffer;
 import java.util.ArrayDeque;
 
 /**
- * Pieces of a stream that wait to be sent, in order. They leave as bytes: a frame is a part of a
- * piece or several of them, as credit allows. Not safe for several threads.
+ * FIFO queue of the unsent chunks of a stream. They are sent as bytes: a frame holds a part of a
+ * chunk or several chunks, as credit allows. Not thread-safe.
  */
 public final class UnsentPieces {
   private final ArrayDeque<Buffer> pieces = new ArrayDeque<>();
-  private int sentOfFirst; // bytes
-  private long bytes; // not sent
+  private int sentOfFirst; // bytes of the first chunk that were sent
+  private long bytes; // unsent
 
-  /** Adds a piece, which is read only; it may be empty. */
+  /** Adds a chunk, which may be empty. The chunk is only read. */
   public void add(Buffer piece) {
     pieces.add(piece);
     bytes += piece.length();
   }
 
-  /** Bytes that wait. */
+  /** Returns the number of unsent bytes. */
   public long bytes() {
     return bytes;
   }
 
-  /** Bytes of the pieces that are here, with what of the first has been sent. */
+  /** Returns the bytes of the queued chunks, including the part of the first that was sent. */
   public long heldBytes() {
     return bytes + sentOfFirst;
   }
 
-  /** The next {@code size} bytes, without a copy when one piece has them; at least one is here. */
+  /**
+   * Returns the next {@code size} bytes, copied only if they span several chunks. The queue must
+   * hold at least one byte.
+   */
   public Buffer peek(int size) {
     Buffer first = pieces.element();
     if (first.length() - sentOfFirst >= size) {
@@ -48,9 +51,9 @@ public final class UnsentPieces {
   }
 
   /**
-   * Takes {@code size} bytes off the front, and every piece that is then empty.
+   * Removes {@code size} bytes from the front, and every chunk that is then empty.
    *
-   * @return how many pieces have left
+   * @return number of removed chunks
    */
   public int drop(int size) {
     bytes -= size;

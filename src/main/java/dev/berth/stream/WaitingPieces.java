@@ -5,21 +5,21 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Pieces of a stream that wait for a reader that lags, in order. Small ones are joined: credit
- * counts bytes, and a buffer for each single byte of a window would take a hundred times the
- * window. The first is never changed, as it may be being read. Not safe for several threads.
+ * FIFO queue of the received chunks of a stream whose reader is slow. Small chunks are joined:
+ * credit counts bytes, and a buffer for each single byte of a window would use a hundred times the
+ * window. The first chunk is never changed, as it may be in use. Not thread-safe.
  */
 public final class WaitingPieces {
-  /** Smaller pieces are joined, in bytes. */
+  /** Size in bytes below which chunks are joined. */
   private static final int SMALL_BYTES = 1 << 10;
 
-  /** The most that is joined, in bytes: a frame's worth. */
+  /** Maximum size of a joined chunk in bytes: one frame. */
   private static final int JOINED_BYTES = 64 << 10;
 
   private final ArrayDeque<Buffer> pieces = new ArrayDeque<>();
-  private @Nullable Buffer joined; // the last, if it was made here
+  private @Nullable Buffer joined; // the last chunk, if it was joined here
 
-  /** Adds a piece, which is read only. */
+  /** Adds a chunk, which is only read. */
   public void add(Buffer piece) {
     Buffer last = pieces.peekLast();
     if (last != null
@@ -40,12 +40,15 @@ public final class WaitingPieces {
     return pieces.isEmpty();
   }
 
-  /** The first, which stays; {@link java.util.NoSuchElementException} when there is none. */
+  /**
+   * Returns the first chunk without removing it; {@link java.util.NoSuchElementException} when
+   * empty.
+   */
   public Buffer first() {
     return pieces.element();
   }
 
-  /** Takes the first; {@link java.util.NoSuchElementException} when there is none. */
+  /** Removes the first chunk; {@link java.util.NoSuchElementException} when empty. */
   public Buffer remove() {
     return pieces.remove();
   }
