@@ -22,34 +22,35 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The open connections of an admin server, bounded by their number. At the limit a new connection
- * replaces the one that has had no request for longest, so that silent clients keep nobody out.
- * Confined to the server's event loop.
+ * The open connections of an admin server, limited in number. At the limit a new connection
+ * replaces the connection with the longest time since its last request, so that silent clients
+ * cannot exclude others. Confined to the server's event loop.
  *
  * <pre>
  *   accepted --no whole head within 10 s--> dropped
  *   used     --a later head not whole 10 s after its first byte, HTTP/1--> dropped
  *   silent   --longest of all, and a new connection at the limit--> dropped
- *   any      --nothing moves for 60 s, unless an answer is due--> dropped
+ *   any      --no traffic for 60 s, unless a response is due--> dropped
  * </pre>
  */
 final class AdminConnections {
   /**
    * Limits of one server.
    *
-   * @param connections the maximum; more than 256 operators, scrapers or nodes are an attack
-   * @param headMs from the accept until the first head is whole, and from the first byte of a later
-   *     one, milliseconds; late by at most a tenth
-   * @param idleMs without anything in either direction, milliseconds
+   * @param connections maximum of connections; more than 256 operators, scrapers or nodes are an
+   *     attack
+   * @param headMs maximum time in milliseconds from the accept to the whole first head, and from
+   *     the first byte of a later head to its end. Late by at most a tenth.
+   * @param idleMs maximum time without traffic in either direction, in milliseconds
    */
   record Limits(int connections, long headMs, int idleMs) {
     static final Limits DEFAULT = new Limits(256, 10_000, 60_000);
   }
 
-  private static final int SWEEPS = 10; // in the time of a head
+  private static final int SWEEPS = 10; // within headMs
 
   private final Limits limits;
-  private final Set<Open> silent = new LinkedHashSet<>(); // longest first
+  private final Set<Open> silent = new LinkedHashSet<>(); // longest silence first
   private final LongAdder ended = new LongAdder();
   private volatile int connections; // written by the event loop
 
@@ -57,7 +58,7 @@ final class AdminConnections {
     this.limits = limits;
   }
 
-  /** Shows its numbers, and ends connections whose heads are late from now on. */
+  /** Registers the metrics, and starts to end connections whose heads are late. */
   void start(Vertx vertx, Meters meters, String series) {
     vertx.setPeriodic(limits.headMs / SWEEPS, sweep -> List.copyOf(silent).forEach(Open::sweep));
     meters.addGauge(series + "_connections", () -> connections);
@@ -66,20 +67,20 @@ final class AdminConnections {
   }
 
   /**
-   * A connection was accepted, and its protocol is known.
+   * Adds an accepted connection whose protocol is known.
    *
-   * @param maxHeaderBytes the limit of a request's head, for HTTP/2
+   * @param maxHeaderBytes limit of a request's head, for HTTP/2
    */
   void opened(HttpConnection http, int maxHeaderBytes) {
     ChannelHandlerContext context = ((HttpServerConnection) http).channelHandlerContext();
-    boolean streams = http.getWindowSize() >= 0; // as Vert.x shows that this is HTTP/2
+    boolean streams = http.getWindowSize() >= 0; // true for HTTP/2 in Vert.x
     Open made =
         new Open(context.channel(), streams ? StreamHeads.install(context, maxHeaderBytes) : null);
     silent.add(made);
     if (++connections > limits.connections) {
-      silent.iterator().next().end(); // itself, if all others have requests
+      silent.iterator().next().end(); // the new one, if all others have requests
     }
-    made.channel.pipeline().addAfter("idle", null, made); // Vert.x's
+    made.channel.pipeline().addAfter("idle", null, made); // name of Vert.x's handler
     http.closeHandler(
         closed -> {
           connections--;
@@ -87,7 +88,7 @@ final class AdminConnections {
         });
   }
 
-  /** The head of a request is whole; its connection is silent again when it is answered. */
+  /** Handles a request whose head is whole. The connection is silent again after the response. */
   void began(RoutingContext context) {
     HttpServerConnection http = (HttpServerConnection) context.request().connection();
     Open on = http.channelHandlerContext().pipeline().get(Open.class);
@@ -114,13 +115,16 @@ final class AdminConnections {
     context.next();
   }
 
-  /** One connection. Behind Vert.x's idle handler it decides about its events in Vert.x's place. */
+  /**
+   * A connection. Placed after Vert.x's idle handler, it handles the idle events in place of
+   * Vert.x.
+   */
   private final class Open extends ChannelInboundHandlerAdapter {
     private final Channel channel;
     private final @Nullable StreamHeads heads; // null for HTTP/1
     private final List<HttpServerResponse> due = new ArrayList<>(1);
     private boolean used;
-    private int sweeps; // since its next head began, or had to begin
+    private int sweeps; // since its next head began, or was due
 
     Open(Channel channel, @Nullable StreamHeads heads) {
       this.channel = channel;
@@ -136,14 +140,17 @@ final class AdminConnections {
       }
     }
 
-    /** Whether the time that passes is the server's: the client has all that was written. */
+    /**
+     * Returns whether the server causes the delay: a response is due, and the client has read all
+     * bytes.
+     */
     private boolean isDue() {
       ChannelOutboundBuffer out = channel.unsafe().outboundBuffer();
       return due.stream().anyMatch(each -> !each.headWritten())
           && (out == null || out.totalPendingWriteBytes() == 0);
     }
 
-    /** Ends it if a head is late: the first one, or a later one that has begun. */
+    /** Ends the connection if a head is late: the first one, or a later one that has begun. */
     void sweep() {
       RequestDecoder decoder = channel.pipeline().get(RequestDecoder.class);
       if (used && (decoder == null || !decoder.isInHead())) {
@@ -159,7 +166,7 @@ final class AdminConnections {
       drop();
     }
 
-    /** Past the handlers: they would wait for a client that reads nothing. */
+    /** Closes the channel directly: its handlers would wait for a client that reads nothing. */
     private void drop() {
       channel.unsafe().close(channel.unsafe().voidPromise());
     }

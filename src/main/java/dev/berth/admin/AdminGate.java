@@ -14,13 +14,13 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who may ask the admin server: the first thing that each request meets. It must name this machine
- * when only this machine is listened to, show a known token when there are any, and not come from a
- * page of another site when it would change something. Only the question whether the instance lives
- * is answered without a token. On the control loop.
+ * Access control of the admin server, applied first to each request. If the server listens on
+ * loopback only, a request must name this machine. If tokens are configured, the request must carry
+ * one. A request that changes state must not come from a page of another site. Only the liveness
+ * check needs no token. Confined to the control loop.
  */
 public final class AdminGate {
-  /** Who asked another node, which asks this one for him. */
+  /** Header with the original caller of a request that another node forwards. */
   public static final String FOR = "Berth-For";
 
   private static final String LIVENESS = "/-/healthz";
@@ -33,7 +33,7 @@ public final class AdminGate {
   private final LongAdder unknown = new LongAdder();
 
   /**
-   * @param secrets by the names of the clients; empty: every client may ask
+   * @param secrets secrets by client name; empty to allow every client
    */
   AdminGate(HostGuard hosts, Map<String, String> secrets, Meters meters) {
     this.hosts = hosts;
@@ -41,7 +41,7 @@ public final class AdminGate {
     meters.addCounter("berth_admin_unauthorized", unknown::sum);
   }
 
-  /** Passes the request on, or answers it. */
+  /** Passes the request on, or refuses it. */
   void check(RoutingContext context) {
     HttpServerRequest request = context.request();
     if (!hosts.allows(hostOf(request))) {
@@ -59,13 +59,13 @@ public final class AdminGate {
     }
   }
 
-  /** Lets another node ask whatever it likes, and for whom it likes. */
+  /** Allows every request of another node, and accepts its statement of the original caller. */
   public static void ofNode(RoutingContext context) {
     context.put(CALLER, context.request().getHeader(FOR));
     context.next();
   }
 
-  /** Who asks, as far as it is known: {@code token ci}, or {@code address 127.0.0.1}. */
+  /** Returns the caller as far as known: {@code token ci}, or {@code address 127.0.0.1}. */
   public static String callerOf(RoutingContext context) {
     String known = knownCallerOf(context);
     if (known != null) {
@@ -76,7 +76,7 @@ public final class AdminGate {
     return address == null ? "unknown" : "address " + address;
   }
 
-  /** {@code token ci}; null when no token was asked for. */
+  /** Returns the caller as {@code token ci}; null when no token was required. */
   static @Nullable String knownCallerOf(RoutingContext context) {
     return context.get(CALLER);
   }
@@ -106,15 +106,16 @@ public final class AdminGate {
             + " berth.admin.bearer_tokens)");
   }
 
-  /** As HTTP/1 names it, or HTTP/2 in a field of its own; null when it is not named. */
+  /** Returns the host of an HTTP/1 header or of HTTP/2's authority; null when absent. */
   private static @Nullable String hostOf(HttpServerRequest request) {
-    HostAndPort authority = request.authority(true); // Vert.x resets one that Host contradicts
+    HostAndPort authority = request.authority(true); // Vert.x rejects one that contradicts Host
     return authority == null ? request.getHeader(HttpHeaders.HOST) : authority.toString();
   }
 
   /**
-   * A page anywhere can have a browser here send a request, though it cannot read the answer. A
-   * browser says where the page is from; what is no browser says nothing.
+   * Returns whether a page of another site sent the request. Any page can make a local browser send
+   * a request, although it cannot read the response. A browser sends the origin of the page, other
+   * clients send none.
    */
   private static boolean isFromAnotherSite(HttpServerRequest request) {
     String site = request.getHeader("Sec-Fetch-Site");

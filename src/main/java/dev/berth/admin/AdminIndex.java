@@ -12,16 +12,17 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * {@code GET /}: the paths of the admin port and their methods, {@code {"paths": {"/metrics":
- * ["GET"], …}}}, for who comes without the documentation. HEAD is answered wherever GET is.
+ * Serves {@code GET /}: the paths of the admin port and their methods, {@code {"paths":
+ * {"/metrics": ["GET"], …}}}, for clients without the documentation. HEAD is allowed wherever GET
+ * is.
  */
 final class AdminIndex {
-  /** Metadata of a route for every method: what it answers, each {@code POST /path}. */
+  /** Metadata key of a route for every method: its operations, each as {@code POST /path}. */
   static final String ANSWERS = "berth.answers";
 
   private AdminIndex() {}
 
-  /** To be called when all others are mounted, since it lists them. */
+  /** Mounts the index. Call after all other routes are mounted, since it lists them. */
   static void mount(Router router) {
     Map<String, Set<String>> paths = new TreeMap<>();
     for (Route route : router.getRoutes()) {

@@ -8,9 +8,9 @@ import io.vertx.core.json.JsonObject;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the admin API says no: {@code {"code", "message", "detail"}}. Programs read the code, which
- * stays; people read the message, and the detail when there is one. Sent, or thrown by a handler:
- * then the server sends it. Expected, so without a stack.
+ * Error of the admin API: {@code {"code", "message", "detail"}}. The code is stable, for programs.
+ * The message and the optional detail are for operators. Sent directly, or thrown by a handler and
+ * then sent by the server. An expected error, so without a stack.
  */
 public final class AdminRefusal extends RuntimeException {
   private static final long serialVersionUID = 1;
@@ -29,9 +29,9 @@ public final class AdminRefusal extends RuntimeException {
   }
 
   /**
-   * @param code what programs compare, {@code not_found}
-   * @param message what is wrong
-   * @param detail why it may be so, or what helps
+   * @param code stable name such as {@code not_found}, for programs
+   * @param message description of the error
+   * @param detail possible cause or remedy
    */
   public AdminRefusal(int status, String code, String message, String detail) {
     this(status, code, message);
@@ -43,7 +43,10 @@ public final class AdminRefusal extends RuntimeException {
     return new AdminRefusal(refused.status(), refused.code(), why);
   }
 
-  /** That of a command, with {@code problems} beside; null for what failed otherwise. */
+  /**
+   * Returns the refusal for a failed command, including its {@code problems}; null for other
+   * failures.
+   */
   static @Nullable AdminRefusal of(Throwable failed) {
     if (!(failed instanceof CommandRefused refused)) {
       return failed instanceof AdminRefusal told ? told : null;

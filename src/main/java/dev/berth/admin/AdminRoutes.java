@@ -2,10 +2,10 @@ package dev.berth.admin;
 
 import io.vertx.ext.web.Router;
 
-/** What one area of the admin API answers. Mounted once; its handlers run on the control loop. */
+/** Routes of one area of the admin API. Mounted once; the handlers run on the control loop. */
 @FunctionalInterface
 public interface AdminRoutes {
 
-  /** Adds the area's routes. A failure they do not answer themselves becomes a 500 in JSON. */
+  /** Adds the routes of this area. An unhandled failure becomes a 500 response in JSON. */
   void mount(Router router);
 }

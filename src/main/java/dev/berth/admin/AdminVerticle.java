@@ -29,9 +29,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A server of the admin API, be it for operators or for other nodes: its bounds, and what it says
- * where no area answers. Deploy it on the control event loop: its health then answers while ingress
- * and replicas are blocked. What it answers is given to it, one {@link AdminRoutes} for each area.
+ * A server of the admin API for operators or for other nodes: its limits, and its responses outside
+ * of all areas. Deploy it on the control event loop, so that its health check responds while
+ * ingress and replicas are blocked. Its content is passed in, as one {@link AdminRoutes} per area.
  */
 public final class AdminVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(AdminVerticle.class);
@@ -46,10 +46,10 @@ public final class AdminVerticle extends VerticleBase {
   private @Nullable HttpServer server;
 
   /**
-   * @param key of the configuration that says where it listens, for failures
-   * @param series what the names of its numbers begin with
-   * @param gate makes what each request meets first
-   * @param limits of its connections
+   * @param key configuration key of the listening address, for error messages
+   * @param series prefix of the metric names
+   * @param gate creates the first handler of each request
+   * @param limits limits of the connections
    */
   private AdminVerticle(
       String key,
@@ -70,16 +70,16 @@ public final class AdminVerticle extends VerticleBase {
   }
 
   /**
-   * That of an instance.
+   * Creates the server of an instance for operators.
    *
-   * @param options also who may ask
-   * @param routes what it answers, area by area
+   * @param options settings, also of the access control
+   * @param routes routes by area
    */
   public AdminVerticle(Settings options, Meters meters, List<AdminRoutes> routes) {
     this(options, meters, routes, AdminConnections.Limits.DEFAULT);
   }
 
-  /** The same with other limits of its connections. */
+  /** Creates the same server with other connection limits. */
   AdminVerticle(
       Settings options, Meters meters, List<AdminRoutes> routes, AdminConnections.Limits limits) {
     this(
@@ -96,11 +96,11 @@ public final class AdminVerticle extends VerticleBase {
   }
 
   /**
-   * That of a node, as other nodes ask it on {@code berth.cluster.ports.https}. Who has a
-   * certificate of the cluster's authority may ask everything.
+   * Creates the server of a node for other nodes, on {@code berth.cluster.ports.https}. A client
+   * with a certificate of the cluster's authority may send any request.
    *
-   * @param options host, port, and TLS that requires certificates of clients
-   * @param routes what this node answers itself, area by area
+   * @param options host, port, and TLS that requires client certificates
+   * @param routes routes of this node by area
    */
   public static AdminVerticle ofNode(
       HttpServerOptions options, Meters meters, List<AdminRoutes> routes) {
@@ -128,7 +128,7 @@ public final class AdminVerticle extends VerticleBase {
   }
 
   private Future<?> listen(Handler<RoutingContext> first) {
-    int maxHeaderBytes = options.getMaxHeaderSize(); // HTTP/2 has the same
+    int maxHeaderBytes = options.getMaxHeaderSize(); // the same limit for HTTP/2
     options.getInitialSettings().setMaxHeaderListSize(StreamHeads.READ_LIMITS * maxHeaderBytes);
     HttpServer made =
         vertx
@@ -148,18 +148,20 @@ public final class AdminVerticle extends VerticleBase {
         .onSuccess(listening -> LOG.debug("{} listens on {}:{}", key, host, made.actualPort()));
   }
 
-  /** Takes no more, and waits a second for what is under way. */
+  /** Stops accepting requests, and waits one second for those in flight. */
   @Override
   public Future<?> stop() {
     return server == null ? Future.succeededFuture() : server.shutdown(1, TimeUnit.SECONDS);
   }
 
-  /** The port it listens on; the configured one unless that is 0. Valid once it is deployed. */
+  /**
+   * Returns the listening port: the configured one unless that is 0. Valid after the deployment.
+   */
   public int port() {
     return server == null ? options.getPort() : server.actualPort();
   }
 
-  /** New connections are made with these. */
+  /** Sets the TLS options of new connections. */
   public Future<?> update(ServerSSLOptions tls) {
     return server == null ? Future.succeededFuture() : server.updateSSLOptions(tls);
   }
@@ -177,7 +179,7 @@ public final class AdminVerticle extends VerticleBase {
     return router;
   }
 
-  /** Refuses a path that a proxy in front may have taken for another one. */
+  /** Refuses a path that a proxy in front may have interpreted as another path. */
   private static void checkPath(RoutingContext context) {
     if (!isNormal(context)) {
       String why =
@@ -206,7 +208,7 @@ public final class AdminVerticle extends VerticleBase {
     return context -> refusal.send(context.response());
   }
 
-  /** What a handler threw, or a command failed with. */
+  /** Sends the refusal for an exception of a handler or a failed command. */
   private static void failed(RoutingContext context) {
     Throwable failure = context.failure();
     AdminRefusal refusal = AdminRefusal.of(failure);
@@ -217,7 +219,7 @@ public final class AdminVerticle extends VerticleBase {
     refusal.send(context.response());
   }
 
-  /** Answers a request whose head could not be read; it is the last of its connection. */
+  /** Refuses a request whose head is malformed, and closes its connection. */
   private static void refuseMalformed(HttpServerRequest request) {
     RefusedRequest refused = RefusedRequest.of(request);
     if (refused == null) {

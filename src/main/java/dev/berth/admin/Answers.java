@@ -25,7 +25,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
 
-/** What the admin port answers, and the one line in the log of a command that was accepted. */
+/** Responses of the admin port, and the log line of an accepted command. */
 final class Answers {
   private static final String UTF_8 = "; charset=utf-8";
   static final String TEXT = "text/plain" + UTF_8;
@@ -36,7 +36,7 @@ final class Answers {
 
   private Answers() {}
 
-  /** Commands that know which request gives them, if it says so. */
+  /** Returns the commands with the idempotency key of this request, if it has one. */
   static ControllerCommands once(ControllerCommands commands, RoutingContext context) {
     List<String> ids = context.request().headers().getAll(ControllerCommands.ID);
     if (ids.size() > 1) {
@@ -46,9 +46,9 @@ final class Answers {
   }
 
   /**
-   * Declares what the body says.
+   * Declares the configuration in the request body.
    *
-   * @param what the body's text is made
+   * @param what converts the text of the body
    */
   static Future<DeployOutcome> deploy(
       RoutingContext context,
@@ -58,7 +58,10 @@ final class Answers {
     return bodies.use(context, (bytes, text) -> once(commands, context).deploy(what.apply(text)));
   }
 
-  /** Everything: of a thousand applications it is megabytes, so not made on the control loop. */
+  /**
+   * Sends all details. For a thousand applications they are megabytes, so the JSON is made off the
+   * control loop.
+   */
   static void details(
       RoutingContext context, ControllerCommands commands, Function<ServeDetails, String> json) {
     Vertx vertx = context.vertx();
@@ -68,9 +71,9 @@ final class Answers {
   }
 
   /**
-   * Answers a command when it was carried out, and logs who had what done.
+   * Responds once a command was carried out, and logs its caller.
    *
-   * @param message for people; null for an empty answer
+   * @param message message for operators; null for an empty response
    */
   static void done(
       RoutingContext context,
@@ -91,9 +94,9 @@ final class Answers {
   }
 
   /**
-   * Logs who had what done, of what the path names.
+   * Logs an accepted command with its caller and its path parameters.
    *
-   * @param pairs names and values of what else it is about, in turn
+   * @param pairs further names and values, alternating
    */
   static void accepted(RoutingContext context, String command, Object... pairs) {
     LoggingEventBuilder line =
@@ -107,19 +110,20 @@ final class Answers {
     line.log("command accepted");
   }
 
-  /** Each of some as JSON. */
+  /** Returns the items as a JSON array. */
   static <T> JsonArray array(List<T> items, Function<T, JsonObject> shown) {
     return new JsonArray(items.stream().map(shown).toList());
   }
 
-  /** What takes a while to read or write: on a worker thread. */
+  /** Sends a text that is slow to produce, and produces it on a worker thread. */
   static void read(RoutingContext context, String type, Callable<String> reader) {
     text(context, type, context.vertx().executeBlocking(reader, false));
   }
 
-  /** What is read. */
+  /** Sends a text once it is available. */
   static void text(RoutingContext context, String type, Future<String> read) {
-    context.response().putHeader("x-content-type-options", "nosniff"); // names in it are clients'
+    // the text contains names chosen by clients
+    context.response().putHeader("x-content-type-options", "nosniff");
     read.onComplete(text -> send(context.response(), 200, type, text), context::fail);
   }
 
@@ -127,7 +131,7 @@ final class Answers {
     send(context.response(), status, JSON_UTF_8, body.encode());
   }
 
-  /** What comes of something, as JSON. */
+  /** Sends a result as JSON once it is available. */
   static <T> void json(RoutingContext context, Future<T> done, Function<T, JsonObject> shown) {
     done.onComplete(each -> json(context, 200, shown.apply(each)), context::fail);
   }
@@ -137,9 +141,9 @@ final class Answers {
   }
 
   /**
-   * For refusals of another form than ours.
+   * Returns a failure handler for refusals in another form than that of the admin API.
    *
-   * @param answer sends it
+   * @param answer sends the refusal
    */
   static Handler<RoutingContext> refusing(BiConsumer<RoutingContext, CommandRefused> answer) {
     return context -> {

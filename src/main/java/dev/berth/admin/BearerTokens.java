@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Tells clients by the secret they show in {@code Authorization: Bearer}, before an endpoint is
- * asked. One that shows a wrong secret is refused wherever it asks.
+ * Authenticates clients by the secret in {@code Authorization: Bearer}, in front of an endpoint. A
+ * request with a wrong secret is refused on every path.
  */
 public final class BearerTokens implements Endpoint {
   private final KnownTokens known;
@@ -16,8 +16,8 @@ public final class BearerTokens implements Endpoint {
   private final Endpoint behind;
 
   /**
-   * @param secrets by the names of the clients
-   * @param required whether a client must be known, by this or by its certificate
+   * @param secrets secrets by client name
+   * @param required whether a client must be authenticated, by a secret or by its certificate
    */
   public BearerTokens(Map<String, String> secrets, boolean required, Endpoint behind) {
     this.known = new KnownTokens(secrets);

@@ -16,18 +16,18 @@ import java.nio.charset.StandardCharsets;
 import java.util.function.BiFunction;
 
 /**
- * Reads bodies of admin requests whole, within bounds of each one's size and time and of what all
- * take together until they are released. On the event loop of the connections.
+ * Reads whole bodies of admin requests, with limits of the size and time of each body and of the
+ * memory of all bodies until their release. Confined to the event loop of the connections.
  */
 public final class Bodies {
-  /** Of one declaration. */
+  /** Maximum size of a declaration in bytes. */
   private static final int MAX_DECLARED_BYTES = 4 << 20;
 
   private static final long MAX_DECLARED_IN_ALL = 16L << 20;
 
   static final long TIMEOUT_MS = 10_000;
 
-  /** How long the rest of a body that is refused is read, and thrown away. */
+  /** Time limit in milliseconds for reading and discarding the rest of a refused body. */
   private static final long LINGER_MS = 2_000;
 
   private static final String TOO_SLOW = "body: not whole after " + TIMEOUT_MS / 1000 + " s";
@@ -37,36 +37,37 @@ public final class Bodies {
   private volatile long totalBytes; // written by the event loop
 
   /**
-   * @param maxBytes of one; more is a 413
-   * @param maxTotalBytes of all that are being read or were not released; more is a 503
+   * @param maxBytes maximum size of a body; a larger one is refused with 413
+   * @param maxTotalBytes limit of all bodies being read or not yet released; above it a body is
+   *     refused with 503
    */
   Bodies(int maxBytes, long maxTotalBytes) {
     this.maxBytes = maxBytes;
     this.maxTotalBytes = maxTotalBytes;
   }
 
-  /** For what is declared. */
+  /** Returns a reader of declarations. */
   public static Bodies ofDeclarations() {
     return new Bodies(MAX_DECLARED_BYTES, MAX_DECLARED_IN_ALL);
   }
 
-  /** Shows its numbers. */
+  /** Registers the metrics. */
   public void show(Meters meters) {
     meters.addGauge("berth_admin_body_bytes", () -> totalBytes);
     meters.addGauge("berth_admin_body_bytes_limit", () -> maxTotalBytes);
   }
 
-  /** One that is there; who got it releases it, once. */
+  /** A whole body. Its receiver must release it once. */
   record Body(Buffer bytes, Bodies of) {
     /**
-     * As UTF-8; of megabytes it takes a while.
+     * Decodes the body as UTF-8. Slow for megabytes.
      *
-     * @throws CommandRefused when it is none
+     * @throws CommandRefused when the body is not UTF-8
      */
     String text() {
       try {
         return StandardCharsets.UTF_8
-            .newDecoder() // which refuses what is none
+            .newDecoder() // reports malformed input, unlike new String
             .decode(ByteBuffer.wrap(bytes.getBytes()))
             .toString();
       } catch (CharacterCodingException none) {
@@ -80,18 +81,18 @@ public final class Bodies {
   }
 
   /**
-   * Reads one, from its start.
+   * Reads the body of a request from its start.
    *
-   * @return fails with a {@link AdminRefusal} that is to be sent, and ends the connection
+   * @return fails with an {@link AdminRefusal} to send, which ends the connection
    */
   Future<Body> read(RoutingContext context) {
     return new Reading(context).start();
   }
 
   /**
-   * Reads one, and releases it when what is made of it is over.
+   * Reads a body, and releases it when the operation has completed.
    *
-   * @param what is made of its bytes, and of its text
+   * @param what operation on the bytes and the text of the body
    */
   public <T> Future<T> use(RoutingContext context, BiFunction<Buffer, String, Future<T>> what) {
     return read(context)
@@ -104,7 +105,7 @@ public final class Bodies {
                     .onComplete(over -> body.release()));
   }
 
-  /** Has a client send the body that it waits to be asked for. */
+  /** Requests the body from a client that waits for {@code 100 Continue}. */
   public static void askFor(HttpServerRequest request) {
     if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
       request.response().writeContinue();
@@ -112,8 +113,8 @@ public final class Bodies {
   }
 
   /**
-   * What comes of a body behind the answer means nothing: the connection ends when it has come, or
-   * soon. Ended with something unread it would be reset, and the answer lost.
+   * Discards the rest of the body after the response, and closes the connection at its end, or
+   * soon. A connection closed with unread bytes would be reset, and the response lost.
    */
   public static void readNoMore(RoutingContext context) {
     HttpServerRequest request = context.request();
@@ -132,7 +133,7 @@ public final class Bodies {
         });
   }
 
-  /** One body. */
+  /** A body being read. */
   private final class Reading {
     private final Promise<Body> whole = Promise.promise();
     private final RoutingContext context;
@@ -174,10 +175,10 @@ public final class Bodies {
     private void broken(Throwable failed) {
       if (failed instanceof RefusedRequest refused) {
         refuse(refused.status(), "bad_request", refused.getMessage());
-        // Vert.x closes next.
+        // Vert.x closes the connection next.
         ((HttpServerConnection) request.connection()).channelHandlerContext().flush();
       } else {
-        giveUp(new AdminRefusal(499, "cancelled", "The client is gone.")); // which nobody reads
+        giveUp(new AdminRefusal(499, "cancelled", "The client is gone.")); // read by no client
       }
     }
 

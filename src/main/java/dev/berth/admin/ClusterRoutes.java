@@ -8,7 +8,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cluster, on its control node.
+ * Routes of the cluster, on its control node.
  *
  * <pre>
  *   GET  /api/v1/cluster                       200, ClusterDetails
@@ -21,9 +21,9 @@ public record ClusterRoutes(ClusterCommands commands) implements AdminRoutes {
   private static final String NODE = CLUSTER + "/nodes/:node";
 
   /**
-   * Who belongs to it, as a node that is not the control node was told.
+   * Returns the route of the members as last known to a node that is not the control node.
    *
-   * @param lastKnown null while there is a control node, which answers
+   * @param lastKnown returns null while the control node is reachable, which then responds itself
    */
   public static AdminRoutes withoutControl(Supplier<@Nullable ClusterDetails> lastKnown) {
     return router -> router.get(CLUSTER).handler(context -> tell(context, lastKnown.get()));
@@ -37,7 +37,7 @@ public record ClusterRoutes(ClusterCommands commands) implements AdminRoutes {
     }
   }
 
-  /** Mounts the route that answers while the controller answers no command. */
+  /** Mounts the route that works while the controller accepts no commands. */
   public void mountStatus(Router router) {
     router
         .get(CLUSTER)

@@ -22,17 +22,17 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file that is written from streams, one after another, whose SHA-256 is known in the end. Worker
- * threads write it a block at a time, and the stream stands still meanwhile. Belongs to the event
- * loop of the streams.
+ * A file that is written from streams, one after another, and whose SHA-256 is computed. Worker
+ * threads write one block at a time, during which the stream is paused. Confined to the event loop
+ * of the streams.
  */
 public final class DigestedFile {
   static final int BLOCK_BYTES = 256 << 10;
 
-  /** Of all jars that are written: a disk that hangs holds up nothing else. */
+  /** Threads that write jars, so that a hanging disk blocks nothing else. */
   private static final int DISK_THREADS = 4;
 
-  /** The disk does not take more. */
+  /** Failure of the disk to store more bytes. */
   public static final class DiskFailure extends IOException {
     private static final long serialVersionUID = 1;
 
@@ -54,10 +54,10 @@ public final class DigestedFile {
   }
 
   /**
-   * Has a jar kept, if it is what it is said to be.
+   * Stores a jar if its content has the expected digest.
    *
-   * @param jars say where it is written, and keep it
-   * @param fill appends all of it
+   * @param jars provides the path of the file, and stores it
+   * @param fill appends the whole content
    */
   public static Future<Void> keep(
       Vertx vertx, JarShelf jars, JarFile jar, Function<DigestedFile, Future<Void>> fill) {
@@ -96,16 +96,17 @@ public final class DigestedFile {
     }
   }
 
-  /** Bytes that are written. */
+  /** Returns the number of bytes written. */
   public long bytes() {
     return bytes;
   }
 
   /**
-   * Writes what a stream has, behind what is there.
+   * Appends the content of a stream.
    *
-   * @param from paused
-   * @return fails when the stream does, with all that came of it written, or the disk
+   * @param from the stream, paused
+   * @return fails when the stream fails, after all received bytes were written, or when the disk
+   *     fails
    */
   public Future<Void> append(ReadStream<Buffer> from) {
     Appending one = new Appending(from);
@@ -115,7 +116,7 @@ public final class DigestedFile {
     return one.all.future();
   }
 
-  /** Takes no more of the stream that is appended, which fails with that. */
+  /** Stops appending, which fails with this cause. */
   void giveUp(Throwable why) {
     if (appending != null) {
       appending.end(why);
@@ -145,7 +146,7 @@ public final class DigestedFile {
         .onSuccess(written -> bytes += block.length());
   }
 
-  /** One stream. */
+  /** A stream being appended. */
   private final class Appending {
     final Promise<Void> all = Promise.promise();
     private final ReadStream<Buffer> from;

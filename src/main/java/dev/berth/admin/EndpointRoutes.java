@@ -14,18 +14,20 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * An {@link Endpoint} on the admin port: reads a request whole, within bounds of size and time,
- * tells the endpoint when its client goes, and writes the answer.
+ * Serves an {@link Endpoint} on the admin port: reads a whole request within limits of size and
+ * time, notifies the endpoint when its client disconnects, and writes the response.
  */
 public final class EndpointRoutes implements AdminRoutes {
-  /** Of a body; what is asked for here is a few numbers. */
+  /** Maximum size of a body in bytes; a body holds only a few numbers. */
   private static final int MAX_BODY_BYTES = 16 << 10;
 
   private static final long MAX_BODIES_BYTES = 4L << 20;
 
   private static final List<String> FOR_UNKNOWN = List.of("Idempotency-Key", "Authorization");
 
-  /** The token of one that the admin server knows is not the endpoint's to judge. */
+  /**
+   * Headers for callers that the admin server knows: their token is not for the endpoint to check.
+   */
   private static final List<String> FOR_KNOWN = List.of("Idempotency-Key");
 
   private final Bodies bodies = new Bodies(MAX_BODY_BYTES, MAX_BODIES_BYTES);
@@ -33,7 +35,7 @@ public final class EndpointRoutes implements AdminRoutes {
   private final Endpoint endpoint;
 
   /**
-   * @param under the path below which the endpoint is asked, {@code /api/v1/applications/*}
+   * @param under path pattern of the endpoint, {@code /api/v1/applications/*}
    */
   public EndpointRoutes(String under, Endpoint endpoint) {
     this.under = under;
@@ -66,15 +68,15 @@ public final class EndpointRoutes implements AdminRoutes {
                 body.bytes(),
                 peer == null || peer.hostAddress() == null ? "" : peer.hostAddress(),
                 known));
-    body.release(); // read by now
+    body.release(); // the endpoint has read it
     new Asking(context.response(), exchange).start(context.vertx());
   }
 
-  /** One request that is being answered. On the event loop of its connection. */
+  /** A request awaiting its response. Confined to the event loop of its connection. */
   private static final class Asking {
     private final HttpServerResponse response;
     private final Endpoint.Exchange exchange;
-    private boolean over; // an answer is out, or no one is there to get it
+    private boolean over; // responded, or the client disconnected
 
     Asking(HttpServerResponse response, Endpoint.Exchange exchange) {
       this.response = response;
@@ -107,7 +109,7 @@ public final class EndpointRoutes implements AdminRoutes {
     }
   }
 
-  /** Those that an endpoint reads. */
+  /** Returns the headers that an endpoint reads. */
   private static Headers headersOf(MultiMap received, List<String> names) {
     List<String> pairs = new ArrayList<>();
     for (String name : names) {

@@ -9,11 +9,13 @@ import io.vertx.core.json.JsonObject;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Explanations for programs. Times are microseconds, with the nanoseconds as a fraction. */
+/**
+ * Explanations as JSON for programs. Times are microseconds, with the nanoseconds as a fraction.
+ */
 final class ExplainJson {
   private ExplainJson() {}
 
-  /** One line of a list. */
+  /** Returns a list entry. */
   static JsonObject summary(RequestExplanation request) {
     return head(request)
         .put("total_us", micros(request.phases().total()))
@@ -81,7 +83,7 @@ final class ExplainJson {
         .put("detail", step.detail());
   }
 
-  /** How long each took, in the order in which a request walks through them, and all together. */
+  /** Returns the duration of each phase, in the order of a request's path, and the total. */
   private static JsonObject of(Phases phases) {
     JsonObject json = ServeJson.of(phases);
     json.getMap().replaceAll((phase, nanos) -> micros((Long) nanos));

@@ -13,20 +13,20 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the last explanations, a fixed number of them. Event loops add, without a lock; readers
- * look through all, which is cheap enough for as seldom as someone asks, and leaves nothing to be
- * kept in step. A record has at most {@value RequestExplanation#MAX_CANDIDATES} candidates and
- * {@value RequestExplanation#MAX_STEPS} steps, so the number bounds the bytes too.
+ * Ring buffer of the last explanations. Event loops add without a lock. Readers scan the whole
+ * ring: reads are rare enough for this, and it needs no index. A record has at most {@value
+ * RequestExplanation#MAX_CANDIDATES} candidates and {@value RequestExplanation#MAX_STEPS} steps, so
+ * the number of records bounds the bytes too.
  */
 public final class ExplainRing implements Explanations, ExplainView {
-  /** A record, and how many were recorded before it. */
+  /** A record with the number of records before it. */
   private record Kept(long number, RequestExplanation explanation) {}
 
   private final AtomicReferenceArray<@Nullable Kept> ring;
   private final AtomicLong recorded = new AtomicLong();
 
   /**
-   * @param size records kept; 0 keeps none
+   * @param size maximum of records; 0 stores none
    */
   public ExplainRing(int size) {
     this.ring = new AtomicReferenceArray<>(size);
@@ -41,7 +41,10 @@ public final class ExplainRing implements Explanations, ExplainView {
     }
   }
 
-  /** One that is there may be newer: this thread was overtaken by a whole round then. */
+  /**
+   * Returns the later record. The present one may be later if this thread was overtaken by a whole
+   * round.
+   */
   private static Kept later(@Nullable Kept there, Kept made) {
     return there != null && there.number > made.number ? there : made;
   }
@@ -66,22 +69,22 @@ public final class ExplainRing implements Explanations, ExplainView {
         .toList();
   }
 
-  /** Records taken since the start. */
+  /** Returns the number of records since the start. */
   public long recorded() {
     return recorded.get();
   }
 
-  /** Records kept now. */
+  /** Returns the number of stored records. */
   public int kept() {
     return (int) Math.min(ring.length(), recorded.get());
   }
 
-  /** Records that are kept no more. */
+  /** Returns the number of records that were overwritten or never stored. */
   public long dropped() {
     return Math.max(0, recorded.get() - ring.length());
   }
 
-  /** Shows its numbers. */
+  /** Registers the metrics. */
   public void show(Meters meters) {
     meters.addCounter("berth_explained_requests", this::recorded);
     meters.addCounter("berth_explanations_dropped", this::dropped);

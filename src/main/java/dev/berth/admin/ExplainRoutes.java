@@ -12,14 +12,16 @@ import io.vertx.ext.web.RoutingContext;
 import java.util.List;
 
 /**
- * {@code GET /api/v1/requests}: the last requests that were explained; {@code GET
- * /api/v1/requests/{id}/explain}: one of them, as JSON, or as text for {@code Accept: text/plain}
- * or {@code ?format=text}. The id is percent-encoded.
+ * Serves {@code GET /api/v1/requests}, the last explained requests, and {@code GET
+ * /api/v1/requests/{id}/explain}, one of them. The explanation is JSON, or text for {@code Accept:
+ * text/plain} or {@code ?format=text}. The id is percent-encoded.
  *
- * @param options say why there may be no record
+ * @param options settings that explain a missing record
  */
 public record ExplainRoutes(ExplainView view, Settings options) implements AdminRoutes {
-  /** Records of one id that are shown: ids are the client's, who may give all the same. */
+  /**
+   * Maximum of records shown per id. Clients choose the ids, and may use one id for all requests.
+   */
   static final int MAX_SHOWN = 100;
 
   private static final int MAX_LISTED = 1_000;

@@ -12,21 +12,21 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Explanations for people: a timeline in at most {@value #WIDTH} columns of ASCII, but for names
- * that have other letters. What a client wrote is shown without control characters, which a
- * terminal would obey.
+ * Explanations as text for operators: a timeline in at most {@value #WIDTH} columns of ASCII,
+ * except names with other letters. Control characters in a client's text are replaced, because a
+ * terminal would interpret them.
  */
 final class ExplainText {
   static final int WIDTH = 100;
 
-  private static final int BAR = 50; // columns of a bar that is the whole time
-  private static final int MAX_INDENT = 5 * 4; // deeper calls are not indented further
+  private static final int BAR = 50; // columns of a bar for the total time
+  private static final int MAX_INDENT = 5 * 4; // limit of the indent of nested calls
 
   private final StringBuilder text = new StringBuilder();
 
   private ExplainText() {}
 
-  /** All records of one id, with what their handlers called beneath them. */
+  /** Formats all records of one id, with the calls of their handlers beneath them. */
   static String of(List<RequestExplanation> sameId) {
     ExplainText made = new ExplainText();
     String between = "";
@@ -174,7 +174,7 @@ final class ExplainText {
     }
   }
 
-  /** Without the deployment's name, which stands above. */
+  /** Returns the id without the deployment's name, which is shown above. */
   private static String shortName(String replicaId, DeploymentId deployment) {
     String prefix = deployment + "#";
     return replicaId.startsWith(prefix) ? replicaId.substring(prefix.length()) : replicaId;
@@ -212,7 +212,7 @@ final class ExplainText {
     return shown.toString();
   }
 
-  /** Neither a control character nor one that changes the direction of what follows. */
+  /** Returns whether a character is neither a control character nor changes the text direction. */
   private static boolean isShown(char c) {
     int type = Character.getType(c);
     return type != Character.CONTROL

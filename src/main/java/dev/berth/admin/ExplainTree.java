@@ -8,14 +8,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An explanation, and those of the requests that its handler made in turn. They all bear one id,
- * and say which deployment made them: whose they are is found by the time at which they came.
+ * An explanation with those of the calls made by its handler. All records of a tree share one id
+ * and name the calling deployment; the caller is found by the arrival time.
  */
 record ExplainTree(RequestExplanation request, List<ExplainTree> made) {
 
   /**
-   * Those that came by HTTP, or whose maker is not among them, the newest first; what each made is
-   * in the order in which it came.
+   * Returns the requests that arrived by HTTP, or whose caller has no record, the newest first. The
+   * calls of each request are in order of arrival.
    */
   static List<ExplainTree> of(List<RequestExplanation> sameId) {
     List<ExplainTree> byArrival =
@@ -35,7 +35,9 @@ record ExplainTree(RequestExplanation request, List<ExplainTree> made) {
     return roots;
   }
 
-  /** The last that came before it, to the deployment that made it, and was not over. */
+  /**
+   * Returns the last earlier request to the calling deployment that had not ended; null for none.
+   */
   private static @Nullable ExplainTree maker(ExplainTree made, List<ExplainTree> byArrival) {
     ExplainTree maker = null;
     for (ExplainTree each : byArrival) {

@@ -5,7 +5,7 @@ import io.vertx.core.http.HttpHeaders;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 
-/** Whether the instance lives, and its metrics: what monitors ask for. */
+/** Routes for monitors: the liveness check and the metrics. */
 public final class HealthRoutes implements AdminRoutes {
   private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
   private static final String OPEN_METRICS =

@@ -4,13 +4,13 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which Host headers an admin server that listens on loopback answers. A web page elsewhere can
- * point its own name at 127.0.0.1 and have the browser of whoever runs Berth ask us (DNS
- * rebinding); such a request names the page's host, so only names of this machine are answered. A
- * server that listens for others answers every name.
+ * Filter of Host headers for an admin server that listens on loopback. A web page can resolve its
+ * own name to 127.0.0.1 and make an operator's browser send requests to Berth (DNS rebinding). Such
+ * a request names the page's host, so only names of this machine are allowed. A server that listens
+ * on another address allows every name.
  *
- * @param listeningHost as configured
- * @param loopback whether it is an address of this machine only
+ * @param listeningHost host as configured
+ * @param loopback whether the host is an address of this machine only
  */
 record HostGuard(String listeningHost, boolean loopback) {
   HostGuard {
@@ -18,7 +18,9 @@ record HostGuard(String listeningHost, boolean loopback) {
   }
 
   /**
-   * @param hostHeader null when there is none, which no browser sends
+   * Returns whether a Host header is allowed.
+   *
+   * @param hostHeader null when absent; browsers always send one
    */
   boolean allows(@Nullable String hostHeader) {
     if (!loopback || hostHeader == null) {
@@ -28,11 +30,11 @@ record HostGuard(String listeningHost, boolean loopback) {
     return host.equals("localhost")
         || host.endsWith(".localhost")
         || host.equals("::1")
-        || host.matches("127(\\.[0-9]{1,3}){3}") // a name that only begins so is a name
+        || host.matches("127(\\.[0-9]{1,3}){3}") // the whole host: 127.0.0.1.example.com is a name
         || host.equals(listeningHost);
   }
 
-  /** The host without its port, brackets and final dot, in lower case. */
+  /** Returns the host without port, brackets and final dot, in lower case. */
   private static String bare(String hostAndPort) {
     String host = hostAndPort.trim().toLowerCase(Locale.ROOT);
     if (host.startsWith("[")) {

@@ -4,18 +4,18 @@ import dev.berth.config.keys.Settings;
 import java.util.function.IntSupplier;
 
 /**
- * Where this instance takes requests, and whether it does.
+ * View of the HTTP ingress of this instance.
  *
- * @param options as configured
- * @param port that it listens on
- * @param status as {@code serve_proxy_status} has it: 1 starting, 2 healthy, 4 draining
+ * @param options settings of the ingress
+ * @param port listening port
+ * @param status value of {@code serve_proxy_status}: 1 starting, 2 healthy, 4 draining
  */
 public record HttpView(Settings options, IntSupplier port, IntSupplier status) {
 
   /**
-   * The status in Ray Serve's words.
+   * Returns the status in Ray Serve's terms.
    *
-   * @param empty whether there is no application, so that none is waited for either
+   * @param empty whether there is no application; then the status does not wait for one
    */
   String statusName(boolean empty) {
     return switch (status.getAsInt()) {

@@ -25,17 +25,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   HEAD, GET /api/v1/jars/{sha256}             200, the bytes; 206 for one Range; 404, 416
- *   PUT       /api/v1/jars/{sha256}?name=a.jar  201, kept; 200, it was already; 400, 411, 503, 507
+ *   PUT       /api/v1/jars/{sha256}?name=a.jar  201, stored; 200, known; 400, 411, 503, 507
  * </pre>
  *
- * What is put there can be named in a deploy, {@code sha256:…} in the place of a path, within the
- * hour. Files are sent and written as they are, never in memory whole. Belongs to the event loop of
- * the connections.
+ * For an hour after the PUT, a deploy can refer to the jar by {@code sha256:…} in place of a path.
+ * Files are streamed, never held in memory whole. Confined to the event loop of the connections.
  */
 public final class JarRoutes implements AdminRoutes {
   public static final String PATH = "/api/v1/jars/";
 
-  /** Jars that a node without the controller fetched, for the control node. */
+  /** Path of the jars that a node without the controller fetched, for the control node. */
   public static final String FETCHED = "/api/v1/cluster/jars/";
 
   private static final String DIGEST = ":sha256";
@@ -43,10 +42,10 @@ public final class JarRoutes implements AdminRoutes {
   private static final Pattern NAME = Pattern.compile("[^/\\\\\\p{Cntrl}]{1,200}\\.jar");
   private static final Pattern RANGE = Pattern.compile("bytes=([0-9]{0,18})-([0-9]{0,18})");
 
-  /** That are being written at a time; more are asked to come again. */
+  /** Maximum of concurrent uploads; further clients must retry. */
   private static final int MOST_UPLOADS = 4;
 
-  /** The least rate of an upload, while the client has to send. */
+  /** Minimum rate of an upload in bytes per second, while the client has to send. */
   static final int MIN_BYTES_PER_S = 16 << 10;
 
   private static final long RATE_PERIOD_MS = 10_000;
@@ -60,14 +59,14 @@ public final class JarRoutes implements AdminRoutes {
   }
 
   /**
-   * @param ratePeriodMs how often the rate of each upload is checked, in milliseconds
+   * @param ratePeriodMs period of the rate check of each upload, in milliseconds
    */
   JarRoutes(JarShelf jars, long ratePeriodMs) {
     this.jars = jars;
     this.ratePeriodMs = ratePeriodMs;
   }
 
-  /** Shows its numbers. */
+  /** Registers the metrics. */
   public void show(Meters meters) {
     meters.addGauge("berth_jar_uploads", () -> uploads);
     meters.addGauge("berth_jar_uploads_limit", () -> MOST_UPLOADS);
@@ -79,7 +78,7 @@ public final class JarRoutes implements AdminRoutes {
     router.put(PATH + DIGEST).handler(this::put);
   }
 
-  /** Answers with jars that this node fetched; mounted in place of all the others. */
+  /** Mounts the route of the jars that this node fetched, in place of all other routes. */
   public void mountFetched(Router router) {
     router.get(FETCHED + DIGEST).handler(this::get);
   }
@@ -97,10 +96,13 @@ public final class JarRoutes implements AdminRoutes {
   /**
    * A part of a file.
    *
-   * @param length 0 for one that is not there
+   * @param length length in bytes; 0 for a part outside of the file
    */
   record Part(long from, long length) {
-    /** What is asked for of so many bytes; null for all, as of what is not understood. */
+    /**
+     * Parses a Range header for a file of {@code size} bytes. Returns null for the whole file, also
+     * for an unsupported range.
+     */
     static @Nullable Part of(@Nullable String range, long size) {
       Matcher asked = range == null ? null : RANGE.matcher(range);
       if (asked == null || !asked.matches() || range.length() == "bytes=-".length()) {
@@ -124,7 +126,7 @@ public final class JarRoutes implements AdminRoutes {
         .compose(path -> path == null ? notKept(sha256) : send(context, path))
         .onFailure(
             failed -> {
-              if (!context.response().headWritten()) { // else the client is gone, or the disk
+              if (!context.response().headWritten()) { // else the client or the disk failed
                 context.fail(failed);
               }
             });
@@ -191,7 +193,7 @@ public final class JarRoutes implements AdminRoutes {
             status -> context.response().setStatusCode(status).end(),
             failed -> {
               if (context.response().closed()) {
-                return; // the client is gone
+                return; // the client disconnected
               }
               Bodies.readNoMore(context);
               context.fail(failed instanceof IOException full ? noRoom(full) : failed);
@@ -203,14 +205,14 @@ public final class JarRoutes implements AdminRoutes {
     if (length == null) {
       throw new AdminRefusal(411, "length_required", "Content-Length: none (expected: one)");
     }
-    return Long.parseLong(length); // Vert.x refuses another
+    return Long.parseLong(length); // Vert.x rejects a malformed length
   }
 
   private static AdminRefusal noRoom(IOException full) {
     return new AdminRefusal(507, "no_room", "The jar cannot be kept: " + full.getMessage());
   }
 
-  /** It is here already. */
+  /** Discards the upload of a jar that is already stored. */
   private static Future<Integer> drop(Upload upload) {
     Promise<Integer> all = Promise.promise();
     upload.request.end().onComplete(whole -> all.tryComplete(200), all::tryFail);
@@ -234,7 +236,7 @@ public final class JarRoutes implements AdminRoutes {
     return Future.failedFuture(new AdminRefusal(499, "cancelled", "The client is gone."));
   }
 
-  /** One of the places, until it is answered or its connection is closed. */
+  /** One of the concurrent uploads, until its response is sent or its connection closes. */
   private final class Upload {
     private final RoutingContext context;
     private final HttpServerRequest request;
@@ -252,16 +254,16 @@ public final class JarRoutes implements AdminRoutes {
           });
     }
 
-    /** Whether nothing would tell of the end of its body any more. */
+    /** Returns whether the upload has ended, after which no event reports the end of its body. */
     boolean isOver() {
       return context.response().closed();
     }
 
     /**
-     * Has the client send, at a least rate from now on.
+     * Starts the upload and the checks of its minimum rate.
      *
-     * @param into what its body is written to; null when it is thrown away
-     * @param giveUp fails what reads the body
+     * @param into destination of the body; null to discard it
+     * @param giveUp fails the reader of the body
      */
     void begin(@Nullable DigestedFile into, Consumer<Throwable> giveUp) {
       if (!isOver()) {
@@ -274,7 +276,7 @@ public final class JarRoutes implements AdminRoutes {
       long came = request.bytesRead();
       boolean slow = (came - checkedBytes) * 1000 < MIN_BYTES_PER_S * ratePeriodMs;
       checkedBytes = came;
-      // A whole block that is not written waits for the disk, and its client with it.
+      // With a whole unwritten block the disk causes the delay, not the client.
       if (slow && (into == null || came - into.bytes() < DigestedFile.BLOCK_BYTES)) {
         String why = "body: slower than " + MIN_BYTES_PER_S + " bytes a second (expected: faster)";
         giveUp.accept(new AdminRefusal(408, "upload_too_slow", why));

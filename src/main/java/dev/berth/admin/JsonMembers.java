@@ -10,16 +10,16 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a body of the reservations' API says, or an object within it. What is wrong is collected, so
- * that all of it is told at once.
+ * Reader of a JSON object in a body of the reservation API. Problems are collected, so that the
+ * client receives all of them at once.
  *
- * @param at what it is within the body, put before the names of its keys
- * @param problems of the whole body, one sentence each
+ * @param at path of the object within the body, prefix of the names of its keys
+ * @param problems problems of the whole body, one sentence each
  */
 record JsonMembers(Map<?, ?> given, String at, List<String> problems) {
   private static final int MAX_SESSION_CHARS = 256;
 
-  /** Everything that is wrong with a body, one sentence each. */
+  /** All problems of a body, one sentence each. */
   static final class BadBodyException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -29,9 +29,9 @@ record JsonMembers(Map<?, ?> given, String at, List<String> problems) {
   }
 
   /**
-   * Those of a body; none when it is empty.
+   * Returns the members of a body; none for an empty body.
    *
-   * @throws BadBodyException when it is no JSON object
+   * @throws BadBodyException when the body is not a JSON object
    */
   static JsonMembers of(Buffer body) throws BadBodyException {
     try {
@@ -43,7 +43,9 @@ record JsonMembers(Map<?, ?> given, String at, List<String> problems) {
   }
 
   /**
-   * @throws BadBodyException naming everything that is wrong
+   * Checks that no problem was found.
+   *
+   * @throws BadBodyException with all problems
    */
   void check() throws BadBodyException {
     if (!problems.isEmpty()) {
@@ -59,7 +61,7 @@ record JsonMembers(Map<?, ?> given, String at, List<String> problems) {
     }
   }
 
-  /** A text that must be there; empty when it is not. */
+  /** Returns a required text; empty, with a problem, when it is missing. */
   String name(String key) {
     if (given.get(key) instanceof String text && !text.isEmpty()) {
       return text;
@@ -68,7 +70,7 @@ record JsonMembers(Map<?, ?> given, String at, List<String> problems) {
     return "";
   }
 
-  /** {@code session_id}; empty when it is absent. */
+  /** Returns the {@code session_id}; empty when absent. */
   String sessionId() {
     Object session = given.get("session_id");
     if (!(session instanceof String text)) {
@@ -84,9 +86,9 @@ record JsonMembers(Map<?, ?> given, String at, List<String> problems) {
   }
 
   /**
-   * Seconds as nanoseconds, at least one; 0 when the key is absent or null.
+   * Returns a number of seconds as nanoseconds, at least one; 0 when the key is absent or null.
    *
-   * @param zero whether that may be said too
+   * @param zero whether the value 0 is allowed too
    */
   long nanos(String key, Duration max, boolean zero) {
     if (given.get(key) instanceof Number number) {
@@ -106,7 +108,7 @@ record JsonMembers(Map<?, ?> given, String at, List<String> problems) {
     problems.add("%s%s: %s (expected: %s)".formatted(at, key, shown(given.get(key)), expected));
   }
 
-  /** What a client sent, cut: it is told back to the client, and to nobody else. */
+  /** Returns a value of the client, shortened. The text is returned to that client only. */
   private static String shown(@Nullable Object value) {
     String text = value instanceof String string ? '"' + string + '"' : String.valueOf(value);
     return text.length() <= 40 ? text : text.substring(0, 40) + "...";

@@ -7,7 +7,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whose secret an {@code Authorization: Bearer} header shows. Of the secrets it keeps digests only.
+ * Identifies the client by the secret of an {@code Authorization: Bearer} header. Stores only
+ * digests of the secrets.
  */
 final class KnownTokens {
   private static final String SCHEME = "bearer ";
@@ -15,7 +16,7 @@ final class KnownTokens {
   private final Map<String, byte[]> digests = new LinkedHashMap<>(); // by name
 
   /**
-   * @param secrets by the names of the clients
+   * @param secrets secrets by client name
    */
   KnownTokens(Map<String, String> secrets) {
     secrets.forEach((name, secret) -> digests.put(name, digest(secret)));
@@ -26,9 +27,10 @@ final class KnownTokens {
   }
 
   /**
-   * Every secret is compared, and each in the same time, so that time tells nothing of them.
+   * Finds the client of a secret. Every secret is compared, each in the same time, so that the time
+   * reveals nothing about them.
    *
-   * @return the name; null when it is no known secret
+   * @return the client's name; null for an unknown secret
    */
   @Nullable String nameOf(String authorization) {
     if (!authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length())) {

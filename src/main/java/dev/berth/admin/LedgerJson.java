@@ -12,11 +12,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
-/** Ledgers as operators and checks read them: each replica's, and their sums. */
+/** Ledgers as JSON for operators and checks: one entry per replica, and their sums. */
 final class LedgerJson {
   private LedgerJson() {}
 
-  /** What is summed up, as each replica's own is named. */
+  /** Names of the summed fields, equal in each replica's entry. */
   private static final List<String> SUMMED =
       List.of(
           "max_ongoing_requests",
@@ -29,7 +29,7 @@ final class LedgerJson {
           "zombies");
 
   /**
-   * @param now by the wall clock, when the ledgers were read
+   * @param now wall-clock time at which the ledgers were read
    */
   static JsonObject of(List<ReplicaLedger> ledgers, Instant now) {
     List<JsonObject> replicas = ledgers.stream().map(each -> of(each, now)).toList();
@@ -52,7 +52,7 @@ final class LedgerJson {
             .put("application", replica.deployment().application())
             .put("deployment", replica.deployment().name())
             .put("replica", ledger.replicaId())
-            .put("epoch", Long.toString(ledger.epoch())) // wider than JavaScript counts exactly
+            .put("epoch", Long.toString(ledger.epoch())) // exceeds the integers of JavaScript
             .put("max_ongoing_requests", ledger.maxOngoing())
             .put("running", ledger.running())
             .put("reserved", ledger.reserved())
@@ -82,7 +82,7 @@ final class LedgerJson {
     return moment.truncatedTo(ChronoUnit.MILLIS).toString();
   }
 
-  /** When, and how long ago; both null for never. */
+  /** Adds the time and the age of an event; both are null for an event that never happened. */
   private static void moment(String what, long ageNanos, Instant now, JsonObject into) {
     boolean known = ageNanos >= 0;
     into.put(what + "_at", known ? text(now.minusNanos(ageNanos)) : null)

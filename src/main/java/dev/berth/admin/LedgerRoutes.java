@@ -11,14 +11,14 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * {@code GET /api/v1/ledger}: who holds the slots of each replica, and whether they add up. With
- * {@code ?application=}, {@code ?deployment=} and {@code ?replica=} only those so named; a name
- * given several times means any of its values, and one that nobody bears is no error.
+ * Serves {@code GET /api/v1/ledger}: the slots of each replica and the audits of their counters.
+ * {@code ?application=}, {@code ?deployment=} and {@code ?replica=} select replicas by name. A
+ * repeated parameter means any of its values; an unknown name is no error.
  */
 public final class LedgerRoutes implements AdminRoutes {
   /**
-   * @param deployment whose replica it is
-   * @param ledger its slots now, and what their last audit said
+   * @param deployment deployment of the replica
+   * @param ledger present state of its slots, with the last audit
    */
   public record ReplicaLedger(DeploymentId deployment, LedgerView ledger) {}
 
@@ -27,8 +27,8 @@ public final class LedgerRoutes implements AdminRoutes {
   private final SharedReads<String> reads = new SharedReads<>();
 
   /**
-   * @param ledgers of the replicas of this instance; called on a worker thread
-   * @param wallClock for the times of audits, which are kept as ages
+   * @param ledgers ledgers of the replicas of this instance; called on a worker thread
+   * @param wallClock clock for the times of audits, which are stored as ages
    */
   public LedgerRoutes(Supplier<List<ReplicaLedger>> ledgers, InstantSource wallClock) {
     this.ledgers = ledgers;

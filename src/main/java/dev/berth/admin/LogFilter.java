@@ -6,14 +6,14 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which lines of the log are asked for. A line is of the application, deployment and replica that
- * its fields name; of those that the name of its replica contains; or of those whose logger it came
- * through, {@code application.deployment}.
+ * Filter of log lines. The application, deployment and replica of a line are those of its fields.
+ * Without such fields they are derived from the replica id, or from the logger, {@code
+ * application.deployment}.
  *
- * @param applications any of these; empty for all
- * @param deployments any of these; empty for all
- * @param replicas any of these; empty for all
- * @param level the least severe one
+ * @param applications allowed values; empty for all
+ * @param deployments allowed values; empty for all
+ * @param replicas allowed values; empty for all
+ * @param level lowest level
  */
 record LogFilter(
     List<String> applications, List<String> deployments, List<String> replicas, String level)
@@ -49,7 +49,7 @@ record LogFilter(
             && deployments.stream().anyMatch(name -> line.logger().endsWith("." + name));
   }
 
-  /** Of {@code application#deployment#suffix}; null when it is not of that form. */
+  /** Returns a part of {@code application#deployment#suffix}; null for another form. */
   private static @Nullable String part(@Nullable String replica, int index) {
     String[] parts = replica == null ? new String[0] : replica.split("#", -1);
     return parts.length == 3 ? parts[index] : null;

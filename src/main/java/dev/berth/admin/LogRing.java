@@ -16,26 +16,27 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The last lines of the log, bounded by their number and by their memory. Beyond that the oldest go
- * of the application that has the most lines, or the most bytes, so that one which floods the log
- * leaves the others theirs. Lines are numbered from 1 in the order they came, so a reader who comes
- * back sees how many it has missed. Any thread adds, and any reads: the lock is held for one line,
- * or while the list of lines is copied.
+ * Thread-safe ring buffer of the last log lines, limited in lines and in memory. At a limit the
+ * oldest line of the application with the most lines, or the most bytes, is removed. An application
+ * that floods the log thus leaves the lines of others in place.
+ *
+ * <p>Lines are numbered from 1 in the order of arrival, so a returning reader sees the number of
+ * lines it missed. The lock is held for one line, or while the list of lines is copied.
  */
 public final class LogRing {
-  /** Most characters of a message or a stack trace; what is longer is cut. */
+  /** Maximum of characters of a message or a stack trace; longer ones are truncated. */
   static final int MAX_TEXT_CHARS = 16 << 10;
 
   private static final int MAX_FIELD_CHARS = 1 << 10;
   private static final int MAX_FIELDS = 32;
 
-  /** Of a line's objects beside its characters, about. */
+  /** Approximate memory of a line's objects in bytes, without its characters. */
   private static final int LINE_BYTES = 256;
 
-  /** A line, and how many came up to it. */
+  /** A line with its number. */
   record Kept(long number, LogLine line, int bytes) {}
 
-  /** Of one application, the oldest first. */
+  /** Lines of one application, the oldest first. */
   private static final class Lines extends ArrayDeque<Kept> {
     private static final long serialVersionUID = 1;
     private long bytes;
@@ -48,11 +49,11 @@ public final class LogRing {
   }
 
   /**
-   * What a reader is given.
+   * Result of a read.
    *
-   * @param lines in their order
-   * @param next the number of the last line that was looked at; where to go on from
-   * @param lost lines after the asked number that are kept no more
+   * @param lines the lines in order
+   * @param next number of the last examined line, from which the next read continues
+   * @param lost number of lines after the requested number that were removed
    */
   record Page(List<Kept> lines, long next, long lost) {}
 
@@ -63,15 +64,15 @@ public final class LogRing {
   private final Map<String, Lines> kept = new HashMap<>(); // by application; none is empty
   private long added;
 
-  // Written under the lock, and shown without it.
-  private volatile int lines; // that are kept
-  private volatile long bytes; // of those kept
+  // Written under the lock, read by metrics without it.
+  private volatile int lines; // lines in the ring
+  private volatile long bytes; // memory of these lines
   private volatile long dropped;
 
   /**
-   * @param maxLines kept; 0 keeps none
-   * @param maxBytes of memory they may take
-   * @param began when this ring was made: its numbers mean nothing in another
+   * @param maxLines maximum of lines; 0 stores none
+   * @param maxBytes maximum of their memory in bytes
+   * @param began creation time of this ring; line numbers are valid in this ring only
    */
   public LogRing(int maxLines, long maxBytes, Instant began) {
     this.maxLines = maxLines;
@@ -79,7 +80,7 @@ public final class LogRing {
     this.began = began;
   }
 
-  /** Keeps a line; others go for it. */
+  /** Adds a line, and removes others beyond the limits. */
   public void add(LogLine line) {
     if (maxLines == 0) {
       return;
@@ -115,7 +116,7 @@ public final class LogRing {
     }
   }
 
-  /** The last lines that are wanted. */
+  /** Returns the last {@code most} lines that pass the filter. */
   Page last(int most, Predicate<LogLine> wanted) {
     List<Kept> all = new ArrayList<>();
     long newest = copy(all);
@@ -123,7 +124,7 @@ public final class LogRing {
     return new Page(found.subList(Math.max(0, found.size() - most), found.size()), newest, 0);
   }
 
-  /** The first lines that are wanted after the one with this number. */
+  /** Returns the first {@code most} lines after {@code number} that pass the filter. */
   Page after(long number, int most, Predicate<LogLine> wanted) {
     List<Kept> all = new ArrayList<>();
     long newest = copy(all);
@@ -152,7 +153,7 @@ public final class LogRing {
     return began;
   }
 
-  /** Shows its numbers. */
+  /** Registers the metrics. */
   public void show(Meters meters) {
     meters.addGauge("berth_log_lines", () -> lines);
     meters.addGauge("berth_log_lines_limit", () -> maxLines);

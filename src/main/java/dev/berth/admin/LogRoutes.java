@@ -6,11 +6,13 @@ import io.vertx.ext.web.RoutingContext;
 import java.time.Instant;
 
 /**
- * {@code GET /api/v1/logs}: the last lines of the instance's log. {@code ?since=} asks for those
- * after the line of that number: {@code next} of the answer before it; {@code lost} says how many
- * of them are kept no more. {@code began} is another one when the instance was started anew, and
- * numbers begin at 1 then. {@code ?application=}, {@code ?deployment=} and {@code ?replica=}, each
- * also several times, and {@code ?level=}, the least severe, choose among them.
+ * Serves {@code GET /api/v1/logs}: the last lines of the instance's log. {@code ?since=} selects
+ * the lines after that number, which is {@code next} of the previous response. {@code lost} is the
+ * number of them that were removed. {@code began} changes when the instance restarts, after which
+ * numbers begin at 1.
+ *
+ * <p>{@code ?application=}, {@code ?deployment=} and {@code ?replica=}, each repeatable, and {@code
+ * ?level=}, the lowest level, select among them.
  */
 public record LogRoutes(LogRing ring) implements AdminRoutes {
   private static final int LIMIT = 200;

@@ -17,7 +17,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What operators may ask for and Ray Serve has no word for.
+ * Operator routes without an equivalent in Ray Serve.
  *
  * <pre>
  *   GET    /api/v1/serve                                             200, ServeJson
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *   PUT    /api/v1/applications/{app}[?dry_run=true]                 200, DeployOutcome
  *   DELETE /api/v1/applications/{app}                                200, nothing
  *   GET    /api/v1/applications/{app}/history                        200, {"revisions"}
- *   GET    /api/v1/applications/{app}/deployments/{dep}/autoscaling  200, why so many replicas
+ *   GET    /api/v1/applications/{app}/deployments/{dep}/autoscaling  200, last autoscaling decision
  *   POST   /api/v1/applications/{app}/rollback[?to=N][&dry_run=true] 200, {"revision"}
  *   DELETE /api/v1/applications/{app}/deployments/{dep}/replicas/{id} 202, {"message"}
  *   POST   /api/v1/controller/restart                                200, {"message"}
@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
  *
  * A refusal is 400, 404, 412 or 503 with {@code {"code", "message", "problems"}}.
  *
- * @param kill ends a replica of this instance; false when there is none of that id
- * @param blocked the event loops of this instance that take no tasks
+ * @param kill ends a replica of this instance; returns false for an unknown id
+ * @param blocked the event loops of this instance that run no tasks
  */
 record OperatorRoutes(
     ControllerCommands commands,

@@ -8,14 +8,16 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What follows the question mark: what is not understood is told of, not passed over.
+ * Query parameters of a request. An unknown parameter or value is an error, never ignored.
  *
- * @param ofCommand whether a wrong value is refused as the command is, with {@code problems}
+ * @param ofCommand whether a wrong value is refused in the form of a command, with {@code problems}
  */
 record QueryParameters(MultiMap given, boolean ofCommand) {
 
   /**
-   * @throws AdminRefusal when there is one that is not known
+   * Returns the parameters of a request.
+   *
+   * @throws AdminRefusal for an unknown parameter
    */
   static QueryParameters of(RoutingContext context, boolean ofCommand, String... known) {
     MultiMap given = context.queryParams();
@@ -30,9 +32,9 @@ record QueryParameters(MultiMap given, boolean ofCommand) {
   }
 
   /**
-   * One of some words, in any case; null when it is not given.
+   * Returns the given one of several words, in any case; null when absent.
    *
-   * @throws RuntimeException that refuses another
+   * @throws RuntimeException a refusal of another word
    */
   @Nullable String word(String name, List<String> words) {
     String asked = given.get(name);
@@ -47,16 +49,16 @@ record QueryParameters(MultiMap given, boolean ofCommand) {
     return null;
   }
 
-  /** Whether it is given with the one value that it may have. */
+  /** Returns whether the parameter has its only allowed value. */
   boolean is(String name, String value) {
     return word(name, List.of(value)) != null;
   }
 
   /**
-   * Null when it is not given.
+   * Returns a number; null when absent.
    *
-   * @param most {@link Long#MAX_VALUE} for no bound
-   * @throws RuntimeException that refuses what is no number within these
+   * @param most {@link Long#MAX_VALUE} for no limit
+   * @throws RuntimeException a refusal of a value outside of these limits
    */
   @Nullable Long number(String name, long least, long most) {
     String asked = given.get(name);
@@ -69,20 +71,22 @@ record QueryParameters(MultiMap given, boolean ofCommand) {
         return number;
       }
     } catch (NumberFormatException noNumber) {
-      // said below
+      // refused below
     }
     boolean open = most == Long.MAX_VALUE;
     String range = open ? "of at least " + least : "from " + least + " to " + most;
     throw wrong(name, "an integer " + range);
   }
 
-  /** As {@link #number}. */
+  /**
+   * Returns a number from 1 to {@code most}, or {@code otherwise} when absent. See {@link #number}.
+   */
   int count(String name, int most, int otherwise) {
     Long number = number(name, 1, most);
     return number == null ? otherwise : number.intValue();
   }
 
-  /** Any of these; empty for all. */
+  /** Returns the allowed values; empty for all. */
   List<String> all(String name) {
     return given.getAll(name);
   }

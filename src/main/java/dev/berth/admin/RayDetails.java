@@ -17,17 +17,16 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the controller keeps true in the shape of Ray Serve 2.60's {@code ServeInstanceDetails},
- * which Ray's own commands read. They refuse a key that they do not know, and what they would have
- * to import, so everything else stands in {@link ServeJson}. What Berth does not have or measure is
- * left out where Ray's shape allows it: gRPC, target groups, the topology, health of the control
- * loop.
+ * Desired and actual state in the form of Ray Serve 2.60's {@code ServeInstanceDetails}, which
+ * Ray's own commands read. These commands reject unknown keys and code that they would have to
+ * import, so all other data is in {@link ServeJson}. Fields without a value in Berth are omitted
+ * where Ray's form allows it: gRPC, target groups, the topology, health of the control loop.
  */
 record RayDetails(HttpView http) {
-  /** Where an application may come from. */
+  /** Possible sources of an application. */
   static final List<String> SOURCES = List.of("imperative", "declarative");
 
-  /** The fields of Ray Serve's DeploymentSchema whose values Berth knows. */
+  /** Fields of Ray Serve's DeploymentSchema whose values Berth knows. */
   private static final Set<String> DEPLOYMENT_FIELDS =
       Set.of(
           "num_replicas",
@@ -46,12 +45,12 @@ record RayDetails(HttpView http) {
           "rolling_update_percentage",
           "max_surge_percent");
 
-  /** Of these a null means something; of the others Ray refuses it. */
+  /** Fields for which null has a meaning; Ray rejects null for the others. */
   private static final Set<String> NULLABLE_FIELDS =
       Set.of("num_replicas", "user_config", "autoscaling_config");
 
   /**
-   * @param source only applications that come from there; null for all
+   * @param source selects applications of this source; null for all
    */
   JsonObject of(ServeDetails serve, @Nullable String source) {
     JsonObject applications = new JsonObject();
@@ -79,7 +78,7 @@ record RayDetails(HttpView http) {
             .put("port", http.port().getAsInt())
             .put("root_path", options.get(HttpOptions.ROOT_PATH))
             .put("request_timeout_s", timeout == null ? null : timeout.toMillis() / 1000.0)
-            // An integer there: the next one that is no shorter.
+            // Ray expects an integer: the value is rounded up.
             .put(
                 "keep_alive_timeout_s",
                 (options.get(HttpOptions.KEEP_ALIVE_TIMEOUT_S).toMillis() + 999) / 1000);
@@ -128,13 +127,13 @@ record RayDetails(HttpView http) {
             .put("message", deployment.message())
             .put("deployment_config", config(deployment))
             .put("target_num_replicas", deployment.targetReplicas())
-            .put("required_resources", new JsonObject()) // replicas share what the process has
+            .put("required_resources", new JsonObject()) // replicas share the process
             .put("replicas", Answers.array(deployment.replicas(), RayDetails::of))
             .put("recent_dead_replicas", Answers.array(deployment.dead(), RayDetails::of));
     return scaling == null ? shown : shown.put("autoscaling_detail", of(scaling, deployment));
   }
 
-  /** Its decision is the one of now: why there are to be as many replicas. */
+  /** Returns the autoscaling state. Its only decision is the present one, with its reason. */
   private static JsonObject of(ScalingDetails scaling, DeploymentDetails deployment) {
     int more = scaling.replicas() - scaling.running();
     String reports = scaling.unknown() > 0 ? "delayed" : "healthy";
@@ -159,7 +158,7 @@ record RayDetails(HttpView http) {
       Object value = each.getValue();
       boolean none = name.equals("num_replicas") && value instanceof Number n && n.longValue() < 1;
       if (DEPLOYMENT_FIELDS.contains(name)
-          && !none // target_num_replicas says it
+          && !none // see target_num_replicas
           && (value != null || NULLABLE_FIELDS.contains(name))) {
         shown.put(name, value);
       }
@@ -168,7 +167,7 @@ record RayDetails(HttpView http) {
       JsonObject own = autoscaling.copy();
       own.remove("policy"); // Ray's commands would import it
       shown.put("autoscaling_config", own);
-      shown.remove("num_replicas"); // one or the other
+      shown.remove("num_replicas"); // mutually exclusive
     }
     return shown;
   }
@@ -181,7 +180,7 @@ record RayDetails(HttpView http) {
         .put("start_time_s", seconds(replica.startedMs()));
   }
 
-  /** Ray Serve has no word for a replica that drains: it calls that stopping. */
+  /** Returns Ray Serve's state of a replica, which has no draining and uses stopping instead. */
   private static String state(ReplicaPhase phase) {
     return phase == ReplicaPhase.DRAINING ? "STOPPING" : phase.name();
   }

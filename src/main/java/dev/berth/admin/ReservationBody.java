@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What reservations are asked for with.
+ * Parser and limits of the bodies of reservation requests.
  *
- * @param maxTtl what may be asked for at most
- * @param maxWait the same
- * @param maxLegs slots that may be asked for together
+ * @param maxTtl maximum time to live
+ * @param maxWait maximum waiting time
+ * @param maxLegs maximum of slots reserved together
  */
 public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
   private static final String TTL = "ttl_s";
@@ -25,16 +25,16 @@ public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
       List.of("application", "deployment", TTL, "session_id");
 
   /**
-   * What is asked for together.
+   * A request for several reservations together.
    *
-   * @param waitNanos for all of them; 0 for not at all
+   * @param waitNanos waiting time of all of them; 0 for none
    */
   record Legs(List<Wish> wishes, long waitNanos) {}
 
   /**
-   * What is wished for a deployment.
+   * Parses a request for one slot of a deployment.
    *
-   * @throws BadBodyException naming every key that is wrong
+   * @throws BadBodyException with every wrong key
    */
   Wish wish(DeploymentId deployment, Buffer body) throws BadBodyException {
     JsonMembers members = JsonMembers.of(body);
@@ -46,9 +46,9 @@ public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
   }
 
   /**
-   * What is wished for several of them, all or none.
+   * Parses a request for several slots, all or none.
    *
-   * @throws BadBodyException naming every key that is wrong
+   * @throws BadBodyException with every wrong key
    */
   Legs legs(Buffer body) throws BadBodyException {
     JsonMembers members = JsonMembers.of(body);

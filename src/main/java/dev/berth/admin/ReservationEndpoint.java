@@ -27,7 +27,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reservations over HTTP, whichever port they come in on.
+ * Reservations over HTTP, on whichever port they arrive.
  *
  * <pre>
  *   POST   …/applications/{app}/deployments/{dep}/reservations          201, a reservation
@@ -36,12 +36,12 @@ import org.slf4j.LoggerFactory;
  *   POST   …/reservations                                               201, several or none
  * </pre>
  *
- * It decides nothing but what is asked for, and by whom. Any thread.
+ * Only parses requests and identifies their callers; {@code reservations} decides. Thread-safe.
  *
- * @param bodies reads what is asked for
- * @param ownHost where this instance takes requests; null when that is every address of it
- * @param ownPort the same
- * @param isStarting whether routes and nodes are not known yet
+ * @param bodies parses the bodies
+ * @param ownHost listening host of this instance; null when it listens on every address
+ * @param ownPort listening port of this instance
+ * @param isStarting whether routes and nodes are still unknown
  */
 public record ReservationEndpoint(
     Reservations reservations,
@@ -57,7 +57,7 @@ public record ReservationEndpoint(
   private static final String TOGETHER = "/api/v1/reservations";
   private static final int MAX_KEY_CHARS = 255;
 
-  /** Where a request leads: a deployment, and perhaps a token. */
+  /** Target of a request: a deployment, and possibly a token. */
   private record Target(DeploymentId deployment, @Nullable String token) {}
 
   @Override
@@ -101,9 +101,11 @@ public record ReservationEndpoint(
     }
   }
 
-  // --- what is asked for ---
+  // --- operations ---
 
   /**
+   * Reserves one slot, or several.
+   *
    * @param target null for several together
    */
   private Exchange reserve(@Nullable Target target, Asked request) throws BadBodyException {
@@ -116,12 +118,12 @@ public record ReservationEndpoint(
     return waiting(
         reservations.reserve(bodies.wish(target.deployment(), request.body()), caller(request)),
         held -> {
-          String location = "reservations/" + held.token(); // from this path
+          String location = "reservations/" + held.token(); // relative to this path
           return json(201, shown(held), Map.of("Location", location));
         });
   }
 
-  /** What is given back when its client goes. */
+  /** A pending reservation, which is released when its client disconnects. */
   private record Waiting(Future<Answer> answer, Runnable abandon) implements Exchange {
     @Override
     public void clientGone() {
@@ -150,8 +152,8 @@ public record ReservationEndpoint(
   }
 
   /**
-   * Who is counted: the most that is known of the client. Of an IPv6 address the first 64 bits, as
-   * any machine has the others to choose from.
+   * Returns the caller to which reservations count: the most specific identity of the client. An
+   * IPv6 address counts by its first 64 bits only, as any machine can choose the others.
    */
   static String callerOf(Asked request) {
     String client = request.client();
@@ -189,7 +191,8 @@ public record ReservationEndpoint(
   // --- paths ---
 
   private static @Nullable Target target(String path) {
-    Matcher parts = path.startsWith(PREFIX) ? ONE.matcher(path) : null; // most do not
+    // the common case: another path
+    Matcher parts = path.startsWith(PREFIX) ? ONE.matcher(path) : null;
     if (parts == null || !parts.matches()) {
       return null;
     }
@@ -205,7 +208,7 @@ public record ReservationEndpoint(
     return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
   }
 
-  // --- answers ---
+  // --- responses ---
 
   private JsonObject shown(Reservation held) {
     return ReservationJson.of(held, ownHost, ownPort.getAsInt());

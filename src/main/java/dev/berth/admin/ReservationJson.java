@@ -10,15 +10,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** How reservations are shown. */
+/** Reservations as JSON. */
 final class ReservationJson {
   private ReservationJson() {}
 
   /**
-   * A reservation.
+   * Returns a reservation.
    *
-   * @param ownHost where this instance takes requests; null when that is every address of it
-   * @param ownPort the same
+   * @param ownHost listening host of this instance; null when it listens on every address
+   * @param ownPort listening port of this instance
    */
   static JsonObject of(Reservation held, @Nullable String ownHost, int ownPort) {
     boolean own = held.host() == null;
@@ -33,7 +33,10 @@ final class ReservationJson {
         .put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(held.expiresInNanos()));
   }
 
-  /** Reservations held together, in the order of their legs; all of them last as long as said. */
+  /**
+   * Returns reservations made together, in the order of their legs, with the earliest of their
+   * expiries.
+   */
   static JsonObject together(List<Reservation> held, Function<Reservation, JsonObject> one) {
     JsonArray shown = new JsonArray();
     long least = Long.MAX_VALUE;
@@ -50,7 +53,7 @@ final class ReservationJson {
         .put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(least));
   }
 
-  /** 2, or 0.5. */
+  /** Formats seconds: 2, or 0.5. */
   static String seconds(long nanos) {
     return BigDecimal.valueOf(nanos).movePointLeft(9).stripTrailingZeros().toPlainString();
   }

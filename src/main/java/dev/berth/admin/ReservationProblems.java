@@ -7,9 +7,9 @@ import dev.berth.protocol.port.Reservations.ReservationException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** The API's refusals to reserve, renew and release, as JSON. */
+/** Refusals of the reservation API as JSON. */
 final class ReservationProblems {
-  /** The answer of a node that does not know routes and nodes yet. */
+  /** Response of a node that does not know routes and nodes yet. */
   static final Endpoint.Answer STARTING =
       error(
           HttpFailure.of(Problem.UNAVAILABLE).saying("This node is starting.").comeBackAfter(1),

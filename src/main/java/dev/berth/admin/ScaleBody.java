@@ -7,11 +7,12 @@ import java.math.BigDecimal;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code {"target_num_replicas": n}}; other keys are passed over, as Ray Serve does, but one of
- * ours: {@code "autoscaling": "pause"} beside it, or {@code {"autoscaling": "resume"}} alone.
+ * A body {@code {"target_num_replicas": n}}. Other keys are ignored, as in Ray Serve, except one of
+ * Berth: {@code "autoscaling": "pause"} beside the number, or {@code {"autoscaling": "resume"}}
+ * alone.
  *
- * @param replicas null when autoscaling is to go on
- * @param pauses whether autoscaling gives way to the number
+ * @param replicas null to resume autoscaling
+ * @param pauses whether the number replaces autoscaling
  */
 record ScaleBody(@Nullable Integer replicas, boolean pauses) {
   private static final int MOST_BYTES = 16 << 10;
@@ -19,10 +20,12 @@ record ScaleBody(@Nullable Integer replicas, boolean pauses) {
   private static final String EXPECTED = " (expected: an integer, 0 or more)";
 
   /**
-   * @throws CommandRefused when it does not say
+   * Parses a body.
+   *
+   * @throws CommandRefused for an invalid body
    */
   static ScaleBody of(int bytes, String text) {
-    if (bytes > MOST_BYTES) { // it is read on the event loop
+    if (bytes > MOST_BYTES) { // parsed on the event loop
       throw invalid(bytes + " bytes (expected: at most " + MOST_BYTES + " bytes)");
     }
     JsonObject members;
@@ -46,13 +49,13 @@ record ScaleBody(@Nullable Integer replicas, boolean pauses) {
           return new ScaleBody(replicas, "pause".equals(word));
         }
       } catch (ArithmeticException | NumberFormatException notOne) {
-        // said below
+        // refused below
       }
     }
     throw invalid(KEY + ": " + value + EXPECTED);
   }
 
-  /** What autoscaling does then. */
+  /** Returns the resulting state of autoscaling. */
   String state() {
     return replicas == null ? "resumed" : "paused";
   }

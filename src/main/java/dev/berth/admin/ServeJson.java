@@ -7,9 +7,9 @@ import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the controller keeps true, whole, as {@code GET /api/v1/serve} gives it: the records of
- * {@code protocol} under their names in snake case, enums by name, times in milliseconds since
- * 1970. Ray Serve's shape has no room for all of it.
+ * Desired and actual state of the controller, complete, as in {@code GET /api/v1/serve}. The
+ * records of {@code protocol} become objects with names in snake case, enums by name, times in
+ * milliseconds since 1970. Ray Serve's form cannot hold all of it.
  */
 public final class ServeJson extends RecordWriter {
   private final @Nullable LongFunction<@Nullable Long> wall;
@@ -18,15 +18,15 @@ public final class ServeJson extends RecordWriter {
     this.wall = wall;
   }
 
-  /** One of these records; a {@code config} that is text is the object that was submitted. */
+  /** Returns a record as JSON. A {@code config} text becomes the object that was submitted. */
   public static JsonObject of(Record details) {
     return of(details, null);
   }
 
   /**
-   * The same with times as people have them: {@code untilNanos} is {@code until_ms}.
+   * Returns a record as JSON with wall-clock times: {@code untilNanos} becomes {@code until_ms}.
    *
-   * @param wall gives milliseconds since 1970 for nanoseconds; null leaves them as they are
+   * @param wall converts nanoseconds to milliseconds since 1970; null leaves them unchanged
    */
   public static JsonObject of(Record details, @Nullable LongFunction<@Nullable Long> wall) {
     return new ServeJson(wall).record(details);

@@ -30,22 +30,22 @@ import java.util.function.Supplier;
  *   POST   /api/v1/applications/{app}/deployments/{dep}/scale         200, 400, 404, 412, 503
  * </pre>
  *
- * What Ray Serve has no word for is beside it, in {@link OperatorRoutes}.
+ * Operations without an equivalent in Ray Serve are in {@link OperatorRoutes}.
  *
- * <p>Source: {@code serve_head.py} of Ray 2.60. Without the slash at its end Ray answers 404; here
- * that is 308 to the path with it.
+ * <p>Source: {@code serve_head.py} of Ray 2.60. Without the final slash Ray responds with 404,
+ * Berth with 308 to the path with the slash.
  */
 public final class ServeRoutes implements AdminRoutes {
-  /** Whose REST API this is; Ray's commands ask for at least 1.12. */
+  /** Version of the implemented REST API; Ray's commands require at least 1.12. */
   static final String RAY_VERSION = "2.60.0";
 
-  /** Of the API's own version, as Ray 2.60 says it. */
+  /** Version of the API itself, as in Ray 2.60. */
   private static final String API_VERSION = "4";
 
   private static final String SCALING =
       "Scaling request received. Deployment will get scaled asynchronously.";
 
-  /** What a whole configuration is put to. */
+  /** Path of the whole configuration. */
   public static final String APPLICATIONS = "/api/serve/applications/";
 
   private static final String WITHOUT_SLASH = "/api/serve/applications";
@@ -59,13 +59,13 @@ public final class ServeRoutes implements AdminRoutes {
   private final String session;
 
   /**
-   * @param kill ends a replica of this instance, on the control loop, as if it had died; false when
-   *     there is none of that id
-   * @param http where requests come in
-   * @param blocked event loops of this instance
-   * @param view how routes are split
-   * @param version of Berth
-   * @param session another for each start of the instance
+   * @param kill ends a replica of this instance, on the control loop, as if it had died; returns
+   *     false for an unknown id
+   * @param http view of the ingress
+   * @param blocked blocked event loops of this instance
+   * @param view traffic splits of the routes
+   * @param version version of Berth
+   * @param session session name, different for each start of the instance
    */
   public ServeRoutes(
       ControllerCommands commands,
@@ -120,7 +120,7 @@ public final class ServeRoutes implements AdminRoutes {
     String query = context.request().query();
     context
         .response()
-        .setStatusCode(308) // the same method and body
+        .setStatusCode(308) // keeps the method and the body
         .putHeader(HttpHeaders.LOCATION, query == null ? APPLICATIONS : APPLICATIONS + '?' + query)
         .end();
   }
@@ -152,7 +152,10 @@ public final class ServeRoutes implements AdminRoutes {
     Answers.done(context, deleted, 200, null, "delete all");
   }
 
-  /** Answers commands that were refused as Ray Serve does: with every problem, one line each. */
+  /**
+   * Returns a handler that sends refused commands in Ray Serve's form: every problem, one line
+   * each.
+   */
   public static Handler<RoutingContext> refusingInText() {
     return Answers.refusing(ServeRoutes::refuseInText);
   }
@@ -178,7 +181,7 @@ public final class ServeRoutes implements AdminRoutes {
             context::fail);
   }
 
-  /** What was done of it. */
+  /** Carries out a scale command. Returns its effective form. */
   private Future<ScaleBody> scale(RoutingContext context, ScaleBody asked) {
     String application = context.pathParam("application");
     String deployment = context.pathParam("deployment");

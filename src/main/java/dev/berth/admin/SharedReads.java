@@ -8,21 +8,23 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 
 /**
- * Reads on a worker thread what takes long to read, once for all who ask at the same time, so that
- * asking often costs no more. Belongs to the control loop.
+ * Runs slow reads on a worker thread, once for all concurrent requests, so that frequent requests
+ * cost no more than one. Confined to the control loop.
  */
 final class SharedReads<T> {
   private final Map<String, Future<T>> reading = new HashMap<>();
 
   /**
-   * @param what the same for those who may share; from a fixed set, never from a client
+   * Returns the result of a running or new read.
+   *
+   * @param what key of the read, shared by equal requests; from a fixed set, never from a client
    */
   Future<T> read(Vertx vertx, String what, Callable<T> reader) {
     assert Context.isOnEventLoopThread();
     Future<T> read = reading.get(what);
     if (read == null) {
       read = vertx.executeBlocking(reader, false);
-      reading.put(what, read); // before it is asked for its end, which may have come
+      reading.put(what, read); // before onComplete, which may run at once
       read.onComplete(done -> reading.remove(what));
     }
     return read;

@@ -18,7 +18,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How routes are split.
+ * Routes of the traffic splits.
  *
  * <pre>
  *   GET /api/v1/traffic[?route=/p]                                 200, {"routes"}

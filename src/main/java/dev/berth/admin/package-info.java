@@ -1,7 +1,7 @@
 /**
- * Shows and steers an instance over HTTP, apart from its traffic: health, metrics, ledgers. It runs
- * on the control event loop, listens on loopback unless told otherwise, and reads through ports; it
- * owns no state.
+ * Monitors and controls an instance over HTTP, apart from its traffic: health, metrics, ledgers.
+ * Runs on the control event loop, listens on loopback unless configured otherwise, and reads
+ * through ports; owns no state.
  *
  * <p>Source: the paths of Ray Serve's REST API.
  */
