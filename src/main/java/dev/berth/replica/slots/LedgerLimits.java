@@ -12,8 +12,8 @@ import java.time.Duration;
  * @param rememberedMax maximum of these leases and tokens; the oldest is forgotten first; default
  *     16 384
  * @param attemptNanos minimum retention time of attempts; default 10 s. Late duplicates then do not
- *     run, and a router can query the state of an attempt. It exceeds twice the time in which a
- *     request may be accepted and its recall may arrive.
+ *     run, and a router can query the state of an attempt. It exceeds twice the sum of the accept
+ *     time of a request and the arrival time of its recall.
  * @param attemptsMax maximum of entries for attempts, 8 bytes each; default 2^20, enough for 100
  *     000 attempts per second. At the limit the oldest attempts of a router are forgotten early and
  *     granted nothing.
