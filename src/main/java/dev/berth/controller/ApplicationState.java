@@ -20,26 +20,26 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** One application, as the controller keeps it. Belongs to its loop. */
+/** The controller's state of one application. Confined to the controller's loop. */
 final class ApplicationState {
 
   /**
-   * A route as it was last commanded.
+   * The route in the last command of the controller.
    *
    * @param prefix null for an application without HTTP
-   * @param traffic as {@link BuiltApplication} has it
+   * @param traffic in the form of {@link BuiltApplication#traffic}
    */
   record Route(@Nullable String prefix, DeploymentId ingress, @Nullable Settings traffic) {}
 
   final String name;
   final Map<DeploymentId, DeploymentState> deployments = new LinkedHashMap<>();
-  final Set<String> builds = new HashSet<>(); // that the instance may hold
-  final Set<String> discarded = new HashSet<>(); // since the last build was asked for
+  final Set<String> builds = new HashSet<>(); // builds that the instance may retain
+  final Set<String> discarded = new HashSet<>(); // builds discarded since the last Build command
   final Map<String, Integer> scales = new HashMap<>(); // replicas set from outside, by deployment
   final Map<String, Autoscaled> autoscaled = new HashMap<>(); // by deployment
   DeclaredApplication declared;
-  @Nullable BuiltApplication built; // the last that was
-  @Nullable String prefix; // of what was built
+  @Nullable BuiltApplication built; // last successful build; null before the first
+  @Nullable String prefix; // route prefix of the built application
   @Nullable String buildFailure; // of the last revision
   boolean building;
   boolean withdrawn;
@@ -49,10 +49,13 @@ final class ApplicationState {
   ApplicationState(DeclaredApplication declared) {
     this.name = declared.name();
     this.declared = declared;
-    autoscaled.putAll(declared.autoscaled()); // later ones are found by the controller itself
+    autoscaled.putAll(declared.autoscaled()); // the controller computes later values itself
   }
 
-  /** Its target with the number of replicas that was set from outside, or found by its load. */
+  /**
+   * Returns the target with the number of replicas that was set from outside or found by
+   * autoscaling.
+   */
   DeploymentTarget scaled(DeploymentTarget target) {
     String deployment = target.id().name();
     Autoscaled found = autoscaled.get(deployment);
@@ -79,7 +82,7 @@ final class ApplicationState {
     return deployments.values().stream().filter(each -> !each.obsolete && !each.deleting).toList();
   }
 
-  /** Source: Ray Serve: the worst state of its deployments. */
+  /** Returns the worst state of the application's deployments. Source: Ray Serve. */
   Announce state() {
     if (withdrawn) {
       return state(ApplicationStatus.DELETING, "");
@@ -121,7 +124,7 @@ final class ApplicationState {
   }
 
   Announce state(ApplicationStatus status, String message) {
-    Set<String> ran = new HashSet<>(); // of whatever version, in an earlier process too
+    Set<String> ran = new HashSet<>(); // any version, also in an earlier process
     Set<String> proven = new HashSet<>();
     for (DeploymentState deployment :
         status == ApplicationStatus.RUNNING ? wanted() : List.<DeploymentState>of()) {
@@ -134,7 +137,8 @@ final class ApplicationState {
         ran.add(own);
       }
     }
-    // Something of it has run, and nothing waits at zero in place of what did.
+    // A deployment has run, and each that ran in another version has also run in the wanted one: a
+    // target at zero replicas proves nothing.
     boolean isProven = !ran.isEmpty() && proven.equals(ran);
     return new Announce(name, declared.revision(), status, message, isProven, ran);
   }
@@ -149,7 +153,7 @@ final class ApplicationState {
     return deployment.progress.standing().message();
   }
 
-  /** Builds that nothing uses or may use. */
+  /** Returns the builds that no target references, sorted; empty while a build runs. */
   List<String> unused() {
     if (building || builds.size() < 2) {
       return List.of();
@@ -163,7 +167,8 @@ final class ApplicationState {
   }
 
   /**
-   * @param scaling how the number of replicas follows the load; null of one whose does not
+   * @param scaling returns the autoscaling view of a deployment; null for a deployment without
+   *     autoscaling
    */
   ApplicationDetails details(
       Function<Settings, Map<String, @Nullable Object>> config,

@@ -25,8 +25,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The applications that are declared: their code, their routes, their states, and which deployments
- * they have. Belongs to the controller's loop.
+ * The declared applications with their builds, routes, states and deployments. Confined to the
+ * controller's loop.
  */
 final class ApplicationStates {
   private final Epoch epoch;
@@ -37,8 +37,8 @@ final class ApplicationStates {
   private final Map<String, ApplicationState> applications = new LinkedHashMap<>();
 
   /**
-   * @param observe takes what happened to a replica that is known by now
-   * @param gone told of each deployment that is there no more
+   * @param observe handles an event of a known replica
+   * @param gone called with each removed deployment
    */
   ApplicationStates(
       Epoch epoch,
@@ -69,7 +69,7 @@ final class ApplicationStates {
     return all;
   }
 
-  // --- what is wanted ---
+  // --- desired state ---
 
   void declare(DeclaredApplication declared, Turn turn) {
     ApplicationState application = applications.get(declared.name());
@@ -78,11 +78,11 @@ final class ApplicationStates {
       application.building = true;
       applications.put(application.name, application);
     } else if (!application.withdrawn && declared.revision() < application.declared.revision()) {
-      return; // late
+      return; // older than the current revision
     } else if (application.withdrawn
         || application.declared.revision() != declared.revision()
         || application.state().status() == ApplicationStatus.DEPLOY_FAILED) {
-      application.building = true; // what failed is tried anew
+      application.building = true; // a failed application is retried
     }
     application.withdrawn = false;
     application.declared = declared;
@@ -110,7 +110,7 @@ final class ApplicationStates {
     application.autoscaled.clear();
     application.building = false;
     application.route = null;
-    turn.add(new Unroute(epoch, application.name)); // before anything drains
+    turn.add(new Unroute(epoch, application.name)); // before any replica drains
     turn.touch(application);
   }
 
@@ -135,7 +135,7 @@ final class ApplicationStates {
     }
   }
 
-  // --- code ---
+  // --- builds ---
 
   void built(ControllerEvent.Built event, Turn turn) {
     ApplicationState application = applications.get(event.application());
@@ -146,13 +146,13 @@ final class ApplicationStates {
     }
     boolean wanted = !application.withdrawn && application.declared.revision() == event.revision();
     if (wanted && application.discarded.contains(built.build())) {
-      build(application, turn); // it was found superfluous while this was on its way
+      build(application, turn); // it was discarded as unused while this event was in flight
       return;
     }
     application.builds.add(built.build());
     turn.touch(application);
     if (!wanted) {
-      return; // it is discarded with the others that are not used
+      return; // discarded with the other unused builds
     }
     boolean deployed = application.building || application.buildFailure != null;
     application.building = false;
@@ -192,7 +192,10 @@ final class ApplicationStates {
     keepFound(application, turn);
   }
 
-  /** Of what cannot be built as many as were found are to be kept, when all have been told of. */
+  /**
+   * Keeps the found replicas of an application that cannot be built, at their present number, once
+   * every inventory has arrived.
+   */
   private void keepFound(ApplicationState application, Turn turn) {
     if (application.buildFailure == null
         || application.building
@@ -218,7 +221,8 @@ final class ApplicationStates {
     if (!recovery.tell(inventory, turn.nowNanos)) {
       inventory.replicas().stream()
           .filter(each -> each.phase() != ReplicaPhase.DRAINING)
-          .filter(each -> !recovery.holds(each.info().replicaId())) // told twice, not claimed yet
+          // repeated inventory, claim still open
+          .filter(each -> !recovery.holds(each.info().replicaId()))
           .forEach(each -> deployments.stranger(each.info(), turn));
       return;
     }
@@ -231,7 +235,10 @@ final class ApplicationStates {
     touchAll(turn);
   }
 
-  /** The wait may be over, or instances changed: what was put off meanwhile is done. */
+  /**
+   * Runs all postponed decisions unless recovery is still pending. Called when recovery may have
+   * ended or the instances changed.
+   */
   void touchAll(Turn turn) {
     if (!recovery.isPending()) {
       for (ApplicationState application : applications.values()) {
@@ -242,7 +249,7 @@ final class ApplicationStates {
     }
   }
 
-  /** Replicas of applications that nobody declared are stopped as those of one that was deleted. */
+  /** Stops the replicas of undeclared applications as those of a deleted application. */
   void stopUnclaimed(Turn turn) {
     for (String name : recovery.unclaimed()) {
       if (!applications.containsKey(name)) {
@@ -260,7 +267,7 @@ final class ApplicationStates {
     application.builds.addAll(unclaimed.builds());
     for (DeploymentTarget complete : unclaimed.complete()) {
       if (application.built != null && !application.deployments.containsKey(complete.id())) {
-        turn.add(new Remember(epoch, complete.id(), null)); // its code has it no more
+        turn.add(new Remember(epoch, complete.id(), null)); // absent from the present code
       } else {
         deployments.recall(found(application, complete, turn), complete, turn);
       }
@@ -279,13 +286,16 @@ final class ApplicationStates {
     }
     DeploymentState deployment = deployments.make(application, application.scaled(target), turn);
     deployment.held = application.built == null;
-    deployment.obsolete = application.built != null; // its code has it no more
+    deployment.obsolete = application.built != null; // absent from the present code
     return deployment;
   }
 
-  // --- what follows from its deployments ---
+  // --- consequences of deployment changes ---
 
-  /** To be called when something of it, or of a deployment of it, has changed. */
+  /**
+   * Derives the next actions of an application. Called when the application or one of its
+   * deployments has changed.
+   */
   void settle(ApplicationState application, Turn turn) {
     if (recovery.isPending()) {
       return;
@@ -321,7 +331,9 @@ final class ApplicationStates {
     }
   }
 
-  /** The ingress first: what it has accepted may still call the others. */
+  /**
+   * Drains the ingress first: requests that it has accepted may still call the other deployments.
+   */
   private void drain(ApplicationState application, Turn turn) {
     DeploymentState ingress = application.ingress();
     if (ingress != null) {
@@ -352,7 +364,7 @@ final class ApplicationStates {
     }
   }
 
-  /** Replicas of an earlier version may still call them: they go last. */
+  /** Deletes obsolete deployments last: replicas of an earlier version may still call them. */
   private void deleteObsolete(ApplicationState application, Turn turn) {
     if (application.building || application.buildFailure != null) {
       return;

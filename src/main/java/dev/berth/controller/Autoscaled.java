@@ -3,10 +3,11 @@ package dev.berth.controller;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The number of replicas of a deployment that follows its load, as it is kept.
+ * The autoscaled number of replicas of a deployment, in its persisted form.
  *
- * @param replicas that were wanted last
- * @param paused whether an operator set that number, so that it holds until autoscaling is to go on
- * @param policyState what a policy is given again, in JSON; null when it keeps nothing
+ * @param replicas last wanted number of replicas
+ * @param paused whether an operator set that number; it then holds until autoscaling is resumed
+ * @param policyState state that is passed to the policy on its next call, in JSON; null when the
+ *     policy has none
  */
 public record Autoscaled(int replicas, boolean paused, @Nullable String policyState) {}

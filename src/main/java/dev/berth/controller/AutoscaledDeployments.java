@@ -33,30 +33,36 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The deployments whose number of replicas follows their load: what was reported of them, and what
- * was decided. Belongs to the controller's loop.
+ * The deployments whose number of replicas follows their load, with their load reports and
+ * decisions. Confined to the controller's loop.
  */
 final class AutoscaledDeployments {
-  /** Reports that come within it are looked at together. Source: Ray Serve's control loop. */
+  /**
+   * Delay in nanoseconds within which load reports are handled together. Source: Ray Serve's
+   * control loop.
+   */
   static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  /** From one ask of a policy to the next. */
+  /** Interval between two calls of a policy, in nanoseconds. */
   static final long ASK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** A policy's state that changes alone is kept so often: each time is a write to the disk. */
+  /**
+   * Minimum interval in nanoseconds between two writes of a policy's state alone: each one writes
+   * to the disk.
+   */
   static final long KEEP_STATE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** One of them. */
+  /** The autoscaling state of one deployment. */
   private static final class Followed {
     final DeploymentState deployment;
     final Scaling scaling;
-    @Nullable PolicySource source; // null where the ratio decides
-    @Nullable PolicyAnswer answer; // its policy's last
+    @Nullable PolicySource source; // null when the load ratio decides
+    @Nullable PolicyAnswer answer; // last one of the policy
     @Nullable String policyState;
     long askedNanos;
     long keptNanos;
-    long failures; // of its policy
-    @Nullable PolicyAnswered told; // by it, last
+    long failures; // of the policy, in total
+    @Nullable PolicyAnswered told; // last event of the policy
 
     Followed(DeploymentState deployment, HandleReports reports, long nowNanos) {
       this.deployment = deployment;
@@ -71,18 +77,21 @@ final class AutoscaledDeployments {
   private final Epoch epoch;
   private final HandleReports reports;
   private final Map<DeploymentId, Followed> followed = new HashMap<>();
-  private final Map<String, Long> unheard = new HashMap<>(); // by when; of those recovered alone
+  // nodes lost before their first report, with the time
+  private final Map<String, Long> unheard = new HashMap<>();
 
   AutoscaledDeployments(Epoch epoch, HandleReports reports) {
     this.epoch = epoch;
     this.reports = reports;
   }
 
-  // --- what is reported ---
+  // --- reports ---
 
   /**
-   * @param look told of each deployment that is to be looked at, and when
-   * @return false when the batch was stale
+   * Records a batch of load reports.
+   *
+   * @param look receives each affected deployment and the time of its next decision
+   * @return false for a stale batch
    */
   boolean record(HandleMetricBatch batch, long nowNanos, ObjLongConsumer<DeploymentState> look) {
     if (!reports.record(batch, nowNanos)) {
@@ -90,7 +99,8 @@ final class AutoscaledDeployments {
     }
     batch.replicas().forEach(report -> takeStats(report, nowNanos));
     Stream<Followed> told =
-        reports.isNews(batch.node(), nowNanos) // then an earlier start said what it does not name
+        // deployments that the batch omits may have reports of an earlier start
+        reports.isNews(batch.node(), nowNanos)
             ? followed.values().stream()
             : batch.handles().stream().map(HandleMetricReport::deployment).flatMap(this::followed);
     told.forEach(
@@ -127,20 +137,20 @@ final class AutoscaledDeployments {
     }
   }
 
-  /** These instances are there, and have yet to say what they know. */
+  /** Registers live instances that have not reported yet. */
   void expect(Collection<String> nodes, long nowNanos) {
     reports.expect(nodes, nowNanos);
   }
 
-  /** An instance is gone, and what its callers do next is not known for a while. */
+  /** Removes a lost instance. The load of its callers is unknown for one look-back window. */
   void lost(String node, long nowNanos) {
     reports.forget(node);
     followed.values().forEach(each -> each.scaling.lost(node, nowNanos));
   }
 
   /**
-   * An instance of an earlier controller is gone before it reported to this one. Its load is
-   * unknown for one look-back window, for deployments that are followed from now on.
+   * Removes an instance of an earlier controller that was lost before it reported to this one. Its
+   * load is unknown for one look-back window, for each deployment that is followed from now on.
    */
   void lostUnheard(String node, long nowNanos) {
     if (reports.forget(node)) {
@@ -148,24 +158,25 @@ final class AutoscaledDeployments {
     }
   }
 
-  /** An instance is gone, after it said its last. */
+  /** Removes an instance that left after its last report. */
   void left(String node, long nowNanos) {
     reports.forget(node);
     followed.values().forEach(each -> each.scaling.end(node, nowNanos));
   }
 
-  /** A deployment is gone. */
+  /** Removes a deleted deployment. */
   void forget(DeploymentId deployment) {
     followed.remove(deployment);
     reports.forget(deployment);
   }
 
-  // --- what is decided ---
+  // --- decisions ---
 
   /**
-   * How many replicas a deployment is to have, which is kept and told where it is another number.
+   * Decides the number of replicas of a deployment. A changed number is recorded and added to the
+   * turn's actions.
    *
-   * @return null when its number does not follow its load
+   * @return null when the deployment does not autoscale
    */
   @Nullable ScalingDecision decide(DeploymentState deployment, Turn turn) {
     if (deployment.deleting || !DeploymentConfig.autoscales(deployment.target.settings())) {
@@ -207,16 +218,20 @@ final class AutoscaledDeployments {
     }
   }
 
-  // --- policies of users' own ---
+  // --- user-defined policies ---
 
-  /** Asks the policy of a deployment if it is time; meanwhile its last answer holds. */
+  /**
+   * Calls the policy of a deployment when its interval has passed; until the reply its last one
+   * applies.
+   */
   private void consult(Followed known, Turn turn) {
     PolicySource source = PolicySource.of(known.deployment);
     if (!Objects.equals(source, known.source)) {
       known.source = source;
       known.told = null;
       known.answer = source == null ? null : PolicyAnswer.NOTHING;
-      known.askedNanos = turn.nowNanos; // by then all are there that it decides for
+      // after this interval all deployments of the policy are known
+      known.askedNanos = turn.nowNanos;
     }
     if (source == null || turn.nowNanos - known.askedNanos < ASK_NANOS) {
       return;
@@ -224,7 +239,8 @@ final class AutoscaledDeployments {
     List<Context> contexts = new ArrayList<>();
     for (DeploymentId id : known.deployment.application.deployments.keySet()) {
       Followed each = followed.get(id);
-      if (each != null && source.equals(each.source)) { // itself, or all that one decides for
+      // this one, or all of the policy's application
+      if (each != null && source.equals(each.source)) {
         each.askedNanos = turn.nowNanos;
         contexts.add(context(each, source, turn.nowNanos));
       }
@@ -232,7 +248,10 @@ final class AutoscaledDeployments {
     turn.add(new AskPolicy(epoch, source, contexts));
   }
 
-  /** What replicas tell of themselves, by replica; nothing of one that does not. */
+  /**
+   * Returns the statistics that serving replicas reported, by replica id; replicas without
+   * statistics are absent.
+   */
   private Map<String, Map<String, Double>> stats(Followed of, long nowNanos) {
     Map<String, Map<String, Double>> all = new TreeMap<>();
     for (ReplicaRecord each : of.deployment.replicas.values()) {
@@ -263,7 +282,7 @@ final class AutoscaledDeployments {
         own.getMap());
   }
 
-  /** A policy was asked: what one of an older build says does not count. */
+  /** Records the replies of a policy. Replies of an older build are ignored. */
   void answered(PolicyAnswered event, Turn turn) {
     event
         .replies()
@@ -280,7 +299,7 @@ final class AutoscaledDeployments {
             });
   }
 
-  /** When its policy is asked next. */
+  /** Returns the time of the next policy call; {@link Long#MAX_VALUE} without a policy. */
   long nextAskNanos(DeploymentState deployment) {
     Followed known = followed.get(deployment.id);
     return known == null || known.source == null ? Long.MAX_VALUE : known.askedNanos + ASK_NANOS;
@@ -295,9 +314,9 @@ final class AutoscaledDeployments {
         !deployment.progress.frozen() && deployment.othersServe());
   }
 
-  // --- what operators see ---
+  // --- view for operators ---
 
-  /** One of them; null when its number does not follow its load. */
+  /** Returns the autoscaling view of a deployment; null when the deployment does not autoscale. */
   @Nullable ScalingView view(DeploymentState deployment, long nowNanos, long nowMs) {
     Followed known = followed.get(deployment.id);
     if (known == null) {

@@ -3,32 +3,34 @@ package dev.berth.controller;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How long a deployment waits before it starts replicas again. One wait for all of its replicas:
- * those that fail while it runs do not make it longer.
+ * The wait of a deployment before it starts replicas again. All of its replicas share one wait:
+ * failures during the wait do not extend it.
  *
- * @param loops failures in a row, each after the wait for the one before it
- * @param untilNanos no start before; without meaning when loops is 0
+ * @param loops consecutive failures, each after the wait of the previous one
+ * @param untilNanos end of the wait; meaningless when {@code loops} is 0
  */
 record Backoff(int loops, long untilNanos) {
-  /** The first wait; each further one is twice as long. */
+  /** First wait in nanoseconds; each further one is twice as long. */
   static final long INITIAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** The longest wait, before its jitter. */
+  /** Maximum wait in nanoseconds, before its jitter. */
   static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(64);
 
-  /** The share of a wait that is certain; the rest is drawn, so that deployments spread out. */
+  /** Fixed share of a wait; the rest is random, so that deployments spread out. */
   static final double CERTAIN = 0.5;
 
-  /** Nothing failed for so long after a wait: the next failure is a first one. */
+  /**
+   * Time in nanoseconds without a failure after a wait; the next failure then counts as the first.
+   */
   static final long STEADY_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   static final Backoff NONE = new Backoff(0, 0);
 
   /**
-   * After a failure.
+   * Returns the backoff after a failure.
    *
-   * @param ran whether it had run: then the first replacement need not wait
-   * @param chance from 0 to 1
+   * @param ran whether the replica had run: its first replacement then starts without a wait
+   * @param chance random number from 0 to 1
    */
   Backoff after(boolean ran, long nowNanos, double chance) {
     if (isWaiting(nowNanos)) {

@@ -6,15 +6,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the code of an application gave.
+ * The result of building an application's code.
  *
  * @param build identity of the code: equal for equal code and arguments
- * @param ingress the deployment that answers
- * @param targets in the order of the code; settings are the file's over the code's, their number of
- *     replicas at the target capacity
- * @param policy that decides for all deployments that autoscale; null when each is for itself
- * @param traffic of its route, as {@link TrafficOptions} have it; null when its ingress alone
- *     answers
+ * @param ingress deployment that serves the route
+ * @param targets in the order of the code; settings of the configuration file override those of the
+ *     code, and the number of replicas is that at the target capacity
+ * @param policy decides for all deployments that autoscale; null when each decides for itself
+ * @param traffic of the route, in the form of {@link TrafficOptions}; null when only the ingress
+ *     serves it
  */
 public record BuiltApplication(
     String build,
@@ -23,7 +23,7 @@ public record BuiltApplication(
     @Nullable Settings policy,
     @Nullable Settings traffic) {
 
-  /** One without a policy of its own, whose ingress alone answers. */
+  /** Creates an application without a policy of its own, whose ingress alone serves the route. */
   public BuiltApplication(String build, String ingress, List<DeploymentTarget> targets) {
     this(build, ingress, targets, null, null);
   }

@@ -17,16 +17,20 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which replicas should run, and what routers should know: an event in, the actions it asks for
- * out. No clock, no messages, no threads of its own. Belongs to the controller's loop.
+ * The decisions of the controller: each event yields the actions that it requires. It has no clock,
+ * no messages and no threads. Confined to the controller's loop.
  *
- * <p>An event costs as much as the deployment it is about, and the list of its application's
- * deployments; what else is declared costs nothing.
+ * <p><b>Cost.</b> An event costs work for its deployment and for the list of its application's
+ * deployments. Other applications cost nothing.
  *
- * <p>Events may come twice, late, or not at all where a repeated command brings them again.
+ * <p><b>Failure.</b> Events may arrive twice or late. They may also be lost where a repeated
+ * command produces them again.
  */
 public final class Controller {
-  /** An instance that says nothing for so long may be on its way. Source: Ray Serve. */
+  /**
+   * Minimum silence in nanoseconds before an instance counts as silent: its report may be in
+   * flight. Source: Ray Serve.
+   */
   public static final long SHORTEST_SILENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final ControllerPorts ports;
@@ -53,17 +57,17 @@ public final class Controller {
     this.nodes = new NodeStates(hosts, recovery, deployments, applications, autoscaled);
   }
 
-  /** How long an instance that reports so often may say nothing. Source: Ray Serve. */
+  /** Returns the silence limit in nanoseconds for a report interval. Source: Ray Serve. */
   public static long silenceNanos(Duration pushInterval) {
     return Math.max(SHORTEST_SILENCE_NANOS, pushInterval.multipliedBy(2).toNanos());
   }
 
   /**
-   * Begins after another controller: before anything is started, stopped or published each of these
-   * instances has told its inventory, or is lost. Where none {@link ControllerEvent.NodeJoined} yet
-   * nobody says that of them, and 10 s are the end of it.
+   * Starts recovery after another controller. Nothing is started, stopped or published before each
+   * of these instances has sent its inventory or is lost. Before any {@link
+   * ControllerEvent.NodeJoined} no instance can be reported lost, so recovery then ends after 10 s.
    *
-   * @param nodes the instances that are there
+   * @param nodes instances that are registered
    */
   public void recover(Collection<String> nodes, long nowNanos) {
     recovering = true;
@@ -71,7 +75,7 @@ public final class Controller {
     reports.expect(nodes, nowNanos);
   }
 
-  /** Takes an event; one that changes nothing gives no actions. */
+  /** Handles an event and returns its actions; an event without effect returns none. */
   public List<ControllerAction> on(ControllerEvent event, long nowNanos) {
     Turn turn = new Turn(nowNanos);
     if (event instanceof ControllerEvent.Declared declared) {
@@ -107,7 +111,7 @@ public final class Controller {
     }
   }
 
-  /** What is to be done since time has passed; to be called at {@link #nextWakeNanos}. */
+  /** Returns the actions that are due by time; called at {@link #nextWakeNanos}. */
   public List<ControllerAction> wake(long nowNanos) {
     Turn turn = new Turn(nowNanos);
     if (recovery.ends(nowNanos)) {
@@ -118,12 +122,12 @@ public final class Controller {
     return settle(turn);
   }
 
-  /** When it next has something to do by itself; {@link Long#MAX_VALUE} when it has not. */
+  /** Returns the time of the next action without an event; {@link Long#MAX_VALUE} for none. */
   public long nextWakeNanos() {
     return Math.min(recovery.nextWakeNanos(), deployments.nextWakeNanos());
   }
 
-  /** Deployments first; what follows for their applications may touch deployments again. */
+  /** Settles deployments first; settling their applications may touch deployments again. */
   private List<ControllerAction> settle(Turn turn) {
     while (true) {
       DeploymentState deployment = turn.nextDeployment();
@@ -148,16 +152,19 @@ public final class Controller {
 
   // --- metrics ---
 
-  /** Of its epoch: who told another one of its metrics is to tell it everything. */
+  /**
+   * Returns the number of this controller's epoch. A sender that reported to another epoch resends
+   * all of its metrics.
+   */
   long epochNumber() {
     return ports.epoch().number();
   }
 
-  /** Takes a batch of handle metrics; a stale one gives no actions. */
+  /** Records a batch of handle metrics; a stale batch returns no actions. */
   public List<ControllerAction> on(HandleMetricBatch batch, long nowNanos) {
     Turn turn = new Turn(nowNanos);
     if (!hosts.has(batch.node())) {
-      return turn.actions; // it is lost, or has not joined
+      return turn.actions; // lost, or not yet joined
     }
     if (autoscaled.record(
         batch, nowNanos, (deployment, nanos) -> deployments.lookAt(deployment, nanos, turn))) {
@@ -166,31 +173,34 @@ public final class Controller {
     return settle(turn);
   }
 
-  // --- what operators see ---
+  // --- view for operators ---
 
-  /** How many there are on each instance, those that start or drain too; by bus name. */
+  /**
+   * Returns the number of replicas on each instance, including starting and draining ones, by bus
+   * name.
+   */
   public Map<String, Integer> replicas() {
     return hosts.replicas();
   }
 
-  /** The state of each application that is declared, in the order they were. */
+  /** Returns the state of each declared application, in the order of their declaration. */
   public Map<String, ApplicationStatus> applications() {
     Map<String, ApplicationStatus> all = new LinkedHashMap<>();
     applications.all().forEach(each -> all.put(each.name, each.state().status()));
     return all;
   }
 
-  /** One application, without how it follows its load; null when it is not declared. */
+  /** Returns one application without its autoscaling view; null when it is not declared. */
   public @Nullable ApplicationDetails details(String name) {
     ApplicationState application = applications.get(name);
     return application == null ? null : application.details(ports.config(), deployment -> null);
   }
 
   /**
-   * Everything.
+   * Returns the details of all applications.
    *
-   * @param targetCapacity percent of the replicas that run; null when nothing was said of it
-   * @param stateDir where what is wanted is kept; null when it is kept in memory only
+   * @param targetCapacity percent of the replicas that run; null when unset
+   * @param stateDir directory of the desired state; null when the state is in memory only
    */
   public ServeDetails details(
       @Nullable Double targetCapacity, @Nullable String stateDir, long nowNanos) {
@@ -204,7 +214,10 @@ public final class Controller {
         epoch.node(), epoch.term(), startedMs, nowMs, targetCapacity, stateDir, all);
   }
 
-  /** One deployment that follows its load, with the last decisions; null when it does not. */
+  /**
+   * Returns the autoscaling view of a deployment with its last decisions; null when the deployment
+   * does not autoscale.
+   */
   public @Nullable ScalingView autoscaling(DeploymentId id, long nowNanos) {
     ApplicationState application = applications.get(id.application());
     DeploymentState deployment = application == null ? null : application.deployments.get(id);

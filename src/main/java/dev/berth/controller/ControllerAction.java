@@ -19,61 +19,61 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the controller wants done. Commands carry its epoch: an instance refuses those of an older
- * one, and doing one twice does it once.
+ * An action that the controller requests. Commands carry its epoch: an instance refuses commands of
+ * an older epoch, and a repeated command has no further effect.
  */
 public sealed interface ControllerAction {
 
-  /** What is to be done here, and not only to be known. */
+  /** An action that an instance executes; other actions only notify. */
   sealed interface Command extends ControllerAction {
     Epoch epoch();
   }
 
-  /** What one instance is to do; every other command is for all of them. */
+  /** A command for one instance; every other command is for all instances. */
   sealed interface CommandTo extends Command {
     String node();
   }
 
-  /** Read the code of a revision, off the loop, and tell what it gave. */
+  /** Builds the code of a revision off the loop and reports the result. */
   record Build(Epoch epoch, String application, long revision) implements Command {}
 
-  /** No replica and no target uses a build any more: its class loader may go. */
+  /** Discards a build that no replica and no target references; its class loader may be closed. */
   record DiscardBuild(Epoch epoch, String application, String build) implements Command {}
 
-  /** Start a replica as the target says, and tell what came of it. */
+  /** Starts a replica with the target's settings and reports the outcome. */
   record StartReplica(Epoch epoch, String node, DeploymentTarget target, String replicaId)
       implements CommandTo {}
 
-  /** Give a running replica the target's settings; it takes requests meanwhile. */
+  /** Applies the target's settings to a running replica, which accepts requests meanwhile. */
   record ReconfigureReplica(Epoch epoch, String node, String replicaId, DeploymentTarget target)
       implements CommandTo {}
 
   /**
-   * Drain a replica, then stop it; one that is still starting stops too.
+   * Drains a replica, then stops it; a starting replica stops too.
    *
-   * @param grace time for what it accepted and for the leases it granted
+   * @param grace time for accepted requests and granted leases
    * @param reason one line, for people
    */
   record StopReplica(Epoch epoch, String node, String replicaId, Duration grace, String reason)
       implements CommandTo {}
 
-  /** What the routers of a deployment are to use from now on. */
+  /** Sets the target whose settings the routers of a deployment use from now on. */
   record Configure(Epoch epoch, DeploymentTarget target) implements Command {}
 
   /**
-   * To be told to a controller that follows: it may find no replica any more of what served last.
+   * Stores the complete target of a deployment for a later controller, which may find no replica of
+   * it.
    *
-   * @param complete the last target of which every replica ran; null when there is none
+   * @param complete last target with every replica running; null when there is none
    */
   record Remember(Epoch epoch, DeploymentId deployment, @Nullable DeploymentTarget complete)
       implements Command {}
 
   /**
-   * The load of a deployment asks for another number of replicas, or its policy has another state,
-   * which is to be kept.
+   * Persists another number of replicas that the load requires, or another state of the policy.
    *
-   * @param now null when its number follows its load no more
-   * @param decision that made it; null when there is none, and the number is as it was
+   * @param now null when the deployment does not autoscale any longer
+   * @param decision that made it; null when the number is unchanged
    */
   record Rescale(
       Epoch epoch,
@@ -83,10 +83,10 @@ public sealed interface ControllerAction {
       implements Command {}
 
   /**
-   * How many replicas a deployment is to have was decided, be it as many as before.
+   * A decision about the number of replicas of a deployment, changed or not.
    *
-   * @param policyFailures answers of its policy that were none, so far
-   * @param policy what its policy said last; null before, and where it has none
+   * @param policyFailures failed replies of its policy, in total
+   * @param policy last reply of its policy; null before the first, and without a policy
    */
   record Decided(
       DeploymentId deployment,
@@ -96,7 +96,7 @@ public sealed interface ControllerAction {
       @Nullable PolicyAnswered policy)
       implements ControllerAction {}
 
-  /** An instance is there no more: who tells it of anything need not. */
+  /** An instance was removed; messages to it can be dropped. */
   record NodeGone(String node) implements ControllerAction {}
 
   /**
@@ -107,28 +107,28 @@ public sealed interface ControllerAction {
    */
   record Recovered(Map<String, Set<String>> builds) implements ControllerAction {}
 
-  /** An instance told of the load of deployments, and that was not known yet. */
+  /** A batch of load reports was accepted as new. */
   record Reported(HandleMetricBatch batch) implements ControllerAction {}
 
-  /** Ask a policy of the user's own, off the loop, and tell what it answers. */
+  /** Calls a user-defined policy off the loop and reports its reply. */
   record AskPolicy(Epoch epoch, PolicySource source, List<Context> contexts) implements Command {
     public AskPolicy {
       contexts = List.copyOf(contexts);
     }
   }
 
-  /** A deployment is gone: its routers may go, and who waits there is told. */
+  /** Removes a deployment: its routers may be closed, and their waiters are refused. */
   record Forget(Epoch epoch, DeploymentId deployment) implements Command {}
 
-  /** Give the routers a newer view of a deployment. */
+  /** Publishes a newer snapshot of a deployment to the routers. */
   record Publish(RoutingSnapshot snapshot) implements ControllerAction {}
 
   /**
    * Replaces the route of an application.
    *
    * @param prefix null for an application without HTTP
-   * @param ingress the deployment that answers
-   * @param traffic where others do too; as {@link BuiltApplication} has it
+   * @param ingress deployment that serves the route
+   * @param traffic split with other deployments, in the form of {@link BuiltApplication#traffic}
    */
   record RouteTo(
       Epoch epoch,
@@ -138,19 +138,20 @@ public sealed interface ControllerAction {
       @Nullable Settings traffic)
       implements Command {}
 
-  /** Replaces the weights of an endpoint; by {@code application#deployment}. */
+  /** Replaces the weights of an endpoint, by {@code application#deployment}. */
   record SplitEndpoint(Epoch epoch, String route, Map<String, Double> weights) implements Command {}
 
-  /** An application has no route from now on. */
+  /** Removes the route of an application. */
   record Unroute(Epoch epoch, String application) implements Command {}
 
   /**
-   * An application is in a new state.
+   * An application has entered a new state.
    *
-   * @param message why, one line; may be empty
-   * @param proven whether it is shown to run: false while nothing has of what is wanted, or a
-   *     deployment waits at zero replicas in a version of which none has run, where another did
-   * @param ran deployments of which replicas have run, of whatever version; of a running one
+   * @param message reason, one line; may be empty
+   * @param proven whether any deployment has run, and each of those has run in its wanted version;
+   *     a version that waits at zero replicas is unproven
+   * @param ran deployments whose replicas have run, in any version; filled for a running
+   *     application only
    */
   record Announce(
       String application,
@@ -162,10 +163,10 @@ public sealed interface ControllerAction {
       implements ControllerAction {}
 
   /**
-   * A deployment is in a new state.
+   * A deployment has entered a new state.
    *
-   * @param version that is wanted
-   * @param message why, one line; may be empty
+   * @param version wanted version
+   * @param message reason, one line; may be empty
    */
   record AnnounceDeployment(
       DeploymentId deployment,
@@ -176,10 +177,10 @@ public sealed interface ControllerAction {
       implements ControllerAction {}
 
   /**
-   * A replica is in a new state.
+   * A replica has entered a new state.
    *
-   * @param version that it runs
-   * @param reason why, one line; may be empty
+   * @param version version that it runs
+   * @param reason one line; may be empty
    */
   record AnnounceReplica(
       String replicaId,

@@ -8,40 +8,44 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What the controller is told. */
+/**
+ * An input of the controller: an operator command, a build result, a node event or a replica event.
+ */
 public sealed interface ControllerEvent {
 
-  /** An application is to run: a new one, or another revision of one, or the same one anew. */
+  /** An application was declared: a new one, another revision, or the same revision again. */
   record Declared(DeclaredApplication application) implements ControllerEvent {}
 
-  /** An application is to run no more: its replicas drain and stop. */
+  /** An application was withdrawn: its replicas drain and stop. */
   record Withdrawn(String application) implements ControllerEvent {}
 
-  /** Another number of replicas was set from outside, and is durable. */
+  /** Another number of replicas was set from outside and persisted. */
   record Scaled(DeploymentId deployment, int replicas) implements ControllerEvent {}
 
-  /** An endpoint has these weights from now on, by {@code application#deployment}. */
+  /** The weights of an endpoint were replaced, by {@code application#deployment}. */
   record EndpointSplit(String route, Map<String, Double> weights) implements ControllerEvent {}
 
-  /** Autoscaling of a deployment is paused at a number, or goes on from it; that is durable. */
+  /**
+   * Autoscaling of a deployment was paused at a number or resumed from it, and that was persisted.
+   */
   record Paused(DeploymentId deployment, Autoscaled now) implements ControllerEvent {}
 
-  /** The code of a revision was read. */
+  /** The code of a revision was built. */
   record Built(String application, long revision, BuiltApplication built)
       implements ControllerEvent {}
 
   /**
-   * The code of a revision cannot be run.
+   * The code of a revision cannot be built.
    *
    * @param reason one line, for people
    */
   record BuildFailed(String application, long revision, String reason) implements ControllerEvent {}
 
   /**
-   * A policy was asked.
+   * A user-defined policy has replied or failed.
    *
-   * @param replies of each deployment that it was asked for
-   * @param tookNanos for which it ran, or for which it was waited for
+   * @param replies reply for each deployment of the request
+   * @param tookNanos run time of the policy, or the time waited for it
    */
   record PolicyAnswered(PolicySource source, Map<DeploymentId, PolicyReply> replies, long tookNanos)
       implements ControllerEvent {
@@ -50,40 +54,45 @@ public sealed interface ControllerEvent {
     }
   }
 
-  /** Something happened to one instance, which is named as on the bus, {@code name~process}. */
+  /** An event of one instance, with its bus name, {@code name~process}. */
   sealed interface OfNode extends ControllerEvent {
     String node();
   }
 
   /**
-   * An instance is registered: what it hosts is awaited. Before any is told of, the controller has
-   * its own alone; from then on that is to be told of too.
+   * An instance is registered and its inventory awaited. Before the first such event the controller
+   * has only its own instance; afterwards that one needs its event too.
    *
-   * @param zone that it fails with; null when that is not known
+   * @param zone failure domain of the instance; null when unknown
    */
   record NodeJoined(String node, @Nullable String zone) implements OfNode {}
 
-  /** An instance is lost for good, and so is all that it hosts, whatever is heard of that yet. */
+  /**
+   * An instance is lost for good with all replicas that it hosts; its later messages are ignored.
+   */
   record NodeLost(String node) implements OfNode {}
 
-  /** An instance is to be left: replicas elsewhere take the places of those that it hosts. */
+  /** An instance is leaving: replicas elsewhere replace those that it hosts. */
   record NodeLeaving(String node) implements OfNode {}
 
-  /** An instance has left, and said its last. */
+  /** An instance has left after its last report. */
   record NodeLeft(String node) implements OfNode {}
 
-  /** An instance is to get no more replicas, or may have some again, also after it was left. */
+  /**
+   * An instance was cordoned, so that it gets no new replicas, or was opened again, also after a
+   * drain.
+   */
   record NodeCordoned(String node, boolean cordoned) implements OfNode {}
 
-  /** An instance was not heard for a while, or is heard again. */
+  /** An instance missed its heartbeats, or its heartbeats arrive again. */
   record NodeSuspected(String node, boolean suspected) implements OfNode {}
 
-  /** Something happened to one replica. */
+  /** An event of one replica. */
   sealed interface OfReplica extends ControllerEvent {
     String replicaId();
   }
 
-  /** A replica takes requests. */
+  /** A replica accepts requests. */
   record ReplicaRunning(ReplicaInfo replica) implements OfReplica {
     @Override
     public String replicaId() {
@@ -99,9 +108,10 @@ public sealed interface ControllerEvent {
   record ReplicaFailed(String replicaId, String reason) implements OfReplica {}
 
   /**
-   * The start of a replica waits for a thread, or its handlers for a carrier, or no longer.
+   * The start of a replica waits for a thread, or its handlers for a carrier, or the wait has
+   * ended.
    *
-   * @param reason one line, for people; empty when it waits no more
+   * @param reason one line, for people; empty when the wait has ended
    */
   record ReplicaWaits(String replicaId, String reason) implements OfReplica {}
 
@@ -109,41 +119,42 @@ public sealed interface ControllerEvent {
   record ReplicaReconfigured(String replicaId, DeploymentVersion version) implements OfReplica {}
 
   /**
-   * A replica did not take the settings of another version.
+   * A replica refused the settings of another version.
    *
    * @param reason one line, for people
    */
   record ReconfigureFailed(String replicaId, DeploymentVersion version, String reason)
       implements OfReplica {}
 
-  /** A replica grants nothing more; its ledger says so already. */
+  /** A replica grants no further slots; its ledger is draining already. */
   record ReplicaDraining(String replicaId) implements OfReplica {}
 
   /**
-   * A replica became unhealthy by its checks, or healthy again; it is healthy at first.
+   * The health checks of a replica failed, or passed again; a new replica is healthy.
    *
    * @param reason one line, for people; empty when it is healthy
    */
   record ReplicaHealth(String replicaId, boolean healthy, String reason) implements OfReplica {}
 
   /**
-   * A replica gave nothing but failures of late, or answers again; it is no suspect at first.
+   * A replica recently returned nothing but failures, or succeeds again; a new replica is no
+   * suspect.
    *
    * @param reason one line, for people; empty when it is no suspect
    */
   record ReplicaSuspect(String replicaId, boolean suspect, String reason) implements OfReplica {}
 
   /**
-   * Nothing of a replica is left, or what is left takes nothing more. It died when it was not told
-   * to stop before.
+   * A replica has stopped, or its remains accept nothing. Without a stop command before, the
+   * replica has died.
    */
   record ReplicaStopped(String replicaId) implements OfReplica {}
 
   /**
-   * What an instance hosts, told to a controller that started after it, and whenever its link was
-   * made anew: what it does not name is not there.
+   * The replicas that an instance hosts. An instance sends it to a controller that started later,
+   * and whenever its link was restored. Replicas missing from it are dead.
    *
-   * @param complete the last target of each deployment of which every replica ran
+   * @param complete last target of each deployment with every replica running
    */
   record Inventory(String node, List<Found> replicas, List<DeploymentTarget> complete)
       implements OfNode {
@@ -153,15 +164,15 @@ public sealed interface ControllerEvent {
     }
 
     /**
-     * A replica that is there.
+     * A hosted replica.
      *
-     * @param info of it
-     * @param target it was started or last reconfigured with
-     * @param next what it is being given, or will be once it runs; null when nothing is
+     * @param info identity and address of the replica
+     * @param target of its start or last reconfiguration
+     * @param next target that is being applied, or will be once it runs; null when there is none
      * @param phase STARTING, UPDATING, RUNNING or DRAINING
-     * @param healthy what its checks say
-     * @param refused whether it did not take the last configuration it was given
-     * @param startedMs when it was commanded to start, in milliseconds since 1970
+     * @param healthy result of its checks
+     * @param refused whether it refused its last configuration
+     * @param startedMs time of its start command, in milliseconds since 1970
      */
     public record Found(
         ReplicaInfo info,

@@ -10,15 +10,15 @@ import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a controller is given from outside, all together.
+ * The dependencies of a controller.
  *
  * @param epoch carried by every command; its term orders the snapshots
- * @param replicaIds a new id for a replica of a deployment, never the same twice
- * @param ongoing requests that a replica works on now, by its id; negative when it is unknown
- * @param chance from 0 to 1, for waits after failures
- * @param wallMillis the time of day, in milliseconds since 1970
- * @param silentNanos without a report after which an instance's load is not known any more
- * @param config what operators see of a deployment's settings
+ * @param replicaIds returns a new, unique id for a replica of a deployment
+ * @param ongoing returns the requests in progress at a replica, by its id; negative when unknown
+ * @param chance returns a random number from 0 to 1, for waits after failures
+ * @param wallMillis returns the time of day, in milliseconds since 1970
+ * @param silentNanos time without a report after which an instance's load is unknown
+ * @param config converts a deployment's settings to the form that operators see
  */
 public record ControllerPorts(
     Epoch epoch,

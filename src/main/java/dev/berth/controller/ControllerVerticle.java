@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The shell of the {@link Controller}: the one consumer of its address, on the control event loop,
- * with one timer for when the controller next has something to do. One per cluster.
+ * with one timer for the controller's next wake time. One per cluster.
  */
 public final class ControllerVerticle extends VerticleBase {
   private static final long NO_TIMER = -1;
@@ -30,14 +30,14 @@ public final class ControllerVerticle extends VerticleBase {
   private final Predicate<BusMessage> routing;
   private final Consumer<Throwable> broken;
   private @Nullable MessageConsumer<BusMessage> consumer;
-  private boolean ended; // it decides nothing any more
+  private boolean ended; // no further decisions
   private long timer = NO_TIMER;
-  private long armedFor; // the time of that timer
+  private long armedFor; // wake time of the timer, in nanoseconds
 
   /**
-   * @param apply does what the controller wants done; called on the control event loop, in order
-   * @param routing takes messages of routers; false for those that are none
-   * @param broken told once when the controller threw: it decides nothing from then on
+   * @param apply executes an action of the controller; called on the control event loop, in order
+   * @param routing handles a message of a router; returns false for any other message
+   * @param broken called once when the controller threw; it decides nothing afterwards
    */
   public ControllerVerticle(
       Controller controller,
@@ -60,12 +60,15 @@ public final class ControllerVerticle extends VerticleBase {
     return consumer.completion();
   }
 
-  /** Its decisions; on the control event loop alone. */
+  /** Returns the controller. Confined to the control event loop. */
   public Controller controller() {
     return controller;
   }
 
-  /** Tells the controller something; what it wants is done before this returns. On its loop. */
+  /**
+   * Passes an event to the controller and applies its actions before it returns. Confined to the
+   * control event loop.
+   */
   public void on(ControllerEvent event) {
     step(now -> controller.on(event, now));
   }
@@ -87,7 +90,7 @@ public final class ControllerVerticle extends VerticleBase {
     arm();
   }
 
-  /** A timer that is too early does no harm: it is set anew then. */
+  /** Arms the timer for the next wake time. An early timer is harmless: it is armed again. */
   private void arm() {
     long next = controller.nextWakeNanos();
     if (ended || next == Long.MAX_VALUE || (timer != NO_TIMER && armedFor - next <= 0)) {
@@ -112,7 +115,8 @@ public final class ControllerVerticle extends VerticleBase {
   private void onMessage(Message<BusMessage> message) {
     if (message.body() instanceof HandleMetricBatch batch) {
       step(now -> controller.on(batch, now));
-      message.reply(controller.epochNumber()); // a stale one too: its sender need not tell it again
+      // also for a stale batch: its sender need not resend it
+      message.reply(controller.epochNumber());
     } else if (!routing.test(message.body())) {
       message.fail(
           400, "message: " + message.body().getClass().getSimpleName() + " (expected: a batch)");
@@ -127,6 +131,6 @@ public final class ControllerVerticle extends VerticleBase {
   @Override
   public Future<?> stop() {
     end();
-    return Objects.requireNonNull(consumer).unregister(); // Vert.x stops what has started
+    return Objects.requireNonNull(consumer).unregister(); // Vert.x stops only started verticles
   }
 }

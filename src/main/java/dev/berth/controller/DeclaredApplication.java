@@ -7,20 +7,20 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An application as it was accepted and made durable.
+ * An application that was accepted and persisted.
  *
  * @param name unique
- * @param revision rises with each accepted change of what is wanted
- * @param routePrefix where it answers; null for an application without HTTP
- * @param config its entry as it was submitted, a JSON object
+ * @param revision rises with each accepted change of the declaration
+ * @param routePrefix prefix of its route; null for an application without HTTP
+ * @param config its entry as submitted, a JSON object
  * @param externalScalerEnabled whether its numbers of replicas may be set from outside
- * @param deployedMs when it was accepted, in milliseconds since 1970
- * @param rollbackRevision the revision that a rollback would bring back; null when there is none
+ * @param deployedMs time of acceptance, in milliseconds since 1970
+ * @param rollbackRevision revision that a rollback would restore; null when there is none
  * @param scales replicas that were set from outside, by deployment
- * @param autoscaled what is kept of deployments that follow their load, by name
- * @param ran deployments of which replicas have run, of whatever revision, as far as is kept
- * @param failed that it has failed, so that what ran before is built and serves in its place; null
- *     when nothing is known against it
+ * @param autoscaled persisted numbers of autoscaled deployments, by name
+ * @param ran deployments whose replicas have run, in any revision, as far as recorded
+ * @param failed failure of the revision, with the revision that is built and serves in its place;
+ *     null when no failure is known
  */
 public record DeclaredApplication(
     String name,
@@ -36,15 +36,15 @@ public record DeclaredApplication(
     @Nullable Failed failed) {
 
   /**
-   * A revision that is not to be tried again until the next deploy.
+   * A failed revision. The controller retries the revision only after the next deploy.
    *
-   * @param message why, and what serves, for people, one line
-   * @param routePrefix where what serves in its place answers; null for one without HTTP
-   * @param revision that serves in its place
+   * @param message cause and the revision that serves instead, for people, one line
+   * @param routePrefix route of the revision that serves instead; null for one without HTTP
+   * @param revision revision that serves in its place
    */
   public record Failed(String message, @Nullable String routePrefix, long revision) {}
 
-  /** One that has neither run nor failed, and of which nothing was set from outside. */
+  /** Returns an application that has neither run nor failed, with nothing set from outside. */
   public static DeclaredApplication of(
       String name, long revision, @Nullable String routePrefix, String config, long deployedMs) {
     return new DeclaredApplication(
@@ -66,12 +66,14 @@ public record DeclaredApplication(
     autoscaled = Map.copyOf(autoscaled);
   }
 
-  /** The revision of what is to run. */
+  /** Returns the revision that should run: the declared one, or its substitute after a failure. */
   long served() {
     return failed == null ? revision : failed.revision();
   }
 
-  /** Where that which is to run answers; null for an application without HTTP. */
+  /**
+   * Returns the route prefix of the revision that should run; null for an application without HTTP.
+   */
   @Nullable String servedPrefix() {
     return failed == null ? routePrefix : failed.routePrefix();
   }

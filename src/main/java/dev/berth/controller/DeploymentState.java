@@ -22,35 +22,36 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The replicas of one deployment, as the controller keeps them. Belongs to its loop. */
+/** The controller's state of one deployment and its replicas. Confined to the controller's loop. */
 final class DeploymentState {
-  /** Replicas that ended by themselves and are remembered. Source: Ray Serve. */
+  /** Maximum number of dead replicas in the status. Source: Ray Serve. */
   static final int MAX_DEAD = 10;
 
-  /** How long an instance on which a start failed is given none that another one can have. */
+  /** Time in nanoseconds after a failed start during which other instances are preferred. */
   private static final long PASSED_OVER_NANOS = TimeUnit.SECONDS.toNanos(60);
 
-  /** Which of them wakes first. */
+  /** Order of the next wake time. */
   static final Comparator<DeploymentState> BY_WAKE =
       Comparator.<DeploymentState>comparingLong(deployment -> deployment.wakeNanos)
           .thenComparing(deployment -> deployment.id.toString());
 
   final ApplicationState application;
   final DeploymentId id;
-  final Map<String, ReplicaRecord> replicas =
-      new LinkedHashMap<>(); // in the order they were started
+  final Map<String, ReplicaRecord> replicas = new LinkedHashMap<>(); // in the order of their start
   DeploymentTarget target;
   Progress progress = Progress.FIRST;
-  boolean obsolete; // the application's code has it no more
+  boolean obsolete; // absent from the application's present code
   boolean deleting;
-  boolean held; // what runs was found, and what should is not known yet: it is left as it is
-  String lacks = ""; // why fewer are there than are to be, as the last decision found
+  boolean held; // replicas were found, their target is unknown yet: nothing is changed
+  String lacks = ""; // why replicas are missing, by the last decision
   long wakeNanos = Long.MAX_VALUE;
   @Nullable Standing announced;
   @Nullable RoutingSnapshot published;
-  @Nullable DeploymentTarget kept; // what was complete, as a later controller would be told
+  // complete target, as last sent to the instances for a later controller
+  @Nullable DeploymentTarget kept;
   private final Deque<ReplicaDetails> dead = new ArrayDeque<>();
-  private final Map<String, FailedStart> failedStarts = new HashMap<>(); // the last, by instance
+  // last one of each instance
+  private final Map<String, FailedStart> failedStarts = new HashMap<>();
 
   DeploymentState(ApplicationState application, DeploymentTarget target) {
     this.application = application;
@@ -58,7 +59,7 @@ final class DeploymentState {
     this.target = target;
   }
 
-  /** A start of a version failed. */
+  /** The failed start of a version, with its time. */
   private record FailedStart(DeploymentVersion version, long nanos) {}
 
   void startFailed(ReplicaRecord replica, long nowNanos) {
@@ -71,7 +72,8 @@ final class DeploymentState {
   }
 
   /**
-   * Of late, and of its target: be it the instance's fault or the version's, which fails on all.
+   * Returns whether a start of the target's version failed on a node recently. The cause may be the
+   * instance or the version; a bad version fails on all nodes.
    */
   boolean hasFailedAt(String node, long nowNanos) {
     FailedStart failed = failedStarts.get(node);
@@ -84,12 +86,15 @@ final class DeploymentState {
     return replica.version().equals(target.version());
   }
 
-  /** Whether replicas of another version than the wanted one are there. */
+  /** Returns whether active replicas of another version than the wanted one exist. */
   boolean othersServe() {
     return replicas.values().stream().anyMatch(each -> each.isActive() && !isCurrent(each));
   }
 
-  /** What most of its active replicas run; its own target when there are none. */
+  /**
+   * Returns the target that most active replicas run; the deployment's own target when there are
+   * none.
+   */
   DeploymentTarget mostCommonTarget() {
     Map<DeploymentVersion, Integer> counts = new LinkedHashMap<>();
     DeploymentTarget most = target;
@@ -103,7 +108,7 @@ final class DeploymentState {
     return most;
   }
 
-  /** All that is wanted, runs or may be gone back to. */
+  /** Returns all targets that are wanted, that replicas run, or that a rollback may restore. */
   Stream<DeploymentTarget> targets() {
     return Stream.concat(
             Stream.of(target, progress.complete()),
@@ -111,23 +116,26 @@ final class DeploymentState {
         .flatMap(Stream::ofNullable);
   }
 
-  /** Whether nothing of an earlier version is left, not even what drains. */
+  /** Returns whether every replica runs the wanted version, including those that drain. */
   boolean isRolledOut() {
     boolean over = progress.isComplete(target) || Progress.isAtZero(target);
     return over && replicas.values().stream().allMatch(this::isCurrent);
   }
 
-  /** Whether requests may hope: something runs or comes, or it only has no replicas for now. */
+  /**
+   * Returns whether requests may wait: a replica runs or can still start, or the target is zero for
+   * now.
+   */
   boolean isAvailable() {
     boolean hopeless = progress.frozen() && progress.complete() == null;
     return !deleting && !(hopeless && count(ReplicaRecord::isActive) == 0);
   }
 
   /**
-   * What routers may know: where more than half of the replicas look unhealthy the checks may be
-   * what is wrong, and the few that are left could not carry the load: all serve on. Where more
-   * than half are suspects the fault is hardly theirs, and none is kept out. Source: Envoy's panic
-   * threshold.
+   * Returns the routes for the next snapshot. Two thresholds limit exclusion. When more than half
+   * of the serving replicas look unhealthy, the checks may be wrong, and the few left could not
+   * carry the load: all serve. When more than half of the healthy replicas are suspects, the fault
+   * is hardly theirs: none is excluded. Source: Envoy's panic threshold.
    */
   List<RoutingSnapshot.Route> routes(long nowNanos) {
     int serving = 0;
@@ -208,8 +216,8 @@ final class DeploymentState {
   private static final String PAUSED = "autoscaling is paused until berth scale --auto";
 
   /**
-   * Why it stands as it does, what it lacks, and the reason of the first of the replicas that wait
-   * for a thread or a carrier.
+   * Returns the status message: the condition, the missing replicas, and the reason of the first
+   * replica that waits for a thread or a carrier.
    */
   private String message() {
     boolean virtual = target.settings().get(DeploymentConfig.THREADS).equals("virtual");

@@ -25,32 +25,31 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The replicas of all deployments: takes what is observed of them, has the {@link Reconciler}
- * decide, and turns its steps into commands. Belongs to the controller's loop.
+ * The replicas of all deployments. Records observed events, calls the {@link Reconciler} and turns
+ * its steps into commands. Confined to the controller's loop.
  *
- * <p>Over 500 lines: every event that moves a {@link ReplicaRecord} from phase to phase, side by
- * side, as what one of them may find is what another one left. What is decided stands apart, in
- * {@link Reconciler} and {@link Progress}, and what lasts in {@link DeploymentState} and {@link
- * ReplicaRecord}.
+ * <p>Over 500 lines: all events that move a {@link ReplicaRecord} from phase to phase stand
+ * together, as each depends on states that others leave. Decisions are in {@link Reconciler} and
+ * {@link Progress}, lasting state in {@link DeploymentState} and {@link ReplicaRecord}.
  */
 final class DeploymentStates {
-  /** Replicas that ended and are still told apart from those of a late inventory. */
+  /** Maximum number of remembered ended replicas, which late inventories cannot revive. */
   static final int MAX_ENDED = 10_000;
 
-  /** Decisions that would never end go on after this long: the loop has other things to do. */
+  /** Delay in nanoseconds after too many decisions in a pass: the loop has other work. */
   private static final long RESUME_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** For a replica that nobody knows and that may have taken requests. */
+  /** Grace period of an unknown replica that may have accepted requests. */
   private static final Duration STRANGERS_GRACE = Duration.ofSeconds(20);
 
   private final Epoch epoch;
   private final ControllerPorts ports;
   private final Hosts hosts;
   private final AutoscaledDeployments autoscaled;
-  private final Map<String, ReplicaRecord> replicas = new HashMap<>(); // of all, by replica id
+  private final Map<String, ReplicaRecord> replicas = new HashMap<>(); // by replica id
   private final TreeSet<DeploymentState> waking = new TreeSet<>(DeploymentState.BY_WAKE);
-  private final Set<String> ended = new LinkedHashSet<>(); // ids, the oldest first
-  private long counter; // of snapshots
+  private final Set<String> ended = new LinkedHashSet<>(); // replica ids, oldest first
+  private long counter; // number of the last snapshot
 
   DeploymentStates(ControllerPorts ports, Hosts hosts, AutoscaledDeployments autoscaled) {
     this.epoch = ports.epoch();
@@ -70,7 +69,7 @@ final class DeploymentStates {
   }
 
   /**
-   * Another target, or the same one.
+   * Sets the target of a deployment, which may be unchanged.
    *
    * @param deployed false when only the number of replicas was set
    */
@@ -89,7 +88,7 @@ final class DeploymentStates {
     turn.touch(deployment);
   }
 
-  /** What should run of a deployment that was found is known now. */
+  /** Sets the target of a found deployment, which is known only now. */
   void claim(DeploymentState deployment, DeploymentTarget target, Turn turn) {
     deployment.held = false;
     deployment.obsolete = false;
@@ -103,7 +102,7 @@ final class DeploymentStates {
     turn.touch(deployment);
   }
 
-  /** Drains and stops all of its replicas; when none is left it is gone. */
+  /** Drains and stops all replicas of a deployment, which is removed after the last one. */
   void delete(DeploymentState deployment, Turn turn) {
     if (!deployment.deleting) {
       deployment.deleting = true;
@@ -113,10 +112,10 @@ final class DeploymentStates {
     }
   }
 
-  /** Acts on what has changed of a deployment. */
+  /** Decides and commands the next steps of a deployment that has changed. */
   void settle(DeploymentState deployment, Turn turn) {
     if (deployment.application.deployments.get(deployment.id) != deployment) {
-      return; // it is gone
+      return; // it was removed
     }
     announce(deployment, turn);
     long wakeNanos = Long.MAX_VALUE;
@@ -145,9 +144,9 @@ final class DeploymentStates {
   }
 
   /**
-   * As many replicas as its load asks for, where it autoscales.
+   * Sets the number of replicas by load where the deployment autoscales.
    *
-   * @return when to look again though nothing happens
+   * @return time of the next decision without new reports
    */
   private long follow(DeploymentState deployment, Turn turn) {
     ScalingDecision decision = autoscaled.decide(deployment, turn);
@@ -161,7 +160,7 @@ final class DeploymentStates {
     return Math.min(decision.wakeNanos(), autoscaled.nextAskNanos(deployment));
   }
 
-  /** Of a deployment something was reported: it is looked at then, at the latest. */
+  /** Schedules the next decision of a deployment at the given time, at the latest. */
   void lookAt(DeploymentState deployment, long nanos, Turn turn) {
     if (nanos - turn.nowNanos <= 0) {
       turn.touch(deployment);
@@ -170,7 +169,7 @@ final class DeploymentStates {
     }
   }
 
-  /** It has no replicas and is to have none. */
+  /** Removes a deployment that has no replicas and no target. */
   void remove(DeploymentState deployment, Turn turn) {
     wakeAt(deployment, Long.MAX_VALUE);
     deployment.application.deployments.remove(deployment.id);
@@ -207,7 +206,7 @@ final class DeploymentStates {
     announce(replica, "", turn);
   }
 
-  /** Once, or again where it may have been lost: one that was not is done once all the same. */
+  /** Sends or resends the command of a replica. Commands are idempotent: a repeat is harmless. */
   private void command(ReplicaRecord replica, Turn turn) {
     replica.commandedNanos = turn.nowNanos;
     DeploymentTarget next = replica.next;
@@ -245,7 +244,7 @@ final class DeploymentStates {
     }
   }
 
-  /** A controller that follows is told, as it may find nothing that runs it any more. */
+  /** Stores the complete target on the instances: a later controller may find no replica of it. */
   private void remember(DeploymentState deployment, Turn turn) {
     DeploymentTarget complete = deployment.progress.complete();
     if (!deployment.held && !Objects.equals(complete, deployment.kept)) {
@@ -285,18 +284,18 @@ final class DeploymentStates {
             replica.id, replica.deployment.id, replica.version(), replica.phase, reason));
   }
 
-  // --- what is observed ---
+  // --- observed events ---
 
   boolean knows(String replicaId) {
     return replicas.containsKey(replicaId);
   }
 
-  /** The replicas of an instance, also those that are to start there. */
+  /** Returns the replicas of an instance, including those that are to start there. */
   List<ReplicaRecord> on(String node) {
     return replicas.values().stream().filter(each -> each.node.equals(node)).toList();
   }
 
-  /** Something happened to a replica. */
+  /** Handles an event of a replica. */
   void on(OfReplica event, Turn turn) {
     ReplicaRecord replica = replicas.get(event.replicaId());
     if (replica == null) {
@@ -334,7 +333,7 @@ final class DeploymentStates {
     }
   }
 
-  /** What a lost instance says of what it hosts is nobody's. */
+  /** Stops an unknown replica. Reports of a lost instance are ignored. */
   void stranger(ReplicaInfo found, Turn turn) {
     String node = found.address().node();
     if (hosts.has(node)) {
@@ -345,7 +344,7 @@ final class DeploymentStates {
 
   private void running(ReplicaRecord replica, ReplicaInfo found, Turn turn) {
     if (replica.phase == ReplicaPhase.STOPPING && replica.info == null) {
-      // It had started when it was told to stop.
+      // The replica had started before it received the stop command.
       command(replica, turn);
     } else if (replica.phase == ReplicaPhase.STARTING) {
       replica.info = found;
@@ -368,7 +367,7 @@ final class DeploymentStates {
   private void reconfigured(ReplicaRecord replica, DeploymentVersion version, Turn turn) {
     DeploymentTarget next = replica.next;
     if (next == null || !next.version().equals(version)) {
-      return; // an answer of earlier
+      return; // reply to an earlier command
     }
     replica.target = next;
     replica.next = null;
@@ -407,7 +406,7 @@ final class DeploymentStates {
     }
     boolean was = replica.isSick();
     replica.healthy = event.healthy();
-    if (replica.isActive() && was != replica.isSick()) { // one whose start was not heard of, too
+    if (replica.isActive() && was != replica.isSick()) { // also before the start is reported
       replica.reason = event.reason();
       if (replica.isServing() && replica.isSick()) {
         fail(replica, Failure.HEALTH, event.reason(), turn);
@@ -430,7 +429,7 @@ final class DeploymentStates {
 
   private void failed(ReplicaRecord replica, String reason, Turn turn) {
     if (replica.info != null) {
-      return; // it ran: told of it twice, or late
+      return; // it ran: a repeated or late report
     }
     if (replica.phase == ReplicaPhase.STARTING) {
       fail(replica, Failure.START, reason, turn);
@@ -468,7 +467,7 @@ final class DeploymentStates {
             ports.chance().getAsDouble());
   }
 
-  /** A replica went with its instance, through no fault of its version. */
+  /** Removes a replica that was lost with its instance; its version is not blamed. */
   void taken(ReplicaRecord replica, String reason, Turn turn) {
     if (replica.isActive()) {
       DeploymentState deployment = replica.deployment;
@@ -494,21 +493,21 @@ final class DeploymentStates {
     }
   }
 
-  /** Takes what was complete by another controller. */
+  /** Records the target that was complete under an earlier controller. */
   void recall(DeploymentState deployment, DeploymentTarget complete, Turn turn) {
     if (deployment.kept != null && complete.revision() < deployment.kept.revision()) {
-      return; // told by an instance that had not heard of the last one
+      return; // the instance had not received the last one
     }
     deployment.kept = complete;
     if (!deployment.held
         && !deployment.deleting
-        && deployment.progress.complete() == null) { // told late
+        && deployment.progress.complete() == null) { // late report
       deployment.progress = deployment.progress.recalled(complete, deployment.target);
       turn.touch(deployment);
     }
   }
 
-  /** Takes a replica that runs already and that another controller started. */
+  /** Adopts a running replica that another controller started. */
   void adopt(DeploymentState deployment, ControllerEvent.Inventory.Found found, Turn turn) {
     String id = found.info().replicaId();
     if (replicas.containsKey(id) || ended.contains(id)) {
@@ -540,7 +539,7 @@ final class DeploymentStates {
       default -> {
         replica.info = found.info();
         replica.commandedNanos -=
-            ReplicaRecord.REPEAT_NANOS; // who was asked before may have answered
+            ReplicaRecord.REPEAT_NANOS; // the earlier controller may have received the reply
         runs(replica, turn);
       }
     }

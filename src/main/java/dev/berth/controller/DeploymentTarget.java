@@ -7,19 +7,19 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one deployment should be.
+ * The desired state of one deployment. Equality ignores the revision, as several revisions may
+ * declare the same target.
  *
  * @param id of the deployment
- * @param build of the application's code that its replicas are made by
- * @param version tells replicas as they should be from others
- * @param settings of every replica; their number is how many should run
- * @param revision of the application that asks for it, for people, who ask for the same by several:
- *     no part of what makes two equal; 0 when that is not known
+ * @param build build of the application's code that creates its replicas
+ * @param version distinguishes current replicas from outdated ones
+ * @param settings of every replica; their number of replicas is the wanted one
+ * @param revision of the application that declares this target, shown to people; 0 when unknown
  */
 public record DeploymentTarget(
     DeploymentId id, String build, DeploymentVersion version, Settings settings, long revision) {
 
-  /** As code makes it, which does not know what asks for it. */
+  /** Creates a target of a build, whose revision is unknown. */
   public DeploymentTarget(
       DeploymentId id, String build, DeploymentVersion version, Settings settings) {
     this(id, build, version, settings, 0);
@@ -39,12 +39,12 @@ public record DeploymentTarget(
     return Objects.hash(id, build, version);
   }
 
-  /** The same, asked for by a revision of the application. */
+  /** Returns the same target, declared by a revision of the application. */
   DeploymentTarget of(long asking) {
     return new DeploymentTarget(id, build, version, settings, asking);
   }
 
-  /** The same with another number of replicas. */
+  /** Returns the same target with another number of replicas. */
   public DeploymentTarget withReplicas(int replicas) {
     return new DeploymentTarget(
         id, build, version, DeploymentConfig.withReplicas(settings, replicas), revision);

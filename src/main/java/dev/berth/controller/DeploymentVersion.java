@@ -1,22 +1,23 @@
 package dev.berth.controller;
 
 /**
- * What distinguishes replicas of one deployment. The number of replicas, the bound of the queue and
- * the pace of updates are no part of it: they need nothing of a replica.
+ * The identity of a deployment's code and settings. The number of replicas, the queue limit and the
+ * pace of updates are excluded: they change nothing in a replica.
  *
  * <p>Source: Ray Serve's {@code DeploymentVersion}, with other names for its hashes.
  *
- * @param code what a replica must be started anew for: code, arguments, where its handlers run
- * @param live what a running replica can be given: its user_config, slots, health checks, graces
+ * @param code hash of the settings that need a restart: code, arguments, handler threads
+ * @param live hash of the settings that a running replica can apply: user_config, slots, health
+ *     checks, graces
  */
 public record DeploymentVersion(String code, String live) {
 
-  /** Whether a replica of the other version must be started anew to be of this one. */
+  /** Returns whether a replica of the other version must restart to reach this version. */
   public boolean needsRestartFrom(DeploymentVersion other) {
     return !code.equals(other.code);
   }
 
-  /** For people and logs. */
+  /** Returns the text form for people and logs. */
   @Override
   public String toString() {
     return code + "." + live;

@@ -3,16 +3,16 @@ package dev.berth.controller;
 import java.util.Comparator;
 
 /**
- * Who commands: the controller of a term. Every command carries it, and an instance refuses one
- * that is older than the newest it has seen.
+ * The authority of one controller. Every command carries it, and an instance refuses a command that
+ * is older than the newest epoch it has seen.
  *
- * @param generation of what is declared: rises when that is restored or taken over from elsewhere,
- *     and terms then begin anew; 0 without a cluster
+ * @param generation of the desired state; 0 without a cluster. It rises when the state is restored
+ *     or copied from elsewhere, and terms then restart
  * @param term rises with each election, and with each controller that follows another
- * @param node the instance the controller runs on; tells two that were elected at once apart
+ * @param node instance of the controller; distinguishes two controllers that were elected at once
  */
 public record Epoch(long generation, long term, String node) implements Comparable<Epoch> {
-  /** Bits of {@link #number} that are the term's; nobody starts so many controllers. */
+  /** Bits of the term in {@link #number}; more controllers never start in one generation. */
   private static final int TERM_BITS = 40;
 
   private static final Comparator<Epoch> ORDER =
@@ -21,8 +21,8 @@ public record Epoch(long generation, long term, String node) implements Comparab
           .thenComparing(Epoch::node);
 
   /**
-   * Generation and term in one: what routers order snapshots by, and a metrics pusher tells
-   * controllers apart by. Without a cluster it is the term.
+   * Returns generation and term in one number. Routers order snapshots by it, and metrics senders
+   * recognise another controller by it. Without a cluster it is the term.
    */
   public long number() {
     return generation << TERM_BITS | term;
@@ -33,7 +33,7 @@ public record Epoch(long generation, long term, String node) implements Comparab
     return ORDER.compare(this, other);
   }
 
-  /** For people and logs. */
+  /** Returns the text form for people and logs. */
   @Override
   public String toString() {
     String of = generation == 0 ? "" : "generation " + generation + ", ";

@@ -10,14 +10,17 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The instances that replicas may run on. As long as none was named there is the controller's own,
- * which takes whatever is wanted. Belongs to the controller's loop.
+ * The instances that replicas may run on. Before the first named instance joins, the pool is the
+ * controller's own instance, without any limit. Confined to the controller's loop.
  */
 final class Hosts {
-  /** One of them: it takes replicas once it told what it hosts, and while nothing is against it. */
+  /**
+   * An instance. New replicas may start on it after its inventory, unless it is cordoned, leaving
+   * or suspected.
+   */
   static final class Host {
     final String name;
-    String zone = ""; // empty where it has none
+    String zone = ""; // empty when unknown
     boolean told;
     boolean cordoned;
     boolean leaving;
@@ -33,9 +36,9 @@ final class Hosts {
   }
 
   private final Host own;
-  private final Map<String, Host> named = new LinkedHashMap<>(); // in the order they came
+  private final Map<String, Host> named = new LinkedHashMap<>(); // in the order of their joins
   private final Map<String, Integer> replicas = new HashMap<>(); // of all deployments, by host
-  private String given = ""; // the last that was given one
+  private String given = ""; // host of the last start
 
   Hosts(String own) {
     this.own = new Host(own);
@@ -45,7 +48,7 @@ final class Hosts {
     return !named.isEmpty();
   }
 
-  /** Whether what an instance tells counts. */
+  /** Returns whether the reports of an instance count. */
   boolean has(String name) {
     return named.isEmpty() || named.containsKey(name);
   }
@@ -54,14 +57,14 @@ final class Hosts {
     return named.get(name);
   }
 
-  /** It is there, and has yet to tell what it hosts. */
+  /** Adds an instance, which has yet to send its inventory. */
   void joined(String name, @Nullable String zone) {
     Host host = named.computeIfAbsent(name, Host::new);
     host.zone = zone == null ? "" : zone;
     host.told = false;
   }
 
-  /** It is there no more; false when it was not. */
+  /** Removes an instance; returns whether it was present. */
   boolean remove(String name) {
     return named.remove(name) != null;
   }
@@ -75,19 +78,19 @@ final class Hosts {
     replicas.computeIfPresent(replica.node, (node, all) -> all == 1 ? null : all - 1);
   }
 
-  /** Of all deployments, by host; none where it is not named. */
+  /** Returns the replicas of all deployments by host; hosts without replicas are absent. */
   Map<String, Integer> replicas() {
     return Map.copyOf(replicas);
   }
 
-  /** Where replicas of a deployment may start now. */
+  /** Returns the present placement of a deployment: the instances where its replicas may start. */
   Placement placement(DeploymentState deployment, long nowNanos) {
     if (named.isEmpty()) {
       return new Placement(deployment, List.of(own), named, replicas, Integer.MAX_VALUE, nowNanos);
     }
     Integer most = deployment.target.settings().find(DeploymentConfig.MAX_REPLICAS_PER_NODE);
     List<Host> open = new ArrayList<>();
-    int first = 0; // among equals: the one that follows the last that was given one
+    int first = 0; // round robin among equals: start after the host of the last start
     for (Host host : named.values()) {
       if (host.isOpen()) {
         open.add(host);

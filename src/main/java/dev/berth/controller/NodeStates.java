@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What becomes of replicas as instances come, tell what they host, and go. Belongs to the
+ * Moves the states of replicas as instances join, send inventories and leave. Confined to the
  * controller's loop.
  */
 final class NodeStates {
@@ -55,7 +55,7 @@ final class NodeStates {
       of(host, event, turn);
       applications.touchAll(turn);
     } else if (event instanceof NodeLost || event instanceof NodeLeft) {
-      recovery.gone(event.node(), turn.nowNanos); // one that never came to this controller
+      recovery.gone(event.node(), turn.nowNanos); // never joined this controller
       autoscaled.lostUnheard(event.node(), turn.nowNanos);
       applications.touchAll(turn);
     } else if (event instanceof Inventory inventory && !hosts.areNamed()) {
@@ -92,7 +92,10 @@ final class NodeStates {
     turn.add(new ControllerAction.NodeGone(host.name));
   }
 
-  /** What it does not name is not there; what it names beyond that is of an earlier controller. */
+  /**
+   * Treats known replicas missing from the inventory as dead; a starting one is commanded again.
+   * Unknown ones belong to an earlier controller.
+   */
   private void told(Inventory inventory, Turn turn) {
     Map<String, Found> found = new LinkedHashMap<>();
     inventory.replicas().forEach(each -> found.put(each.info().replicaId(), each));
@@ -110,7 +113,7 @@ final class NodeStates {
         new Inventory(inventory.node(), List.copyOf(found.values()), inventory.complete()), turn);
   }
 
-  /** Takes over what was not heard of meanwhile, and says again what it has not heard. */
+  /** Applies missed events of a replica, and resends a command that the instance missed. */
   private void compare(ReplicaRecord replica, Found found, Turn turn) {
     String why = found.healthy() ? "" : "its checks failed";
     deployments.on(new ReplicaHealth(replica.id, found.healthy(), why), turn);

@@ -8,24 +8,24 @@ import java.util.Map;
 import java.util.function.Predicate;
 
 /**
- * Where replicas of one deployment may start, as things are: where none of it has failed to start
- * of late, then where the fewest of them are, then in the zone with the fewest, then where the
- * fewest of all are. What it has named counts as there.
+ * The instances where replicas of one deployment may start. Instances without a recent failed start
+ * of the deployment come first. Then the fewest of its replicas on the instance decide, then in the
+ * zone, then the fewest replicas of all deployments. Each placed replica counts at once.
  */
 final class Placement {
-  private final List<Host> open; // the first of equals is taken
+  private final List<Host> open; // first one wins among equals
   private final Map<String, Host> named;
-  private final int most; // on each
+  private final int most; // maximum of the deployment per host
   private final Map<String, Integer> own = new HashMap<>(); // of the deployment, by host
-  private final Map<String, Integer> zones = new HashMap<>(); // likewise
+  private final Map<String, Integer> zones = new HashMap<>(); // of the deployment, by zone
   private final Map<String, Integer> all; // of all deployments, by host
-  private final Predicate<Host> failed; // to start, of late
+  private final Predicate<Host> failed; // hosts with a recent failed start
 
   /**
-   * @param open that take replicas, in the order of their turns
-   * @param named all that there are
+   * @param open hosts that accept replicas, in round-robin order
+   * @param named all hosts
    * @param replicas of all deployments, by host
-   * @param most of this deployment on each
+   * @param most maximum of this deployment per host
    */
   Placement(
       DeploymentState deployment,
@@ -54,7 +54,7 @@ final class Placement {
     return own.getOrDefault(node, 0);
   }
 
-  /** How many more may start now; {@link Integer#MAX_VALUE} when nothing bounds that. */
+  /** Returns how many further replicas may start now; {@link Integer#MAX_VALUE} without a limit. */
   int room() {
     if (most == Integer.MAX_VALUE) {
       return open.isEmpty() ? 0 : most;
@@ -62,7 +62,11 @@ final class Placement {
     return open.stream().mapToInt(host -> Math.max(0, most - at(host.name))).sum();
   }
 
-  /** Where the next one starts; there must be room. */
+  /**
+   * Returns the host of the next replica and counts it there.
+   *
+   * @throws java.util.NoSuchElementException when {@link #room} is 0
+   */
   String next() {
     Comparator<Host> fewest =
         Comparator.<Host, Boolean>comparing(failed::test)
@@ -75,18 +79,20 @@ final class Placement {
     return host.name;
   }
 
-  /** Whether another one may take a replica's place once it is gone. */
+  /**
+   * Returns whether another replica may start on a replica's host once that replica has stopped.
+   */
   boolean givesRoom(ReplicaRecord replica) {
     return open.stream().anyMatch(host -> host.name.equals(replica.node));
   }
 
-  /** Whether a replica is to be somewhere else. */
+  /** Returns whether a replica must move, as its host is leaving. */
   boolean leaves(ReplicaRecord replica) {
     Host host = named.get(replica.node);
     return host != null && host.leaving;
   }
 
-  /** Why there is no room. */
+  /** Returns the reason for {@link #room} 0, for people. */
   String full() {
     return open.isEmpty()
         ? "no node takes replicas: %d %s there, cordoned, leaving or not heard"

@@ -7,15 +7,17 @@ import dev.berth.config.keys.Settings;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where an autoscaling policy of the user's own comes from: another source is another policy.
+ * The origin of a user-defined autoscaling policy. Another source is another policy.
  *
- * @param scope what it decides for
- * @param build identity of the code that has it
+ * @param scope deployments that it decides for
+ * @param build identity of the code that contains it
  * @param settings its class and arguments
  */
 public record PolicySource(Scope scope, String build, Settings settings) {
 
   /**
+   * The application or single deployment that a policy decides for.
+   *
    * @param deployment null for all deployments of the application that autoscale
    */
   public record Scope(String application, @Nullable DeploymentId deployment) {
@@ -29,7 +31,10 @@ public record PolicySource(Scope scope, String build, Settings settings) {
     return String.valueOf(AutoscalingOptions.policyClass(settings));
   }
 
-  /** Of one that autoscales; null where the ratio of its requests to its target decides. */
+  /**
+   * Returns the policy of an autoscaled deployment; null when the ratio of its requests to its
+   * target decides.
+   */
   static @Nullable PolicySource of(DeploymentState deployment) {
     String application = deployment.id.application();
     BuiltApplication built = deployment.application.built;

@@ -8,15 +8,16 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a deployment remembers from one decision to the next.
+ * The state that a deployment carries from one decision to the next.
  *
- * @param complete the last target of which every replica ran, and stayed well for its trial: what a
- *     failing one is made up for by. Before there has been one, the first of which any ran; null
- *     when there has been none
- * @param trial of the wanted version, once every replica of it runs; null before, and afterwards
+ * @param complete last target whose replicas all ran and stayed healthy for their trial: the
+ *     fallback of a failing target. Before there is one, the first target with any running replica;
+ *     null when there is none
+ * @param trial of the wanted version, once all of its replicas run; null before and afterwards
  * @param proven whether a replica of the wanted version has run
- * @param failures of the wanted version: all of them until it is complete, in a row afterwards
- * @param frozen the wanted version has failed: it is started no more until the next deploy
+ * @param failures of the wanted version: in total until it is complete, consecutive afterwards
+ * @param frozen whether the wanted version has failed: it is not started again until the next
+ *     deploy
  */
 record Progress(
     Standing standing,
@@ -28,11 +29,11 @@ record Progress(
     Backoff backoff) {
 
   /**
-   * A version of which every replica runs, and that is still watched: a version may start well and
-   * fail its checks a little later, when the one before it would else be gone.
+   * The watch period of a version whose replicas all run. A version may start well and fail its
+   * checks a little later; without a trial the previous version would be removed by then.
    */
   record Trial(DeploymentTarget target, long endsNanos) {
-    /** Periods of health checks that it lasts: as many as it takes to fail, and one. */
+    /** Length of a trial in health check periods: one more than a failure takes. */
     static final int PERIODS = 4;
 
     static final long SHORTEST_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -49,16 +50,16 @@ record Progress(
     }
   }
 
-  /** Failed starts of one replica that are put up with. Source: Ray Serve. */
+  /** Tolerated failed starts per replica. Source: Ray Serve. */
   static final int START_FAILURES_PER_REPLICA = 3;
 
-  /** How a replica failed. */
+  /** The kind of a replica's failure. */
   enum Failure {
-    /** It did not start. */
+    /** The replica did not start. */
     START("failed to start", StatusTrigger.REPLICA_STARTUP_FAILED),
-    /** It did not take a configuration while it ran. */
+    /** The running replica refused a configuration. */
     RECONFIGURE("did not take its configuration", StatusTrigger.REPLICA_STARTUP_FAILED),
-    /** It ran, and became unhealthy or died. */
+    /** The replica ran, then became unhealthy or died. */
     HEALTH("did not stay healthy", StatusTrigger.HEALTH_CHECK_FAILED);
 
     private final String did;
@@ -74,9 +75,9 @@ record Progress(
       new Progress(Standing.UPDATING, null, null, false, 0, false, Backoff.NONE);
 
   /**
-   * Failures of one version before it is complete that mean that it cannot be: three for each
-   * replica that is tried. At first these are all of them; a rollout tries a few at a time, and is
-   * not to try for minutes what fails each time.
+   * Returns the failures of an incomplete version that make it fail: three for each replica that is
+   * tried. A first version tries all of them. A rollout tries a few at a time, so that a bad
+   * version fails in seconds rather than minutes.
    */
   static int threshold(DeploymentTarget target, boolean rollout) {
     Settings settings = target.settings();
@@ -89,14 +90,14 @@ record Progress(
     return Math.max(1, (int) Math.min(most, (long) tried * START_FAILURES_PER_REPLICA));
   }
 
-  /** How many more replicas than wanted may be there during a rollout. */
+  /** Returns the replicas that may exist beyond the wanted number during a rollout. */
   static int surge(Settings settings, int wanted) {
     return wanted == 0
         ? 0
         : (int) Math.ceil(settings.get(DeploymentConfig.MAX_SURGE_PERCENT) * wanted / 100);
   }
 
-  /** How many replicas may be replaced at a time. */
+  /** Returns the number of replicas that may be replaced at a time. */
   static int rollout(Settings settings) {
     return Math.max(
         1,
@@ -110,10 +111,10 @@ record Progress(
   }
 
   /**
-   * Another target is wanted. One that failed is tried anew when it is deployed again, and when
-   * there were none of it meanwhile.
+   * Returns the progress under another target. A failed version is retried when it is deployed
+   * again, and after its number of replicas was zero.
    *
-   * @param deployed whether someone deployed it; false when only the number of replicas was set
+   * @param deployed whether it was deployed; false when only the number of replicas was set
    */
   Progress retarget(DeploymentTarget before, DeploymentTarget after, boolean deployed) {
     boolean other = !before.version().equals(after.version());
@@ -133,34 +134,38 @@ record Progress(
     return with(standing.scaling(more > fewer));
   }
 
-  /** What was complete before this controller is known by now. */
+  /** Returns the progress with the target that was complete under an earlier controller. */
   Progress recalled(DeploymentTarget before, DeploymentTarget target) {
     boolean same = before.version().equals(target.version());
     return new Progress(standing, before, trial, proven || same, failures, frozen, backoff);
   }
 
-  /** It is to go: nothing is gone back to, and its code may go too. */
+  /**
+   * Returns the progress of a deleted deployment: it has no fallback, so its builds may be
+   * discarded.
+   */
   Progress deleted() {
     return new Progress(Standing.DELETING, null, null, proven, failures, frozen, backoff);
   }
 
-  /** A replica runs: of the target, or of an earlier one. */
+  /** Returns the progress after a replica of the target, or of an earlier one, has started. */
   Progress started(DeploymentTarget runs, DeploymentTarget target, boolean othersServe) {
     if (!runs.version().equals(target.version())) {
       return complete == null ? recalled(runs, target) : this;
     }
-    // Of a first version some may fail for good and a slow one run after all: then it goes on.
+    // Some replicas of a first version may fail for good while a slow one still starts: then it
+    // continues.
     boolean stillFrozen = frozen && (othersServe || hasFallback(target));
     return new Progress(
         standing, complete, trial, true, isComplete(target) ? 0 : failures, stillFrozen, backoff);
   }
 
   /**
-   * A replica failed.
+   * Returns the progress after a replica has failed.
    *
    * @param version of that replica
-   * @param othersServe whether replicas of other versions are there
-   * @param chance from 0 to 1, for the wait
+   * @param othersServe whether replicas of other versions are active
+   * @param chance random number from 0 to 1, for the wait
    */
   Progress failed(
       Failure how,
@@ -200,19 +205,20 @@ record Progress(
         .formatted(target.version(), how.did, count, failures, then, reason);
   }
 
-  /** Whether an earlier target can make up for this one. */
+  /** Returns whether an earlier target can replace this one. */
   private boolean hasFallback(DeploymentTarget target) {
     return complete != null && !complete.version().equals(target.version());
   }
 
-  /** Whether none of it is wanted: nothing then shows that it would run. */
+  /** Returns whether the target has zero replicas, which prove nothing about it. */
   static boolean isAtZero(DeploymentTarget target) {
     return target.settings().get(DeploymentConfig.NUM_REPLICAS) == 0;
   }
 
   /**
-   * Every replica of the target runs. What replaces another version is on trial first; none at all
-   * prove nothing, and what they would replace stays what makes up for them.
+   * Returns the progress once all replicas of the target run. A version that replaces another one
+   * starts its trial first. A target of zero replicas proves nothing: the earlier one stays its
+   * fallback.
    */
   Progress completed(DeploymentTarget target, long nowNanos) {
     if (isComplete(target)) {

@@ -13,27 +13,37 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What to do next with the replicas of one deployment: a plain function of what is wanted, of what
- * is there and of the time. Deciding twice without anything having changed asks for nothing the
- * second time.
+ * Decides the next steps for the replicas of one deployment. The decision is a plain function of
+ * the desired state, the observed state and the time. It is idempotent: repeated without any change
+ * it returns no steps.
  *
- * <p>Rules: never more replicas than wanted and the surge, of those that were not told to go; an
- * old replica that serves goes only when enough others do; a version that failed is started no
- * more, and what it lacks is made up for by the last one that was complete. Where no more have room
- * than are there, one goes before its successor starts; but not for the sake of an instance that is
- * to be left.
+ * <p><b>State.</b> An instance serves one decision. It works on a copy of the active replicas and
+ * changes nothing of the deployment; the caller executes the steps and stores the progress.
  *
- * <p>Source: Ray Serve's {@code DeploymentState}. It differs in that Berth surges by default, keeps
- * replicas routable while they are reconfigured, always freezes a rollout that fails, and stops the
- * least busy first.
+ * <p><b>Bounds.</b> Active replicas never exceed the wanted number plus the surge; replicas with a
+ * stop command do not count. While sick or leaving replicas are replaced, the surge counts as at
+ * least one. An old replica that serves stops only when enough others serve; without a surge it
+ * stops at the pace of the rollout.
+ *
+ * <p><b>Failure.</b> A failed version is not started again. Replicas of the last complete target
+ * replace its missing ones. After a failure no replica starts until the backoff has passed.
+ *
+ * <p><b>Full nodes.</b> When no node can host another replica, a replica stops before its successor
+ * starts. This exception does not apply to replicas that only leave their node.
+ *
+ * <p>Source: Ray Serve's {@code DeploymentState}. Berth differs in four points: it surges by
+ * default, keeps replicas routable while they are reconfigured, always freezes a failing rollout,
+ * and stops the least busy replica first.
  */
 final class Reconciler {
 
   /**
-   * @param steps to take, in order
-   * @param progress to remember
-   * @param wakeNanos when to decide again though nothing happens; {@code Long.MAX_VALUE} for never
-   * @param lacks why fewer are there than are to be, when no time brings them; empty otherwise
+   * The result of one decision.
+   *
+   * @param steps to execute, in order
+   * @param progress to carry to the next decision
+   * @param wakeNanos time of the next decision without an event; {@code Long.MAX_VALUE} for never
+   * @param lacks why replicas are missing, when waiting does not help; empty otherwise
    */
   record Decision(List<Step> steps, Progress progress, long wakeNanos, String lacks) {}
 
@@ -42,16 +52,17 @@ final class Reconciler {
 
   private final DeploymentState deployment;
   private final DeploymentTarget target;
-  private final List<ReplicaRecord> active = new ArrayList<>(); // without those told to go here
+  // without those that this decision stops
+  private final List<ReplicaRecord> active = new ArrayList<>();
   private final Progress before;
   private final Placement placement;
   private final long nowNanos;
-  private final int asked; // of replicas
-  private final int wanted; // of those asked for, that there are places for
+  private final int asked; // number of replicas in the target
+  private final int wanted; // of those asked for, the number that has places
   private final int surge;
-  private final boolean moves; // some of them, to another node
+  private final boolean moves; // whether replicas must move to another node
   private final List<Step> steps = new ArrayList<>();
-  private int scaledDown; // of these steps
+  private int scaledDown; // replicas stopped by this decision
   private long wakeNanos = Long.MAX_VALUE;
   private String lacks = "";
 
@@ -62,7 +73,8 @@ final class Reconciler {
     this.placement = placement;
     this.nowNanos = nowNanos;
     deployment.replicas.values().stream().filter(ReplicaRecord::isActive).forEach(active::add);
-    long places = (long) deployment.replicas.size() + placement.room(); // of who goes, too
+    // stopping ones hold places too
+    long places = (long) deployment.replicas.size() + placement.room();
     asked = deployment.deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS);
     wanted = (int) Math.min(asked, places);
     int beyond = Progress.surge(target.settings(), wanted);
@@ -71,8 +83,10 @@ final class Reconciler {
   }
 
   /**
-   * @param deployment as it is; nothing of it is changed
-   * @param placement as it is, for this one decision
+   * Decides the next steps of a deployment.
+   *
+   * @param deployment its present state, which is not changed
+   * @param placement for this decision only: each start is counted in it
    */
   static Decision decide(DeploymentState deployment, Placement placement, long nowNanos) {
     return new Reconciler(deployment, placement, nowNanos).decide();
@@ -92,13 +106,13 @@ final class Reconciler {
     }
     reconfigure();
     start();
-    Progress after = judge(); // may have something to wake for
+    Progress after = judge(); // may lower wakeNanos
     return new Decision(List.copyOf(steps), after, wakeNanos, lacks);
   }
 
-  // --- who is who ---
+  // --- classification ---
 
-  /** It can become current as it runs. */
+  /** Returns whether a replica can reach the wanted version while it runs. */
   private boolean isConvertible(ReplicaRecord replica) {
     return !replica.isSick()
         && !deployment.isCurrent(replica)
@@ -106,12 +120,15 @@ final class Reconciler {
         && !target.version().needsRestartFrom(replica.version());
   }
 
-  /** It is to be replaced, by one that is current or that is elsewhere. */
+  /** Returns whether a replica must be replaced by a current one or by one on another node. */
   private boolean isOutdated(ReplicaRecord replica) {
     return isOfOldVersion(replica) || placement.leaves(replica);
   }
 
-  /** While the rollout is frozen, none is. */
+  /**
+   * Returns whether a replica's version must be replaced; false for all while the rollout is
+   * frozen.
+   */
   private boolean isOfOldVersion(ReplicaRecord replica) {
     return !before.frozen() && !deployment.isCurrent(replica) && !isConvertible(replica);
   }
@@ -130,7 +147,10 @@ final class Reconciler {
 
   // --- steps ---
 
-  /** One for each that serves in its place: many at once may be sick of what is not their fault. */
+  /**
+   * Stops one sick replica for each spare one that serves: many sick at once may have an external
+   * cause.
+   */
   private void stopSick() {
     long spare = active.stream().filter(ReplicaRecord::isServing).count() - wanted;
     for (ReplicaRecord replica : List.copyOf(active)) {
@@ -142,7 +162,10 @@ final class Reconciler {
     }
   }
 
-  /** Nothing else is under way, and what takes its place can start nowhere before. */
+  /**
+   * Returns whether a sick replica must stop before its successor starts: no place is free, no
+   * replica starts and no backoff runs.
+   */
   private boolean isToGoFirst(ReplicaRecord replica) {
     return isFull()
         && placement.givesRoom(replica)
@@ -151,7 +174,7 @@ final class Reconciler {
         && !waits();
   }
 
-  /** Nothing is lost with them. */
+  /** Stops starting replicas that are outdated or failed; they serve no requests yet. */
   private void stopOutdatedThatStart() {
     boolean givenUp = before.frozen() && before.complete() != null;
     for (ReplicaRecord replica : List.copyOf(active)) {
@@ -163,14 +186,17 @@ final class Reconciler {
     }
   }
 
-  /** Until nothing is left to give: who goes can make what a rollout may have beyond it less. */
+  /**
+   * Stops surplus replicas. The loop repeats, as stopped replicas can also reduce the surge that a
+   * rollout may use.
+   */
   private void scaleDown() {
     int excess = excess();
     while (excess > 0) {
       DeploymentTarget kept = made();
       List<ReplicaRecord> victims =
           new ArrayList<>(active.stream().filter(each -> wanted == 0 || !each.isSick()).toList());
-      Collections.reverse(victims); // the newest first; the sorts keep it among equals
+      Collections.reverse(victims); // newest first; the stable sorts keep that order
       Comparator<ReplicaRecord> rank =
           Comparator.comparing(ReplicaRecord::isServing)
               .thenComparing(each -> kept != null && each.version().equals(kept.version()))
@@ -183,7 +209,7 @@ final class Reconciler {
     }
   }
 
-  /** How many would be left on the node of each, were they stopped in this order. */
+  /** Returns the replicas left on each victim's node if the victims stopped in this order. */
   private Map<ReplicaRecord, Integer> leftBehind(List<ReplicaRecord> victims) {
     Map<String, Integer> there = new HashMap<>();
     active.forEach(each -> there.merge(each.node, 1, Integer::sum));
@@ -192,11 +218,14 @@ final class Reconciler {
     return left;
   }
 
-  /** Fewer may be wanted by now than when replacements of sick ones were started. */
+  /**
+   * Stops replacements of sick replicas that became surplus, as fewer replicas are wanted since
+   * their start.
+   */
   private void keepBound() {
     List<ReplicaRecord> last = new ArrayList<>(active);
     Collections.reverse(last);
-    last.sort(Comparator.comparing(ReplicaRecord::isServing)); // what starts goes first
+    last.sort(Comparator.comparing(ReplicaRecord::isServing)); // starting ones stop first
     for (ReplicaRecord replica : last) {
       boolean over = active.size() > wanted + Math.max(surge, 1);
       if (over && (replica.isStarting() || replica.isSick())) {
@@ -220,7 +249,9 @@ final class Reconciler {
     return good - wanted - (stay < good ? Math.min(surge, stay) : 0);
   }
 
-  /** Old ones that were too many anyway still drain: the rollout waits for them. */
+  /**
+   * Returns whether surplus replicas of an older version still drain; the rollout waits for them.
+   */
   private boolean isScalingDown() {
     return scaledDown > 0
         || deployment.replicas.values().stream()
@@ -248,7 +279,7 @@ final class Reconciler {
     outdated.sort(LEAST_BUSY);
     int free = placement.room() - Math.max(0, wanted - active.size());
     for (ReplicaRecord each : outdated) {
-      // What goes first leaves its place to its successor, if that may start there.
+      // An outdated replica leaves its place to its successor, if that one may start there.
       boolean hasRoom = surge > 0 || placement.givesRoom(each) || free-- > 0;
       if (hasRoom && most-- > 0) {
         stop(each, whyOutdated(each), false);
@@ -256,13 +287,16 @@ final class Reconciler {
     }
   }
 
-  /** Those whose user_config changes at the pace of a rollout: the hook may fail, or take long. */
+  /**
+   * Reconfigures replicas; those whose user_config changes at the pace of a rollout, as the hook
+   * may fail or take long.
+   */
   private void reconfigure() {
     boolean failing = before.failures() > 0 && !before.isComplete(target);
     if (before.frozen()
         || active.stream().anyMatch(ReplicaRecord::isSick)
         || (failing && serving() < wanted)) {
-      return; // the next one waits until what failed is made up for
+      return; // the next one waits until the failed one is replaced
     }
     List<ReplicaRecord> due =
         active.stream()
@@ -288,12 +322,12 @@ final class Reconciler {
     }
   }
 
-  /** There is room for no more, nor will there be soon. */
+  /** Returns whether no place is free and no replica is stopping. */
   private boolean isFull() {
     return placement.room() == 0 && active.size() == deployment.replicas.size();
   }
 
-  /** What is started; null when nothing that is known can be. */
+  /** Returns the target of new replicas; null when no known target can start. */
   private @Nullable DeploymentTarget made() {
     return before.frozen() ? before.complete() : target;
   }
@@ -325,7 +359,7 @@ final class Reconciler {
     }
   }
 
-  /** After a failure nothing is tried for a while, at whose end it decides again. */
+  /** Returns whether the backoff of a failure runs; the next decision then follows at its end. */
   private boolean waits() {
     boolean waits = before.backoff().isWaiting(nowNanos);
     wakeNanos = waits ? before.backoff().untilNanos() : wakeNanos;
@@ -342,7 +376,7 @@ final class Reconciler {
     steps.add(new Step.Stop(replica, grace, reason, fewer));
   }
 
-  // --- where it stands ---
+  // --- progress ---
 
   private Progress judge() {
     boolean settled =

@@ -13,31 +13,32 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a controller that starts anew waits for: to be told what each instance hosts. Until then it
- * starts, stops and publishes nothing, so that requests flow on as before.
+ * The recovery of a new controller: it waits for the inventory of each instance. Until then the
+ * controller starts, stops and publishes nothing, so that routing continues as before.
  *
- * <p>Source: Ray Serve's recovery, with its bound. Where a cluster says which instances are lost
- * the wait has no end but that.
+ * <p>Source: Ray Serve's recovery, with its time limit. In a cluster, where membership reports lost
+ * instances, the wait has no time limit.
  */
 final class Recovery {
-  /** No longer than this: an instance that has not told by then may never. */
+  /** Maximum wait in nanoseconds: a later inventory may never come. */
   static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  private final Set<String> awaited = new HashSet<>(); // instances
-  private final Set<String> begun = new HashSet<>(); // that were when it began
+  private final Set<String> awaited = new HashSet<>(); // instances without an inventory yet
+  private final Set<String> begun = new HashSet<>(); // instances present at its start
   private final Set<String> told = new HashSet<>();
   private boolean isBounded = true;
 
   /**
-   * What was found of one application.
+   * The found replicas, targets and builds of one application.
    *
-   * @param builds of all that was ever found, also on nodes that are lost by now: who claims them
-   *     has them discarded
+   * @param builds of all found replicas and targets, also on nodes lost since: the claiming
+   *     application discards them
    */
   record Unclaimed(List<Found> replicas, List<DeploymentTarget> complete, Set<String> builds) {}
 
   private final Map<String, Unclaimed> unclaimed = new LinkedHashMap<>(); // by application
-  private final Map<String, Map<Class<?>, OfReplica>> since = new HashMap<>(); // by unclaimed id
+  // by replica id, until claimed
+  private final Map<String, Map<Class<?>, OfReplica>> since = new HashMap<>();
   private long untilNanos = Long.MAX_VALUE;
 
   void begin(Collection<String> nodes, long nowNanos) {
@@ -47,7 +48,10 @@ final class Recovery {
     untilNanos = isBounded ? nowNanos + MAX_NANOS : Long.MAX_VALUE;
   }
 
-  /** Each instance will either tell or be {@link #gone}: there is no other end. */
+  /**
+   * Removes the time limit: each instance will either send its inventory or be removed by {@link
+   * #gone}.
+   */
   void waitForAll() {
     if (isBounded) {
       isBounded = false;
@@ -55,7 +59,7 @@ final class Recovery {
     }
   }
 
-  /** Whether an instance has yet to tell. */
+  /** Returns whether an inventory is still missing. */
   boolean isPending() {
     return !awaited.isEmpty();
   }
@@ -66,9 +70,9 @@ final class Recovery {
   }
 
   /**
-   * Keeps what an instance hosts until somebody claims it, in place of what it told before.
+   * Stores the inventory of an instance until it is claimed; a newer one replaces it.
    *
-   * @return false when nobody may: its time is over, or it was not there when that began
+   * @return false when recovery has ended, or did not await the instance
    */
   boolean tell(ControllerEvent.Inventory inventory, long nowNanos) {
     String node = inventory.node();
@@ -90,7 +94,7 @@ final class Recovery {
     return true;
   }
 
-  /** An instance is there no more, nor is what it told. */
+  /** Removes an instance and its inventory. */
   void gone(String node, long nowNanos) {
     begun.remove(node);
     told.remove(node);
@@ -108,7 +112,7 @@ final class Recovery {
     }
   }
 
-  /** What nobody claims by then nobody wants. */
+  /** Starts the time limit for claims; unclaimed replicas are stopped afterwards. */
   private void arm(long nowNanos) {
     if (untilNanos == Long.MAX_VALUE && !unclaimed.isEmpty() && !isPending()) {
       untilNanos = nowNanos + MAX_NANOS;
@@ -125,43 +129,43 @@ final class Recovery {
   }
 
   /**
-   * Keeps what happens to a replica that was found and is nobody's yet, the last of each kind.
+   * Stores an event of an unclaimed replica; the last one of each kind is retained.
    *
-   * @return false when it is none of those
+   * @return false for any other replica
    */
   boolean keep(OfReplica event) {
     Map<Class<?>, OfReplica> kept = since.get(event.replicaId());
     if (kept == null) {
       return false;
     }
-    kept.remove(event.getClass()); // the last one takes its place in time
+    kept.remove(event.getClass()); // moves the last event to the end
     kept.put(event.getClass(), event);
     return true;
   }
 
-  /** Returns whether a replica was found that nobody has claimed yet. */
+  /** Returns whether a replica was found and is still unclaimed. */
   boolean holds(String replicaId) {
     return since.containsKey(replicaId);
   }
 
-  /** What has happened to a replica since it was found; asked once, when it was claimed. */
+  /** Returns and removes the events of a claimed replica since it was found. */
   Collection<OfReplica> since(Found found) {
     Map<Class<?>, OfReplica> kept = since.remove(found.info().replicaId());
     return kept == null ? List.of() : kept.values();
   }
 
-  /** What was found of an application; it is the caller's from then on. */
+  /** Returns and removes the findings of an application; the caller owns them. */
   Unclaimed claim(String application) {
     Unclaimed found = unclaimed.remove(application);
     return found == null ? new Unclaimed(List.of(), List.of(), Set.of()) : found;
   }
 
-  /** Names of applications of which something was found that nobody has claimed. */
+  /** Returns the names of applications with unclaimed findings. */
   List<String> unclaimed() {
     return List.copyOf(unclaimed.keySet());
   }
 
-  /** Returns a copy of the builds of what nobody has claimed, by application. */
+  /** Returns a copy of the unclaimed builds, by application. */
   Map<String, Set<String>> builds() {
     Map<String, Set<String>> all = new HashMap<>();
     unclaimed.forEach((name, its) -> all.put(name, new HashSet<>(its.builds)));
@@ -172,7 +176,7 @@ final class Recovery {
     return untilNanos;
   }
 
-  /** Whether the wait is over by now; true once. */
+  /** Returns whether the time limit has passed; true once. */
   boolean ends(long nowNanos) {
     if (untilNanos == Long.MAX_VALUE || untilNanos - nowNanos > 0) {
       return false;

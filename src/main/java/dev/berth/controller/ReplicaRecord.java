@@ -7,28 +7,29 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A replica that the controller keeps. Belongs to the controller's loop. */
+/** The controller's state of one replica. Confined to the controller's loop. */
 final class ReplicaRecord {
-  /** A command that nothing was heard of for so long is given again. */
+  /** Time in nanoseconds without an acknowledgement after which a command is sent again. */
   static final long REPEAT_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   final DeploymentState deployment;
   final String id;
-  final String node; // that hosts it, or is to
+  final String node; // present or intended host
   final long startedMs;
-  final StatsSeries stats = new StatsSeries(); // of its handlers, while it follows its load
-  DeploymentTarget target; // what it runs, or is started with
-  @Nullable DeploymentTarget next; // what it is being given
+  // statistics of its handlers, while its deployment autoscales
+  final StatsSeries stats = new StatsSeries();
+  DeploymentTarget target; // of its start or last reconfiguration
+  @Nullable DeploymentTarget next; // target of the running reconfiguration
   ReplicaPhase phase;
-  @Nullable ReplicaInfo info; // once it runs
+  @Nullable ReplicaInfo info; // null until it runs
   boolean healthy = true; // by its checks
-  boolean refused; // a configuration: nobody knows what it runs with
-  String reason = ""; // why it is not as it should be
+  boolean refused; // its last configuration: its settings are unknown
+  String reason = ""; // cause of a degraded state
   Suspicion suspicion = Suspicion.NONE;
-  boolean scaledDown; // it was told to stop since fewer are wanted
-  int ongoing = -1; // requests it works on, as the last decision saw it; negative when unknown
-  Duration grace = Duration.ZERO; // of the stop it was told
-  long commandedNanos; // when it was last told anything
+  boolean scaledDown; // stopped since fewer are wanted
+  int ongoing = -1; // requests in progress at the last decision; negative when unknown
+  Duration grace = Duration.ZERO; // grace of its stop command
+  long commandedNanos; // time of its last command
 
   ReplicaRecord(
       DeploymentState deployment,
@@ -45,7 +46,7 @@ final class ReplicaRecord {
     this.startedMs = startedMs;
   }
 
-  /** It is to be replaced: its checks failed, or it did not take a configuration. */
+  /** Returns whether it must be replaced: its checks failed, or it refused a configuration. */
   boolean isSick() {
     return !healthy || refused;
   }
@@ -58,24 +59,24 @@ final class ReplicaRecord {
     return phase == ReplicaPhase.STARTING;
   }
 
-  /** It is there, or comes, and was not told to go. */
+  /** Returns whether it starts or serves, and has no stop command. */
   boolean isActive() {
     return isStarting() || isServing();
   }
 
-  /** What it runs, or will when what is under way has succeeded. */
+  /** Returns the version that it runs, or will run after the running reconfiguration. */
   DeploymentVersion version() {
     DeploymentTarget given = next;
     return given == null ? target.version() : given.version();
   }
 
-  /** The command it was given last is given again when its deployment is looked at. */
+  /** Schedules a resend of its last command for the next decision of its deployment. */
   void commandAgain(Turn turn) {
     commandedNanos = turn.nowNanos - grace.toNanos() - REPEAT_NANOS;
     turn.touch(deployment);
   }
 
-  /** When the command it was given last is to be given again. */
+  /** Returns the time at which its last command is sent again; {@link Long#MAX_VALUE} for never. */
   long repeatNanos() {
     return switch (phase) {
       case STARTING, UPDATING -> commandedNanos + REPEAT_NANOS;

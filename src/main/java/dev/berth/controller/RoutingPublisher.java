@@ -19,31 +19,37 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the routers of every instance up to date: who pulled a deployment gets its snapshot, and
- * from then on what changes in it. A change costs one small message for each instance that has
- * routers of the deployment. Confined to the controller's loop.
+ * Publishes routing state to every instance: an instance that pulled a deployment receives its
+ * snapshot, then its deltas. A change costs one small message per instance with routers of the
+ * deployment. Confined to the controller's loop.
  *
- * <p>The counter of versions is one for all deployments of a term. So "there is no such deployment"
- * has a version too, the newest of any, and nothing needs to be remembered of one that is gone.
+ * <p><b>State.</b> All deployments of a term share one version counter. A reply that a deployment
+ * does not exist therefore has a version too, the newest of any, and removed deployments need no
+ * record.
  *
- * <p>A controller that starts anew holds its tongue about deployments of which it has published
- * nothing: routers go on with what the one before it told them. Only of those that are not declared
- * it says, once it knows of every replica there is, that there are none.
+ * <p><b>Failure.</b> A new controller sends nothing about deployments that it has not published
+ * yet: routers continue with the snapshot of its predecessor. Once all replicas are known, it
+ * reports undeclared deployments as absent.
  */
 public final class RoutingPublisher {
-  /** Instances that can pull; pulls of more are refused: a bound that one instance never meets. */
+  /**
+   * Maximum number of subscribed instances; pulls of further ones are refused. One instance never
+   * reaches it.
+   */
   static final int MAX_INSTANCES = 4_096;
 
   /**
-   * Checks in a row that differ before an instance is told to pull: the first may be a crossing.
+   * Consecutive digest differences before an instance must pull again: the first may be a crossing
+   * message.
    */
   private static final int DIFFERENCES = 2;
 
-  /** One start of one instance, and what it was told. */
+  /** The subscription of one process of an instance, with the versions sent to it. */
   private static final class Subscriber {
     final String node;
     final long incarnation;
-    final Map<DeploymentId, Version> told = new HashMap<>(); // NONE: it waits for the first
+    // NONE: it waits for the first snapshot
+    final Map<DeploymentId, Version> told = new HashMap<>();
     long digest;
     int differences;
 
@@ -81,8 +87,8 @@ public final class RoutingPublisher {
   private boolean recovered;
 
   /**
-   * @param term the controller's, as {@link Epoch#number} has it
-   * @param isDeclared whether a deployment is to exist, be it that nothing of it runs yet
+   * @param term term of the controller, as {@link Epoch#number}
+   * @param isDeclared whether a deployment should exist, also before its first replica runs
    * @param instances sends to the feed of an instance; a message may be lost
    */
   public RoutingPublisher(
@@ -94,8 +100,8 @@ public final class RoutingPublisher {
   }
 
   /**
-   * The controller knows of every replica that ran before it: from now on a deployment of which
-   * nothing was published, and that is not declared, does not exist.
+   * Ends recovery: the controller knows every earlier replica. From now on an undeclared deployment
+   * without a snapshot does not exist.
    */
   public void recovered() {
     if (recovered) {
@@ -111,15 +117,15 @@ public final class RoutingPublisher {
     }
   }
 
-  /** Tells an instance that there is a controller that does not know of it yet: it pulls. */
+  /** Announces a new controller to an instance, which then pulls. */
   public void greet(String node) {
     instances.accept(node, new RepullRouting(term));
   }
 
   /**
-   * A deployment is as this says from now on.
+   * Publishes a snapshot to the instances that pulled its deployment.
    *
-   * @throws IllegalArgumentException unless its version is later than that of any snapshot before
+   * @throws IllegalArgumentException unless its version is later than that of any earlier snapshot
    */
   public void publish(RoutingSnapshot snapshot) {
     if (snapshot.version().compareTo(newest) <= 0) {
@@ -132,7 +138,7 @@ public final class RoutingPublisher {
     for (Subscriber to : subscribers.values()) {
       Version told = to.told.get(snapshot.deployment());
       if (told == null) {
-        continue; // it has no routers of it
+        continue; // it has no routers of the deployment
       }
       boolean follows = before != null && before.version().equals(told);
       if (follows && change == null) {
@@ -143,20 +149,20 @@ public final class RoutingPublisher {
   }
 
   /**
-   * A deployment is gone. Its last snapshot should have said that it is not available; who pulls it
-   * from now on is told so.
+   * Removes a deployment. Its last snapshot should mark it as unavailable; later pulls receive that
+   * reply.
    */
   public void forget(DeploymentId deployment) {
     published.remove(deployment);
     subscribers.values().forEach(subscriber -> subscriber.drop(deployment));
   }
 
-  /** An instance is gone. */
+  /** Removes a lost instance. */
   public void lost(String node) {
     subscribers.remove(node);
   }
 
-  /** Takes a message of an instance; false when it is none of those that are for routing. */
+  /** Handles a message of an instance; returns false for messages of other kinds. */
   public boolean on(BusMessage message) {
     if (message instanceof PullRouting pull) {
       pulled(pull);
@@ -188,7 +194,7 @@ public final class RoutingPublisher {
   private void answer(Subscriber to, DeploymentId deployment, Version held) {
     RoutingSnapshot snapshot = published.get(deployment);
     if (snapshot == null && (!recovered || isDeclared.test(deployment))) {
-      to.tell(deployment, Version.NONE); // it is told when there is something to tell
+      to.tell(deployment, Version.NONE); // it receives the first snapshot later
       return;
     }
     if (snapshot == null) {

@@ -8,14 +8,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * All that is known of how a deployment follows its load.
+ * The complete autoscaling state of a deployment, for operators.
  *
- * @param now in short
- * @param inputs what would be decided from now
- * @param demand what its instances said last, summed
- * @param stats what its replicas tell of themselves, by replica and name, as a policy is shown it
- * @param policyFailures answers of the policy that were none
- * @param decisions the last ones, the newest first
+ * @param now summary
+ * @param inputs of a decision made now
+ * @param demand last load reports of its instances, summed
+ * @param stats reported by its replicas, by replica and name, as a policy receives them
+ * @param policyFailures failed replies of the policy
+ * @param decisions last ones, newest first
  */
 public record ScalingView(
     ScalingDetails now,

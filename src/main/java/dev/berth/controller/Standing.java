@@ -4,24 +4,27 @@ import dev.berth.view.DeploymentStatus;
 import dev.berth.view.StatusTrigger;
 
 /**
- * Where a deployment stands, and how it comes from there to elsewhere. What is not named here
- * changes nothing.
+ * The condition of a deployment and its transitions. Transitions without an entry here change
+ * nothing.
  *
  * <p>Source: Ray Serve's {@code DeploymentStatusInfo}.
  *
- * @param message why, for people, one line; may be empty
+ * @param message reason, for people, one line; may be empty
  */
 record Standing(DeploymentStatus status, StatusTrigger trigger, String message) {
 
-  /** Another version or configuration is wanted: at first, and whenever it changes. */
+  /** Condition while another version or configuration is wanted: at first and after each change. */
   static final Standing UPDATING =
       new Standing(DeploymentStatus.UPDATING, StatusTrigger.CONFIG_UPDATE_STARTED, "");
 
-  /** It is to go. */
+  /** Condition of a deployment that is being deleted. */
   static final Standing DELETING =
       new Standing(DeploymentStatus.UPDATING, StatusTrigger.DELETING, "");
 
-  /** Nothing but another number of replicas is wanted: while it is updated, that is part of it. */
+  /**
+   * Returns the condition after a change of the number of replicas alone; during an update it
+   * stays.
+   */
   Standing scaling(boolean up) {
     return switch (status) {
       case UPSCALING, DOWNSCALING, HEALTHY ->
@@ -33,13 +36,16 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
     };
   }
 
-  /** The same, when it was its load that asked for another number of replicas. */
+  /** Returns the condition when the load caused the change of the number of replicas. */
   Standing byLoad() {
     boolean scales = status == DeploymentStatus.UPSCALING || status == DeploymentStatus.DOWNSCALING;
     return scales ? new Standing(status, StatusTrigger.AUTOSCALING, message) : this;
   }
 
-  /** As many as wanted run, all as wanted, and nothing is under way. */
+  /**
+   * Returns the condition once all wanted replicas run in the wanted version and no change is in
+   * progress.
+   */
   Standing healthy() {
     StatusTrigger by =
         switch (status) {
@@ -55,8 +61,8 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
   }
 
   /**
-   * A replica of the wanted version became unhealthy or died, or replicas of it failed to start too
-   * often.
+   * Returns the condition after a replica of the wanted version became unhealthy or died, or after
+   * too many failed starts.
    *
    * @param how HEALTH_CHECK_FAILED or REPLICA_STARTUP_FAILED
    */
@@ -64,14 +70,14 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
     return switch (status) {
       case UPDATING, DEPLOY_FAILED -> givenUp(how, why);
       case UPSCALING, DOWNSCALING, UNHEALTHY -> new Standing(DeploymentStatus.UNHEALTHY, how, why);
-      case HEALTHY -> // what only does not start is no worse for it
+      case HEALTHY -> // a failed start alone does no harm
           how == StatusTrigger.REPLICA_STARTUP_FAILED
               ? this
               : new Standing(DeploymentStatus.UNHEALTHY, how, why);
     };
   }
 
-  /** Replicas are gone, for which no version can be blamed. */
+  /** Returns the condition after replicas were lost through no fault of a version. */
   Standing lacking(String why) {
     return switch (status) {
       case HEALTHY, UPSCALING, DOWNSCALING, UNHEALTHY ->
@@ -80,7 +86,7 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
     };
   }
 
-  /** The wanted version is tried no more, however it stood before. */
+  /** Returns the condition of a wanted version that has failed and is not retried. */
   static Standing givenUp(StatusTrigger how, String why) {
     return new Standing(DeploymentStatus.DEPLOY_FAILED, how, why);
   }

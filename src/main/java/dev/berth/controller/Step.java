@@ -2,7 +2,7 @@ package dev.berth.controller;
 
 import java.time.Duration;
 
-/** One thing to do with the replicas of a deployment. */
+/** A step of the controller for one replica of a deployment. */
 sealed interface Step {
 
   record Start(DeploymentTarget target, String node) implements Step {}
@@ -10,7 +10,7 @@ sealed interface Step {
   record Reconfigure(ReplicaRecord replica, DeploymentTarget target) implements Step {}
 
   /**
-   * @param scaledDown since fewer are wanted
+   * @param scaledDown whether fewer replicas are wanted
    */
   record Stop(ReplicaRecord replica, Duration grace, String reason, boolean scaledDown)
       implements Step {}

@@ -3,21 +3,22 @@ package dev.berth.controller;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Whether a replica is kept out of the snapshot since it gave nothing but failures. It comes back
- * by itself after a while, and is then on probation: failing again soon keeps it out for longer.
+ * The outlier state of a replica that is excluded from the snapshot, as it returned nothing but
+ * failures. The replica returns after a while and is then on probation: another failure soon
+ * excludes it for longer.
  *
- * @param times it was kept out, those long ago forgotten
- * @param out whether it was found to fail and has not answered well since
- * @param untilNanos when it comes back, or came back
+ * @param times recent exclusions; older ones are forgotten
+ * @param out whether it was found failing and has not succeeded since
+ * @param untilNanos end of the last exclusion
  */
 record Suspicion(int times, boolean out, long untilNanos) {
-  /** How long it is kept out, for each time of late. */
+  /** Exclusion in nanoseconds for each recent time. */
   static final long BASE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** The longest it is kept out. */
+  /** Maximum exclusion in nanoseconds. */
   static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(300);
 
-  /** So long after it came back it is taken for a good one again. */
+  /** Probation in nanoseconds after an exclusion; afterwards earlier exclusions are forgotten. */
   static final long PROBATION_NANOS = TimeUnit.SECONDS.toNanos(300);
 
   static final Suspicion NONE = new Suspicion(0, false, 0);
@@ -31,7 +32,7 @@ record Suspicion(int times, boolean out, long untilNanos) {
     return new Suspicion(count, true, nowNanos + Math.min(MAX_NANOS, count * BASE_NANOS));
   }
 
-  /** It answers well again. */
+  /** Returns the state after the replica succeeded again. */
   Suspicion cleared(long nowNanos) {
     return isOut(nowNanos) ? new Suspicion(times, false, nowNanos) : this;
   }

@@ -8,9 +8,12 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What one event touches and asks for: only what it touched is looked at again. */
+/**
+ * A pass of the controller over one event. The pass collects the touched deployments and
+ * applications, and the actions; only touched ones are decided again.
+ */
 final class Turn {
-  /** Decisions for one deployment in one turn; two or three are usual. */
+  /** Maximum number of decisions for one deployment in one pass; two or three are usual. */
   private static final int MAX_DECISIONS = 16;
 
   final long nowNanos;
@@ -32,10 +35,10 @@ final class Turn {
   }
 
   /**
-   * Counts one more decision for a deployment. A decision that asks for something is followed by
-   * another, which as a rule asks for nothing.
+   * Counts a decision for a deployment. A decision with steps is followed by another one, which
+   * usually has none.
    *
-   * @return whether there were too many; it is then not looked at again in this turn
+   * @return whether the maximum was reached; the deployment is then not decided again in this pass
    */
   boolean isEnough(DeploymentState deployment) {
     boolean enough = decisions.merge(deployment, 1, Integer::sum) >= MAX_DECISIONS;

@@ -6,40 +6,46 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 
 /**
- * How many replicas there are to be: a plain function of the rules, of what was reported, of what
- * the last decision left and of the time. Slow or irregular looks make no delay longer.
+ * Decides the number of replicas of a deployment. The decision is a plain function of the rules,
+ * the load reports, the state of the last decision and the time. Slow or irregular decisions extend
+ * no delay.
  *
- * <p>Load ÷ target is wanted, by the factor of its direction, within the bounds. More are started
- * once more were wanted for {@code upscale_delay_s} without interruption, fewer run once fewer were
- * wanted for {@code downscale_delay_s}; a look that finds the number right, or wants the other
- * direction, ends the delay, and one that wants the same direction lets it run on, by whatever
- * figure. The last replica goes by itself and after a delay of its own. Without replicas a request
- * starts the first at once.
+ * <p><b>Number.</b> The wanted number is load ÷ target, changed by the factor of its direction and
+ * limited to the bounds. Replicas start once more were wanted for {@code upscale_delay_s} without
+ * interruption. They stop once fewer were wanted for {@code downscale_delay_s}. A decision that
+ * finds the number right, or wants the other direction, ends the delay; one in the same direction
+ * continues it, with any number. Scaling from one replica to zero is a separate step with its own
+ * delay. Without replicas a request starts the first at once.
  *
- * <p>Further rules, which are not Ray Serve's:
+ * <p><b>Rules beyond Ray Serve.</b>
  *
  * <ul>
- *   <li>Fewer are wanted only on what is known. While an instance is silent or has not reported
- *       yet, its last load stands, and the delay for fewer does not run.
- *   <li>{@code count_starting}: load gathers while replicas start, and asks for more of what
- *       already comes. So while less than nine tenths of the wanted replicas run, no more are asked
- *       for, for {@link #MAX_START_NANOS} at most; then as long again, a look-back window at most,
- *       for what gathered to be worked off; and what was reported before counts no more.
- *   <li>In panic (the mean of {@code panic_window_s} wants at least {@code panic_threshold} times
- *       what is there) more are started at once and none is stopped; it ends a look-back window
- *       after the last time.
- *   <li>The stabilisation window: the want nearest to the present number that held all through it.
- *   <li>While anything waits or runs the last replica stays.
+ *   <li>Scaling down needs complete reports. While an instance is silent or has not reported yet,
+ *       its last load applies, and the delay for fewer replicas does not run.
+ *   <li>{@code count_starting}: load that gathers while replicas start would request further ones.
+ *       While less than nine tenths of the wanted replicas run, the number does not rise, for
+ *       {@link #MAX_START_NANOS} at most. It then stays for the same time again, at most a
+ *       look-back window, so that replicas can complete the queued requests. Earlier reports do not
+ *       count afterwards.
+ *   <li>Panic: the mean of {@code panic_window_s} wants at least {@code panic_threshold} times the
+ *       present replicas. Replicas then start at once and none stops. Panic ends one look-back
+ *       window after the threshold was last exceeded.
+ *   <li>Stabilisation: the number is clamped to the minimum and maximum wanted within the window.
+ *   <li>While any request waits or runs, the last replica stays.
  * </ul>
  *
  * <p>Source: Ray Serve's replica_queue_length_autoscaling_policy and its wrapper; Kubernetes' HPA;
  * Knative's autoscaler.
  */
 public final class Autoscaler {
-  /** For so long what was asked for is awaited before load may ask for more. */
+  /**
+   * Maximum time in nanoseconds to wait for starting replicas before load may request further ones.
+   */
   static final long MAX_START_NANOS = TimeUnit.MINUTES.toNanos(5);
 
-  /** After a change, which may not be the last: to zero there are two. */
+  /**
+   * Delay in nanoseconds to the next decision after a change: scaling to zero takes two changes.
+   */
   private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private static final long NEVER = ScalingState.NEVER;
@@ -68,8 +74,10 @@ public final class Autoscaler {
   }
 
   /**
-   * @param state as the last decision left it; {@link ScalingState#NONE} at first
-   * @param nowNanos of the clock by which the inputs were made
+   * Decides the number of replicas.
+   *
+   * @param state of the last decision; {@link ScalingState#NONE} at first
+   * @param nowNanos time of the clock that stamped the inputs
    */
   public static ScalingDecision decide(
       ScalingRules rules, ScalingInputs inputs, ScalingState state, long nowNanos) {
@@ -110,17 +118,20 @@ public final class Autoscaler {
     return wanted < fleet.target() ? down(panics) : steady();
   }
 
-  // --- what is wanted ---
+  // --- wanted number ---
 
   private double byLoad(boolean panics) {
     if (fleet.running() == 0) {
-      return fleet.target(); // nothing to divide by, and nothing waits
+      return fleet.target(); // no divisor, and no request waits
     }
     double load = panics ? Math.max(inputs.total(), inputs.panic()) : inputs.total();
     return load / rules.target();
   }
 
-  /** Of what is there: with what starts, where that counts. */
+  /**
+   * Returns whether the load is in panic, relative to the present replicas; starting ones count
+   * under {@code count_starting}.
+   */
   private boolean panics() {
     if (rules.panicNanos() == 0) {
       return false;
@@ -148,7 +159,7 @@ public final class Autoscaler {
     return state.startingNanos() != NEVER && now - state.startingNanos() < MAX_START_NANOS;
   }
 
-  // --- what comes of it ---
+  // --- decision ---
 
   private ScalingDecision coldStart() {
     raw = Math.max(Math.ceil(rules.upFactor()), fleet.target());
@@ -162,7 +173,9 @@ public final class Autoscaler {
     return settle(bounded, Reason.COLD_START);
   }
 
-  /** A policy knows of what starts: it is shown that. */
+  /**
+   * Decides a scale-up. A policy is not delayed by starting replicas: its context contains them.
+   */
   private ScalingDecision up(boolean panics, boolean ofPolicy) {
     boolean waits = !ofPolicy && rules.countStarting();
     if (waits && awaits()) {
@@ -199,7 +212,7 @@ public final class Autoscaler {
     return keep(scaled == bounded ? Reason.STEADY : Reason.AT_BOUND);
   }
 
-  /** Whether the delay of a direction still runs, which begins when it was another before. */
+  /** Returns whether the delay of a direction still runs; a change of direction restarts it. */
   private boolean delays(int direction, long delay, long earliest) {
     if (state.direction() != direction) {
       state = state.wanting(direction, now);
@@ -209,7 +222,7 @@ public final class Autoscaler {
     return untilNanos - now > 0;
   }
 
-  /** Another number: every delay begins anew. */
+  /** Changes the number of replicas; every delay restarts. */
   private ScalingDecision settle(int replicas, Reason reason) {
     state = state.still();
     untilNanos = now + AGAIN_NANOS;
@@ -225,7 +238,7 @@ public final class Autoscaler {
         now, inputs, raw, scaled, bounded, wanted, replicas, reason, untilNanos, state, wake());
   }
 
-  /** The first of the times that are to come at which something is over. */
+  /** Returns the earliest future time at which a delay or window ends. */
   private long wake() {
     List<ScalingState.Want> wants = state.wants();
     return LongStream.of(

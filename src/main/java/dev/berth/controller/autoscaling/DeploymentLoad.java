@@ -7,11 +7,11 @@ package dev.berth.controller.autoscaling;
  * @param running requests at replicas
  * @param reserved slots held by selections
  * @param averageLoad mean of queued + running + reserved over each instance's last interval, summed
- * @param atReplicas mean of what its replicas held by their own ledgers, summed; requests under way
- *     to them and back are not in it
- * @param instances how many have reported it
- * @param oldestMs age in milliseconds of the oldest of these reports; a source that stopped
- *     reporting is unknown and makes this grow, it never counts as zero
+ * @param atReplicas mean of the load in its replicas' own ledgers, summed; requests in flight to or
+ *     from them do not count
+ * @param instances number of instances that reported
+ * @param oldestMs age in milliseconds of the oldest report; a silent source is unknown and makes
+ *     this grow, and its load never counts as zero
  */
 public record DeploymentLoad(
     long queued,

@@ -14,35 +14,41 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The instances: when each was heard, and what it said last of each handle. One that stopped
- * reporting keeps what it said, with its age: unknown, never zero. Belongs to the controller's
- * loop.
+ * The load reports of all instances: for each instance the time of its last batch and its last
+ * report of each handle. A silent instance retains its reports with their age, as unknown load,
+ * never as zero. Confined to the controller's loop.
  *
- * <p>A batch names only handles that changed or are not zero, so a batch makes every handle of its
- * instance as fresh as itself. One that left says so, and is forgotten.
+ * <p>A batch names only handles that changed or are not zero, so it refreshes every handle of its
+ * instance. An instance that leaves is removed after its last report.
  *
  * <p>Source: the review of Ray #55016, where a source that died scaled its deployment down.
  */
 public final class HandleReports {
-  /** Instances remembered; batches of more are refused: a bound that one instance never meets. */
+  /**
+   * Maximum number of instances; batches of further ones are refused. One instance never reaches
+   * it.
+   */
   public static final int MAX_INSTANCES = 4_096;
 
-  /** Earlier starts of one instance whose late batches are told apart. */
+  /** Maximum number of earlier processes of one instance whose late batches are recognised. */
   static final int MAX_ENDED = 16;
 
-  /** Requests that no instance holds: a load above it, below 0 or that is no number is none. */
+  /**
+   * Maximum valid load of an instance, in requests. A report above it, below 0 or not a number is
+   * invalid.
+   */
   static final double MAX_LOAD = 1e9;
 
-  /** One instance, by the last of its starts. */
+  /** The reports of one instance's latest process. */
   static final class Instance {
     final String name;
-    boolean expected; // there before this controller was
+    boolean expected; // registered before this controller started
     boolean speaks;
-    long sinceNanos; // it speaks without a silence; before that, since when it is known of
-    private long heardNanos; // last
+    long sinceNanos; // begin of reports without a silence; time of registration before the first
+    private long heardNanos; // time of the last batch
     private long incarnation;
     private long sequence;
-    private final ArrayDeque<Long> ended = new ArrayDeque<>(); // incarnations that were replaced
+    private final ArrayDeque<Long> ended = new ArrayDeque<>(); // incarnations of earlier processes
     private final Map<DeploymentId, HandleMetricReport> handles = new HashMap<>();
     private final Map<DeploymentId, HandleMetricReport> replicas = new HashMap<>();
 
@@ -52,7 +58,7 @@ public final class HandleReports {
       heardNanos = nowNanos;
     }
 
-    /** Milliseconds since it was last heard. */
+    /** Returns the milliseconds since its last report. */
     long ageMs(long nowNanos) {
       return TimeUnit.NANOSECONDS.toMillis(nowNanos - heardNanos);
     }
@@ -63,7 +69,7 @@ public final class HandleReports {
           : ended.contains(batch.incarnation());
     }
 
-    /** It was started anew: what its earlier start said holds no longer. */
+    /** Starts a new process of the instance; reports of the earlier one are discarded. */
     private void replace(long nowNanos) {
       ended.addLast(incarnation);
       if (ended.size() > MAX_ENDED) {
@@ -79,8 +85,10 @@ public final class HandleReports {
   private final Map<String, Instance> instances = new HashMap<>();
 
   /**
-   * @param silentNanos without a batch after which nothing is known of an instance any more; Ray
-   *     Serve's is twice the push interval, 10 s at least
+   * Creates an empty store.
+   *
+   * @param silentNanos time without a batch after which an instance's load is unknown; in Ray Serve
+   *     twice the push interval, at least 10 s
    */
   public HandleReports(long silentNanos) {
     this.silentNanos = silentNanos;
@@ -90,7 +98,7 @@ public final class HandleReports {
     return silentNanos;
   }
 
-  /** These instances are there, and have yet to say what they know. */
+  /** Registers live instances that have not reported yet. */
   public void expect(Collection<String> names, long nowNanos) {
     names.forEach(name -> instance(name, nowNanos).expected = true);
   }
@@ -99,7 +107,7 @@ public final class HandleReports {
     return instances.computeIfAbsent(name, none -> new Instance(name, nowNanos));
   }
 
-  /** Those that are expected, or were heard. */
+  /** Returns the instances that are registered or have reported. */
   Collection<Instance> instances() {
     return instances.values();
   }
@@ -108,7 +116,7 @@ public final class HandleReports {
     return nowNanos - instance.heardNanos > silentNanos;
   }
 
-  /** An instance speaks, of whatever. */
+  /** Records a sign of life of an instance. */
   Instance heard(String name, long nowNanos) {
     Instance instance = instance(name, nowNanos);
     if (!instance.speaks || isSilent(instance, nowNanos)) {
@@ -120,8 +128,11 @@ public final class HandleReports {
   }
 
   /**
-   * @return false when it changed nothing: an older batch, one of an earlier start of its instance,
-   *     one instance too many, or a load that cannot be, for which its instance grows silent
+   * Records a batch.
+   *
+   * @return false when the batch was ignored, as it is older, of an earlier process, or of one
+   *     instance too many. A batch with an invalid load is ignored too, so that its instance
+   *     becomes silent
    */
   public boolean record(HandleMetricBatch batch, long nowNanos) {
     Instance known = instances.get(batch.node());
@@ -149,23 +160,26 @@ public final class HandleReports {
 
   private static void keep(HandleMetricReport report, Map<DeploymentId, HandleMetricReport> in) {
     if (report.last()) {
-      in.remove(report.deployment()); // one that comes after its deployment was forgotten too
+      in.remove(report.deployment()); // also after its deployment was forgotten
     } else {
       in.put(report.deployment(), report);
     }
   }
 
-  /** Whether a batch just now was the first of its instance, of its start, or after a silence. */
+  /**
+   * Returns whether the batch of this time was the first of its instance, of its process, or after
+   * a silence.
+   */
   public boolean isNews(String name, long nowNanos) {
     return instances.get(name).sinceNanos == nowNanos;
   }
 
-  /** Forgets an instance that is gone; returns whether it was known. */
+  /** Removes an instance; returns whether it was known. */
   public boolean forget(String name) {
     return instances.remove(name) != null;
   }
 
-  /** Forgets a deployment that is gone. */
+  /** Removes a deleted deployment. */
   public void forget(DeploymentId deployment) {
     for (Instance each : instances.values()) {
       each.handles.remove(deployment);
@@ -173,14 +187,15 @@ public final class HandleReports {
     }
   }
 
-  /** What each instance reported last of a deployment, by instance. */
+  /** Returns the last report of a deployment from each instance, by instance. */
   public Map<String, HandleMetricReport> of(DeploymentId deployment) {
     return telling(deployment)
         .collect(Collectors.toMap(each -> each.name, each -> each.handles.get(deployment)));
   }
 
   /**
-   * What an instance that was heard reported last of a deployment; null when it does not call it.
+   * Returns an instance's last report of a deployment; null when it does not call the deployment.
+   * The instance must have reported.
    */
   public @Nullable HandleMetricReport said(String name, DeploymentId deployment) {
     return instances.get(name).handles.get(deployment);
@@ -190,7 +205,7 @@ public final class HandleReports {
     return instances.values().stream().filter(each -> each.handles.containsKey(deployment));
   }
 
-  /** What is known of the demand for a deployment. */
+  /** Returns the known demand for a deployment. */
   public DeploymentLoad load(DeploymentId deployment, long nowNanos) {
     Collection<HandleMetricReport> said = of(deployment).values();
     return new DeploymentLoad(

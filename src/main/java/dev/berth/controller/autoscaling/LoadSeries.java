@@ -4,19 +4,18 @@ import dev.berth.config.AutoscalingOptions.Aggregation;
 import java.util.ArrayDeque;
 
 /**
- * The load of a deployment over the look-back window: the reports of all its instances merged into
- * one right-continuous step function, that is summed at each of its changes. Reports are stamped
- * with the controller's clock as they come, so the merge is made as they come, and what it costs
- * does not grow with the instances.
+ * The load of a deployment over the look-back window. Reports of all instances are merged into one
+ * right-continuous step function, summed at each change. The controller's clock stamps reports on
+ * arrival and they are merged at once, so the cost does not grow with the instances.
  *
- * <p>Loads are kept in millionths of a request: sums of whole numbers come back to 0 exactly.
+ * <p>Loads are stored in millionths of a request: sums of whole numbers return to 0 exactly.
  *
  * <p>Source: Ray Serve's merge_instantaneous_total and aggregate_timeseries. A window begins only
- * where every source had reported ({@link #restart}): of one that came later nothing is known
- * before, and zero would pull the mean down.
+ * after every source has reported ({@link #restart}). The earlier load of a later source is
+ * unknown, and zero would lower the mean.
  */
 final class LoadSeries {
-  /** Parts of the window that are told apart; within one the last load stands for all. */
+  /** Maximum number of parts of the window; within one part only the last load counts. */
   static final int MAX_POINTS = 256;
 
   private static final double MICROS = 1e6;
@@ -25,7 +24,7 @@ final class LoadSeries {
 
   private final ArrayDeque<Point> points = new ArrayDeque<>();
   private long latest;
-  private long begin; // of what may be looked back at
+  private long begin; // begin of the known load
 
   LoadSeries(long now) {
     begin = now;
@@ -39,7 +38,7 @@ final class LoadSeries {
     return micros / MICROS;
   }
 
-  /** The load of one source is now another. Forgets what has left the window. */
+  /** Records a changed load of one source. Removes points that have left the window. */
   void change(long before, long after, long now, long window) {
     if (before != after) {
       latest += after - before;
@@ -54,12 +53,12 @@ final class LoadSeries {
     forget(now - window);
   }
 
-  /** The one source there is tells another value. */
+  /** Records another value of a series with a single source. */
   void become(long micros, long now, long window) {
     change(latest, micros, now, window);
   }
 
-  /** What was before tells nothing: not every source was known. */
+  /** Begins the window at a later time, when not every source was known before. */
   void restart(long from) {
     if (from - begin > 0) {
       begin = from;
@@ -67,7 +66,7 @@ final class LoadSeries {
     }
   }
 
-  /** The last point before the window is its value at its begin. */
+  /** Removes points before the window except the last, which holds the value at its begin. */
   private void forget(long from) {
     if (points.size() < 2) {
       return;
@@ -83,15 +82,17 @@ final class LoadSeries {
     return load(latest);
   }
 
-  /** Whether the load was another within a window that ends now. */
+  /** Returns whether the load has changed since a time. */
   boolean changedSince(long from) {
     return points.size() > 1 && points.peekLast().nanos - from > 0;
   }
 
   /**
-   * @param from begin of the window, which is later where not all was known
-   * @param now its end
-   * @return the load then where the window has no length
+   * Aggregates the load of a window.
+   *
+   * @param from begin of the window; later where not every source was known
+   * @param now end of the window
+   * @return the present load when the window has no length
    */
   double aggregate(Aggregation by, long from, long now) {
     long start = begin - from > 0 ? begin : from;

@@ -5,17 +5,17 @@ import dev.berth.config.AutoscalingOptions;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What came of asking a policy of the user's own. Without a number nothing changes.
+ * The result of a call to a user-defined policy. Without a number nothing changes.
  *
- * @param replicas it wants, before factors, bounds and delays; null for none
- * @param failure what was wrong; null when nothing was
+ * @param replicas wanted number before factors, bounds and delays; null for none
+ * @param failure error message; null for a valid reply
  */
 public record PolicyAnswer(@Nullable Double replicas, @Nullable String failure) {
 
-  /** It said nothing of the deployment, as a policy of an application may. */
+  /** Reply without an entry for the deployment, as a policy of an application may return. */
   public static final PolicyAnswer NOTHING = new PolicyAnswer(null, null);
 
-  /** An answer that is no number of replicas is a failure. */
+  /** Converts the reply of a policy; an invalid number of replicas is a failure. */
   public static PolicyAnswer of(AutoscalingPolicy.@Nullable Answer answer) {
     double replicas = answer == null ? Double.NaN : answer.replicas();
     if (replicas >= 0 && replicas <= AutoscalingOptions.REPLICAS_LIMIT) {
@@ -26,7 +26,7 @@ public record PolicyAnswer(@Nullable Double replicas, @Nullable String failure) 
         "replicas: " + said + " (expected: 0 to " + AutoscalingOptions.REPLICAS_LIMIT + ")");
   }
 
-  /** It threw, or took too long. */
+  /** Returns the result of a policy that threw or timed out. */
   public static PolicyAnswer failed(String why) {
     return new PolicyAnswer(null, why);
   }

@@ -3,13 +3,13 @@ package dev.berth.controller.autoscaling;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a policy of the user's own said of one deployment.
+ * The reply of a user-defined policy for one deployment.
  *
- * @param state to be handed back to it, in JSON; null leaves what there is
+ * @param state that is passed to its next call, in JSON; null retains the present one
  */
 public record PolicyReply(PolicyAnswer answer, @Nullable String state) {
 
-  /** It threw, took too long, or answered what is none. */
+  /** Returns the reply of a policy that threw, timed out or returned an invalid reply. */
   public static PolicyReply failed(String why) {
     return new PolicyReply(PolicyAnswer.failed(why), null);
   }

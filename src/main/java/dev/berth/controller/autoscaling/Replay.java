@@ -6,33 +6,35 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What other rules would have made of a load that was recorded: the record is decided anew, with
- * replicas that run so long after they are asked for.
+ * Replays a recorded load under other autoscaling rules. Simulated replicas serve after a fixed
+ * start time.
  *
- * <p>The load is taken as it was. With fewer replicas more would have waited, and with more less:
- * {@link Outcome#lateRequestSeconds} says how much at least, by what each replica is to have.
+ * <p>The load stays as recorded. Fewer replicas would have queued more requests, and more replicas
+ * fewer. {@link Outcome#lateRequestSeconds} is the lower bound by the target of each replica.
  */
 public final class Replay {
 
   /**
-   * One instance spoke.
+   * A load report of one instance.
    *
-   * @param atMs when, in milliseconds of a clock that only rises
+   * @param atMs time in milliseconds of a monotonic clock
    * @param source the instance
-   * @param load mean of what waited, ran and was reserved since it spoke before
-   * @param reserved the part of it that was reserved
-   * @param last whether the instance does not call the deployment, or no longer
+   * @param load mean of queued, running and reserved requests since its last report
+   * @param reserved reserved part of the load
+   * @param last whether the instance does not call the deployment, or has stopped calling it
    */
   public record Tick(long atMs, String source, double load, double reserved, boolean last) {}
 
-  /** That there were so many replicas wanted, and so many running, from a time on. */
+  /** A change of the wanted and running replicas. */
   public record Point(long atMs, int wanted, int running) {}
 
   /**
-   * @param points the number of replicas over time, where it changed
-   * @param replicaSeconds that were paid for, from when they were asked for
-   * @param secondsOverTarget for which the load was more than the target of all that ran
-   * @param lateRequestSeconds requests beyond that target, times seconds
+   * The result of a replay.
+   *
+   * @param points number of replicas over time, at each change
+   * @param replicaSeconds seconds of all replicas, from the request for each
+   * @param secondsOverTarget seconds with a load above the target of all running replicas
+   * @param lateRequestSeconds requests above that target, times seconds
    */
   public record Outcome(
       List<Point> points,
@@ -47,7 +49,7 @@ public final class Replay {
   private final Scaling scaling;
   private final long startNanos;
   private final List<Point> points = new ArrayList<>();
-  private final ArrayDeque<Long> coming = new ArrayDeque<>(); // when each that starts will run
+  private final ArrayDeque<Long> coming = new ArrayDeque<>(); // ready times of starting replicas
   private int running;
   private long now;
   private ScalingDecision last;
@@ -66,10 +68,12 @@ public final class Replay {
   }
 
   /**
+   * Replays recorded reports.
+   *
    * @param ticks in the order of their times
    * @param silentNanos see {@link HandleReports}
-   * @param startNanos from asking for a replica until it serves
-   * @param replicas that run at the begin
+   * @param startNanos time from the request for a replica until it serves
+   * @param replicas running at the begin
    */
   public static Outcome run(
       List<Tick> ticks, ScalingRules rules, long silentNanos, long startNanos, int replicas) {
@@ -80,7 +84,7 @@ public final class Replay {
         List.copyOf(replay.points), replay.replicaSeconds, replay.secondsOver, replay.lateSeconds);
   }
 
-  /** Time goes on to a tick, with a look wherever one is due. */
+  /** Advances time to a tick and decides wherever a decision is due. */
   private void take(Tick tick) {
     long until = TimeUnit.MILLISECONDS.toNanos(tick.atMs);
     while (now < until) {
@@ -118,7 +122,7 @@ public final class Replay {
       coming.addLast(now + startNanos);
     }
     for (; there > wanted; there--) {
-      running -= coming.pollLast() == null ? 1 : 0; // what starts goes first
+      running -= coming.pollLast() == null ? 1 : 0; // starting ones stop first
     }
     Point before = points.isEmpty() ? null : points.get(points.size() - 1);
     if (before == null || before.wanted != wanted || before.running != running) {

@@ -14,29 +14,33 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One deployment that follows its load, as a controller keeps it: what its instances reported, what
- * the last decision left, and the last decisions. Belongs to the controller's loop; times are those
- * of its clock, by which reports are stamped as they come.
+ * The autoscaling state of one deployment in a controller: the load of its instances, the state of
+ * the last decision, and recent decisions. Confined to the controller's loop. The controller's
+ * clock stamps each report on arrival.
  *
- * <p>An instance that stopped reporting keeps its last load until it says its last, or the
- * controller has declared it lost: there is no other end, for a time after which it were forgotten
- * would read silence as zero. What it says when it comes back begins the window anew, since nothing
- * is known of the time between. A controller that has just started knows nothing: an instance that
- * is {@link HandleReports#expect expected} counts as unknown until it has reported, or has told of
- * others for one look-back window: one that does not call the deployment has nothing to report.
+ * <p><b>Silence.</b> A silent instance retains its last load until its final report, or until the
+ * controller declares it lost. There is no timeout: an expired load would read silence as zero.
+ * When the instance returns, its first report restarts the window, since the load in between is
+ * unknown.
+ *
+ * <p><b>Start.</b> A new controller knows no load. An {@link HandleReports#expect expected}
+ * instance counts as unknown until it has reported the deployment, or has reported others for one
+ * look-back window. An instance that does not call the deployment never reports it.
  */
 public final class Scaling {
-  /** Decisions that are kept: those that changed something, and changes of the reason. */
+  /** Maximum number of recorded decisions: those with a change of the number or of the reason. */
   public static final int MAX_DECISIONS = 100;
 
-  /** Times per look-back window that a load which changed in it is looked at again. */
+  /** Decisions per look-back window after a load change within it. */
   static final int LOOKS_PER_WINDOW = 10;
 
   private static final long MIN_LOOK_NANOS = 1_000_000;
 
   private final HandleReports reports;
-  private final Map<String, Long> loads = new HashMap<>(); // of who reported, in millionths
-  private final Map<String, Long> lost = new HashMap<>(); // instances, by when: no longer than that
+  // by instance, in millionths of a request
+  private final Map<String, Long> loads = new HashMap<>();
+  // lost instances with the time, for one window
+  private final Map<String, Long> lost = new HashMap<>();
   private final ArrayDeque<ScalingDecision> decisions = new ArrayDeque<>();
   private final LoadSeries series;
   private ScalingRules rules;
@@ -44,7 +48,7 @@ public final class Scaling {
   private @Nullable ScalingDecision last;
 
   /**
-   * @param reports says when each instance was heard
+   * @param reports contains the last report time of each instance
    */
   public Scaling(ScalingRules rules, HandleReports reports, long nowNanos) {
     this.rules = rules;
@@ -52,7 +56,7 @@ public final class Scaling {
     this.series = new LoadSeries(nowNanos);
   }
 
-  /** Other rules from now on; what was reported and the delays that run stay. */
+  /** Replaces the rules; reports and running delays are retained. */
   public void rules(ScalingRules changed) {
     rules = changed;
   }
@@ -61,13 +65,13 @@ public final class Scaling {
     return rules;
   }
 
-  // --- what is reported ---
+  // --- reports ---
 
   /**
-   * An instance that was heard spoke of the deployment.
+   * Records the load of an instance, which must be in the reports.
    *
-   * @param load mean of what waited, ran and was reserved since its last report
-   * @param reserved the part of it that was reserved
+   * @param load mean of queued, running and reserved requests since its last report
+   * @param reserved reserved part of the load
    */
   public void report(String source, double load, double reserved, long nowNanos) {
     long after = LoadSeries.micros(rules.countReserved() ? load : load - reserved);
@@ -79,8 +83,8 @@ public final class Scaling {
   }
 
   /**
-   * An instance that was heard is lost: its load is gone with it, but who called there may call
-   * elsewhere next. For one look-back window that is not known.
+   * Removes the load of a lost instance. Its callers may call elsewhere next, so for one look-back
+   * window its load is unknown.
    */
   public void lost(String source, long nowNanos) {
     if (loads.containsKey(source)) {
@@ -89,12 +93,18 @@ public final class Scaling {
     }
   }
 
-  /** Records an instance that was lost then, before it reported: its load is unknown as long. */
+  /**
+   * Records an instance that was lost before its first report; its load is unknown for one
+   * look-back window.
+   */
   public void unheard(String source, long lostNanos) {
     lost.put(source, lostNanos);
   }
 
-  /** A final zero, or the end of an instance: it has no load from now on, which is known. */
+  /**
+   * Removes the load of an instance after its final report or its end: the load is known to be
+   * zero.
+   */
   public void end(String source, long nowNanos) {
     Long before = loads.remove(source);
     if (before != null) {
@@ -102,7 +112,10 @@ public final class Scaling {
     }
   }
 
-  /** What is known by an instance; its silence, once it is over, ends what was known before. */
+  /**
+   * Returns the knowledge about an instance's load. The return of a silent instance restarts the
+   * window.
+   */
   private Knowledge known(Instance instance, boolean reported, long nowNanos) {
     if (!reported) {
       boolean told = instance.speaks && nowNanos - instance.sinceNanos >= rules.lookBackNanos();
@@ -110,17 +123,17 @@ public final class Scaling {
     }
     series.restart(instance.sinceNanos);
     if (state.direction() < 0 && instance.sinceNanos - state.sinceNanos() > 0) {
-      state = state.still(); // also where nobody looked meanwhile
+      state = state.still(); // also without a decision meanwhile
     }
     return reports.isSilent(instance, nowNanos) ? Knowledge.SILENT : Knowledge.REPORTED;
   }
 
-  // --- what is decided ---
+  // --- decisions ---
 
   /**
-   * Decides, and remembers that.
+   * Decides the number of replicas and records the decision.
    *
-   * @param policy what a policy of the user's own answered; null where there is none
+   * @param policy reply of a user-defined policy; null without one
    */
   public ScalingDecision decide(Fleet fleet, @Nullable PolicyAnswer policy, long nowNanos) {
     ScalingDecision decision = look(fleet, policy, nowNanos);
@@ -136,12 +149,12 @@ public final class Scaling {
     return decision;
   }
 
-  /** What would be decided now, which is not remembered. */
+  /** Returns the decision that would be made now, without recording it. */
   public ScalingDecision look(Fleet fleet, @Nullable PolicyAnswer policy, long nowNanos) {
     return Autoscaler.decide(rules, inputs(fleet, policy, nowNanos), state, nowNanos);
   }
 
-  /** What a decision would be made from now; of it a policy is told. */
+  /** Returns the inputs of a decision made now, from which the context of a policy is built. */
   public ScalingInputs inputs(Fleet fleet, @Nullable PolicyAnswer policy, long nowNanos) {
     List<Source> all = new ArrayList<>();
     long changes = Long.MAX_VALUE;
@@ -191,12 +204,15 @@ public final class Scaling {
         changes);
   }
 
-  /** The newest first: each that changed the number, and of the others where the reason changed. */
+  /**
+   * Returns the recorded decisions, newest first: each change of the number, and each change of the
+   * reason.
+   */
   public List<ScalingDecision> decisions() {
     return List.copyOf(decisions);
   }
 
-  /** The last that changed the number, in a line; empty when there is none. */
+  /** Returns the last decision that changed the number, in a line; empty when there is none. */
   public String lastChange() {
     return decisions.stream()
         .filter(ScalingDecision::changes)
@@ -205,7 +221,7 @@ public final class Scaling {
         .orElse("");
   }
 
-  /** The last one, kept or not; null before the first. */
+  /** Returns the last decision, recorded or not; null before the first. */
   public @Nullable ScalingDecision last() {
     return last;
   }

@@ -3,20 +3,19 @@ package dev.berth.controller.autoscaling;
 import java.util.Locale;
 
 /**
- * One decision with its reasons.
+ * A decision about the number of replicas, with its reasons.
  *
- * @param atNanos when
- * @param inputs of what
+ * @param atNanos time of the decision
+ * @param inputs of the decision
  * @param raw replicas by the ratio or by the policy
- * @param scaled the same by the factor of its direction
- * @param bounded the same within the bounds
- * @param wanted the same by the stabilisation window
- * @param replicas that there are to be from now on
- * @param reason why so many
- * @param untilNanos end of the delay that runs; {@code Long.MAX_VALUE} for none
- * @param state for the next decision; its {@code sinceNanos} is the delay's begin
- * @param wakeNanos when to decide again though nothing is reported; {@code Long.MAX_VALUE} for
- *     never
+ * @param scaled raw number, changed by the factor of its direction
+ * @param bounded scaled number within the bounds
+ * @param wanted bounded number after the stabilisation window
+ * @param replicas number of replicas from now on
+ * @param reason of that number
+ * @param untilNanos end of the running delay; {@code Long.MAX_VALUE} for none
+ * @param state for the next decision; its {@code sinceNanos} is the begin of the delay
+ * @param wakeNanos time of the next decision without a report; {@code Long.MAX_VALUE} for never
  */
 public record ScalingDecision(
     long atNanos,
@@ -31,7 +30,7 @@ public record ScalingDecision(
     ScalingState state,
     long wakeNanos) {
 
-  /** What decided. */
+  /** The rule that decided. */
   public enum Reason {
     SCALED_UP("more were wanted for upscale_delay_s"),
     SCALED_DOWN("fewer were wanted for the delay"),
@@ -56,12 +55,12 @@ public record ScalingDecision(
     }
   }
 
-  /** Whether the number is another than it was. */
+  /** Returns whether the number of replicas changes. */
   public boolean changes() {
     return replicas != inputs.fleet().target();
   }
 
-  /** The load that it was decided from: without replicas that of now, in panic the higher one. */
+  /** Returns the load that decided: without replicas the latest, in panic the higher one. */
   public double load() {
     return switch (reason) {
       case COLD_START -> inputs.latest();
@@ -70,7 +69,10 @@ public record ScalingDecision(
     };
   }
 
-  /** Whether it says the same as an earlier one, apart from its figures. */
+  /**
+   * Returns whether it equals an earlier decision apart from the figures: neither changes the
+   * number, and the reason is the same.
+   */
   public boolean repeats(ScalingDecision earlier) {
     return !changes()
         && reason == earlier.reason
@@ -78,7 +80,7 @@ public record ScalingDecision(
         && !earlier.changes();
   }
 
-  /** The same in a line: from how many replicas to how many, of what load, and why. */
+  /** Returns the decision in a line: replicas before and after, load and reason. */
   public String told() {
     Fleet fleet = inputs.fleet();
     String from = changes() ? fleet.target() + " -> " : "";
@@ -86,7 +88,7 @@ public record ScalingDecision(
     return String.format(Locale.ROOT, of, from, replicas, fleet.running(), inputs.total(), why());
   }
 
-  /** What decided, in a sentence, with what the policy did wrong. */
+  /** Returns the reason in a sentence, with the error of the policy. */
   public String why() {
     PolicyAnswer policy = inputs.policy();
     boolean failed = reason == Reason.POLICY && policy != null && policy.failure() != null;

@@ -4,19 +4,19 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one decision was made from. Loads are in requests.
+ * The inputs of one decision. Loads are in requests.
  *
- * @param sources the first {@link #MAX_SOURCES} of the instances that report, those that are not
- *     known first, the heaviest of the others next
- * @param instances all of them
- * @param unknown how many of them are silent, or have not reported yet
- * @param total the load in the look-back window, aggregated
- * @param latest the load as reported last, a silent instance's included
+ * @param sources at most {@link #MAX_SOURCES} reporting instances: unknown ones first, then those
+ *     with the highest load
+ * @param instances number of all reporting instances
+ * @param unknown number of those that are silent or have not reported yet
+ * @param total aggregated load of the look-back window
+ * @param latest last reported load, including silent instances
  * @param panic mean load in the panic window; 0 without one
  * @param fleet the replicas
- * @param policy what a policy of the user's own answered; null for the ratio to the target
- * @param changesNanos when these would be others though nothing is reported; {@code Long.MAX_VALUE}
- *     for never
+ * @param policy reply of a user-defined policy; null for the ratio to the target
+ * @param changesNanos time at which the inputs change without a report; {@code Long.MAX_VALUE} for
+ *     never
  */
 public record ScalingInputs(
     List<Source> sources,
@@ -29,26 +29,26 @@ public record ScalingInputs(
     @Nullable PolicyAnswer policy,
     long changesNanos) {
 
-  /** Instances that a decision names. */
+  /** Maximum number of instances that a decision names. */
   public static final int MAX_SOURCES = 16;
 
   /**
-   * One instance.
+   * The load of one instance.
    *
    * @param name of the instance
-   * @param load it reported last
-   * @param ageMs milliseconds since its last report, or since it is known of
-   * @param known what its load is worth
+   * @param load last reported one
+   * @param ageMs milliseconds since its last report, or since its registration
+   * @param known freshness of the load
    */
   public record Source(String name, double load, long ageMs, Knowledge known) {}
 
-  /** What is known of an instance. */
+  /** The freshness of an instance's load. */
   public enum Knowledge {
-    /** It reports. */
+    /** The instance reports. */
     REPORTED,
-    /** It reported and stopped: its last load stands for more replicas, never for fewer. */
+    /** The instance stopped reporting: its last load can start replicas, never stop any. */
     SILENT,
-    /** It is there and has not reported yet. */
+    /** The instance is registered and has not reported yet. */
     UNHEARD
   }
 

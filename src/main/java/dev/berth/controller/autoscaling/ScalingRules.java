@@ -7,24 +7,24 @@ import dev.berth.config.keys.Settings;
 import java.time.Duration;
 
 /**
- * What a decision needs of {@code autoscaling_config} and {@code berth.autoscaling}. The names are
- * the keys'; times are in nanoseconds.
+ * The settings of {@code autoscaling_config} and {@code berth.autoscaling} that a decision needs.
+ * The names are those of the keys; times are in nanoseconds.
  *
- * @param minReplicas fewest, at the deployment's capacity
- * @param maxReplicas most, at the deployment's capacity
- * @param target requests that each replica is to have, above 0
- * @param lookBackNanos the window whose load counts
- * @param aggregation what is made of the load in it
+ * @param minReplicas minimum, at the deployment's capacity
+ * @param maxReplicas maximum, at the deployment's capacity
+ * @param target ongoing requests per replica, above 0
+ * @param lookBackNanos window of the load
+ * @param aggregation of the load in the window
  * @param upFactor share of the missing replicas that one decision adds
- * @param downFactor share of the surplus that one decision takes away
- * @param upDelayNanos for which more must be wanted
- * @param downDelayNanos for which fewer must be wanted
+ * @param downFactor share of the surplus that one decision removes
+ * @param upDelayNanos time during which more must be wanted
+ * @param downDelayNanos time during which fewer must be wanted
  * @param toZeroDelayNanos the same for the last replica
- * @param countReserved whether held slots are load
- * @param countStarting whether what was asked for and does not run yet is waited for
- * @param stabilizationNanos the window whose extreme want decides; 0 is the last want alone
- * @param panicNanos the short window; 0 is none
- * @param panicThreshold how often more than run must be wanted in it
+ * @param countReserved whether reserved slots count as load
+ * @param countStarting whether starting replicas are awaited
+ * @param stabilizationNanos window of the wanted numbers; 0 for the last one alone
+ * @param panicNanos short window; 0 for none
+ * @param panicThreshold multiple of the present replicas that must be wanted in it
  */
 public record ScalingRules(
     int minReplicas,
@@ -44,7 +44,9 @@ public record ScalingRules(
     double panicThreshold) {
 
   /**
-   * @param deployment settings of one that autoscales, its bounds at its capacity already
+   * Returns the rules of a deployment.
+   *
+   * @param deployment settings of an autoscaled deployment, its bounds at its capacity
    */
   public static ScalingRules of(Settings deployment) {
     Settings config = deployment.get(DeploymentConfig.AUTOSCALING_CONFIG);
@@ -68,19 +70,19 @@ public record ScalingRules(
         own.get(AutoscalingOptions.PANIC_THRESHOLD));
   }
 
-  /** So many replicas, or the nearest number within the bounds. */
+  /** Returns the nearest number of replicas within the bounds. */
   public int bounded(int replicas) {
     return Math.max(minReplicas, Math.min(maxReplicas, replicas));
   }
 
   /**
-   * So many by the factor of their direction. Of what runs, not of what is wanted, as in Ray Serve:
-   * a decision repeated while nothing starts is the same. A step down that rounding takes away is
-   * one replica, so that none is stuck.
+   * Applies the factor of the direction to a wanted number. The base is the running replicas, not
+   * the wanted ones, as in Ray Serve: a repeated decision is the same while none starts. A downward
+   * step that rounding removes becomes one replica, so that scaling never gets stuck.
    */
   int scaled(double wanted, int running) {
     if (running == 0) {
-      return (int) Math.ceil(wanted); // a factor of nothing would grow with each look
+      return (int) Math.ceil(wanted); // without a base the factor would compound with each decision
     }
     double delta = wanted - running;
     int scaled = (int) Math.ceil(running + (delta > 0 ? upFactor : downFactor) * delta);

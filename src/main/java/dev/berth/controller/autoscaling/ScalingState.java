@@ -4,15 +4,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What one decision leaves for the next.
+ * The state that one decision leaves for the next.
  *
- * @param direction in which another number is wanted: 1, 0, -1
- * @param sinceNanos since when without interruption; {@link #NEVER} when {@code direction} is 0
- * @param startingNanos since when what was asked for is awaited; {@link #NEVER} when all runs
- * @param warmedNanos when that was over last; load of before counts no more
- * @param settledNanos until when what gathered meanwhile may be worked off
- * @param panicNanos when the panic window was last over its threshold
- * @param wants of the stabilisation window, the oldest first
+ * @param direction of the wanted change: 1, 0, -1
+ * @param sinceNanos begin of that direction without interruption; {@link #NEVER} when {@code
+ *     direction} is 0
+ * @param startingNanos begin of the wait for starting replicas; {@link #NEVER} when all run
+ * @param warmedNanos end of the last such wait; earlier load does not count
+ * @param settledNanos end of the time for completing the requests queued meanwhile
+ * @param panicNanos last time at which the panic window exceeded its threshold
+ * @param wants of the stabilisation window, oldest first
  */
 public record ScalingState(
     int direction,
@@ -23,22 +24,22 @@ public record ScalingState(
     long panicNanos,
     List<Want> wants) {
 
-  /** A time that has not been. */
+  /** Time of an event that has not happened. */
   static final long NEVER = Long.MIN_VALUE;
 
-  /** Parts of the stabilisation window that are told apart. */
+  /** Maximum number of parts of the stabilisation window. */
   static final int MAX_WANTS = 128;
 
-  /** Nothing is under way. */
+  /** State without a delay, wait or panic. */
   public static final ScalingState NONE =
       new ScalingState(0, NEVER, NEVER, NEVER, NEVER, NEVER, List.of());
 
   /**
-   * What was wanted in a part of the stabilisation window.
+   * The wanted numbers of a part of the stabilisation window.
    *
-   * @param nanos its begin
-   * @param least and
-   * @param most replicas
+   * @param nanos begin of the part
+   * @param least minimum of replicas
+   * @param most maximum of replicas
    */
   public record Want(long nanos, int least, int most) {}
 
@@ -46,7 +47,7 @@ public record ScalingState(
     wants = List.copyOf(wants);
   }
 
-  /** No other number is wanted. */
+  /** Returns the state when no other number is wanted. */
   ScalingState still() {
     return wanting(0, NEVER);
   }
@@ -70,20 +71,20 @@ public record ScalingState(
         direction, sinceNanos, startingNanos, warmedNanos, settledNanos, at, wants);
   }
 
-  /** With one want more, and without those that have left the window. */
+  /** Returns the state with one more wanted number, without those that have left the window. */
   ScalingState wanting(int replicas, long now, long window) {
     List<Want> kept = new ArrayList<>(wants);
     kept.removeIf(want -> now - want.nanos >= window);
     Want want = new Want(now, replicas, replicas);
     if (!kept.isEmpty() && now - kept.get(kept.size() - 1).nanos < window / MAX_WANTS) {
-      want = kept.remove(kept.size() - 1); // of the same part
+      want = kept.remove(kept.size() - 1); // in the same part
     }
     kept.add(new Want(want.nanos, Math.min(want.least, replicas), Math.max(want.most, replicas)));
     return new ScalingState(
         direction, sinceNanos, startingNanos, warmedNanos, settledNanos, panicNanos, kept);
   }
 
-  /** The nearest to a number that was wanted all the time. */
+  /** Returns the number nearest to the target within the range of the window. */
   int stabilized(int target) {
     int least = wants.stream().mapToInt(Want::least).min().orElse(target);
     int most = wants.stream().mapToInt(Want::most).max().orElse(target);

@@ -9,15 +9,15 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * What one replica tells of itself over the look-back window, as a controller keeps it: each figure
- * stands until the next one comes. What it tells no longer is forgotten with its next report, and
- * all of it when it tells nothing for a window. Belongs to the controller's loop.
+ * The statistics of one replica over the look-back window. Each figure applies until its next
+ * value. A figure missing from the next report is removed, and after a window without reports all
+ * are. Confined to the controller's loop.
  */
 public final class StatsSeries {
   private final Map<String, LoadSeries> figures = new HashMap<>();
   private long heardNanos;
 
-  /** It told these, stamped as they come. */
+  /** Records the statistics of a replica, stamped on arrival. */
   public void add(ReplicaStats told, ScalingRules rules, long nowNanos) {
     Set<String> names = new HashSet<>();
     told.stats().forEach(each -> names.add(each.name()));
@@ -31,10 +31,10 @@ public final class StatsSeries {
   }
 
   /**
-   * Each figure, aggregated over the window as the load is.
+   * Returns each figure, aggregated over the window by the rule of the load.
    *
-   * @param silentNanos nothing is known of a replica that said nothing for so long, nor for a
-   *     window
+   * @param silentNanos silence limit; after a silence of both this and the window the result is
+   *     empty
    */
   public Map<String, Double> aggregate(ScalingRules rules, long silentNanos, long nowNanos) {
     Map<String, Double> all = new TreeMap<>();

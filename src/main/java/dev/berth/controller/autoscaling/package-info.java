@@ -1,12 +1,13 @@
 /**
- * How many replicas a deployment that follows its load should have: plain functions of what was
- * reported, of the rules and of a time that comes from outside. Nothing here reads a clock, sends,
- * or starts a replica. {@link dev.berth.controller.autoscaling.Scaling} is what the controller
- * keeps of a deployment, on its own loop; {@link dev.berth.controller.autoscaling.Autoscaler}
- * decides; {@link dev.berth.controller.autoscaling.Replay} asks what other rules would have done.
+ * Decides the number of replicas of autoscaled deployments by plain functions of load reports,
+ * rules and an injected time. The package reads no clock, sends no message and starts no replica.
+ * {@link dev.berth.controller.autoscaling.Scaling} is the controller's state of one deployment,
+ * confined to its loop. {@link dev.berth.controller.autoscaling.Autoscaler} decides. {@link
+ * dev.berth.controller.autoscaling.Replay} evaluates other rules on a recorded load.
  *
- * <p>Source: Ray Serve's autoscaling_policy and autoscaling_state; where Berth differs a key takes
- * Ray's way. The stabilisation window is Kubernetes' HPA's, the panic window Knative's.
+ * <p>Source: Ray Serve's autoscaling_policy and autoscaling_state; where Berth differs, a key
+ * selects Ray's behaviour. The stabilisation window follows Kubernetes' HPA, the panic window
+ * Knative.
  */
 @NullMarked
 package dev.berth.controller.autoscaling;

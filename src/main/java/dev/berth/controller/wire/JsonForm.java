@@ -30,15 +30,14 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * How the messages of one direction cross between instances: as the JSON object of their record,
- * beside which {@code kind} names it and {@code targets} are those that it refers to, each once,
- * however many replicas run it. What is not known in there is passed over, so that it can be added
- * to.
+ * The JSON form of the messages of one direction between instances: the object of their record. Its
+ * {@code kind} names the record, and {@code targets} lists each referenced target once, for any
+ * number of replicas. Unknown members are ignored, so that members can be added.
  *
- * @param <M> what they all are
+ * @param <M> common type of the messages
  */
 public final class JsonForm<M> {
-  /** What a controller wants of other instances than its own. */
+  /** Commands of a controller for other instances. */
   public static final JsonForm<Command> COMMANDS =
       new JsonForm<>(
           List.of(
@@ -54,7 +53,7 @@ public final class JsonForm<M> {
               SplitEndpoint.class,
               Unroute.class));
 
-  /** What other instances tell a controller. */
+  /** Events that other instances send to a controller. */
   public static final JsonForm<ControllerEvent> EVENTS =
       new JsonForm<>(
           List.of(
@@ -77,18 +76,20 @@ public final class JsonForm<M> {
     all.forEach(each -> kinds.put(each.getSimpleName(), each));
   }
 
-  /** All that it knows, by name. */
+  /** Returns all known message types. */
   Collection<Class<? extends M>> kinds() {
     return kinds.values();
   }
 
-  /** Whether it is one of these: others stay in their instance. */
+  /** Returns whether a message has a JSON form; messages of other types stay in their instance. */
   public boolean has(M message) {
     return kinds.containsValue(message.getClass());
   }
 
   /**
-   * @throws IllegalArgumentException unless it is one of these
+   * Converts a message to JSON.
+   *
+   * @throws IllegalArgumentException when its type has no JSON form
    */
   public JsonObject encode(M message) {
     String kind = message.getClass().getSimpleName();
@@ -97,7 +98,9 @@ public final class JsonForm<M> {
   }
 
   /**
-   * @throws IllegalArgumentException naming what is missing, or is none
+   * Converts JSON to a message.
+   *
+   * @throws IllegalArgumentException naming the missing or invalid member
    */
   public M decode(JsonObject json) {
     JsonReader reader = new JsonReader(json);

@@ -13,7 +13,9 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Reads what a {@link JsonWriter} wrote; what is missing, or is none, it names by its path. */
+/**
+ * Reads the output of a {@link JsonWriter}; errors name the path of a missing or invalid member.
+ */
 final class JsonReader extends RecordReader {
   private final JsonObject json;
   private final List<DeploymentTarget> targets = new ArrayList<>();

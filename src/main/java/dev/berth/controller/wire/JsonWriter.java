@@ -9,11 +9,11 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Writes one message: its records, and targets by their places in {@code targets}. */
+/** Writes one message: its records, with targets as indexes into {@code targets}. */
 final class JsonWriter extends RecordWriter {
   static final String TARGETS = "targets";
 
-  /** A target, which is told apart by who asked for it too. */
+  /** A target together with its revision, which target equality ignores. */
   private record Told(DeploymentTarget target, long revision) {}
 
   private final Map<Told, Integer> targets = new LinkedHashMap<>();

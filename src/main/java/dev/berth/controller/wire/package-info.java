@@ -1,7 +1,7 @@
 /**
- * The form in which what a controller wants of other instances, and what they tell it, crosses
- * between them: JSON, since there is little of it. What a form does not know it passes over, so
- * that it can be added to; what it lacks it names.
+ * The JSON form of the controller's commands to other instances and of their events. JSON suffices,
+ * as these messages are few. A reader ignores unknown members, so that members can be added, and
+ * names missing ones in its errors.
  */
 @NullMarked
 package dev.berth.controller.wire;
