@@ -4,12 +4,12 @@ import io.vertx.core.json.JsonObject;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a command with an id was answered, for when it is sent again.
+ * The recorded result of a command with an id, returned when the command is sent again.
  *
- * @param id chosen by the one who sent it
- * @param atMs when it was accepted, in milliseconds since 1970
- * @param command digest of what was asked for
- * @param revision that it declared; null when the answer has none
+ * @param id idempotency key, chosen by the sender
+ * @param atMs time of acceptance, in milliseconds since 1970
+ * @param command digest of the command
+ * @param revision declared by the command; null when the result has none
  */
 public record Answer(String id, long atMs, String command, @Nullable Long revision) {
 

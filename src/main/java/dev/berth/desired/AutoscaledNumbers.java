@@ -11,7 +11,7 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** What is kept of deployments that follow their load, by application and deployment. Immutable. */
+/** The persisted numbers of autoscaled deployments, by application and deployment. Immutable. */
 record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
   static final AutoscaledNumbers NONE = new AutoscaledNumbers(Map.of());
 
@@ -19,7 +19,7 @@ record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
     all = Map.copyOf(all);
   }
 
-  /** Of one application. */
+  /** Returns the numbers of one application, by deployment. */
   Map<String, Autoscaled> of(String application) {
     return all.getOrDefault(application, Map.of());
   }
@@ -28,7 +28,7 @@ record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
     return of(id.application()).get(id.name());
   }
 
-  /** These after a change. */
+  /** Returns these numbers after a change. */
   AutoscaledNumbers with(DesiredChange change) {
     if (change.removed().isEmpty() && change.autoscaled().all.isEmpty()) {
       return this;
@@ -39,7 +39,7 @@ record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
     return new AutoscaledNumbers(next);
   }
 
-  // --- what becomes different, of each application whole ---
+  // --- changes, with all numbers of each changed application ---
 
   private AutoscaledNumbers changed(
       Map<DeploymentId, @Nullable Autoscaled> now, Predicate<DeploymentId> counts) {
@@ -55,10 +55,11 @@ record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
   }
 
   /**
-   * Where autoscaling is paused the number that an operator set stays.
+   * Returns the changes found by autoscaling. While autoscaling is paused, the operator's number
+   * stays.
    *
-   * @param found null of a deployment that is gone, or follows its load no more
-   * @param there whether there is an application of that name
+   * @param found null for a deployment that was deleted or does not autoscale any longer
+   * @param there whether an application of that name is declared
    */
   AutoscaledNumbers found(Map<DeploymentId, @Nullable Autoscaled> found, Predicate<String> there) {
     return changed(
@@ -71,7 +72,9 @@ record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
   }
 
   /**
-   * @param replicas null for the last number, from which autoscaling goes on
+   * Returns the change that pauses or resumes autoscaling of a deployment.
+   *
+   * @param replicas null to resume from the last number
    */
   AutoscaledNumbers paused(DeploymentId id, @Nullable Integer replicas) {
     Autoscaled known = find(id);
@@ -83,7 +86,7 @@ record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
     return changed(Map.of(id, new Autoscaled(last, replicas != null, state)), each -> true);
   }
 
-  // --- as they are kept ---
+  // --- persisted form ---
 
   JsonObject toJson() {
     return DesiredChange.object(all, own -> DesiredChange.object(own, AutoscaledNumbers::json));

@@ -13,24 +13,23 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Commands that are carried out one after the other: each begins on the control loop, may go {@link
- * #offLoop off it} and comes back, and the next begins when it is over. Belongs to the control
- * loop.
+ * A queue of commands that run one at a time. Each command starts on the control loop and may work
+ * {@link #offLoop off it}; the next one starts after its result. Confined to the control loop.
  */
 public final class CommandQueue {
 
-  /** Commands that may wait; those of the instance itself do not count. */
+  /** Maximum number of waiting commands; those of the instance itself do not count. */
   public static final int MOST_COMMANDS = 64;
 
-  /** Characters of all that is submitted by those that wait. */
+  /** Maximum number of submitted characters of all waiting commands. */
   static final int MOST_CHARS = 16 << 20;
 
   private final Executor offLoop;
   private final Loop control;
-  private Future<Void> last = Future.succeededFuture(); // over when the last command is
-  private volatile int size; // of those that wait, for others to read
-  private int chars; // of those that wait
-  private @Nullable String refuses; // why, from then on
+  private Future<Void> last = Future.succeededFuture(); // completes with the last command
+  private volatile int size; // waiting commands, readable by other threads
+  private int chars; // of the waiting commands
+  private @Nullable String refuses; // reason for refusing all later commands
   private boolean closed;
 
   /**
@@ -43,8 +42,11 @@ public final class CommandQueue {
   }
 
   /**
-   * @param length characters of what is submitted with it
-   * @param command begins when its turn comes
+   * Adds a command of an operator.
+   *
+   * @param length characters submitted with it
+   * @param command started after the previous commands
+   * @return the result; fails with {@link CommandRefused} when the queue is full
    */
   <T> Future<T> add(int length, Supplier<Future<T>> command) {
     if (refuses != null) {
@@ -58,7 +60,10 @@ public final class CommandQueue {
     return addAnyway(length, command);
   }
 
-  /** As {@link #add}, one of the instance's own, of which there is one at a time. */
+  /**
+   * Adds a command of the instance itself, as {@link #add} without its limits. There is one at a
+   * time.
+   */
   <T> Future<T> addAnyway(int length, Supplier<Future<T>> command) {
     assert control.isHere();
     if (closed) {
@@ -91,10 +96,10 @@ public final class CommandQueue {
   }
 
   /**
-   * As {@link #addAnyway}, off the loop.
+   * Adds work off the loop, as {@link #addAnyway}.
    *
-   * @param here looked at on the loop when its turn comes
-   * @param begin is given that before the work
+   * @param here evaluated on the loop before the work
+   * @param begin receives that value before the work, off the loop
    */
   <H, T> Future<T> turn(Supplier<H> here, Consumer<H> begin, Callable<T> work) {
     return addAnyway(
@@ -113,7 +118,7 @@ public final class CommandQueue {
     return closed ? stopping() : Future.succeededFuture().compose(turn -> command.get());
   }
 
-  /** Does something off the loop; what comes of it is known on the loop. */
+  /** Runs work off the loop; the returned future completes on the loop. */
   <T> Future<T> offLoop(Callable<T> work) {
     Promise<T> done = Promise.promise();
     try {
@@ -122,7 +127,7 @@ public final class CommandQueue {
             try {
               T value = work.call();
               control.execute(() -> done.complete(value));
-            } catch (Throwable failed) { // else its caller, and a close, would wait
+            } catch (Throwable failed) { // otherwise the caller and a close would wait forever
               control.execute(() -> done.fail(failed));
             }
           });
@@ -140,22 +145,22 @@ public final class CommandQueue {
     return Future.failedFuture(new CommandRefused(Kind.UNAVAILABLE, why));
   }
 
-  /** Commands that wait. Any thread. */
+  /** Returns the number of waiting commands. Thread-safe. */
   int size() {
     return size;
   }
 
   /**
-   * Takes nothing more of operators.
+   * Refuses all further commands of operators.
    *
-   * @param why for them
+   * @param why reason for operators
    */
   void refuse(String why) {
     assert control.isHere();
     refuses = why;
   }
 
-  /** Refuses what waits and what comes; completes when what runs has ended. */
+  /** Refuses waiting and later commands; completes when the running one has ended. */
   Future<Void> close() {
     assert control.isHere();
     closed = true;

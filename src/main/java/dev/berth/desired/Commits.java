@@ -21,28 +21,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How a command is computed on what is declared, committed, and read again. Off the loop, one after
- * the other.
+ * Computes commands on the desired state, commits their changes and reads the changed entries. Runs
+ * off the loop, one command at a time.
  *
- * @param fails whether who is a node could not be kept, which is logged once
+ * @param fails whether the last node registration could not be persisted, which is logged once
  */
 record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fails) {
   private static final Logger LOG = LoggerFactory.getLogger(Commits.class);
 
-  /** How often a command is computed anew, since another change was committed meanwhile. */
+  /** Maximum number of attempts of a command, which is recomputed after each concurrent commit. */
   static final int MOST_TRIES = 8;
 
   /**
-   * A command that was carried out off the loop.
+   * The result of a command that was committed off the loop.
    *
-   * @param on the state that it was computed on
-   * @param state from then on
-   * @param read what can be read of it anew
+   * @param on state that the command was computed on
+   * @param state state after the command
+   * @param read entries of it that were read again
    */
   record Committed(
       Decision decision, DesiredState on, DesiredState state, Map<String, Reading> read) {}
 
-  /** A change is to be kept; whoever keeps jars for it asks before that. */
+  /** Prepares the log and the jars for a change. A command that stores jars calls it first. */
   void prepare() throws IOException {
     prepareLog();
     jars.prepare();
@@ -55,9 +55,11 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
   }
 
   /**
-   * @param running copies of jars that code may be loaded from; null when that is not known
-   * @param read what was read before, by application
-   * @throws CommandRefused when it is not kept, or not known to be
+   * Computes and commits a command.
+   *
+   * @param running copies of jars that code may be loaded from; null when unknown
+   * @param read entries that were read before, by application
+   * @throws CommandRefused when it is not persisted, or its outcome is unknown
    */
   Committed carryOut(Command command, @Nullable Set<Path> running, Map<String, Reading> read) {
     jars.begin(running);
@@ -65,9 +67,7 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
     return committed(done.decision, done.on, done.state, read);
   }
 
-  /**
-   * Commits who is a node, possibly while a command is carried out, which is computed again then.
-   */
+  /** Commits a change of the node registry, possibly beside a command, which is then recomputed. */
   NodeRegistry nodes(UnaryOperator<NodeRegistry> change) {
     return commit(on -> new Decision(on.nodes(change.apply(on.nodes())), List.of()), true)
         .state
@@ -75,7 +75,10 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
   }
 
   /**
-   * @param repeated it is tried again when it fails: each sweep commits a loss
+   * Commits a command, with retries after concurrent commits.
+   *
+   * @param repeated whether the caller repeats the command after a failure: each sweep commits a
+   *     loss
    */
   private Committed commit(Command command, boolean repeated) {
     try {
@@ -119,14 +122,19 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
     return next == null ? null : new Committed(decision, on, next, Map.of());
   }
 
-  /** Nothing else is committed meanwhile: nodes that come one after the other never let it pass. */
+  /**
+   * Attempts a command while no other change is committed: a steady series of joining nodes would
+   * otherwise starve it.
+   */
   private @Nullable Committed attemptAlone(Command command) throws IOException {
     synchronized (log) {
       return attempt(command);
     }
   }
 
-  /** Null when it is to be computed anew: what ran earlier gave way meanwhile. */
+  /**
+   * Returns null when the command must be recomputed, as earlier revisions were removed meanwhile.
+   */
   private @Nullable DesiredState propose(DesiredChange change) throws IOException {
     boolean isOfNodes = change.nodes() != null;
     if (isOfNodes) {
@@ -143,7 +151,7 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
     } catch (IOException failed) {
       DesiredState kept = isOfNodes ? noted(change) : null;
       if (kept != null) {
-        return kept; // it takes the room of what is noted: else nobody lost would be made up for
+        return kept; // may use the reserve of notes: otherwise no lost node would be replaced
       }
       if (isOfNodes || !log.isFull() || !jars.makeRoom()) {
         throw failed;
@@ -165,10 +173,13 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
     }
   }
 
-  /** Of one that may be lost; it is known by its decision, which is then {@code NOTHING}. */
+  /**
+   * Commits a change whose loss does no harm. After a failure the decision of the result is {@code
+   * NOTHING}.
+   */
   Committed note(
       String what, Function<DesiredState, Decision> decision, Map<String, Reading> read) {
-    synchronized (log) { // nothing else is committed between
+    synchronized (log) { // excludes commits in between
       DesiredState on = log.state();
       Decision decided = decision.apply(on);
       DesiredChange change = decided.change();

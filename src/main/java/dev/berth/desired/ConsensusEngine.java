@@ -7,20 +7,21 @@ import java.util.ServiceLoader;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What makes the log that the control nodes of a cluster agree on. It comes in a jar of its own.
+ * The factory of the replicated log of a cluster's control nodes. Its implementation is in a jar of
+ * its own.
  */
 public interface ConsensusEngine {
 
   /**
-   * Of one control node.
+   * The options of one control node's log.
    *
    * @param directory {@code berth.state_dir}
-   * @param cluster its name
-   * @param node its name
-   * @param host where it listens for other control nodes
-   * @param port likewise
+   * @param cluster name of the cluster
+   * @param node name of the node
+   * @param host address where it listens for other control nodes
+   * @param port port of that address
    * @param tls null for plain text
-   * @param newId random, for a cluster that begins here: its id
+   * @param newId random id for a cluster that starts here
    */
   record Options(
       Path directory,
@@ -31,13 +32,13 @@ public interface ConsensusEngine {
       @Nullable TlsFiles tls,
       String newId) {}
 
-  /** One that is not opened yet. */
+  /** Returns a log that is not opened yet. */
   StateLog log(Options options);
 
   /**
-   * The one that there is.
+   * Returns the installed engine.
    *
-   * @throws StartFailedException when its jar is not there
+   * @throws StartFailedException when its jar is missing
    */
   static ConsensusEngine find() {
     return ServiceLoader.load(ConsensusEngine.class, ConsensusEngine.class.getClassLoader())

@@ -22,10 +22,13 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** From what was written to what is declared; {@link EntryReader} is the way back. May block. */
+/**
+ * Converts configuration entries to the desired state; {@link EntryReader} converts back. May
+ * block.
+ */
 public final class DeclaredEntry {
 
-  /** Finds out what jars are, and may keep copies of them. */
+  /** Identifies jars, and may store copies of them. */
   @FunctionalInterface
   interface Jars {
     List<Jar> of(List<Path> files) throws IOException;
@@ -33,7 +36,7 @@ public final class DeclaredEntry {
 
   private DeclaredEntry() {}
 
-  /** What the entries of a configuration ask for, by application. */
+  /** Returns the desired configuration of each entry, by application. */
   static Map<String, Wanted> wanted(List<ApplicationConfig> applications, Jars jars)
       throws IOException {
     Map<String, Wanted> wanted = new LinkedHashMap<>();
@@ -50,12 +53,12 @@ public final class DeclaredEntry {
   }
 
   /**
-   * Reads an entry again.
+   * Parses a persisted entry.
    *
    * @param entry a JSON object
-   * @param jars copies of its jars, in place of those that it names
-   * @param around configuration that the entry is a part of
-   * @throws ConfigException when it is no longer allowed
+   * @param jars copies of its jars, which replace the named ones
+   * @param around configuration that contains the entry
+   * @throws ConfigException when it is not valid any longer
    */
   public static ApplicationConfig read(
       String application, String entry, List<Path> jars, ServeConfig around) {
@@ -70,12 +73,12 @@ public final class DeclaredEntry {
         .placeless();
   }
 
-  /** The same entry with another {@code berth.traffic}: these weights, by deployment. */
+  /** Returns the same entry with other weights in {@code berth.traffic}, by deployment. */
   static Wanted withTraffic(Wanted wanted, Map<String, Double> weights) {
     JsonObject entry = new JsonObject(wanted.config());
     JsonObject berth = entry.getJsonObject("berth", new JsonObject());
     JsonArray traffic = new JsonArray();
-    new TreeMap<>(weights) // the order says nothing
+    new TreeMap<>(weights) // the order has no meaning
         .forEach(
             (deployment, weight) ->
                 traffic.add(new JsonObject().put("deployment", deployment).put("weight", weight)));
@@ -86,14 +89,14 @@ public final class DeclaredEntry {
   }
 
   /**
-   * Equal for entries of one application that say the same, with jars that hold the same, wherever
-   * those are.
+   * Returns a digest that is equal for equal entries of one application whose jars have equal
+   * content, at any path.
    *
    * @param config an entry, a JSON object
    */
   private static String digest(String config, List<Jar> jars) {
     Map<String, Object> entry = new JsonObject(config).getMap();
-    entry.remove("name"); // it may be left out
+    entry.remove("name"); // optional in an entry
     if (entry.get("runtime_env") instanceof Map<?, ?> environment) {
       environment.remove("jars");
       if (environment.isEmpty()) {
@@ -111,7 +114,7 @@ public final class DeclaredEntry {
     return HexFormat.of().formatHex(sha256.digest(text.getBytes(StandardCharsets.UTF_8)));
   }
 
-  /** The order of keys says nothing. */
+  /** Sorts the keys of all objects, whose order has no meaning. */
   private static @Nullable Object sorted(@Nullable Object value) {
     if (value instanceof Map<?, ?> map) {
       Map<String, @Nullable Object> sorted = new TreeMap<>();

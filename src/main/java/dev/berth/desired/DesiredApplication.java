@@ -21,18 +21,18 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One application of the {@link DesiredState}.
+ * An application of the {@link DesiredState}.
  *
  * @param name unique
- * @param wanted what is to run
- * @param revision of it
- * @param deployedMs when it was accepted, in milliseconds since 1970
+ * @param wanted desired configuration
+ * @param revision revision of that configuration
+ * @param deployedMs time of acceptance, in milliseconds since 1970
  * @param healthy whether that revision has run, and has not failed since
- * @param failed why that revision was given up, so that what ran before serves in its place; null
- *     when it was not, or nothing ran before
+ * @param failed why that revision failed, so that the previous one serves in its place; null when
+ *     it did not, or without a previous one
  * @param scales replicas that were set from outside since, by deployment
- * @param before what last ran before it; null when nothing did, or nothing is known of it
- * @param ran deployments of which replicas have run, of whatever revision
+ * @param before last revision that ran before it; null when none did, or none is known
+ * @param ran deployments whose replicas have run, in any revision
  */
 public record DesiredApplication(
     String name,
@@ -46,13 +46,13 @@ public record DesiredApplication(
     Set<String> ran) {
 
   /**
-   * What was submitted.
+   * A submitted configuration.
    *
-   * @param routePrefix where it answers; null for an application without HTTP
+   * @param routePrefix prefix of its route; null for an application without HTTP
    * @param config its entry, a JSON object
    * @param jars its code, in the order of the class path
    * @param externalScaler whether its numbers of replicas may be set from outside
-   * @param digest equal for entries that say the same, with jars that hold the same
+   * @param digest equal for equal entries with jars of equal content
    */
   public record Wanted(
       @Nullable String routePrefix,
@@ -74,7 +74,7 @@ public record DesiredApplication(
   /**
    * An earlier revision that has run.
    *
-   * @param deployedMs when it was accepted, in milliseconds since 1970; 0 when that is not known
+   * @param deployedMs time of acceptance, in milliseconds since 1970; 0 when unknown
    */
   public record Before(long revision, long deployedMs, Wanted wanted) {
     RevisionDetails details(DesiredApplication of) {
@@ -96,11 +96,11 @@ public record DesiredApplication(
   }
 
   /**
-   * As the controller is told of it.
+   * Returns the form that the controller receives.
    *
-   * @param free whether it can answer where what ran before did
-   * @param rollback the revision that a rollback would bring back; null when there is none
-   * @param autoscaled what is kept of deployments that follow their load, by name
+   * @param free whether the route of the previous revision is free
+   * @param rollback revision that a rollback would restore; null when there is none
+   * @param autoscaled persisted numbers of autoscaled deployments, by name
    */
   DeclaredApplication declared(
       boolean free, @Nullable Long rollback, Map<String, Autoscaled> autoscaled) {
@@ -124,20 +124,23 @@ public record DesiredApplication(
         instead);
   }
 
-  /** As operators are shown it. */
+  /** Returns the form that operators see. */
   RevisionDetails details() {
     State state = failed != null ? State.FAILED : healthy ? State.RUNS : State.WANTED;
     return wanted.details(revision, deployedMs, state, failed == null ? "" : failed);
   }
 
-  /** What is to run now: what is wanted, or what ran before if that has failed. */
+  /**
+   * Returns the configuration that should run now: the wanted one, or the previous one after a
+   * failure.
+   */
   public Wanted serving() {
     return failed != null && before != null ? before.wanted() : wanted;
   }
 
   /**
-   * Its revision runs, or failed: it is as good as it was where no replica of it has run, and is
-   * not given up before anything ran.
+   * Returns the application after its revision ran or failed. Without a proven run its health stays
+   * as before, and without a previous revision it is not marked as failed.
    */
   DesiredApplication marked(Announce state) {
     if (state.status() != ApplicationStatus.RUNNING) {
@@ -149,9 +152,10 @@ public record DesiredApplication(
   }
 
   /**
-   * It is not gone back to, though it may have run for a while.
+   * Returns the application after its revision failed; a rollback does not return to that revision,
+   * even if it ran for a while.
    *
-   * @param why null when it was deployed again as it is, and is tried anew
+   * @param why null when the same revision was deployed again, and is retried
    */
   DesiredApplication failed(@Nullable String why) {
     return new DesiredApplication(
@@ -165,20 +169,26 @@ public record DesiredApplication(
         name, wanted, revision, deployedMs, healthy, failed, all, before, ran);
   }
 
-  /** Something else is wanted: its scales go, and what ran before can be had back. */
+  /**
+   * Returns the application with another configuration: its scales are removed, and a healthy
+   * revision becomes the previous one.
+   */
   DesiredApplication changed(Wanted other, long newRevision, long nowMs) {
     Before last = healthy ? new Before(revision, deployedMs, wanted) : before;
     return new DesiredApplication(
         name, other, newRevision, nowMs, false, null, Map.of(), last, ran);
   }
 
-  /** The same with other weights of its route: what was set from outside stays. */
+  /** Returns the application with other weights of its route; values set from outside stay. */
   DesiredApplication split(Wanted other, long newRevision, long nowMs) {
     Before last = changed(other, newRevision, nowMs).before;
     return new DesiredApplication(name, other, newRevision, nowMs, false, null, scales, last, ran);
   }
 
-  /** What ran earlier is wanted anew, and is not its own predecessor. */
+  /**
+   * Returns the application with an earlier configuration, which never becomes its own previous
+   * revision.
+   */
   DesiredApplication backTo(Wanted earlier, long newRevision, long nowMs) {
     Before last = changed(earlier, newRevision, nowMs).before;
     boolean own = last != null && last.wanted.digest().equals(earlier.digest());
@@ -186,7 +196,7 @@ public record DesiredApplication(
         name, earlier, newRevision, nowMs, false, null, Map.of(), own ? null : last, ran);
   }
 
-  // --- as it is kept ---
+  // --- persisted form ---
 
   JsonObject toJson() {
     JsonObject json =

@@ -15,23 +15,23 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one command makes different in the {@link DesiredState}: as large as the difference, and all
- * that has to be written to keep it.
+ * The difference that one command makes in the {@link DesiredState}. Its size is that of the
+ * difference, and it contains everything that must be written to persist it.
  *
- * @param index of the state that it makes: one more than that of the state it was computed on, and
- *     its number in the log
- * @param applications that are new or different, as they are from then on
- * @param removed names of those that are gone
- * @param applied where that is different, by application
- * @param answers to commands with an id: of the one that makes it, if it has one
- * @param history what ran earlier, in place of what is known of it, by application; of a change
- *     that makes a whole state, as it follows from any other
- * @param autoscaled what is wanted of deployments that follow their load, in place of what is known
- *     of those of an application, by application and deployment
- * @param nodes who belongs to the cluster from then on; null when that is as it was
- * @param chain digest of the command of an operator that makes it, with all before it, by its
- *     index; empty for other changes; of a change that makes a whole state, all that are kept
- * @param head the numbers of the state from then on
+ * @param index of the resulting state: one more than that of the state it was computed on, and its
+ *     number in the log
+ * @param applications new or changed ones, in their new form
+ * @param removed names of removed applications
+ * @param applied changed last applied configurations, by application
+ * @param answers result of the command, if it has an id
+ * @param history earlier revisions that replace the known ones, by application; set in a change
+ *     that makes a whole state, and otherwise derived
+ * @param autoscaled numbers of autoscaled deployments that replace those of an application, by
+ *     application and deployment
+ * @param nodes registry of the cluster; null when unchanged
+ * @param chain digest of an operator's command and all before it, by its index; empty for other
+ *     changes. A change that makes a whole state contains all stored digests
+ * @param head numbers of the state
  */
 public record DesiredChange(
     long index,
@@ -46,16 +46,16 @@ public record DesiredChange(
     Head head) {
 
   /**
-   * What is not of one application.
+   * The numbers of the state that belong to no application.
    *
-   * @param revision the last one given
-   * @param term of the controller that ran last; 0 when none did
-   * @param targetCapacity percent of the replicas that run; null when nothing was said of it
-   * @param rises whether fewer ran before that was said
+   * @param revision last assigned revision
+   * @param term of the last controller; 0 before the first
+   * @param targetCapacity percent of the replicas that run; null when unset
+   * @param rises whether the capacity was lower before
    * @param lastCapacity of the last file or command
-   * @param keeps revisions that ran earlier, of each application
-   * @param forgotten revisions up to this one are gone from the history, for want of room
-   * @param splits weights given to endpoints since, by route and {@code application#deployment}
+   * @param keeps maximum number of earlier revisions of each application
+   * @param forgotten revisions up to this one were removed from the history to free space
+   * @param splits weights set on endpoints since, by route and {@code application#deployment}
    */
   public record Head(
       long revision,
@@ -67,12 +67,12 @@ public record DesiredChange(
       long forgotten,
       Map<String, Map<String, Double>> splits) {
 
-    /** Of a state in which nothing happened. */
+    /** Numbers of the initial state. */
     static final Head FIRST =
         new Head(
             0, 0, null, false, LastApplied.NOTHING, InstanceOptions.DEFAULT_REVISIONS, 0, Map.of());
 
-    /** A controller starts, of an instance that keeps so many revisions. */
+    /** Returns the numbers after the start of a controller, with its limit of earlier revisions. */
     Head withTerm(long other, int keeps) {
       return new Head(
           revision, other, targetCapacity, rises, lastCapacity, keeps, forgotten, splits);
@@ -82,7 +82,10 @@ public record DesiredChange(
       return new Head(other, term, targetCapacity, rises, lastCapacity, keeps, forgotten, splits);
     }
 
-    /** Source: Ray Serve's calculate_target_capacity_direction. */
+    /**
+     * Returns the numbers after a change of the capacity. Source: Ray Serve's
+     * calculate_target_capacity_direction.
+     */
     Head withCapacity(@Nullable Double capacity, LastApplied applied) {
       Double from = targetCapacity == null && revision == 0 ? Double.valueOf(0) : targetCapacity;
       boolean up = capacity != null && from != null && capacity > from;
@@ -111,17 +114,17 @@ public record DesiredChange(
     chain = Map.copyOf(chain);
   }
 
-  /** The same, made by a command with an id. */
+  /** Returns the same change with the result of a command that has an id. */
   DesiredChange answering(Answer answer) {
     return with(List.of(answer), nodes, chain);
   }
 
-  /** The same, with others who belong to the cluster. */
+  /** Returns the same change with another node registry. */
   DesiredChange of(NodeRegistry others) {
     return with(answers, others, chain);
   }
 
-  /** The same, as a command that is remembered by this digest. */
+  /** Returns the same change as an operator's command, recorded by this digest. */
   DesiredChange chained(Map<Long, String> digest) {
     return with(answers, nodes, digest);
   }
@@ -132,13 +135,13 @@ public record DesiredChange(
         index, applications, removed, applied, answers, history, autoscaled, nodes, chain, head);
   }
 
-  /** Null when nothing is different for the one who asks for it. */
+  /** Returns null when the change is empty, and the change itself otherwise. */
   @Nullable DesiredChange unlessEmpty(Head before) {
     boolean same = applications.isEmpty() && removed.isEmpty() && applied.isEmpty();
     return same && autoscaled.all().isEmpty() && head.equals(before) ? null : this;
   }
 
-  /** As it is kept, beside its number. */
+  /** Returns the persisted form, without its index. */
   public JsonObject toJson() {
     JsonObject json =
         nodes == null ? new JsonObject() : new JsonObject().put("nodes", nodes.toJson());
@@ -170,9 +173,9 @@ public record DesiredChange(
   }
 
   /**
-   * What {@link #toJson} wrote, or did before there were histories.
+   * Reads the output of {@link #toJson}, also from versions without histories.
    *
-   * @throws RuntimeException of any kind when it is something else
+   * @throws RuntimeException of any type for other input
    */
   public static DesiredChange of(long index, JsonObject json) {
     return new DesiredChange(

@@ -27,51 +27,49 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is declared, after so many changes. A command asks it for the {@link DesiredChange} that it
- * would make; {@link StateLog} commits that, and only then applies it: another state takes the
- * place of this one. So nothing is true here that a crash could take back, and what is written
- * costs what is different.
+ * The declared state after a number of changes. Each command computes its {@link DesiredChange} on
+ * it. {@link StateLog} commits the change, then replaces this state by the next one. A crash
+ * therefore cannot revert any visible state, and a write costs only the difference.
  *
- * <p>An entry that says what is wanted already keeps its revision and the replicas that were set
- * from outside. Another one gets the next revision, and its predecessor is remembered if it has
- * run: a rollback declares that anew, under a revision of its own. What is rolled back is
- * remembered in turn if it had run, so a second rollback goes forward again. Earlier ones are its
- * {@link History}, and can be gone back to by their number.
+ * <p><b>Revisions.</b> An equal entry keeps its revision and the replicas set from outside. Another
+ * entry gets the next revision, and its predecessor is recorded if it has run. A rollback declares
+ * the predecessor under a new revision, and records the present one if it had run. A second
+ * rollback thus returns to it. Earlier revisions form the {@link History}; a rollback can name
+ * them.
  *
- * <p>A revision that failed after another had run is marked, and what ran before is to serve until
- * the next deploy: of something else, or of the same once more.
+ * <p><b>Failure.</b> A revision that failed after another had run is marked. The previous one then
+ * serves until the next deploy, of the same entry or another.
  *
- * <p>What was {@link LastApplied} of an application, and by which file, is known beside it, and for
- * a while after it is gone.
+ * <p><b>Last applied.</b> The {@link LastApplied} configuration of an application and its file are
+ * recorded beside it, and for a while after its deletion.
  *
- * <p>Immutable. It is over 500 lines, since what each command changes is computed beside what makes
- * a state of it.
+ * <p>Immutable. Over 500 lines, since commands and the effects of changes stand together.
  */
 public final class DesiredState {
 
-  /** Applications that are gone of which it is still known what was said; the oldest go. */
+  /** Maximum number of deleted applications that are recorded; the oldest are removed first. */
   static final int MOST_GONE = 1_000;
 
-  /** Answers to commands with an id that are known; the oldest go. */
+  /** Maximum number of recorded results of commands with an id; the oldest are removed first. */
   public static final int MOST_ANSWERS = 10_000;
 
-  /** Commands whose digests are kept. */
+  /** Maximum number of recorded command digests. */
   static final int MOST_COMMANDS = 256;
 
-  /** How long an answer is given again. */
+  /** Retention of recorded results, in milliseconds. */
   static final long ANSWERS_KEPT_MS = TimeUnit.MINUTES.toMillis(10);
 
-  /** Nothing is declared. */
+  /** State without declarations. */
   public static final DesiredState EMPTY = new DesiredState();
 
   private final Map<String, DesiredApplication> applications;
   private final Map<String, String> names; // of applications, by route prefix
-  private final Map<String, LastApplied> applied; // by application, the latest last
-  private final Map<String, Answer> answers; // by id of the command, the latest last
+  private final Map<String, LastApplied> applied; // by application, latest last
+  private final Map<String, Answer> answers; // by command id, latest last
   private final History history;
   private final AutoscaledNumbers autoscaled;
   private final NodeRegistry nodes;
-  private final NavigableMap<Long, String> chain; // digests of commands, by number
+  private final NavigableMap<Long, String> chain; // digests of commands, by index
   private final Head head;
   private final long index;
 
@@ -88,7 +86,7 @@ public final class DesiredState {
     index = 0;
   }
 
-  /** Copied once, however many changes there are. */
+  /** Copies the state once for any number of changes. */
   private DesiredState(DesiredState before, List<DesiredChange> changes) {
     applications = new LinkedHashMap<>(before.applications);
     names = new HashMap<>(before.names);
@@ -110,27 +108,27 @@ public final class DesiredState {
     index = last.index();
   }
 
-  /** The state that changes make of this one, one after the other; at least one. */
+  /** Returns the state after changes in their order; at least one. */
   public DesiredState with(List<DesiredChange> changes) {
     return new DesiredState(this, changes);
   }
 
-  /** How many changes have made it; a change names the number that it makes. */
+  /** Returns the number of changes that made it; each change names the resulting number. */
   public long index() {
     return index;
   }
 
-  /** Everything that is declared, in the order of the first declaration. */
+  /** Returns all declared applications, in the order of their first declaration. */
   public Collection<DesiredApplication> applications() {
     return Collections.unmodifiableCollection(applications.values());
   }
 
-  /** As the controller is told of them, in the same order. */
+  /** Returns all applications in the controller's form, in the same order. */
   public List<DeclaredApplication> declared() {
     return applications.values().stream().map(this::declared).toList();
   }
 
-  /** As the controller is told of one of them. */
+  /** Returns one application in the controller's form. */
   public DeclaredApplication declared(DesiredApplication application) {
     Before back = history.rollbackTo(application);
     return application.declared(
@@ -139,71 +137,72 @@ public final class DesiredState {
         autoscaled.of(application.name()));
   }
 
-  /** Null when there is none of that name. */
+  /** Returns an application; null when it is not declared. */
   public @Nullable DesiredApplication find(String application) {
     return applications.get(application);
   }
 
-  /** The application that answers there, or null. */
+  /** Returns the application with a route; null when there is none. */
   public @Nullable String at(String routePrefix) {
     return names.get(routePrefix);
   }
 
-  /** The application that answers there and is not this one, or null. */
+  /** Returns another application than this one with a route; null when there is none. */
   @Nullable String other(@Nullable String routePrefix, String application) {
     String there = routePrefix == null ? null : at(routePrefix);
     return application.equals(there) ? null : there;
   }
 
-  /** Term of the controller that is to run. */
+  /** Returns the term of the last controller. */
   public long term() {
     return head.term();
   }
 
-  /** What is not of one application. */
+  /** Returns the numbers that belong to no application. */
   Head head() {
     return head;
   }
 
-  /** Returns the configuration of an application that was last applied, be it there or not. */
+  /** Returns the last applied configuration of an application, declared or not. */
   public LastApplied lastApplied(String application) {
     return applied.getOrDefault(application, LastApplied.NOTHING);
   }
 
-  /** Returns the names of all applications of which something was applied. */
+  /** Returns the names of all applications with a last applied configuration. */
   public Set<String> mentioned() {
     return Collections.unmodifiableSet(applied.keySet());
   }
 
-  /** What a command of that id was answered; null when none was lately. */
+  /** Returns the recorded result of a recent command by its id; null when there is none. */
   public @Nullable Answer answer(String id, long nowMs) {
     Answer known = answers.get(id);
     return known != null && known.atMs() > nowMs - ANSWERS_KEPT_MS ? known : null;
   }
 
-  /** Who belongs to the cluster. */
+  /** Returns the node registry of the cluster. */
   public NodeRegistry nodes() {
     return nodes;
   }
 
-  /** What ran earlier. */
+  /** Returns the earlier revisions. */
   History history() {
     return history;
   }
 
-  /** How many of these are kept. */
+  /** Returns the number of recorded results. */
   public int keptAnswers() {
     return answers.size();
   }
 
-  // --- commands: what they would change; null when they change nothing ---
+  // --- commands: the changes that they would make; null for none ---
 
   /**
-   * Everything that a file says is declared. What it does not name goes if it said it last.
+   * Declares all applications of a file. Applications missing from it are deleted if it applied
+   * them last.
    *
-   * @param wanted by name
-   * @param file that says it, as {@link LastApplied#submitted} takes it
-   * @param prunes whether all goes that is not named
+   * @param wanted desired configurations, by name
+   * @param file submitting file, as in {@link LastApplied#submitted}
+   * @param prunes whether all missing applications are deleted
    */
   @Nullable DesiredChange deploy(
       Map<String, Wanted> wanted,
@@ -228,12 +227,12 @@ public final class DesiredState {
     return change(wanted, removed, news, next, nowMs);
   }
 
-  /** Whether an application goes that a deploy of a file does not name. */
+  /** Returns whether a deploy of a file deletes an application that is missing from it. */
   boolean goes(String application, @Nullable String file, boolean prunes) {
     return prunes || lastApplied(application).isLastOf(file);
   }
 
-  /** One application is declared, and the others stay. */
+  /** Declares one application; the others stay. */
   public @Nullable DesiredChange deploy(
       String application, Wanted wanted, @Nullable String file, long nowMs) {
     Map<String, LastApplied> news = new LinkedHashMap<>();
@@ -248,11 +247,11 @@ public final class DesiredState {
   }
 
   /**
-   * Applications are declared, and others are deleted.
+   * Declares applications, and deletes others.
    *
-   * @param wanted the applications that are declared, by name
-   * @param news what was last applied from then on, where that may be different, by application
-   * @param next the numbers from then on, but for revisions
+   * @param wanted declared applications, by name
+   * @param news last applied configurations that may have changed, by application
+   * @param next resulting numbers, without revisions
    */
   @Nullable DesiredChange change(
       Map<String, Wanted> wanted,
@@ -282,12 +281,12 @@ public final class DesiredState {
         name, wanted, revision, nowMs, false, null, Map.of(), null, Set.of());
   }
 
-  /** Every application goes. */
+  /** Deletes all applications. */
   public @Nullable DesiredChange deleteAll() {
     return change(List.of(), List.copyOf(applications.keySet()), head).unlessEmpty(head);
   }
 
-  /** An application, which must be there, goes. */
+  /** Deletes a declared application. */
   public DesiredChange delete(String application) {
     return change(List.of(), List.of(require(application).name()), head);
   }
@@ -306,7 +305,7 @@ public final class DesiredState {
         index + 1, changed, removed, news, List.of(), Map.of(), numbers, null, Map.of(), next);
   }
 
-  /** The replicas of a deployment of an application, which must be there, are set from outside. */
+  /** Sets the replicas of a deployment of a declared application from outside. */
   public @Nullable DesiredChange scale(String application, String deployment, int replicas) {
     DesiredApplication known = require(application);
     return Integer.valueOf(replicas).equals(known.scales().get(deployment))
@@ -314,17 +313,17 @@ public final class DesiredState {
         : change(List.of(known.scaled(deployment, replicas)), List.of(), head);
   }
 
-  /** As {@link AutoscaledNumbers#found}, of applications that are there. */
+  /** Returns {@link AutoscaledNumbers#found} for declared applications. */
   @Nullable DesiredChange autoscaled(Map<DeploymentId, @Nullable Autoscaled> found) {
     return change(autoscaled.found(found, applications::containsKey));
   }
 
-  /** See {@link AutoscaledNumbers#paused}. */
+  /** Returns {@link AutoscaledNumbers#paused}. */
   @Nullable DesiredChange pause(DeploymentId id, @Nullable Integer replicas) {
     return change(autoscaled.paused(id, replicas));
   }
 
-  /** What is kept of deployments that follow their load. */
+  /** Returns the persisted numbers of autoscaled deployments. */
   AutoscaledNumbers autoscaled() {
     return autoscaled;
   }
@@ -333,7 +332,7 @@ public final class DesiredState {
     return change(List.of(), List.of(), Map.of(), news, head).unlessEmpty(head);
   }
 
-  /** What ran earlier of an application, which must be there, is declared anew. */
+  /** Declares an earlier revision of a declared application again. */
   DesiredChange rollback(String application, Before to, long nowMs) {
     return anew(require(application).backTo(to.wanted(), head.revision() + 1, nowMs));
   }
@@ -342,21 +341,21 @@ public final class DesiredState {
     return change(List.of(next), List.of(), head.withRevision(next.revision()));
   }
 
-  /** An endpoint has other weights; null when it has these already. */
+  /** Sets the weights of an endpoint; null when they are unchanged. */
   @Nullable DesiredChange splitEndpoint(String route, Map<String, Double> weights) {
     return weights.equals(head.splits().get(route))
         ? null
         : change(List.of(), List.of(), head.splitting(route, weights));
   }
 
-  /** An application, which must be there, is declared with other weights of its route. */
+  /** Declares other weights for the route of a declared application. */
   DesiredChange split(String application, Wanted wanted, long nowMs) {
     return anew(require(application).split(wanted, head.revision() + 1, nowMs));
   }
 
   /**
-   * Applications are in these states. Those of revisions that are not wanted any more are passed
-   * over, and failures of those before which nothing ran.
+   * Records the states of applications. States of outdated revisions are ignored, as are failures
+   * without a previous revision.
    */
   public @Nullable DesiredChange mark(Collection<Announce> states) {
     List<DesiredApplication> marked = new ArrayList<>();
@@ -371,7 +370,7 @@ public final class DesiredState {
     return change(marked, List.of(), head).unlessEmpty(head);
   }
 
-  /** Others belong to the cluster, or an operator has cordoned nodes or adopted them. */
+  /** Replaces the node registry after joins and losses, a cordon or an adoption. */
   public @Nullable DesiredChange nodes(NodeRegistry next) {
     DesiredChange change = change(List.of(), List.of(), head).of(next);
     boolean noted =
@@ -380,8 +379,8 @@ public final class DesiredState {
   }
 
   /**
-   * Returns a change as a command of an operator, which nodes remember. Other changes, as those of
-   * a start, are none: a state that lacks them is not an older one.
+   * Returns a change as an operator's command, whose digest nodes record. Other changes, such as
+   * those of a start, have no digest: a state without them is not an older one.
    */
   DesiredChange chained(DesiredChange change) {
     if (nodes.equals(NodeRegistry.NONE)) {
@@ -392,7 +391,7 @@ public final class DesiredState {
     return change.chained(Map.of(change.index(), HexFormat.of().formatHex(digest, 0, 16)));
   }
 
-  /** The number of the last command of an operator, and the digest of the chain up to it. */
+  /** Returns the index of the last operator's command, and the digest of the chain up to it. */
   public Map.Entry<Long, String> command() {
     return chain.isEmpty()
         ? Map.entry(0L, "")
@@ -400,8 +399,8 @@ public final class DesiredState {
   }
 
   /**
-   * Whether a command made this state. Those before the {@value #MOST_COMMANDS} last are assumed
-   * to.
+   * Returns whether a command is part of this state. Commands before the last {@value
+   * #MOST_COMMANDS} are assumed to be.
    */
   public boolean includes(long index, String digest) {
     return digest.isEmpty()
@@ -409,15 +408,15 @@ public final class DesiredState {
         || chain.size() == MOST_COMMANDS && index < chain.firstKey();
   }
 
-  /** What ran earlier is let go of, up to a revision. */
+  /** Removes earlier revisions up to one. */
   DesiredChange forget(long upTo) {
     return change(List.of(), List.of(), head.forgetting(upTo));
   }
 
   /**
-   * A controller starts: its term is the next one.
+   * Records the start of a controller under the next term.
    *
-   * @param keeps revisions that ran earlier, of each application
+   * @param keeps maximum number of earlier revisions of each application
    */
   DesiredChange nextTerm(int keeps, long atLeast) {
     long next = Math.max(head.term() + 1, atLeast);
@@ -425,9 +424,9 @@ public final class DesiredState {
   }
 
   /**
-   * What a command with an id changes: its answer is known from then on.
+   * Adds the result of a command with an id to its change.
    *
-   * @param change null when it changes nothing else
+   * @param change null when the command changes nothing else
    */
   public DesiredChange answering(@Nullable DesiredChange change, Answer answer) {
     return (change == null ? change(List.of(), List.of(), head) : change).answering(answer);
@@ -439,7 +438,7 @@ public final class DesiredState {
         "application: " + application + " (expected: a declared one)");
   }
 
-  // --- what a change makes of it, while it is made ---
+  // --- construction: effects of a change ---
 
   private void apply(DesiredChange change) {
     change.removed().forEach(name -> forgetRoute(applications.remove(name)));
@@ -496,7 +495,7 @@ public final class DesiredState {
     }
   }
 
-  /** The change that makes this state of an empty one. */
+  /** Returns the change that makes this state from an empty one. */
   public DesiredChange whole() {
     return new DesiredChange(
         index,

@@ -13,42 +13,44 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads what is declared again, for those who build it. Off the loop.
+ * Reads persisted entries for builds. Runs off the loop.
  *
- * @param file what the instance was started with
+ * @param file configuration that the instance was started with
  */
 record EntryReader(KeptJars jars, ServeConfig file) {
   private static final Logger LOG = LoggerFactory.getLogger(EntryReader.class);
 
   /**
-   * An entry that was read, of what is to run.
+   * The result of reading the entry of a serving configuration.
    *
-   * @param of what; null when a start could not declare it
-   * @param config null when it cannot be read
-   * @param problem why not, else empty
+   * @param of configuration that was read; null when a start could not declare it
+   * @param config parsed entry; null when it is invalid
+   * @param problem reason when {@code config} is null; empty otherwise
    */
   record Reading(@Nullable Wanted of, @Nullable ApplicationConfig config, String problem) {
     static final Reading NONE = new Reading(null, null, "unknown (expected: known)");
   }
 
-  /** What an application is a part of. */
+  /** Returns the configuration that surrounds an application's entry. */
   ServeConfig around(@Nullable Double targetCapacity) {
     return file.with(ServeConfig.TARGET_CAPACITY, targetCapacity);
   }
 
   /**
-   * @throws ConfigException when it is no longer allowed
-   * @throws CommandRefused when a jar of it is missing or damaged
+   * Parses the entry of an application.
+   *
+   * @throws ConfigException when it is not valid any longer
+   * @throws CommandRefused when one of its jars is missing or damaged
    */
   ApplicationConfig read(String application, Wanted wanted) {
     return DeclaredEntry.read(application, wanted.config(), jars.paths(wanted.jars()), file);
   }
 
   /**
-   * Of applications that are different, those of which something else is to run.
+   * Reads the changed applications whose serving configuration is another.
    *
-   * @param given configurations of what is wanted now, as far as they were read already, by name
-   * @param known what was read before, by name
+   * @param given parsed configurations that are wanted now, if available, by name
+   * @param known earlier results, by name
    */
   Map<String, Reading> readAnew(
       Collection<DesiredApplication> changed,

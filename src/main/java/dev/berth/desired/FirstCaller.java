@@ -3,13 +3,13 @@ package dev.berth.desired;
 import java.util.List;
 
 /**
- * A node that calls a control node before the controller begins.
+ * A node that connects to a control node before the controller starts.
  *
- * @param cluster id of the cluster whose controller commanded it last
+ * @param cluster id of the cluster of its last controller
  * @param generation of that controller
- * @param term likewise
- * @param registration that it had there
- * @param runs its applications, by {@link ServeControl#name}
+ * @param term of that controller
+ * @param registration number of its registration there
+ * @param runs its applications, as {@link ServeControl#name} names them
  */
 public record FirstCaller(
     String node,

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What an instance begins with: what is kept, or what its file says. Blocks; used once. */
+/** The initial state of an instance, from the log and the configuration file. Blocks; used once. */
 final class FirstState {
   private static final Logger LOG = LoggerFactory.getLogger(FirstState.class);
 
@@ -48,16 +48,16 @@ final class FirstState {
   private final EntryReader reader;
   private final LongSupplier nowMs;
 
-  /** What is to run, and why it cannot be read, by application. */
+  /** Entries that should run, or the reasons why they are invalid, by application. */
   final Map<String, Reading> read = new HashMap<>();
 
   /**
-   * What the file names and cannot be declared, where nothing of it is there: operators see it
-   * until the process ends, they delete it, or it is deployed. Nothing of it is kept.
+   * Applications of the file that cannot be declared and are not in the log. Operators see them
+   * until the process ends, a delete or a deploy. They are not persisted.
    */
   final Map<String, DeclaredApplication> refused = new LinkedHashMap<>();
 
-  private final Set<String> declared = new HashSet<>(); // of the file, by name
+  private final Set<String> declared = new HashSet<>(); // names of applications from the file
   private boolean fromFile;
 
   /**
@@ -73,12 +73,15 @@ final class FirstState {
   }
 
   /**
-   * @param callers nodes that call and were commanded before
-   * @throws StartFailedException when what is kept cannot be used
+   * Opens the log and declares the file by the rules of a start.
+   *
+   * @param callers connecting nodes that had a controller before
+   * @throws StartFailedException when the persisted state cannot be used
    */
   void begin(Supplier<List<FirstCaller>> callers) {
     log.open();
-    jars.begin(Set.of()); // nothing runs yet, so that history may give way to the file's jars
+    // no code runs yet: jars of the history may be removed for those of the file
+    jars.begin(Set.of());
     long term = 0;
     try {
       term = adopt(callers);
@@ -101,16 +104,18 @@ final class FirstState {
     read.putAll(reader.readAnew(log.state().applications(), given, Map.of()));
   }
 
-  /** Whether all that is declared is what the file says, since nothing was kept. */
+  /** Returns whether all declarations come from the file, as the log was empty. */
   boolean fromFile() {
     return fromFile;
   }
 
   /**
-   * Takes nodes over that know another state, if the operator has named it.
+   * Adopts nodes of another state, if the operator has named that state.
    *
-   * @return the least term of the controller: above that of an earlier one whose state was lost
-   * @throws StartFailedException with what would stop, when another one or none was named
+   * @return minimum term of the controller: above that of an earlier controller whose state was
+   *     lost
+   * @throws StartFailedException when another state or none was named; it lists the applications
+   *     that would stop
    */
   private long adopt(Supplier<List<FirstCaller>> callers) throws IOException {
     Settings cluster = file.find(InstanceOptions.CLUSTER);
@@ -118,7 +123,7 @@ final class FirstState {
     NodeRegistry own = log.state().nodes();
     long now = cluster == null ? 0 : TimeUnit.MILLISECONDS.toSeconds(nowMs.getAsLong());
     if (named == null || named.equals(own.cluster() + ":" + (own.generation() - 1))) {
-      return now; // it was adopted before
+      return now; // adopted by an earlier start
     }
     List<FirstCaller> all = callers.get();
     Set<String> ids = new TreeSet<>(all.stream().map(FirstCaller::cluster).toList());
@@ -153,14 +158,14 @@ final class FirstState {
     return text.toString();
   }
 
-  /** What is kept runs, but for what the {@link StartRules} make of the file. */
+  /** Declares the file by the {@link StartRules}; all other persisted applications stay. */
   private void decide(Supplier<List<FirstCaller>> callers) throws IOException {
     Origin origin = file.origin();
     DesiredState state = log.state();
     boolean nothingKept = state.applications().isEmpty();
     String never = whyNever(state, callers);
     Declare mode = never == null ? file.get(InstanceOptions.DECLARE) : Declare.NEVER;
-    boolean strict = nothingKept && mode != Declare.NEVER; // who starts it, is told
+    boolean strict = nothingKept && mode != Declare.NEVER; // errors fail the start itself
     if (strict && !origin.refused().isEmpty()) {
       throw new ConfigException(
           origin.refused().stream().flatMap(each -> each.problems().stream()).toList());
@@ -187,7 +192,10 @@ final class FirstState {
     }
   }
 
-  /** Why a control node declares nothing of its file; null when it may, as without a cluster. */
+  /**
+   * Returns why a control node ignores the applications of its file; null when it may declare them,
+   * as without a cluster.
+   */
   private @Nullable String whyNever(DesiredState state, Supplier<List<FirstCaller>> callers) {
     boolean isOfCluster = file.find(InstanceOptions.CLUSTER) != null;
     if (isOfCluster && !state.applications().isEmpty()) {
@@ -224,7 +232,7 @@ final class FirstState {
       declared.addAll(rules.declared.keySet());
       (kept ? rules.lines : List.<StartRules.Line>of())
           .forEach(line -> LOG.atLevel(line.level()).log("state: {}", line.text()));
-    } catch (IOException failed) { // what was kept before serves
+    } catch (IOException failed) { // the persisted applications serve
       if (strict) {
         throw failed;
       }
@@ -236,14 +244,14 @@ final class FirstState {
   }
 
   private void refuse(String application, String why) {
-    String config = // Ray's commands want the path of some code
+    String config = // Ray's commands need an import path
         new JsonObject().put("name", application).put("import_path", "refused.at:start").encode();
     refused.put(
         application, DeclaredApplication.of(application, 0, null, config, nowMs.getAsLong()));
     read.put(application, new Reading(null, null, why));
   }
 
-  /** What the file says of an application, or that it cannot be used. */
+  /** Passes the file's entry of an application to the rules, or its refusal. */
   private static void take(
       ApplicationConfig application, boolean strict, DeclaredEntry.Jars jars, StartRules rules)
       throws IOException {
@@ -263,9 +271,9 @@ final class FirstState {
   }
 
   /**
-   * Keeps jars that take the place of others; one of which only a part was written does not.
+   * Stores jars that replace others; a jar that was written partially is rejected.
    *
-   * @param strict there are no others: who reads their code finds out
+   * @param strict without earlier jars: the build then detects a damaged one
    */
   private List<Jar> keepWhole(List<Path> files, boolean strict) throws IOException {
     List<Jar> kept = jars.keep(files);

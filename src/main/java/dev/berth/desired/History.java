@@ -10,19 +10,22 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Revisions that ran earlier than the one before the wanted one, for as long as there is room. A
- * change need not name them: what an application's last revision was {@link
- * DesiredApplication#before} becomes a part of its history when another one takes that place. One
- * thread until it stands in a {@link DesiredState}, and not changed any more then.
+ * Earlier revisions of all applications, without the {@link DesiredApplication#before} of each,
+ * within a limit of characters. A change need not name them: when another revision becomes {@code
+ * before}, the one it replaces enters the history. Confined to one thread until it is part of a
+ * {@link DesiredState}, immutable afterwards.
  */
 final class History {
-  /** Characters of all entries together; beyond them the oldest go, of whatever application. */
+  /**
+   * Maximum number of characters of all entries; beyond it the oldest of any application are
+   * removed.
+   */
   static final long MOST_CHARS = 16L << 20;
 
-  private final Map<String, List<Before>> revisions; // by application, the newest first
+  private final Map<String, List<Before>> revisions; // by application, newest first
   private long chars;
   private int keeps = InstanceOptions.DEFAULT_REVISIONS;
-  private long forgotten; // revisions up to this one
+  private long forgotten; // revisions up to this one were removed
 
   History() {
     revisions = new HashMap<>();
@@ -35,12 +38,12 @@ final class History {
     forgotten = other.forgotten;
   }
 
-  /** Of all entries together. */
+  /** Returns the characters of all entries. */
   long chars() {
     return chars;
   }
 
-  /** Of an application, the newest first. */
+  /** Returns the history of an application, newest first. */
   List<Before> of(String application) {
     return revisions.getOrDefault(application, List.of());
   }
@@ -49,7 +52,7 @@ final class History {
     return Map.copyOf(revisions);
   }
 
-  /** What ran before what is wanted, the newest first. */
+  /** Returns all revisions that ran before the wanted one, newest first. */
   List<Before> earlier(DesiredApplication application) {
     List<Before> all = new ArrayList<>(of(application.name()));
     if (application.before() != null) {
@@ -59,8 +62,8 @@ final class History {
   }
 
   /**
-   * What a rollback of an application goes back to when it names no revision: the last that ran and
-   * says something else. Null when there is none.
+   * Returns the default target of a rollback, which is the last revision that ran with another
+   * configuration; null when there is none.
    */
   @Nullable Before rollbackTo(DesiredApplication application) {
     return earlier(application).stream()
@@ -69,7 +72,7 @@ final class History {
         .orElse(null);
   }
 
-  /** The lowest revision in it; null when it is empty. */
+  /** Returns the lowest revision in the history; null when it is empty. */
   @Nullable Long oldest() {
     return revisions.values().stream()
         .map(each -> each.get(each.size() - 1).revision())
@@ -77,18 +80,18 @@ final class History {
         .orElse(null);
   }
 
-  /** Whether nothing was let go of since for want of room, or by another limit. */
+  /** Returns whether no revision was removed since, to free space or by another limit. */
   boolean keepsAsMuchAs(History earlier) {
     return forgotten == earlier.forgotten && keeps == earlier.keeps;
   }
 
-  // --- what a change makes of it ---
+  // --- effects of a change ---
 
   /**
-   * What is kept from now on.
+   * Changes the limits.
    *
-   * @param most revisions that ran earlier, with the one before what is wanted
-   * @param upTo revisions up to this one are not kept
+   * @param most maximum number of earlier revisions per application, including {@code before}
+   * @param upTo revisions up to this one are removed
    */
   void limit(int most, long upTo) {
     if (most != keeps || upTo > forgotten) {
@@ -98,7 +101,7 @@ final class History {
     }
   }
 
-  /** An application is another from now on. */
+  /** Updates the history after a change of an application. */
   void changed(DesiredApplication was, DesiredApplication is) {
     Before last = was.before();
     if (last != null && (is.before() == null || is.before().revision() != last.revision())) {
@@ -112,7 +115,7 @@ final class History {
     }
   }
 
-  /** In place of what is known of an application; none when it is gone. */
+  /** Replaces the history of an application; an empty list removes it. */
   void put(String application, List<Before> all) {
     List<Before> kept =
         all.stream().limit(keeps - 1L).filter(each -> each.revision() > forgotten).toList();

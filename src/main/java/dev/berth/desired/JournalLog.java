@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The log of one instance by itself: a journal in a directory that is made by the first change
- * which somebody asks for, or memory.
+ * The log of a single instance: a journal in a directory that the first requested change creates,
+ * or memory.
  *
  * <pre>
  *   ephemeral ---------------------------> memory
@@ -22,16 +22,16 @@ import org.slf4j.LoggerFactory;
  *   one that another instance holds ----> refused
  * </pre>
  *
- * What it notes and cannot write is true for this process; the next change is written with all that
- * there is.
+ * <p><b>Failure.</b> A note that cannot be written still applies in this process; the next change
+ * is then written together with the whole state.
  */
 public final class JournalLog implements StateLog {
   private static final Logger LOG = LoggerFactory.getLogger(JournalLog.class);
 
-  /** Where a cluster keeps its log, in a directory that has no journal then. */
+  /** Name of a cluster's log directory; a state directory that contains one has no journal. */
   static final String LOG_OF_A_CLUSTER = "log";
 
-  /** Opens and holds a directory; null when another instance holds it. */
+  /** Opens and locks a directory; returns null when another instance holds it. */
   @FunctionalInterface
   interface Opener {
     @Nullable StateStoreFiles hold(Path directory) throws IOException;
@@ -41,7 +41,7 @@ public final class JournalLog implements StateLog {
   private final Path directory;
   private final Opener opener;
   private volatile DesiredState state = DesiredState.EMPTY;
-  private @Nullable StateStore journal; // once held
+  private @Nullable StateStore journal; // null until the directory is held
   private boolean refused; // another instance holds the directory
   private boolean prepared;
 
@@ -86,14 +86,18 @@ public final class JournalLog implements StateLog {
     }
   }
 
-  /** It is made by the first change; that it cannot be is known now. */
+  /**
+   * Checks that the first change will be able to create the directory, so that errors appear at the
+   * start.
+   */
   private void requireWritableParent() {
     Path there = directory.toAbsolutePath();
     while (!Files.exists(there)) {
-      there = there.getParent(); // the root is there
+      there = there.getParent(); // ends at the root, which exists
     }
     try {
-      Files.delete(Files.createTempDirectory(there, "berth-")); // permissions alone prove nothing
+      // permission bits alone prove nothing
+      Files.delete(Files.createTempDirectory(there, "berth-"));
     } catch (IOException failed) {
       throw new StartFailedException(
           "berth.state_dir: %s cannot be made in %s: %s (expected: a directory that can be written, or --ephemeral)"

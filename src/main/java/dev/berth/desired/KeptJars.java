@@ -21,25 +21,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The jars of what is declared: beside the log once that is kept, and until then where they go with
- * the process.
+ * The jars of all declared applications. They are stored beside the log once it is persisted, and
+ * until then in a directory that is removed with the process.
  */
 final class KeptJars extends JarRepository {
   private static final Logger LOG = LoggerFactory.getLogger(KeptJars.class);
 
   private final StateLog log;
-  private final Set<Jar> lost = ConcurrentHashMap.newKeySet(); // wanted, and missing or damaged
+  // needed jars that are missing or damaged
+  private final Set<Jar> lost = ConcurrentHashMap.newKeySet();
 
   /**
    * @param nowMs milliseconds since 1970
-   * @param maxBytes of all copies that are kept; {@link #MAX_BYTES}
+   * @param maxBytes maximum size of all stored copies; {@link #MAX_BYTES}
    */
   KeptJars(StateLog log, TimeOfDay nowMs, long maxBytes) {
     super(nowMs, nowMs::steadyMs, maxBytes);
     this.log = log;
   }
 
-  /** The log is prepared to keep a change: what was declared until now is to outlast it as well. */
+  /**
+   * Copies the jars to the log's directory before its first change, as all earlier declarations are
+   * persisted with it.
+   */
   void prepare() throws IOException {
     Path directory = log.directory();
     if (directory != null) {
@@ -65,7 +69,7 @@ final class KeptJars extends JarRepository {
     lost.remove(jar);
   }
 
-  /** As {@link #find}; a jar that cannot be read is missing. */
+  /** Returns a copy as {@link #find}; an unreadable jar counts as missing. */
   @Nullable Path kept(String digest) {
     try {
       return find(digest);
@@ -76,7 +80,7 @@ final class KeptJars extends JarRepository {
   }
 
   /**
-   * Where the copies of kept jars are, for those who load them.
+   * Returns the paths of stored jars, to load them.
    *
    * @throws CommandRefused when one is missing or damaged
    */
@@ -94,10 +98,10 @@ final class KeptJars extends JarRepository {
     return jars.stream().map(this::path).toList();
   }
 
-  /** Returns what another node needs to build the code of an application. */
+  /** Returns the sources from which another node builds the code of an application. */
   BuildSource source(ApplicationConfig config) throws IOException {
     List<Path> paths = config.jars();
-    // else a node is sent for what no node has
+    // fails for a lost jar: otherwise the node would search a jar that no node has
     paths(needed().stream().filter(each -> paths.contains(path(each))).toList());
     List<Jar> jars = identify(paths);
     List<JarFile> files = new ArrayList<>();
@@ -108,24 +112,27 @@ final class KeptJars extends JarRepository {
     return new BuildSource(new JsonObject(config.portable()).encode(), files);
   }
 
-  /** Kept jars whose copies were found missing or damaged. Any thread. */
+  /** Returns needed jars whose copies are missing or damaged. Thread-safe. */
   Set<Jar> lost() {
     if (!lost.isEmpty()) {
-      lost.retainAll(needed()); // a deploy or a delete may have ended the need
+      lost.retainAll(needed()); // a deploy or delete may have ended the need
     }
     return lost;
   }
 
-  /** Of what is declared, and of what it may go back to. */
+  /** Returns the jars of all declared applications and of their earlier revisions. */
   @Override
   protected Set<Jar> needed() {
     return jars(log.state());
   }
 
-  /** Of what is declared, and of what ran before it: not of what ran earlier. */
+  /**
+   * Returns the jars of all declared applications and of their {@code before}, without those of the
+   * history.
+   */
   @Override
   protected Set<Jar> neededAlways() {
-    removeUnused(); // there is room on the disk for a jar before it comes
+    removeUnused(); // frees disk space before a jar arrives
     Set<Jar> jars = new HashSet<>();
     for (DesiredApplication each : log.state().applications()) {
       jars.addAll(each.wanted().jars());
@@ -136,7 +143,7 @@ final class KeptJars extends JarRepository {
     return jars;
   }
 
-  /** What ran earlier goes, the oldest first: that it did is written down before it is done. */
+  /** Removes the oldest earlier revision. The log records the removal before any jar is deleted. */
   @Override
   protected boolean letGo() {
     Long oldest = log.state().history().oldest();
@@ -145,11 +152,12 @@ final class KeptJars extends JarRepository {
     }
     LOG.warn("state: no room: revisions up to {} that ran earlier are let go of", oldest);
     synchronized (log) { // a node may be committed beside the command
-      return log.note("what was let go of", log.state().forget(oldest)) != null; // else they stay
+      // otherwise the jars stay
+      return log.note("what was let go of", log.state().forget(oldest)) != null;
     }
   }
 
-  /** Whether copies may not be needed any more that were until now. */
+  /** Returns whether a change may have ended the need for some copies. */
   static boolean frees(DesiredChange change, DesiredState before, DesiredState after) {
     return !change.removed().isEmpty()
         || !after.history().keepsAsMuchAs(before.history())

@@ -4,40 +4,40 @@ import io.vertx.core.json.JsonObject;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The configuration of an application or of the target capacity that was last applied, as digests.
- * A delete and a rollback leave it as it is, so that a start can compare three: what its file said
- * last, what it says now, and what was submitted last.
+ * The last applied configuration of an application or of the target capacity, as digests. A delete
+ * and a rollback leave it unchanged. A start can therefore compare three configurations: its file's
+ * previous one, its file's present one, and the last submitted one.
  *
- * @param start by the file that instances of this state start with; null for nothing
- * @param last by anyone; null for nothing
- * @param file the URI of the file that submitted {@code last}; null for the start's, or for none
+ * @param start from the file that instances of this state start with; null for none
+ * @param last from any submission; null for none
+ * @param file URI of the file that submitted {@code last}; null for the start's file, or for none
  */
 public record LastApplied(@Nullable String start, @Nullable String last, @Nullable String file) {
 
-  /** Nothing was applied. */
+  /** Configuration that was never applied. */
   public static final LastApplied NOTHING = new LastApplied(null, null, null);
 
-  /** In the place of a file's URI: the file that the instance was started with. */
+  /** Marker in place of a URI for the file that the instance was started with. */
   public static final String START = "start";
 
-  /** Returns whether this file submitted it last, as far as digests tell. */
+  /** Returns whether this file submitted the last configuration, as far as digests show. */
   boolean isLastOf(@Nullable String by) {
     return last != null
         && (file == null ? START.equals(by) && last.equals(start) : file.equals(by));
   }
 
-  /** Returns the same for an instance that starts with this file, which may be {@code file}. */
+  /** Returns the value for an instance that starts with this file, which may be {@code file}. */
   LastApplied startedWith(@Nullable String uri) {
     return file != null && file.equals(uri) ? new LastApplied(last, last, null) : this;
   }
 
-  /** Returns the same where the file of a start says this, and nothing is different. */
+  /** Returns the value after a start whose file contains this digest and declares nothing new. */
   LastApplied unchanged(String digest) {
     return digest.equals(start) ? this : new LastApplied(digest, last, null);
   }
 
   /**
-   * Returns the same after a submission.
+   * Returns the value after a submission.
    *
    * @param by {@link #START}, the URI of another file, or null for a submission without one
    */
@@ -49,9 +49,9 @@ public record LastApplied(@Nullable String start, @Nullable String last, @Nullab
   }
 
   /**
-   * Returns the same after a file, or a whole configuration without one, that leaves it out.
+   * Returns the value after a file, or a whole configuration without one, that omits it.
    *
-   * @param prunes whether it is deleted, be it that file's or not
+   * @param prunes whether it is deleted regardless of its file
    */
   LastApplied leftOut(@Nullable String by, boolean prunes) {
     if (START.equals(by)) {
@@ -60,7 +60,7 @@ public record LastApplied(@Nullable String start, @Nullable String last, @Nullab
     return isLastOf(by) ? new LastApplied(start, null, null) : this;
   }
 
-  // --- as it is kept ---
+  // --- persisted form ---
 
   JsonObject toJson() {
     JsonObject json = new JsonObject().put("start", start).put("last", last);
@@ -69,7 +69,8 @@ public record LastApplied(@Nullable String start, @Nullable String last, @Nullab
 
   static LastApplied of(JsonObject json) {
     String last = json.getString("last");
-    boolean isOfFile = last != null && last.equals(json.getString("digest")); // else of before it
+    // otherwise from an earlier submission
+    boolean isOfFile = last != null && last.equals(json.getString("digest"));
     return new LastApplied(json.getString("start"), last, isOfFile ? json.getString("file") : null);
   }
 }

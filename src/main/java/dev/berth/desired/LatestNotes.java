@@ -7,9 +7,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the instance has to note by itself: of all that is said of something before the turn of a
- * note comes, the last. There is one that waits at a time. One that was not kept waits until
- * something else was. Belongs to the control loop.
+ * Coalesces notes that the instance writes by itself: of several values of a key before the queued
+ * write starts, only the last is written. At most one write is queued. Failed notes wait until
+ * another command is persisted. Confined to the control loop.
  */
 final class LatestNotes<K, V extends @Nullable Object> {
   private final CommandQueue queue;
@@ -19,7 +19,7 @@ final class LatestNotes<K, V extends @Nullable Object> {
   private boolean writing;
 
   /**
-   * @param note begins to note these when their turn comes; whether they are kept
+   * @param note starts to write the notes; its result is whether they were persisted
    */
   LatestNotes(CommandQueue queue, Function<Map<K, V>, Future<Boolean>> note) {
     this.queue = queue;
@@ -31,7 +31,10 @@ final class LatestNotes<K, V extends @Nullable Object> {
     again();
   }
 
-  /** Something else was kept: what waits may be as well. */
+  /**
+   * Queues the waiting notes. Called after another command was persisted, as the log then works
+   * again.
+   */
   void again() {
     if (!waiting.isEmpty() && !queued) {
       queued = true;
@@ -47,14 +50,14 @@ final class LatestNotes<K, V extends @Nullable Object> {
     return note.apply(taken).onSuccess(kept -> sayAgain(kept ? Map.of() : taken));
   }
 
-  /** Unless something newer was said. */
+  /** Restores failed notes, except those with a newer value. */
   private void sayAgain(Map<K, V> lost) {
     Map<K, V> all = new LinkedHashMap<>(lost);
     all.putAll(waiting);
     waiting = all;
   }
 
-  /** Whether all that was said is noted. */
+  /** Returns whether no note waits or is being written. */
   boolean isIdle() {
     return waiting.isEmpty() && !writing;
   }

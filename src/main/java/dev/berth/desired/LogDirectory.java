@@ -9,16 +9,16 @@ import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A directory that is held for the log of a cluster, and in which an instance by itself may have
- * left a journal.
+ * A locked directory for the log of a cluster. It may contain the journal of an earlier single
+ * instance.
  */
 public final class LogDirectory implements AutoCloseable {
   private static final String BEFORE = ".before-cluster";
 
   /**
-   * What an instance by itself has left.
+   * The state of a single instance's journal.
    *
-   * @param origin tells it from every other journal
+   * @param origin identity that distinguishes it from every other journal
    */
   public record Journal(DesiredState state, String origin) {}
 
@@ -29,7 +29,7 @@ public final class LogDirectory implements AutoCloseable {
   }
 
   /**
-   * Makes the directory when it is not there.
+   * Creates the directory when it is missing, and locks it.
    *
    * @throws StartFailedException when another instance holds it
    */
@@ -43,12 +43,12 @@ public final class LogDirectory implements AutoCloseable {
     return new LogDirectory(disk);
   }
 
-  /** Where the log is. */
+  /** Returns the path of the log. */
   public Path log() {
     return disk.directory().resolve(JournalLog.LOG_OF_A_CLUSTER);
   }
 
-  /** Null when there is none. */
+  /** Reads the journal; returns null when there is none. */
   public @Nullable Journal journal() throws IOException {
     List<String> names = StateStore.journal(disk.list());
     if (names.isEmpty()) {
@@ -63,7 +63,7 @@ public final class LogDirectory implements AutoCloseable {
         store.recovered(), String.format(Locale.ROOT, "%s %08x", newest, crc.getValue()));
   }
 
-  /** The log has what was in the journal: it gets other names, the newest last. */
+  /** Renames the files of the journal, the newest last, once the log contains its state. */
   public void setAside() throws IOException {
     for (String name : StateStore.journal(disk.list())) {
       disk.rename(name, name + BEFORE);
@@ -71,12 +71,12 @@ public final class LogDirectory implements AutoCloseable {
     disk.forceNames();
   }
 
-  /** Bytes that may still be written. */
+  /** Returns the free bytes of the disk. */
   public long room() {
     return disk.room();
   }
 
-  /** Gives it back. */
+  /** Unlocks the directory. */
   @Override
   public void close() throws IOException {
     disk.close();

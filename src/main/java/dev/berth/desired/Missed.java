@@ -6,16 +6,11 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.Predicate;
 
-/** Changes that came true when nobody waited for them any more. */
+/** Computes the controller's events for changes that were committed without a waiting caller. */
 final class Missed {
   private Missed() {}
 
-  /**
-   * What the controller is told of them.
-   *
-   * @param told the state that it knows
-   * @param now what is applied
-   */
+  /** Returns the events that lead from the state that the controller knows to the applied state. */
   static List<ControllerEvent> between(DesiredState told, DesiredState now) {
     List<ControllerEvent> events = new ArrayList<>();
     if (told.index() != now.index()) {

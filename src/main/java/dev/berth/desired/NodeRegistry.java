@@ -14,16 +14,17 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who belongs to a cluster, as its control nodes have agreed. Immutable.
+ * The nodes of a cluster, as its control nodes have agreed. Immutable.
  *
- * @param cluster its id, random, born with the first entry of its log; empty without a cluster
- * @param generation of those who command, from 1; 0 without a cluster. With the controller's term
- *     behind it, it is the epoch of a command
- * @param origin the journal that the first entry took in, as it says; empty for none
- * @param last the registration that was given last; none is given twice
- * @param nodes that are neither lost nor have left, by name
- * @param cordoned names of those that are to get no replicas, whatever becomes of their processes
- * @param standsBy why the controller commands nobody, until nodes are adopted; null when it does
+ * @param cluster random id from the first entry of its log; empty without a cluster
+ * @param generation of the controllers, from 1; 0 without a cluster. Together with the controller's
+ *     term it forms the epoch of a command
+ * @param origin identity of the journal that the first entry imported; empty for none
+ * @param last last assigned registration; none is assigned twice
+ * @param nodes registered nodes, by name; lost nodes and those that left are removed
+ * @param cordoned names of nodes that get no replicas, across restarts of their processes
+ * @param standsBy why the controller sends no commands until nodes are adopted; null when it is
+ *     active
  */
 public record NodeRegistry(
     String cluster,
@@ -33,38 +34,38 @@ public record NodeRegistry(
     Map<String, Registered> nodes,
     Set<String> cordoned,
     @Nullable String standsBy) {
-  /** Names that may be cordoned at a time. */
+  /** Maximum number of cordoned names. */
   public static final int MOST_CORDONED = 1_000;
 
-  /** Without a cluster. */
+  /** Registry without a cluster. */
   public static final NodeRegistry NONE = new NodeRegistry("", 0, "", 0, Map.of(), Set.of(), null);
 
   /**
-   * A node of which neither its loss nor its goodbye was committed since it came.
+   * A registered node, until its loss or leave is committed.
    *
-   * @param process random, made when it started, hexadecimal
+   * @param process random id from its start, hexadecimal
    * @param registration from 1, compared for equality alone
    */
   public record Registered(String process, long registration) {}
 
   public NodeRegistry {
-    nodes = Collections.unmodifiableSortedMap(new TreeMap<>(nodes)); // in one order everywhere
+    nodes = Collections.unmodifiableSortedMap(new TreeMap<>(nodes)); // same order on all nodes
     cordoned = Collections.unmodifiableSortedSet(new TreeSet<>(cordoned));
   }
 
-  /** A cluster without nodes. */
+  /** Returns the registry of a new cluster, without nodes. */
   public static NodeRegistry born(String cluster, String origin) {
     return new NodeRegistry(cluster, 1, origin, 0, Map.of(), Set.of(), null);
   }
 
-  /** Null when no process has that name. */
+  /** Returns the process with a name; null when there is none. */
   public @Nullable Registered find(String node) {
     return nodes.get(node);
   }
 
   /**
-   * A process comes under a name: it keeps its registration, or gets the next one. While the name
-   * is another's nothing is different, and it is to come again.
+   * Registers a process under a name with the next registration. A name in use changes nothing: its
+   * own process keeps its registration, and another one must retry.
    */
   public NodeRegistry with(String node, String process) {
     return nodes.containsKey(node)
@@ -72,7 +73,7 @@ public record NodeRegistry(
         : having(node, new Registered(process, last + 1), last + 1);
   }
 
-  /** A registration is lost, or was given back; nothing is different when it was before. */
+  /** Removes a lost or ended registration; changes nothing when it was removed before. */
   public NodeRegistry without(String node, long registration) {
     Registered known = find(node);
     return known == null || known.registration != registration ? this : having(node, null, last);
@@ -84,7 +85,7 @@ public record NodeRegistry(
     return new NodeRegistry(cluster, generation, origin, last, all, cordoned, standsBy);
   }
 
-  /** Replicas are kept from a name, or are not any more. */
+  /** Cordons a name, or ends its cordon. */
   public NodeRegistry cordon(String node, boolean on) {
     Set<String> names = new HashSet<>(cordoned);
     boolean differs = on ? names.add(node) : names.remove(node);
@@ -93,16 +94,16 @@ public record NodeRegistry(
         : this;
   }
 
-  /** The controller commands nobody, over restarts. */
+  /** Makes the controller stand by, across restarts. */
   public NodeRegistry standingBy(String reason) {
     return new NodeRegistry(cluster, generation, origin, last, nodes, cordoned, reason);
   }
 
   /**
-   * Nodes belong to this cluster as they are, whoever commanded them; commands of this generation,
-   * and of any up to theirs, are older from now on.
+   * Adopts nodes with their registrations, from any earlier controller. The next generation exceeds
+   * this one and all of theirs, so that earlier commands are outdated.
    *
-   * @param id of the cluster that they know, which they keep for life
+   * @param id cluster id that the nodes know and retain for life
    */
   NodeRegistry adopting(String id, List<FirstCaller> callers) {
     long next = generation;
@@ -116,7 +117,7 @@ public record NodeRegistry(
     return new NodeRegistry(id, next + 1, origin, highest, all, cordoned, null);
   }
 
-  // --- as it is kept ---
+  // --- persisted form ---
 
   JsonObject toJson() {
     return new RecordWriter().record(this);

@@ -39,19 +39,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Each command of operators, from what was asked to what it comes to. Called on the control loop;
- * what follows {@code state ->} runs off it when the turn of the command has come, and may block.
+ * The commands of operators, from the request to the result. Called on the control loop; the part
+ * after {@code state ->} runs off it in the order of the commands, and may block.
  *
- * @param folder that relative paths of what is submitted start from
+ * @param folder base of relative paths in submitted configurations
  * @param nowMs milliseconds since 1970
- * @param id of the commands that are given here; null when they have none
+ * @param id idempotency key of the commands; null for none
  */
 record OperatorCommands(
     ServeControl serve, Path folder, EntryReader reader, TimeOfDay nowMs, @Nullable String id)
     implements ControllerCommands {
   private static final Logger LOG = LoggerFactory.getLogger(OperatorCommands.class);
 
-  /** Of an id. */
+  /** Maximum length of an id, in characters. */
   static final int MOST_ID_CHARS = 128;
 
   @Override
@@ -64,16 +64,17 @@ record OperatorCommands(
   }
 
   /**
-   * @param command made on the loop when its turn comes, after those before it
+   * @param command created on the loop after the previous commands
    */
   private Future<@Nullable Long> ask(Supplier<String> what, Supplier<Command> command) {
     return serve.carryOut(0, () -> once(what, command.get()));
   }
 
   /**
-   * Of a command that is sent again only the answer is found.
+   * Returns a command that a repeat with the same id does not execute again: it returns the
+   * recorded result.
    *
-   * @param what is asked for, in full; of megabytes, so that it is made when it is needed
+   * @param what full text of the command, up to megabytes, so that it is created only when needed
    */
   private Command once(Supplier<String> what, Command command) {
     if (id == null) {
@@ -101,7 +102,7 @@ record OperatorCommands(
   @Override
   public Future<DeployOutcome> deploy(Submitted what) {
     AtomicReference<DeployOutcome> outcome =
-        new AtomicReference<>(new DeployOutcome(0, List.of())); // of one that is sent again
+        new AtomicReference<>(new DeployOutcome(0, List.of())); // result of a repeated command
     String kept = what.prunes() ? "" : "kept ";
     Supplier<String> text =
         () ->
@@ -110,7 +111,7 @@ record OperatorCommands(
         .carryOut(
             what.config().length(),
             () -> {
-              Set<String> failing = serve.failing(); // after those before it
+              Set<String> failing = serve.failing(); // after the previous commands
               Command command = state -> deploy(state, what, failing, outcome);
               return what.dryRun() ? command : once(text, command);
             })
@@ -170,14 +171,15 @@ record OperatorCommands(
     boolean everything =
         only == null
             && !Objects.equals(next.head().targetCapacity(), state.head().targetCapacity());
-    Map<String, ApplicationConfig> read = new HashMap<>(); // of those that are different
+    Map<String, ApplicationConfig> read = new HashMap<>(); // of the changed applications
     for (ApplicationConfig each : submitted.applications()) {
       DesiredApplication known = Objects.requireNonNull(next.find(each.name()));
       if (known != state.find(each.name())) {
         read.put(each.name(), each.placeless());
       }
-      // What has not run yet is tried anew: what it waits for may be there by now. So is what has
-      // failed since it ran, which stays good where nothing is known that could take its place.
+      // An application that has not run yet is retried, as a missing dependency may exist by now.
+      // So is one that failed after it ran; it stays healthy while no previous revision can replace
+      // it.
       boolean again = !known.healthy() || failing.contains(each.name());
       if (everything || again || read.containsKey(each.name())) {
         events.add(new ControllerEvent.Declared(next.declared(known)));
@@ -281,8 +283,10 @@ record OperatorCommands(
   }
 
   /**
-   * @param replicas null for what autoscaling finds
-   * @param pauses whether autoscaling gives way to it
+   * Sets the number of replicas of a deployment.
+   *
+   * @param replicas null for the number that autoscaling finds
+   * @param pauses whether autoscaling is paused at that number
    */
   private Future<Boolean> scale(DeploymentId which, @Nullable Integer replicas, boolean pauses) {
     AtomicBoolean follows = new AtomicBoolean();
@@ -335,7 +339,7 @@ record OperatorCommands(
         .map(Objects::requireNonNull);
   }
 
-  /** Returns the deployments of an application by name, and whether they follow their load. */
+  /** Returns the deployments of an application by name, and whether they autoscale. */
   private Map<String, Boolean> deployments(String application) {
     return Objects.requireNonNullElse(serve.controls().deployments(application), Map.of());
   }
@@ -355,7 +359,7 @@ record OperatorCommands(
     return Future.succeededFuture(all);
   }
 
-  // --- what keeps nothing ---
+  // --- commands that declare nothing ---
 
   @Override
   public Future<ServeDetails> details() {

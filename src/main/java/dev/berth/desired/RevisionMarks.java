@@ -14,23 +14,24 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps what has become of the revisions: those that ran can be had back later, and those that
- * failed are not tried again by a controller that starts anew, where one that ran before is to
- * serve. Belongs to the control loop.
+ * Records the outcome of revisions. A revision that ran can be restored later. A failed one is not
+ * retried by a new controller when an earlier one can serve instead. Confined to the control loop.
  */
 final class RevisionMarks {
 
-  private final LatestNotes<String, Announce> notes; // by name
-  private final Map<String, Long> firstRan = new HashMap<>(); // revisions that ran here first
-  private final Set<String> failing = new HashSet<>(); // applications, by what was announced last
-  private long lastAtStart; // revision
+  private final LatestNotes<String, Announce> notes; // by application
+  // revisions whose first run was in this process
+  private final Map<String, Long> firstRan = new HashMap<>();
+  // applications whose last state was a failed deploy
+  private final Set<String> failing = new HashSet<>();
+  private long lastAtStart; // highest revision at the start
 
   RevisionMarks(
       CommandQueue queue, Function<Function<DesiredState, Decision>, Future<Boolean>> note) {
     notes = new LatestNotes<>(queue, marks -> note.apply(state -> decide(state, marks)));
   }
 
-  /** Once, before the others: what was there at the start. */
+  /** Records the applications of the start; called once, before the other methods. */
   void open(DesiredState state) {
     state.applications().forEach(each -> lastAtStart = Math.max(lastAtStart, each.revision()));
   }
@@ -45,13 +46,13 @@ final class RevisionMarks {
     notes.again();
   }
 
-  /** Applications that have failed to deploy, be that marked or not. */
+  /** Returns the applications that failed to deploy, marked or not. */
   Set<String> failing() {
     return Set.copyOf(failing);
   }
 
   /**
-   * @param wanted of the application; null when it is not there any more
+   * @param wanted the application; null when it was removed
    */
   void announced(Announce announce, @Nullable DesiredApplication wanted) {
     if (wanted != null && announce.status() == ApplicationStatus.DEPLOY_FAILED) {
@@ -67,13 +68,14 @@ final class RevisionMarks {
   private boolean isNews(Announce announce, DesiredApplication wanted) {
     if (announce.status() == ApplicationStatus.RUNNING) {
       boolean first = announce.proven() && !wanted.healthy();
-      if (first && announce.revision() > lastAtStart) { // it replaces another, and is on trial
+      if (first && announce.revision() > lastAtStart) { // it replaces another one and is on trial
         firstRan.put(wanted.name(), announce.revision());
       }
       boolean isKnown = !first && notes.isIdle() && wanted.ran().equals(announce.ran());
       return !announce.proven() || !isKnown;
     }
-    // What ran in an earlier process has proved itself: it is not given up for a bad start.
+    // A revision that ran in an earlier process is proven: a failed start does not mark it as
+    // failed.
     boolean proven =
         wanted.healthy() && !Long.valueOf(announce.revision()).equals(firstRan.get(wanted.name()));
     return announce.status() == ApplicationStatus.DEPLOY_FAILED
@@ -86,7 +88,10 @@ final class RevisionMarks {
     return new Decision(change, change == null ? List.of() : serveInstead(state, change));
   }
 
-  /** What ran before serves on already, unless this process began with what failed. */
+  /**
+   * Declares the previous revisions of failed ones that this process started with; otherwise the
+   * previous one still serves.
+   */
   private List<ControllerEvent> serveInstead(DesiredState state, DesiredChange change) {
     return change.applications().stream()
         .filter(each -> each.failed() != null && each.revision() <= lastAtStart)

@@ -21,17 +21,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Revisions that follow from those which are known, and what comes of them: an earlier one that is
- * gone back to, the same with other weights of its route.
+ * Computes new revisions from known ones: a rollback to an earlier one, or the present one with
+ * other weights of its route.
  *
- * @param directory where what is declared is kept; null when it is not
+ * @param directory where the desired state is persisted; null when it is not
  * @param nowMs milliseconds since 1970
  */
 record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplier nowMs) {
   private static final Logger LOG = LoggerFactory.getLogger(RevisionRules.class);
 
   /**
-   * @param to null for what ran last
+   * Declares an earlier revision again.
+   *
+   * @param to revision; null for the last one that ran
    */
   Decision rollback(
       DesiredState state, DesiredApplication application, @Nullable Long to, boolean dryRun) {
@@ -90,7 +92,9 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
   }
 
   /**
-   * @param known the deployments of the application, as far as the controller knows them
+   * Changes the weights of an application's route.
+   *
+   * @param known deployments of the application that the controller knows
    */
   Decision split(
       DesiredState state,
@@ -112,8 +116,10 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
   }
 
   /**
+   * Changes the weights of an endpoint.
+   *
    * @param weights by {@code application#deployment}
-   * @param unknown those of them that do not run
+   * @param unknown names in the weights without a running deployment
    */
   Decision splitEndpoint(
       DesiredState state, String route, Map<String, Double> weights, List<String> unknown) {
@@ -140,7 +146,7 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
     }
   }
 
-  /** What a change makes of its one application is declared. */
+  /** Returns the decision that declares the one application of a change. */
   private static Decision declared(
       DesiredState state, DesiredChange change, ApplicationConfig config) {
     DesiredApplication next = change.applications().get(0);

@@ -17,16 +17,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who may answer on a route: it belongs to what stays there, and an endpoint's to the instance.
+ * Decides conflicts about routes: a staying application retains its route, and the route of an
+ * endpoint belongs to the instance.
  *
- * @param file what the instance was started with
+ * @param file configuration that the instance was started with
  */
 record RouteRules(ServeConfig file) {
   private static final Logger LOG = LoggerFactory.getLogger(RouteRules.class);
 
   /**
-   * @param by who submits it, as {@link LastApplied#submitted} takes it
-   * @throws ConfigException with every route that is taken
+   * Checks that submitted applications use only free routes.
+   *
+   * @param by submitting file, as in {@link LastApplied#submitted}
+   * @throws ConfigException with every route that is in use
    */
   void requireFree(
       DesiredState state, List<ApplicationConfig> named, Submitted what, @Nullable String by) {
@@ -50,7 +53,7 @@ record RouteRules(ServeConfig file) {
     }
   }
 
-  /** Who has a route that an application would go back to; null when it is free. */
+  /** Returns the owner of a route that a rollback would need, for people; null when it is free. */
   @Nullable String holder(DesiredState state, @Nullable String prefix, String application) {
     return holder(state.other(prefix, application), prefix);
   }
@@ -62,7 +65,7 @@ record RouteRules(ServeConfig file) {
     return application == null ? null : "application " + application + " has it";
   }
 
-  /** Says where what is kept and what the file says of its endpoints are of one route. */
+  /** Logs each route for which both the persisted state and the file's endpoints have an entry. */
   void tell(DesiredState kept) {
     kept.head()
         .splits()
@@ -84,7 +87,7 @@ record RouteRules(ServeConfig file) {
     }
   }
 
-  /** What the file says of an endpoint; null when it has none there. */
+  /** Returns the file's endpoint with a route; null when there is none. */
   @Nullable Settings endpoint(String route) {
     return file.get(ServeConfig.BERTH).get(InstanceOptions.ENDPOINTS).stream()
         .filter(each -> each.get(TrafficOptions.ROUTE_PREFIX).equals(route))

@@ -12,15 +12,15 @@ import dev.berth.desired.ServeControl.Decision;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Who may set the number of replicas of a deployment, and what comes of it. */
+/** Decides commands that set the number of replicas of a deployment. */
 final class ScaleRules {
   private ScaleRules() {}
 
   /**
-   * @param replicas null for what autoscaling finds
-   * @param follows whether it is autoscaled; null when the controller knows no such deployment
-   * @param pauses whether autoscaling gives way; Ray's REST call does not ask for that, and needs
-   *     {@code external_scaler_enabled}
+   * @param replicas null for the number that autoscaling finds
+   * @param follows whether it autoscales; null when the controller knows no such deployment
+   * @param pauses whether autoscaling is paused at that number. Ray's REST call never pauses it,
+   *     and needs {@code external_scaler_enabled}
    */
   static Decision decide(
       DesiredState state,
@@ -37,7 +37,7 @@ final class ScaleRules {
     }
     DesiredApplication wanted = state.find(id.application());
     if (wanted == null) {
-      throw precondition("Deployment is deleted"); // Ray's words
+      throw precondition("Deployment is deleted"); // Ray's text
     }
     if (pauses && follows) {
       DesiredChange change = state.pause(id, replicas);
@@ -48,7 +48,7 @@ final class ScaleRules {
     if (replicas == null) {
       throw precondition("autoscaling: none of deployment %s (expected: one that autoscales)", id);
     }
-    if (!pauses && !wanted.wanted().externalScaler()) { // Ray's words
+    if (!pauses && !wanted.wanted().externalScaler()) { // Ray's text
       throw precondition(
           "Cannot update replicas for deployment '%s' in application '%s'. The external scaling API"
               + " can only be used when 'external_scaler_enabled' is set to true in the application"

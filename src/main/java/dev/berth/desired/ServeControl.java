@@ -36,51 +36,57 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Carries out what operators ask of the controller, one command after the other: each is computed
- * on the {@link DesiredState}, committed by the {@link StateLog} and read, all off the loop; then
- * the state is replaced here, the controller is told, and the command answered. What cannot be
- * committed changes nothing. Belongs to the control loop.
+ * Executes the commands of operators, one at a time. Each command is computed on the {@link
+ * DesiredState}, committed by the {@link StateLog} and read, all off the loop. Then the state is
+ * replaced here, the controller receives the events, and the command returns its result. A command
+ * that cannot be committed changes nothing. Confined to the control loop.
  */
 public final class ServeControl implements Builds.Sources {
-  /** Of {@link #historyChars}; beyond them the oldest go. */
+  /** Maximum of {@link #historyChars}; beyond it the oldest revisions are removed. */
   public static final long MOST_HISTORY_CHARS = History.MOST_CHARS;
 
-  /** What it needs of the controller and of the instance. Control loop. */
+  /** The dependencies on the controller and the instance. Confined to the control loop. */
   public interface Controls {
-    /** Tells the controller, in the order of the calls. */
+    /** Sends an event to the controller, in the order of the calls. */
     void tell(ControllerEvent event);
 
     /**
-     * @param targetCapacity null when nothing was said of it
-     * @param stateDir null when what is declared is kept in memory only
+     * Returns the details of all applications.
+     *
+     * @param targetCapacity null when unset
+     * @param stateDir null when the desired state is in memory only
      */
     Future<ServeDetails> details(@Nullable Double targetCapacity, @Nullable String stateDir);
 
-    /** See {@link ControllerCommands#autoscaling}; null of one that does not follow its load. */
+    /**
+     * Returns {@link ControllerCommands#autoscaling}; null for a deployment without autoscaling.
+     */
     @Nullable Supplier<JsonObject> autoscaling(DeploymentId deployment);
 
     /**
-     * Returns the names of the deployments, and whether their number of replicas follows the load;
-     * empty before they are known; null for an unknown application.
+     * Returns whether each deployment autoscales, by name: empty before the deployments are known,
+     * null for an unknown application.
      */
     @Nullable Map<String, Boolean> deployments(String application);
 
-    /** Copies of jars that code may be loaded from; null when that is not known: none goes. */
+    /**
+     * Returns the copies of jars that code may be loaded from; null when unknown, so that all stay.
+     */
     @Nullable Set<Path> jarsInUse();
 
-    /** Starts the controller anew under that term. */
+    /** Restarts the controller under that term. */
     Future<Void> restart(long term);
 
     Future<Void> drain();
   }
 
   /**
-   * What a command comes to.
+   * The outcome of a command.
    *
-   * @param change what is to be committed and then applied; null when nothing is different
-   * @param events what the controller is told then
-   * @param read configurations of applications that are different, as far as they are known
-   * @param answer to the one who asked
+   * @param change to commit and apply; null when nothing changes
+   * @param events for the controller after the commit
+   * @param read configurations of changed applications, if known
+   * @param answer result for the caller
    */
   record Decision(
       @Nullable DesiredChange change,
@@ -92,22 +98,22 @@ public final class ServeControl implements Builds.Sources {
       this(change, events, Map.of(), null);
     }
 
-    /** The same, by a command with an id. */
+    /** Returns the same decision with the result of a command that has an id. */
     Decision answering(DesiredState on, String id, long nowMs, String command) {
       Answer known = new Answer(id, nowMs, command, answer);
       return new Decision(on.answering(change, known), events, read, answer);
     }
 
-    /** The same, remembered as a command of an operator if it changes anything. */
+    /** Returns the same decision, recorded as an operator's command if it changes anything. */
     Decision chained(DesiredState on) {
       return change == null ? this : new Decision(on.chained(change), events, read, answer);
     }
   }
 
-  /** Of one that has nothing to say, or what it said was not kept. */
+  /** Decision without a change, also for a note that was not persisted. */
   static final Decision NOTHING = new Decision(null, List.of());
 
-  /** Computes what is to change of a state. Off the loop; a failure refuses the command. */
+  /** Computes the change of a state. Runs off the loop; an exception refuses the command. */
   @FunctionalInterface
   interface Command {
     Decision on(DesiredState state) throws IOException;
@@ -120,19 +126,20 @@ public final class ServeControl implements Builds.Sources {
   private final Commits commits;
   private final FirstState first;
   private final CommandQueue queue;
-  private final CommandQueue nodesQueue; // a command may copy jars meanwhile
+  // node registrations do not wait for a command that copies jars
+  private final CommandQueue nodesQueue;
   private final RevisionMarks marks;
   private final OperatorCommands commands;
-  private final Map<String, EntryReader.Reading> read = new HashMap<>(); // what runs, by name
+  private final Map<String, EntryReader.Reading> read = new HashMap<>(); // serving entries, by name
   private final Map<String, DeclaredApplication> refused = new LinkedHashMap<>(); // by name
   private final LatestNotes<DeploymentId, @Nullable Autoscaled> found;
-  private @Nullable Controls controls; // once there is a controller
-  private DesiredState state = DesiredState.EMPTY; // that is applied
-  private boolean removing; // of jars, is queued
+  private @Nullable Controls controls; // null before the first controller
+  private DesiredState state = DesiredState.EMPTY; // applied state
+  private boolean removing; // whether a removal of jars is queued
 
   /**
-   * @param file what the instance was started with
-   * @param folder that relative paths of what is submitted start from
+   * @param file configuration that the instance was started with
+   * @param folder base of relative paths in submitted configurations
    * @param log not opened yet
    * @param offLoop may block; two threads are enough
    * @param control the control loop
@@ -162,7 +169,7 @@ public final class ServeControl implements Builds.Sources {
     this.commands = new OperatorCommands(this, folder, reader, nowMs, null);
   }
 
-  /** Sets the controller that commands reach: what is open by then it learns at its start. */
+  /** Connects the controller, which reads the present applications at its own start. */
   public void connect(Controls to) {
     controls = to;
   }
@@ -170,11 +177,11 @@ public final class ServeControl implements Builds.Sources {
   // --- start ---
 
   /**
-   * Reads what is kept, and decides between that and the file. Blocks; once, on any thread, before
-   * everything else.
+   * Opens the log, and decides between its state and the file. Blocks; called once on any thread,
+   * before all other methods.
    *
-   * @param callers nodes that call and were commanded before; asked where nothing is kept
-   * @throws StartFailedException when what is kept cannot be used
+   * @param callers connecting nodes that had a controller before; called only for an empty log
+   * @throws StartFailedException when the persisted state cannot be used
    */
   public void open(Supplier<List<FirstCaller>> callers) {
     first.begin(callers);
@@ -184,20 +191,20 @@ public final class ServeControl implements Builds.Sources {
     marks.open(state);
   }
 
-  /** Whether what runs at first is what the file says, and not what was kept. */
+  /** Returns whether the first applications come from the file rather than the log. */
   public boolean fromFile() {
     return first.fromFile();
   }
 
   /**
-   * What is declared, and what a start named and could not declare, until it is deleted or
-   * deployed.
+   * Returns the declared applications, and those that a start could not declare, until a delete or
+   * a deploy.
    */
   public List<DeclaredApplication> applications() {
     return Stream.concat(state.declared().stream(), refused.values().stream()).toList();
   }
 
-  // --- what the parts of the instance ask and tell ---
+  // --- calls of other parts of the instance ---
 
   @Override
   public Builds.@Nullable Source find(String application, long revision) {
@@ -217,47 +224,46 @@ public final class ServeControl implements Builds.Sources {
     return new Builds.Source(entry.config(), reader.around(head.targetCapacity()), head.rises());
   }
 
-  /** An application is in a new state: whether it can be had back later, or is not tried again. */
+  /** Records a new state of an application, which decides about its rollback and its retries. */
   public void announced(Announce announce) {
     assert control.isHere();
     marks.announced(announce, state.find(announce.application()));
   }
 
   /**
-   * What autoscaling found is kept, behind the commands that wait; of what is told of a deployment
-   * before its turn comes only the last is. A crash leaves that or what was kept before.
+   * Persists a number that autoscaling found, after the waiting commands. Only the last number of
+   * each deployment is written. A crash leaves either this number or the previous one.
    *
-   * @param now null of a deployment that is gone, or follows its load no more
+   * @param now null for a deployment that was deleted or does not autoscale any longer
    */
   public void autoscaled(DeploymentId deployment, @Nullable Autoscaled now) {
     assert control.isHere();
     found.add(deployment, now);
   }
 
-  /** What operators may ask for. */
+  /** Returns the commands of operators. */
   public ControllerCommands commands() {
     return commands;
   }
 
   /**
-   * Others belong to the cluster; commands that wait, or copy jars, do not delay it.
+   * Changes the node registry without delay by waiting commands or those that copy jars.
    *
-   * @param change of who does when its turn comes, as {@link NodeRegistry} computes it; off the
-   *     loop
-   * @return who does from then on; fails with {@link CommandRefused} when that is not kept, or not
-   *     known to be
+   * @param change computes the next {@link NodeRegistry}, off the loop
+   * @return registry after the change; fails with {@link CommandRefused} when it is not persisted,
+   *     or its outcome is unknown
    */
   public Future<NodeRegistry> nodes(UnaryOperator<NodeRegistry> change) {
     assert control.isHere();
     return nodesQueue.addAnyway(0, () -> nodesQueue.offLoop(() -> commits.nodes(change)));
   }
 
-  /** Who belongs to the cluster, as far as is applied. Any thread. */
+  /** Returns the applied node registry. Thread-safe. */
   public NodeRegistry nodes() {
     return log.state().nodes();
   }
 
-  /** The last state that is kept. Any thread. */
+  /** Returns the last committed state. Thread-safe. */
   public DesiredState logged() {
     return log.state();
   }
@@ -267,23 +273,23 @@ public final class ServeControl implements Builds.Sources {
     return application + " (revision " + revision + ")";
   }
 
-  /** The jars of what is declared, for others. */
+  /** Returns the jars of declared applications, for other nodes and deploys. */
   public SharedJars jars() {
     return new SharedJars(
         queue, jars, controls()::jarsInUse, () -> queue.addAnyway(0, this::caughtUp));
   }
 
-  /** What another node needs to build the code of an application. */
+  /** Returns the sources from which another node builds the code of an application. */
   public Future<BuildSource> source(ApplicationConfig config) {
     return jars().turn(() -> jars.source(config));
   }
 
-  /** Jars of declared applications whose copies are missing or damaged. Any thread. */
+  /** Returns needed jars whose copies are missing or damaged. Thread-safe. */
   public Set<Jar> lostJars() {
     return jars.lost();
   }
 
-  /** Reads applications again that could not be read, and has those built that can be now. */
+  /** Reads unreadable applications again, and declares those that can be built now. */
   public Future<Void> readAgain() {
     return queue.addAnyway(
         0,
@@ -305,26 +311,26 @@ public final class ServeControl implements Builds.Sources {
         });
   }
 
-  /** Commands that wait for those before them. Any thread. */
+  /** Returns the number of waiting commands. Thread-safe. */
   public int waitingCommands() {
     return queue.size();
   }
 
-  /** Characters of the entries of what ran earlier. Any thread. */
+  /** Returns the characters of the entries of earlier revisions. Thread-safe. */
   public long historyChars() {
     return log.state().history().chars();
   }
 
   /**
-   * Commands of operators are refused; who is a node is committed as before.
+   * Refuses further commands of operators; node registrations continue.
    *
-   * @param why for operators
+   * @param why reason for operators
    */
   public void refuse(String why) {
     queue.refuse(why);
   }
 
-  /** Gives the directory back when the command under way has ended; later ones are refused. */
+  /** Closes the directory after the running command; later commands are refused. */
   public Future<Void> close() {
     return Future.all(queue.close(), nodesQueue.close())
         .compose(
@@ -337,58 +343,58 @@ public final class ServeControl implements Builds.Sources {
                     }));
   }
 
-  // --- what commands ask ---
+  // --- calls of commands ---
 
-  /** The weights that endpoints were given, by route. Any thread. */
+  /** Returns the weights set on endpoints, by route. Thread-safe. */
   public Map<String, Map<String, Double>> endpointSplits() {
     return state.head().splits();
   }
 
-  /** The controller that is connected. */
+  /** Returns the connected controller. */
   Controls controls() {
     return Objects.requireNonNull(controls, "controller: null (expected: a connected one)");
   }
 
-  /** What is applied. */
+  /** Returns the applied state. */
   DesiredState state() {
     return state;
   }
 
-  /** Applications that have failed to deploy, for a command whose turn comes. */
+  /** Returns the applications that failed to deploy, at the start of a command. */
   Set<String> failing() {
     return marks.failing();
   }
 
-  /** Applications that a start named and could not declare; a command that is under way may ask. */
+  /** Returns the applications that a start could not declare; a running command may call it. */
   Set<String> refused() {
     return refused.keySet();
   }
 
-  /** Where what is declared is kept; null when it is not. */
+  /** Returns the directory of the desired state; null when it is in memory only. */
   @Nullable String directory() {
     Path directory = log.directory();
     return directory == null ? null : directory.toString();
   }
 
-  /** Off the loop: a change is to be kept; whoever keeps jars for it asks before that. */
+  /** Prepares for a change, off the loop. A command that stores jars calls it first. */
   void prepare() throws IOException {
     commits.prepare();
   }
 
-  // --- how a command is carried out ---
+  // --- execution of commands ---
 
   /**
-   * Completes on the loop, when everybody concerned was told.
+   * Executes a command; completes on the loop after all events were sent.
    *
-   * @param length characters of what is submitted with it
-   * @param command made on the loop when its turn comes
+   * @param length characters submitted with it
+   * @param command created on the loop when it starts
    */
   Future<@Nullable Long> carryOut(int length, Supplier<Command> command) {
     return queue.add(length, () -> begin(command.get()));
   }
 
   private Future<@Nullable Long> begin(Command command) {
-    Set<Path> running = controls().jarsInUse(); // what is built meanwhile is declared
+    Set<Path> running = controls().jarsInUse(); // builds started meanwhile use declared jars
     return queue
         .offLoop(() -> commits.carryOut(command, running, read))
         .map(this::apply)
@@ -430,7 +436,7 @@ public final class ServeControl implements Builds.Sources {
     marks.forget(application);
   }
 
-  /** The turn of the instance itself has come, to say something whose loss does no harm. */
+  /** Queues a note of the instance itself, whose loss does no harm. */
   private Future<Boolean> note(String what, Function<DesiredState, Decision> decision) {
     return queue
         .offLoop(() -> commits.note(what, decision, read))
@@ -441,12 +447,12 @@ public final class ServeControl implements Builds.Sources {
             });
   }
 
-  /** What has come true meanwhile is applied. */
+  /** Applies changes that were committed meanwhile. */
   private Future<?> caughtUp() {
     return note("nothing", on -> NOTHING);
   }
 
-  /** A controller is to follow; completes with its term, and fails when that is not kept. */
+  /** Starts the next term for a new controller; fails when the term is not persisted. */
   Future<Long> nextTerm() {
     Function<DesiredState, Decision> next =
         on -> new Decision(on.nextTerm(on.head().keeps(), 0), List.of());
@@ -463,7 +469,7 @@ public final class ServeControl implements Builds.Sources {
             });
   }
 
-  /** Copies of jars that nothing needs any more go, after the commands that wait. */
+  /** Removes copies of jars that are not needed any longer, after the waiting commands. */
   public void removeUnusedJars() {
     if (!removing) {
       removing = true;

@@ -13,11 +13,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The jars of a repository, for other nodes and for who is about to declare something: what is
- * asked waits for the commands before it. Belongs to the control loop.
+ * The jars of a repository, for other nodes and for deploys. Each call waits for the previous
+ * commands. Confined to the control loop.
  *
- * @param running copies that code may be loaded from; null when that is not known
- * @param caughtUp applies what was committed beside the commands: what gave way to a jar
+ * @param running returns copies that code may be loaded from; null when unknown
+ * @param caughtUp applies changes committed beside the commands, such as revisions removed for a
+ *     jar
  */
 public record SharedJars(
     CommandQueue queue,
@@ -27,11 +28,11 @@ public record SharedJars(
     implements JarShelf {
 
   /**
-   * Returns the jars of what is declared on another node, for what runs here: one stays while code
-   * may be loaded from it, and for an hour after it was asked for. What an earlier process left is
-   * read before it is used.
+   * Returns a cache of jars that other nodes declared, for code that runs here. A jar stays while
+   * code may be loaded from it, and for an hour after its last use. Jars of an earlier process are
+   * read before use.
    *
-   * @param directory for nothing else; made when there is something to keep
+   * @param directory for this cache alone; created with the first jar
    * @param offLoop may block
    * @param nowMs milliseconds since 1970
    */
@@ -67,12 +68,12 @@ public record SharedJars(
         .eventually(caughtUp::get);
   }
 
-  /** Code was let go of: what nothing needs any more goes. */
+  /** Removes jars that are not needed any longer, after code was unloaded. */
   public Future<Boolean> removeUnused() {
     return turn(jars::makeRoom);
   }
 
-  /** There are at most as many at a time as the servers have connections. */
+  /** Queues work; the connections of the servers bound the number of waiting calls. */
   <T> Future<T> turn(Callable<T> work) {
     return queue.turn(running, jars::begin, work);
   }

@@ -18,28 +18,39 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.event.Level;
 
 /**
- * What a start makes of its file where something is kept: for each application, and for the target
- * capacity, the first {@link Row} that fits. A file is declared for what it says anew; what it said
- * before does not undo what commands have done since. The guide has the table.
+ * Decides the effect of a configuration file at a start with persisted state. For each application,
+ * and for the target capacity, the first {@link Row} that fits applies. A start declares the
+ * entries that are new in the file; unchanged entries do not undo later commands. The guide has the
+ * table.
  *
- * <p>It only decides: {@link #toDeclare} names what has to be read, {@link #refuse} takes back what
- * cannot be, and {@link #change} is what becomes of it.
+ * <p><b>Inputs.</b> The rules compare three configurations of each item: the file's previous one,
+ * the file's present one, and the last submitted one. {@link LastApplied} records the first and the
+ * last.
+ *
+ * <p><b>Use.</b> The rules only decide. The caller first passes the entries of the file. {@link
+ * #toDeclare} then names the entries that must be read; the caller refuses those that cannot be, by
+ * {@link #refuse}. Finally {@link #change} returns the resulting change and fills {@link
+ * #declared}, {@link #failed} and {@link #lines}.
+ *
+ * <p><b>Failure.</b> A refused entry changes nothing: a persisted application continues to serve,
+ * and another one is DEPLOY_FAILED. An entry without a readable name may be any application, so the
+ * file then deletes nothing.
  */
 final class StartRules {
 
-  /** What a start does with an item, and what is logged of it. */
+  /** The rule for an item, with its log text. */
   enum Row {
-    /** The file says nothing new of it. */
+    /** The file has no new entry of it. */
     UNCHANGED(null, ""),
-    /** The same, but it was deleted, and stays so. */
+    /** The same, but a command deleted it; it stays deleted. */
     DELETED(Level.WARN, "stays deleted, though the file says of it what it said before (%2$s)"),
-    /** The file alone says something else: it is declared. */
+    /** Only the file has a new entry: it is declared. */
     FILE_MOVED(Level.INFO, "declared, since %1$s"),
-    /** The file says something else, and so did a command: it is declared. */
+    /** Both the file and a command have changed it: the file's entry is declared. */
     BOTH_MOVED(Level.WARN, "declared, since %1$s; %3$s, which a command brought, gives way (%4$s)"),
-    /** The file names it no longer, and no command spoke since: it goes. */
+    /** The file omits it, and no command has changed it since: it is deleted. */
     DROPPED(Level.WARN, "%3$s is deleted: the file names it no longer (%5$s)"),
-    /** The file names it no longer, but a command spoke since: it stays. */
+    /** The file omits it, but a command has changed it since: it stays. */
     KEPT(Level.WARN, "%3$s stays, though the file names it no longer: a command brought it since");
 
     private final @Nullable Level level;
@@ -55,7 +66,7 @@ final class StartRules {
     }
   }
 
-  /** One line of the log. */
+  /** A line for the log. */
   record Line(Level level, String text) {}
 
   private static final String CAPACITY = "target_capacity";
@@ -63,25 +74,25 @@ final class StartRules {
   private final DesiredState kept;
   private final Declare mode;
   private final @Nullable String uri; // of the file
-  private final boolean deletes; // it says which applications there are
-  private final @Nullable Double capacity; // that it says
+  private final boolean deletes; // whether the file lists all applications
+  private final @Nullable Double capacity; // in the file
   private final Map<String, Wanted> says = new LinkedHashMap<>();
-  private final Map<String, String> refused = new LinkedHashMap<>(); // why, by name
+  private final Map<String, String> refused = new LinkedHashMap<>(); // reasons, by name
 
-  /** What is wanted from then on, by application. */
+  /** Desired configurations to declare, by application. */
   final Map<String, Wanted> declared = new LinkedHashMap<>();
 
-  /** Why applications cannot be declared of which nothing is kept, by name. */
+  /** Reasons for refused applications without a persisted one, by name. */
   final Map<String, String> failed = new LinkedHashMap<>();
 
-  /** What is to be logged. */
+  /** Lines to log. */
   final List<Line> lines = new ArrayList<>();
 
   /**
-   * @param kept what is kept; it stays as it is
+   * @param kept persisted state; not modified
    * @param mode of the rules; not {@link Declare#NEVER}
-   * @param origin of what the file says; its entries that cannot be used are refused
-   * @param capacity that the file says; null when it says nothing of it
+   * @param origin origin of the file, with its invalid entries, which are refused
+   * @param capacity target capacity in the file; null when absent
    */
   StartRules(DesiredState kept, Declare mode, Origin origin, @Nullable Double capacity) {
     this.kept = kept;
@@ -94,7 +105,7 @@ final class StartRules {
           each.problems().stream().map(Problem::toString).collect(Collectors.joining("; "));
       if (each.name() != null) {
         refuse(each.name(), why);
-      } else { // it may be any of them, so that none is missing
+      } else { // it may be any application, so none counts as missing
         named = false;
         lines.add(new Line(Level.ERROR, why + "; nothing is declared of it, and nothing deleted"));
       }
@@ -102,20 +113,20 @@ final class StartRules {
     this.deletes = origin.namesApplications() && named;
   }
 
-  /** The file says this of an application. */
+  /** Records the file's entry of an application. */
   void says(String application, Wanted what) {
     if (!refused.containsKey(application)) {
       says.put(application, what);
     }
   }
 
-  /** What the file says of an application cannot be used. */
+  /** Refuses the file's entry of an application. */
   void refuse(String application, String why) {
     says.remove(application);
     refused.putIfAbsent(application, why);
   }
 
-  /** Applications that are to be declared. */
+  /** Returns the applications to declare. */
   List<String> toDeclare() {
     return says.keySet().stream().filter(name -> item(name).row(mode).declares()).toList();
   }
@@ -123,8 +134,8 @@ final class StartRules {
   /**
    * An application, or the target capacity.
    *
-   * @param says what the file says of it now; null for nothing
-   * @param wanted of it; null when it is not there
+   * @param says digest or value in the file; null when absent
+   * @param wanted digest or value in the state; null when absent
    */
   private record Item(@Nullable String says, @Nullable String wanted, LastApplied applied) {
     Row row(Declare mode) {
@@ -161,13 +172,14 @@ final class StartRules {
         kept.lastApplied(application).startedWith(uri));
   }
 
-  // --- what becomes of it ---
+  // --- the resulting change ---
 
   /**
-   * Everything; once, at the end.
+   * Returns the change of all items; called once, at the end.
    *
-   * @param on what is kept by now: as it was, but for earlier revisions that gave way to jars
-   * @return null when nothing is different
+   * @param on state by now: the persisted one, possibly without earlier revisions that were removed
+   *     for jars
+   * @return null when nothing changes
    */
   @Nullable DesiredChange change(DesiredState on, long nowMs) {
     refuseTakenRoutes();
@@ -202,7 +214,7 @@ final class StartRules {
   }
 
   private Head head(Head was) {
-    if (!deletes && capacity == null) { // such a file says nothing of what is served
+    if (!deletes && capacity == null) { // a file without applications and capacity changes nothing
       return was;
     }
     Double now = was.targetCapacity();
@@ -217,7 +229,10 @@ final class StartRules {
         row.declares() ? capacity : row == Row.DROPPED ? null : now, item.after(row));
   }
 
-  /** A route belongs to what stays there; what is refused stays where it was, and so on. */
+  /**
+   * Refuses entries whose route belongs to a staying application. Repeats, as a refused application
+   * stays on its own route.
+   */
   private void refuseTakenRoutes() {
     int before;
     do {
@@ -254,7 +269,7 @@ final class StartRules {
         "berth deploy of a file that names it brings it back");
   }
 
-  /** The last five are what the text of a row may say. */
+  /** Logs a row; the last five parameters fill its text. */
   private void tell(
       Row row, String item, String why, String redo, String there, String back, String again) {
     if (row.level != null) {
@@ -267,7 +282,7 @@ final class StartRules {
     return "revision " + there.revision();
   }
 
-  /** What brings back a revision that gives way. */
+  /** Returns how to restore a replaced revision, for people. */
   private static String back(DesiredApplication there) {
     String rollback = "berth rollback %s brings %s back";
     DesiredApplication.Before before = there.before();
@@ -279,7 +294,7 @@ final class StartRules {
                 + rollback.formatted(there.name(), "revision " + before.revision());
   }
 
-  /** For a command line. */
+  /** Returns the file's path for a command line. */
   private String file() {
     return uri == null ? "FILE" : URI.create(uri).getPath();
   }

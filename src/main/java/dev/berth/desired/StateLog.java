@@ -5,62 +5,63 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What has become of the {@link DesiredState}: a change is proposed, then committed, so that no
- * crash takes it back, then applied: another state takes the place of the one before. What is
- * proposed names the state that it was computed on; when that is not the last any more nothing
- * happens, and who proposed it computes anew. May block; one caller at a time, but for {@link
- * #state}.
+ * The log of the {@link DesiredState}. A change is proposed, then committed, so that no crash can
+ * revert it, then applied: another state replaces the previous one. A proposal names the state that
+ * it was computed on. When that state is outdated nothing happens, and the caller computes the
+ * change again.
  *
- * <p>A journal on one disk is one ({@link JournalLog}); a log that several nodes agree on is
- * another.
+ * <p>Implementations are a journal on one disk ({@link JournalLog}) and a log that several nodes
+ * agree on.
+ *
+ * <p><b>Concurrency.</b> Methods may block and need one caller at a time, except {@link #state}.
  */
 public interface StateLog {
 
   /**
-   * Finds out what was committed earlier; once, before everything else. It ends when changes can be
-   * proposed: of several who share a log, when this one leads them.
+   * Recovers the committed changes; called once, before all other methods. Returns when changes can
+   * be proposed: in a replicated log, when this node is its leader.
    *
-   * @throws dev.berth.code.StartFailedException when it is there and cannot be read
+   * @throws dev.berth.code.StartFailedException when the log exists and cannot be read
    */
   void open();
 
-  /** What is applied. Any thread. */
+  /** Returns the applied state. Thread-safe. */
   DesiredState state();
 
-  /** Whether a start would find what is applied. */
+  /** Returns whether a restart would recover the applied state. */
   boolean isKept();
 
-  /** Whether there may be no room for a change. */
+  /** Returns whether the disk may be too full for a change. */
   boolean isFull();
 
-  /** Where it is kept; null when it is not. */
+  /** Returns the directory of the log; null for a log in memory. */
   @Nullable Path directory();
 
   /**
-   * Somebody is about to propose a change, which is to be kept.
+   * Prepares the log for a change that must be persisted.
    *
-   * @throws IOException when it could not be; nothing is different then
+   * @throws IOException when it could not be persisted; nothing has changed then
    */
   void prepare() throws IOException;
 
   /**
-   * Commits a change, and applies it.
+   * Commits a change and applies it.
    *
-   * @return the state from then on; null when the change was computed on another than the last
-   * @throws Undecided when it may be committed yet
+   * @return the resulting state; null when the change was computed on an outdated one
+   * @throws Undecided when the outcome is unknown
    * @throws IOException when it is not committed; a later one may be
    */
   @Nullable DesiredState propose(DesiredChange change) throws IOException;
 
   /**
-   * As {@link #propose}, for what the instance notes by itself, and whose loss does no harm: it is
-   * kept if anything is, and what fails is logged.
+   * Commits a change as {@link #propose}, for notes of the instance whose loss does no harm. A note
+   * is persisted if the present state is. Failures are logged.
    *
-   * @param what it says, for people
-   * @return the state from then on; null when the change is not in it: it is to be said again
+   * @param what content of the note, for people
+   * @return the resulting state; null when the change is not in it and must be repeated
    */
   @Nullable DesiredState note(String what, DesiredChange change);
 
-  /** Gives back what it holds. */
+  /** Closes the log and unlocks its directory. */
   void close();
 }

@@ -16,17 +16,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the {@link DesiredState} on a disk: a file that begins with all of it and goes on with its
- * changes. A change is on the disk when {@link #append} returns; it costs what it is large. When
- * the changes outgrow what they began with, a new file is written beside the old one and takes its
- * place by its name, a higher number. The file before it is kept, so that a damaged beginning loses
- * nothing of what was there when it was written.
+ * Stores the {@link DesiredState} on a disk, in a file with a whole state and the changes after it.
  *
- * <p>After a failure the file may hold a part of what failed: that is cut off again before anything
- * else is written, or a new file is begun. May block; one caller at a time.
+ * <p><b>State.</b> A change is on the disk when {@link #append} returns; its cost is its size. When
+ * the changes outgrow the whole state, a new file with a higher number replaces the present one.
+ * The previous file stays, so that damage at the beginning of the new one loses nothing older.
  *
- * <p>Sources: the journals of etcd and SQLite's WAL; what a failed fsync leaves behind: Rebello et
- * al., "Can Applications Recover from fsync Failures?", 2020.
+ * <p><b>Failure.</b> After a failed write the file may contain a part of the change. The store
+ * truncates that part before the next write, or begins a new file.
+ *
+ * <p><b>Concurrency.</b> May block; one caller at a time.
+ *
+ * <p>Sources: the journals of etcd and SQLite's WAL; the effects of a failed fsync: Rebello et al.,
+ * "Can Applications Recover from fsync Failures?", 2020.
  */
 final class StateStore implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(StateStore.class);
@@ -34,24 +36,24 @@ final class StateStore implements AutoCloseable {
   private static final Pattern ASIDE = Pattern.compile("state-\\d{8}\\.corrupt-(\\d{1,9})");
   private static final String BEING_WRITTEN = ".tmp";
 
-  /** Holds the number of the last change that was kept. Not forced: it may lag, and never leads. */
+  /** File with the number of the last persisted change. Not forced: it may lag, and never leads. */
   private static final String ACKNOWLEDGED = "acknowledged";
 
-  /** Changes of so many bytes are kept before a new file is written, however small the state. */
+  /** Minimum size of the changes in bytes before a new file is written, however small the state. */
   static final long LEAST_GROWTH = 1 << 20;
 
   private final StateStoreFiles files;
   private final long leastGrowth;
-  private final List<String> damaged = new ArrayList<>(); // to be put aside
-  private StateStoreFiles.@Nullable Output output; // null: a new file is to be begun
-  private StateStoreFiles.@Nullable Output acknowledged; // once there is something to write
-  private long told = -1; // what was acknowledged, as far as is known
-  private boolean crowded; // the disk is full: the changes are to become one
-  private int generation; // the highest number ever used
+  private final List<String> damaged = new ArrayList<>(); // files to rename
+  private StateStoreFiles.@Nullable Output output; // null: a new file is needed
+  private StateStoreFiles.@Nullable Output acknowledged; // null until the first write
+  private long told = -1; // last acknowledged number, as far as known
+  private boolean crowded; // disk full: the next change compacts the file
+  private int generation; // highest number ever used
   private DesiredState recovered = DesiredState.EMPTY;
-  private long sequence; // of the last change
-  private long wholeBytes; // of the file when it was begun
-  private long end; // of what is good in it
+  private long sequence; // number of the last change
+  private long wholeBytes; // file size at its begin
+  private long end; // length of the valid part
 
   private StateStore(StateStoreFiles files, long leastGrowth) {
     this.files = files;
@@ -59,9 +61,9 @@ final class StateStore implements AutoCloseable {
   }
 
   /**
-   * Reads what is there.
+   * Opens a store and reads its files.
    *
-   * @param leastGrowth bytes before the changes become one; {@link #LEAST_GROWTH}
+   * @param leastGrowth minimum size of the changes before a new file; {@link #LEAST_GROWTH}
    * @throws IOException when the directory cannot be read
    * @throws StartFailedException when another version wrote it
    */
@@ -71,12 +73,12 @@ final class StateStore implements AutoCloseable {
     return store;
   }
 
-  /** What was there when it was opened. */
+  /** Returns the state that was recovered on open. */
   DesiredState recovered() {
     return recovered;
   }
 
-  /** Whether something was ever kept here. */
+  /** Returns whether any state was ever stored here. */
   boolean isUsed() {
     return generation > 0;
   }
@@ -85,7 +87,7 @@ final class StateStore implements AutoCloseable {
     List<String> all = files.list();
     for (String name : all) {
       if (name.endsWith(BEING_WRITTEN)) {
-        files.delete(name); // nobody was told of it
+        files.delete(name); // never acknowledged
       } else if (name.equals(ACKNOWLEDGED)) {
         told = StateStoreRecords.number(files.read(name));
       }
@@ -102,12 +104,12 @@ final class StateStore implements AutoCloseable {
     }
   }
 
-  /** Of all names in a directory those that make a journal, the newest last. */
+  /** Returns the names of a directory that belong to a journal, newest last. */
   static List<String> journal(List<String> all) {
     return all.stream().filter(name -> NAME.matcher(name).matches()).sorted().toList();
   }
 
-  /** From 1; 0 of a name of another kind. */
+  /** Returns the number in a name, from 1; 0 for a name of another kind. */
   private static int number(Pattern kind, String name) {
     Matcher matcher = kind.matcher(name);
     return matcher.matches() ? Integer.parseInt(matcher.group(1)) : 0;
@@ -117,7 +119,7 @@ final class StateStore implements AutoCloseable {
     return String.format(Locale.ROOT, "state-%08d", generation);
   }
 
-  /** Whether the file has a beginning, so that the state is what it says. */
+  /** Recovers the state from a file; returns false when its beginning is damaged. */
   private boolean take(String name, Contents contents) throws IOException {
     if (contents.end() == End.OTHER_FORM) {
       throw new StartFailedException(
@@ -160,7 +162,7 @@ final class StateStore implements AutoCloseable {
     return true;
   }
 
-  /** Writes on behind what is good; what is not was never acknowledged. */
+  /** Continues a file after its valid part; the rest was never acknowledged. */
   private void goOn(String name, Contents contents) throws IOException {
     StateStoreFiles.Output found = files.open(name);
     if (contents.end() != End.WHOLE) {
@@ -171,7 +173,7 @@ final class StateStore implements AutoCloseable {
       } catch (IOException failed) {
         LOG.warn("state: {}: cannot be cut off: {}", name, failed.toString());
         closeQuietly(found);
-        return; // a new file is begun
+        return; // the next change begins a new file
       }
     }
     output = found;
@@ -180,11 +182,11 @@ final class StateStore implements AutoCloseable {
   }
 
   /**
-   * Keeps one more change.
+   * Stores a change.
    *
-   * @param before the state that it builds on, for when a new file is begun: there may be changes
-   *     in it that are not here
-   * @throws IOException when it is not kept; the next one may be
+   * @param before state that the change was computed on, for a new file; it may contain changes
+   *     that are not stored here
+   * @throws IOException when it is not stored; the next one may be
    */
   void append(DesiredChange change, DesiredState before) throws IOException {
     try {
@@ -209,13 +211,14 @@ final class StateStore implements AutoCloseable {
     write(StateStoreRecords.record(change));
   }
 
-  /** Whether a new file may not fit beside this one. */
+  /** Returns whether a new file may not fit beside this one. */
   boolean isFull() {
     return files.room() <= LEAST_GROWTH + 3 * wholeBytes;
   }
 
   /**
-   * On a full disk lets go of what only a damaged file would be read for; whether there was any.
+   * Deletes files on a full disk that only a damaged newer file would need; returns whether the
+   * caller should retry.
    */
   private boolean makeRoom() {
     if (!damaged.isEmpty() || !isFull()) {
@@ -238,7 +241,7 @@ final class StateStore implements AutoCloseable {
     return true;
   }
 
-  /** What fails here is not missed but after a file was cut. */
+  /** Records the last number. A failed write matters only after a file was truncated. */
   private void acknowledge() {
     told = sequence;
     try {
@@ -254,7 +257,9 @@ final class StateStore implements AutoCloseable {
   }
 
   /**
-   * @param spare whether the old file can be written on if there is no room for a new one
+   * Begins a new file with a whole state.
+   *
+   * @param spare whether the old file can continue when the disk is too full for a new one
    */
   private void begin(DesiredChange whole, boolean spare) throws IOException {
     String name = name(generation + 1);
@@ -279,7 +284,7 @@ final class StateStore implements AutoCloseable {
       }
       throw failed;
     }
-    // From here on the new file may be found by a start, so nothing more goes to the old one.
+    // From here on a start may find the new file, so nothing is written to the old one.
     closeQuietly(output);
     output = null;
     int old = generation;
@@ -316,7 +321,10 @@ final class StateStore implements AutoCloseable {
     }
   }
 
-  /** After a failed force nobody knows what is on the disk: that file is not written to again. */
+  /**
+   * Truncates a failed write. After a failed force the content of the disk is unknown, so that file
+   * is not written again.
+   */
   private void cutOff(StateStoreFiles.Output file, boolean forceFailed, IOException first) {
     try {
       file.truncate(end);
@@ -331,7 +339,10 @@ final class StateStore implements AutoCloseable {
     closeQuietly(file);
   }
 
-  /** Keeps the file before this one, and puts damaged ones aside. What fails here is done later. */
+  /**
+   * Deletes all files before the previous one, and renames damaged ones. The next call repeats
+   * failed steps.
+   */
   private void tidy(int before) {
     try {
       int aside = files.list().stream().mapToInt(name -> number(ASIDE, name)).max().orElse(0);
@@ -372,14 +383,14 @@ final class StateStore implements AutoCloseable {
     }
   }
 
-  /** Gives the directory back. */
+  /** Closes the files and unlocks the directory. */
   @Override
   public void close() throws IOException {
     closeFiles();
     files.close();
   }
 
-  /** Nothing is written any more; the directory is still held. */
+  /** Closes the files; the directory stays locked. */
   void closeFiles() {
     closeQuietly(output);
     closeQuietly(acknowledged);

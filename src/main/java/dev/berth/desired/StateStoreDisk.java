@@ -17,14 +17,14 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A directory on a disk, held by a lock while it is open. Only its owner may read what is in it,
- * since entries may hold secrets.
+ * A directory on a disk, locked while it is open. Only its owner may read its files, since entries
+ * may contain secrets.
  */
 record StateStoreDisk(Path directory, FileChannel lock) implements StateStoreFiles {
   private static final String LOCK = "lock";
 
   /**
-   * Makes the directory when it is not there, and holds it.
+   * Creates the directory when it is missing, and locks it.
    *
    * @return null when another instance holds it
    */
@@ -37,7 +37,7 @@ record StateStoreDisk(Path directory, FileChannel lock) implements StateStoreFil
         return new StateStoreDisk(directory, channel);
       }
     } catch (OverlappingFileLockException here) {
-      // held by this process, which is another instance as well
+      // locked by this process, which counts as another instance
     } catch (IOException failed) {
       channel.close();
       throw failed;
@@ -91,7 +91,7 @@ record StateStoreDisk(Path directory, FileChannel lock) implements StateStoreFil
 
       @Override
       public void force() throws IOException {
-        channel.force(false); // the size is written all the same
+        channel.force(false); // the file size is written all the same
       }
 
       @Override
@@ -131,6 +131,6 @@ record StateStoreDisk(Path directory, FileChannel lock) implements StateStoreFil
 
   @Override
   public void close() throws IOException {
-    lock.close(); // gives the lock back
+    lock.close(); // releases the lock
   }
 }

@@ -5,35 +5,35 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/** The directory of a {@link StateStore}: what it needs of a disk, so that a test can break it. */
+/** The disk operations of a {@link StateStore} in its directory. A test can make them fail. */
 interface StateStoreFiles extends Closeable {
 
-  /** Names of all files. */
+  /** Returns the names of all files. */
   List<String> list() throws IOException;
 
   byte[] read(String name) throws IOException;
 
-  /** Where a file is, for people. */
+  /** Returns the path of a file, for people. */
   default String path(String name) {
     return name;
   }
 
-  /** A file to write to, made when it is not there. */
+  /** Opens a file for writing, and creates it when it is missing. */
   Output open(String name) throws IOException;
 
-  /** Gives a file another name, in place of what had it, at once or not at all. */
+  /** Renames a file atomically, replacing any file of that name. */
   void rename(String from, String to) throws IOException;
 
-  /** Nothing happens when there is none. */
+  /** Deletes a file, if it exists. */
   void delete(String name) throws IOException;
 
-  /** Bytes that may still be written. */
+  /** Returns the free bytes of the disk. */
   long room();
 
-  /** Names given and taken until now outlast a crash. */
+  /** Makes all earlier creations, renames and deletions survive a crash. */
   void forceNames() throws IOException;
 
-  /** A file that is written. */
+  /** A file open for writing. */
   interface Output extends Closeable {
 
     /** Writes all of {@code bytes}, or a part of it before it fails. */
@@ -41,7 +41,7 @@ interface StateStoreFiles extends Closeable {
 
     void truncate(long size) throws IOException;
 
-    /** What was written until now outlasts a crash. */
+    /** Makes all earlier writes survive a crash. */
     void force() throws IOException;
   }
 }

@@ -10,22 +10,22 @@ import java.util.List;
 import java.util.zip.CRC32C;
 
 /**
- * How a file of the {@link StateStore} is written and read: what it is, then records, each a {@link
- * DesiredChange} that builds on those before it.
+ * The file format of the {@link StateStore}: a file head, then records, each with a {@link
+ * DesiredChange} that builds on the previous ones.
  *
  * <pre>
  *   file   = "BERTHST" version(1 byte) crc(4, of the two) record*
  *   record = length(4) sequence(8) crc(4, of the two) crc(4, of the payload) payload(JSON, UTF-8)
  * </pre>
  *
- * The head of a record has a checksum of its own, so that a record which ends behind the end of the
- * file is known to be one that was being written, and not one whose length is wrong.
+ * The head of a record has a checksum of its own. A valid head whose record ends beyond the file
+ * therefore marks an interrupted write, not a wrong length.
  */
 public final class StateStoreRecords {
   private static final byte[] MAGIC = "BERTHST".getBytes(StandardCharsets.US_ASCII);
   static final byte VERSION = 2;
 
-  /** Read as well: without the chain of commands. */
+  /** Oldest readable version, without the chain of commands. */
   private static final byte OLDEST = 1;
 
   /** Bytes before the first record. */
@@ -33,28 +33,27 @@ public final class StateStoreRecords {
 
   private static final int RECORD_HEAD = 4 + 8 + 4 + 4;
 
-  /** How a file ends. */
+  /** The kind of a file's end. */
   enum End {
-    /** With its last record. */
+    /** The last record is complete. */
     WHOLE,
-    /** With a record that was being written, and which nobody was told of. */
+    /** The last record was being written and never acknowledged. */
     TORN,
-    /** With something that may be one that was being written, or one that was damaged. */
+    /** The last record was being written, or is damaged. */
     UNSURE,
-    /** With something that was once a record, and others after it. */
+    /** A damaged record is followed by others. */
     CORRUPT,
-    /** With something that another version wrote; it is read no further. */
+    /** Another version wrote the next record; reading ends there. */
     OTHER_FORM
   }
 
   /**
-   * What a file holds.
+   * The contents of a file.
    *
-   * @param records changes, each with the number after that of the one before, up to the end or to
-   *     the first that is no good
-   * @param wholeBytes where the first record ends
-   * @param goodBytes length of what is good
-   * @param what is the matter with the rest; empty when there is none
+   * @param records changes with consecutive numbers, up to the end or the first invalid record
+   * @param wholeBytes end of the first record, in bytes
+   * @param goodBytes length of the valid part
+   * @param what description of the invalid rest; empty when there is none
    */
   record Contents(
       List<DesiredChange> records, long wholeBytes, long goodBytes, End end, String what) {}
@@ -68,7 +67,7 @@ public final class StateStoreRecords {
     return head;
   }
 
-  /** A file that holds one change. */
+  /** Returns the bytes of a file with one change. */
   public static byte[] file(DesiredChange change) {
     ByteBuffer record = record(change);
     return ByteBuffer.allocate(FILE_HEAD + record.remaining())
@@ -78,7 +77,7 @@ public final class StateStoreRecords {
   }
 
   /**
-   * What {@link #file} wrote.
+   * Reads the output of {@link #file}.
    *
    * @throws IOException when it is damaged, or of another version
    */
@@ -127,7 +126,7 @@ public final class StateStoreRecords {
     return new Contents(records, whole, at, End.WHOLE, "");
   }
 
-  /** Whether a later record follows: then the one before it had been written whole. */
+  /** Returns whether a later record follows: the one before it was then complete once. */
   private static boolean goesOn(byte[] file, int from, List<DesiredChange> records) {
     long last = records.isEmpty() ? 0 : records.get(records.size() - 1).index();
     long most = last + 1 + file.length / RECORD_HEAD;
@@ -145,7 +144,7 @@ public final class StateStoreRecords {
     static final Verdict GOOD = new Verdict(End.WHOLE, "");
   }
 
-  /** Reads one record and adds it, or says what is wrong. */
+  /** Reads one record and adds it, or returns the error. */
   private static Verdict next(ByteBuffer rest, List<DesiredChange> records) {
     int available = rest.remaining();
     if (available < RECORD_HEAD) {
@@ -176,17 +175,20 @@ public final class StateStoreRecords {
     try {
       records.add(DesiredChange.of(sequence, new JsonObject(json)));
       return Verdict.GOOD;
-    } catch (RuntimeException notOne) { // it was written so, since the checksum fits
+    } catch (RuntimeException notOne) { // another form, not damage: the checksum fits
       return new Verdict(End.OTHER_FORM, "a record of another form");
     }
   }
 
-  /** A file may have grown before its bytes were there. */
+  /** Returns whether a record head is blank: a file may grow before its bytes are written. */
   private static boolean isBlank(byte[] file, int from) {
     return Arrays.equals(file, from, from + RECORD_HEAD, new byte[RECORD_HEAD], 0, RECORD_HEAD);
   }
 
-  /** JSON has no zeros. One alone, unless it is the last, may be a bit that was turned. */
+  /**
+   * Returns whether a payload has unwritten bytes: JSON has no zeros. A single zero, unless it is
+   * the last byte, may be a flipped bit.
+   */
   private static boolean hasHole(byte[] file, int from, int length) {
     for (int i = from + 1; i < from + length; i++) {
       if (file[i] == 0 && (file[i - 1] == 0 || i == from + length - 1)) {
@@ -196,13 +198,13 @@ public final class StateStoreRecords {
     return false;
   }
 
-  /** A number by itself. */
+  /** Returns the bytes of a single number. */
   public static byte[] number(long number) {
     ByteBuffer all = ByteBuffer.allocate(12).putLong(number);
     return all.putInt(crc(all.array(), 0, 8)).array();
   }
 
-  /** What {@link #number(long)} wrote; -1 when it is something else. */
+  /** Reads the output of {@link #number(long)}; -1 for other bytes. */
   public static long number(byte[] written) {
     ByteBuffer all = ByteBuffer.wrap(written);
     boolean good = written.length == 12 && all.getInt(8) == crc(written, 0, 8);

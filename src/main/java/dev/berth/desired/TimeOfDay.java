@@ -2,16 +2,19 @@ package dev.berth.desired;
 
 import java.util.function.LongSupplier;
 
-/** Milliseconds since 1970 as the clock of the machine says, and for ages as nobody sets it. */
+/**
+ * A clock in milliseconds since 1970, with a steady variant for ages, which changes of the
+ * machine's clock do not affect.
+ */
 @FunctionalInterface
 public interface TimeOfDay extends LongSupplier {
-  /** The time of day at the start plus the time that has passed since; for ages alone. */
+  /** Returns the time of day at the start plus the time that has passed since; for ages alone. */
   default long steadyMs() {
     return getAsLong();
   }
 
   /**
-   * One whose ages are measured by a monotonic clock.
+   * Returns a clock whose ages are measured by a monotonic clock.
    *
    * @param wallMs milliseconds since 1970
    * @param nanos monotonic

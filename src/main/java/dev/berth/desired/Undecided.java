@@ -3,15 +3,14 @@ package dev.berth.desired;
 import java.io.IOException;
 
 /**
- * A change of which it is not known whether it is committed: it may come true yet. What is proposed
- * after it goes behind it, so that of the two who came first counts. Whoever asked for it asks
- * again under the same id.
+ * A change with an unknown outcome: it may still be committed. Later changes are ordered after it,
+ * so that the earlier of two wins. The caller retries under the same id.
  */
 public final class Undecided extends IOException {
   private static final long serialVersionUID = 1;
 
   /**
-   * @param why it is not known, for people
+   * @param why cause of the unknown outcome, for people
    */
   public Undecided(String why) {
     super(why);
