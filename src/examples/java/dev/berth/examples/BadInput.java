@@ -5,11 +5,11 @@ import io.vertx.core.json.JsonObject;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** What a client sent and cannot be used, told so that the client can mend it. */
+/** An error for invalid client input, with the details that the client needs to correct it. */
 final class BadInput extends Exception {
   private static final long serialVersionUID = 1L;
 
-  /** Characters of the client's value that an answer repeats. */
+  /** Maximum number of characters of the client's value in a response. */
   static final int VALUE_CHARS_MAX = 64;
 
   private final int status;
@@ -19,7 +19,7 @@ final class BadInput extends Exception {
   private final String expected;
 
   /**
-   * @param value what came, told by its text; null is told as absent
+   * @param value invalid value, reported by its text; null for an absent one
    */
   BadInput(String field, @Nullable Object value, String expected) {
     this(400, "bad_input", field, value, expected);
@@ -34,7 +34,10 @@ final class BadInput extends Exception {
     this.expected = expected;
   }
 
-  /** 400 or what it is, with the field, the value and what was expected as JSON. */
+  /**
+   * Returns a response with the status, by default 400, and with field, value and expectation as
+   * JSON.
+   */
   Response toResponse() {
     JsonObject error =
         new JsonObject()
@@ -46,19 +49,19 @@ final class BadInput extends Exception {
     return Response.json(status, error.encode());
   }
 
-  /** 405, with the methods that are served. */
+  /** Returns a 405 response with the supported methods. */
   static Response methodNotAllowed(String method, String allowed) {
     return new BadInput(405, "method_not_allowed", "method", method, allowed)
         .toResponse()
         .withHeader("allow", allowed);
   }
 
-  /** 415, with the content types that are served. */
+  /** Returns a 415 error with the supported content types. */
   static BadInput unsupportedContentType(@Nullable String contentType, String supported) {
     return new BadInput(415, "unsupported_content_type", "content-type", contentType, supported);
   }
 
-  /** A content type without its parameters, in lower case; empty when there is none. */
+  /** Returns a content type without its parameters, in lower case; empty for null. */
   static String mediaType(@Nullable String contentType) {
     if (contentType == null) {
       return "";

@@ -8,7 +8,10 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.zip.CRC32;
 
-/** A body of any size, read as it comes: answers with its length and checksum. */
+/**
+ * A handler for bodies of any size: it reads each chunk on arrival and responds with length and
+ * checksum.
+ */
 final class ChecksumHandler implements AsyncHandler {
   @Override
   public boolean streamsRequests() {
@@ -21,7 +24,7 @@ final class ChecksumHandler implements AsyncHandler {
     CRC32 checksum = new CRC32();
     long[] bytes = {0};
     request.stream()
-        .exceptionHandler(answer::tryFail) // the client left, or ran out of time
+        .exceptionHandler(answer::tryFail) // client disconnect or timeout
         .endHandler(
             end ->
                 answer.tryComplete(

@@ -7,8 +7,9 @@ import dev.berth.api.Response;
 import io.vertx.core.Future;
 
 /**
- * Choose, then dispatch: a slot of the replica is held while something is done with its name, here
- * a header. The selection is closed whatever happens; were it not, its lease would run out.
+ * A handler that chooses, then dispatches. It holds a slot of the replica while it uses the
+ * replica's name, here for a header. The selection is always closed; otherwise its lease would
+ * expire.
  */
 final class ChoosingHandler implements AsyncHandler {
   @Override

@@ -4,10 +4,11 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 
 /**
- * The digit a model reads, and how sure it is.
+ * The digit that a model recognised, with its confidence.
  *
- * @param digit the likeliest; the lower of two as likely
- * @param confidence its probability
+ * @param digit most likely digit; the lower one of two equally likely digits
+ * @param confidence probability of that digit
+ * @param probabilities of the digits 0 to 9
  */
 record Classification(int digit, float confidence, JsonArray probabilities) {
 
@@ -23,7 +24,7 @@ record Classification(int digit, float confidence, JsonArray probabilities) {
     return new Classification(likeliest, probabilities[likeliest], all);
   }
 
-  /** {@code {"digit":7,"confidence":0.99,"probabilities":[…ten…]}}. */
+  /** Returns {@code {"digit":7,"confidence":0.99,"probabilities":[…ten…]}}. */
   String toJson() {
     return new JsonObject()
         .put("digit", digit)

@@ -8,11 +8,11 @@ import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 
 /**
- * The ingress of {@code /classify}: takes pixels as JSON, or a PNG, chooses a replica of {@code
- * digits}, names it in the answer, and dispatches to it.
+ * The ingress of {@code /classify}. It accepts pixels as JSON, or a PNG, chooses a replica of
+ * {@code digits}, dispatches the request to it, and names it in a header of the response.
  */
 final class ClassifyHandler implements AsyncHandler {
-  /** Names the replica that read the digit. */
+  /** Header with the id of the replica that read the digit. */
   static final String REPLICA_HEADER = "X-Berth-Replica";
 
   private static final String SUPPORTED = "application/json or image/png";
@@ -25,7 +25,7 @@ final class ClassifyHandler implements AsyncHandler {
     String contentType = request.headers().get("content-type");
     try {
       return switch (BadInput.mediaType(contentType)) {
-        // Read here, so that a bad array is refused before it holds a slot of the model.
+        // Parsed here, so that an invalid array is rejected before it holds a slot of the model.
         case "application/json" ->
             ask(Pixels.MEDIA_TYPE, Pixels.fromJson(request.bytes()).toBuffer(), context);
         case "image/png" -> ask("image/png", request.bytes(), context);

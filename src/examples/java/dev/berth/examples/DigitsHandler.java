@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Reads a digit with a model of its own per replica. Takes a PNG, which it decodes here where it
+ * Recognises a digit with one model per replica. It accepts a PNG, which it decodes here, where it
  * may block, or {@link Pixels#MEDIA_TYPE}.
  */
 final class DigitsHandler extends OnnxHandler {
@@ -22,19 +22,21 @@ final class DigitsHandler extends OnnxHandler {
     this.replica = replica;
   }
 
-  /** One that does not say which replica answers. */
+  /** Returns a handler whose responses do not name the replica. */
   static DigitsHandler load() throws IOException, OrtException {
     return load("");
   }
 
   /**
-   * @param replica named in each answer, unless empty
+   * Returns a handler with a model of its own.
+   *
+   * @param replica named in each response, unless empty
    */
   static DigitsHandler load(String replica) throws IOException, OrtException {
     return new DigitsHandler(OnnxModel.load(digits(), 1), replica);
   }
 
-  /** The bytes of the model, which lies beside this class in its jar. */
+  /** Returns the bytes of the model, a resource beside this class in its jar. */
   static byte[] digits() throws IOException {
     try (InputStream in =
         Objects.requireNonNull(DigitsHandler.class.getResourceAsStream(RESOURCE), RESOURCE)) {

@@ -6,7 +6,7 @@ import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
 
-/** Answers any method with the body and content type it came with. Keeps no state. */
+/** Responds to any method with the body and content type of the request. Stateless. */
 final class EchoHandler implements AsyncHandler {
   static final String DEFAULT_CONTENT_TYPE = "application/octet-stream";
 

@@ -13,8 +13,8 @@ public final class Examples {
   private Examples() {}
 
   /**
-   * {@code dev.berth.examples.Examples:words}: one deployment that asks another twice at once, by
-   * named methods, and answers with both answers.
+   * {@code dev.berth.examples.Examples:words}: a deployment that calls two named methods of another
+   * one in parallel, and responds with both results.
    */
   public static Application words() {
     return Application.of(
@@ -26,35 +26,38 @@ public final class Examples {
   }
 
   /**
-   * {@code dev.berth.examples.Examples:choose}: which replica takes it is known before it is sent.
+   * {@code dev.berth.examples.Examples:choose}: the caller knows the replica before the dispatch.
    */
   public static Application choose() {
     return Application.of(
         Deployment.async("choose", new ChoosingHandler()).withMaxOngoingRequests(100), named());
   }
 
-  /** {@code dev.berth.examples.Examples:rollCall}: every replica is asked, and each answer told. */
+  /**
+   * {@code dev.berth.examples.Examples:rollCall}: a broadcast to every replica; lists each result.
+   */
   public static Application rollCall() {
     return Application.of(
         Deployment.async("roll-call", new RollCallHandler()).withMaxOngoingRequests(100), named());
   }
 
-  /** {@code dev.berth.examples.Examples:checksum}: bodies of any size, read as they come. */
+  /** {@code dev.berth.examples.Examples:checksum}: bodies of any size, read on arrival. */
   public static Application checksum() {
     return Application.of(
         Deployment.async("checksum", new ChecksumHandler()).withMaxOngoingRequests(16));
   }
 
-  /** {@code dev.berth.examples.Examples:sleep}: slots, queue and deadlines to look at. */
+  /** {@code dev.berth.examples.Examples:sleep}: a delay, to observe slots, queue and deadlines. */
   public static Application sleep() {
     return Application.of(Deployment.async("sleep", new SleepHandler()));
   }
 
   /**
-   * {@code dev.berth.examples.Examples:infer}: an ONNX model by the Open Inference Protocol.
+   * {@code dev.berth.examples.Examples:infer}: an ONNX model, served by the Open Inference
+   * Protocol.
    *
-   * @param args {@code model}, the path of an .onnx file, or else the digits of the quickstart;
-   *     {@code threads} of one run, 1
+   * @param args {@code model}: path of an .onnx file, default the digits of the quickstart; {@code
+   *     threads} per run, default 1
    */
   public static Application infer(Map<String, Object> args) {
     Object file = args.get("model");
@@ -71,7 +74,7 @@ public final class Examples {
             }));
   }
 
-  /** Three replicas that answer with their names. */
+  /** Returns a deployment of three replicas that respond with their ids. */
   private static Deployment named() {
     return Deployment.async(
             "named",

@@ -13,8 +13,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Any ONNX model of numbers by the JSON of the Open Inference Protocol: GET tells its inputs and
- * outputs, POST of {@code {"inputs": [tensor, …]}} answers {@code {"outputs": [tensor, …]}}.
+ * A handler for any numeric ONNX model, with the JSON of the Open Inference Protocol. GET returns
+ * its inputs and outputs; POST of {@code {"inputs": [tensor, …]}} returns {@code {"outputs":
+ * [tensor, …]}}.
  */
 final class InferenceHandler extends OnnxHandler {
 

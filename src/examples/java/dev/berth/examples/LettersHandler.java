@@ -12,12 +12,12 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Named methods, hooks, a logger and a meter. Other deployments call {@code upper} and {@code
- * count}; a request by HTTP would reach {@link #handle} alone.
+ * A handler with named methods, hooks, a logger and a meter. Other deployments call {@code upper}
+ * and {@code count}; an HTTP request would reach {@link #handle} alone.
  */
 final class LettersHandler implements AsyncHandler {
   private final ReplicaMeters.Counter letters;
-  private volatile String suffix = ""; // hooks run on other threads than requests
+  private volatile String suffix = ""; // hooks and requests run on different threads
 
   LettersHandler(ReplicaContext replica) {
     this.letters =
@@ -32,7 +32,7 @@ final class LettersHandler implements AsyncHandler {
     return Map.of("upper", (AsyncHandler) this::upper, "count", (AsyncHandler) this::count);
   }
 
-  /** The {@code user_config}: before the first request, and each time it changes. */
+  /** Applies the {@code user_config}, before the first request and after each change. */
   @Override
   public void reconfigure(Map<String, Object> userConfig) {
     Object given = userConfig.getOrDefault("suffix", "");
@@ -42,7 +42,7 @@ final class LettersHandler implements AsyncHandler {
     suffix = text;
   }
 
-  /** Fails where the replica should get no more requests: three times in a row take it out. */
+  /** Throws when the replica should receive no requests; three consecutive failures exclude it. */
   @Override
   public void checkHealth() {
     if (!"ß".toUpperCase(Locale.ROOT).equals("SS")) {
@@ -57,7 +57,7 @@ final class LettersHandler implements AsyncHandler {
 
   private Future<Response> upper(Request request, RequestContext context) {
     String text = request.bytes().toString();
-    context.logger().debug("upper of {} characters", text.length()); // with the request's id
+    context.logger().debug("upper of {} characters", text.length()); // logged with the request's id
     return Future.succeededFuture(Response.text(text.toUpperCase(Locale.ROOT) + suffix));
   }
 

@@ -8,27 +8,30 @@ import dev.berth.api.Response;
 import java.util.Map;
 
 /**
- * Serves an ONNX model: to be copied with {@link OnnxModel}, {@link Tensor} and {@link BadInput},
- * and extended by what a request and an answer are.
+ * Serves an ONNX model. Copy it with {@link OnnxModel}, {@link Tensor} and {@link BadInput}, and
+ * extend it with the form of your requests and responses.
  *
- * <p>Make one for each replica, {@code Deployment.of("digits", replica -> …)}, so that each has a
- * session of its own. The replica takes requests when its model has run once; what a model does not
- * take is a 400 that says what it takes. A replica's slots share its session: with {@code threads}
- * of the model at 1, a slot is a core, so replicas times slots is the number of cores or a little
- * more.
+ * <p>Create one handler per replica, {@code Deployment.of("digits", replica -> …)}, so that each
+ * has its own session. The replica accepts requests after a first run of its model. Input that does
+ * not fit the model is a 400 that names the expected one.
+ *
+ * <p>The slots of a replica share its session. With {@code threads} of the model at 1, each slot
+ * uses one core. Replicas times slots should therefore be the number of cores or slightly more.
  */
 abstract class OnnxHandler implements BlockingHandler {
   private final OnnxModel model;
 
-  /** Closes the model when the replica stops. */
+  /** Creates a handler that closes the model when the replica stops. */
   OnnxHandler(OnnxModel model) {
     this.model = model;
   }
 
-  /** The model's inputs by name, whose types and shapes need no look here. */
+  /**
+   * Converts a request to the model's inputs, by name; the caller checks their types and shapes.
+   */
   abstract Map<String, Tensor> read(Request request) throws BadInput;
 
-  /** The answer, of the model's outputs by name. */
+  /** Converts the model's outputs, by name, to a response. */
   abstract Response write(Map<String, Tensor> outputs);
 
   final OnnxModel model() {

@@ -17,10 +17,10 @@ import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * A model of numbers in an ONNX Runtime session of its own, which knows what it takes: {@link
- * #check} says no in words that its client understands, before anything is computed. Any thread may
- * run it, several at once: {@link #close} waits for those that do, since native code that is closed
- * under a run takes the process with it.
+ * A numeric model in its own ONNX Runtime session. {@link #check} rejects input that does not fit
+ * the model before any computation, with an error that a client can understand. Thread-safe, with
+ * parallel runs. {@link #close} waits for them: closing native code during a run would crash the
+ * process.
  */
 final class OnnxModel implements AutoCloseable {
   private final OrtEnvironment environment;
@@ -37,16 +37,18 @@ final class OnnxModel implements AutoCloseable {
   }
 
   /**
-   * @param threads that compute one run, the caller's among them. Replicas are how this scales: 1
-   *     unless there are fewer requests at a time than cores, or threads of one would fight over
-   *     them with those of others
+   * Loads a model.
+   *
+   * @param threads threads per run, including the caller's. Scale with replicas: use 1 unless there
+   *     are fewer concurrent requests than cores. Otherwise the threads of several runs compete for
+   *     the cores
    */
   static OnnxModel load(byte[] model, int threads) throws OrtException {
     OrtEnvironment environment = OrtEnvironment.getEnvironment(); // one per process, never closed
     try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
       options.setIntraOpNumThreads(threads);
       options.setInterOpNumThreads(1);
-      options.addConfigEntry("session.intra_op.allow_spinning", "0"); // the cores are others' too
+      options.addConfigEntry("session.intra_op.allow_spinning", "0"); // other work needs the cores
       OrtSession session = environment.createSession(model, options);
       try {
         return new OnnxModel(environment, session);
@@ -72,22 +74,22 @@ final class OnnxModel implements AutoCloseable {
     return Collections.unmodifiableMap(tensors);
   }
 
-  /** What it takes, by name. An extent of -1 is any. */
+  /** Returns the inputs of the model, by name. Extent -1 accepts any size. */
   Map<String, TensorInfo> inputs() {
     return inputs;
   }
 
-  /** What it gives, by name. */
+  /** Returns the outputs of the model, by name. */
   Map<String, TensorInfo> outputs() {
     return outputs;
   }
 
-  /** Refuses what is not what the model takes: names, types and shapes. */
+  /** Rejects inputs whose names, types or shapes do not fit the model. */
   void check(Map<String, Tensor> given) throws BadInput {
     if (!given.keySet().equals(inputs.keySet())) {
       throw new BadInput("inputs", given.keySet(), String.join(", ", kinds()));
     }
-    Map<String, Long> open = new HashMap<>(); // extents that have a name are equal where it is
+    Map<String, Long> open = new HashMap<>(); // extents of the same name must be equal
     for (Map.Entry<String, TensorInfo> each : inputs.entrySet()) {
       Tensor tensor = given.get(each.getKey());
       TensorInfo wanted = each.getValue();
@@ -128,7 +130,9 @@ final class OnnxModel implements AutoCloseable {
     return Tensor.kind(info.type, extents);
   }
 
-  /** Runs it once on nothing, so that no request pays for what a session makes at its first run. */
+  /**
+   * Runs the model once on zeros, so that no request pays for the initialisation of the first run.
+   */
   void warmUp() throws OrtException {
     Map<String, Tensor> nothing = new HashMap<>();
     inputs.forEach(
@@ -143,7 +147,9 @@ final class OnnxModel implements AutoCloseable {
   }
 
   /**
-   * @param given that were checked
+   * Runs the model.
+   *
+   * @param given inputs that passed {@link #check}
    */
   Map<String, Tensor> run(Map<String, Tensor> given) throws OrtException {
     Map<String, OnnxTensor> lent = new HashMap<>();
@@ -171,11 +177,11 @@ final class OnnxModel implements AutoCloseable {
   }
 
   /**
-   * Runs several requests, together where the model lets rows of different requests stand one
-   * behind the other: its first axes are open, and the requests alike but for their rows.
+   * Runs several requests. They share one run if the first axes of all inputs and outputs are open
+   * and the requests differ only in their rows.
    *
-   * @param requests that were checked
-   * @return in their order
+   * @param requests inputs that passed {@link #check}
+   * @return outputs in the order of the requests
    */
   List<Map<String, Tensor>> runAll(List<Map<String, Tensor>> requests) throws OrtException {
     if (!fitTogether(requests)) {
@@ -188,7 +194,7 @@ final class OnnxModel implements AutoCloseable {
     Map<String, Tensor> together = run(all);
     long rowsOfAll = rowsOf(all);
     if (together.values().stream().anyMatch(output -> output.shape()[0] != rowsOfAll)) {
-      return runEach(requests); // its outputs are about all of the rows
+      return runEach(requests); // its outputs depend on all rows together
     }
     List<Map<String, Tensor>> answers = new ArrayList<>();
     long from = 0;
@@ -237,7 +243,7 @@ final class OnnxModel implements AutoCloseable {
     return request.values().iterator().next().shape()[0];
   }
 
-  /** Waits for the last run; a session whose run does not end before an interrupt stays open. */
+  /** Closes the session after the last run; an interrupt during the wait leaves it open. */
   @Override
   public void close() throws OrtException {
     try {

@@ -9,15 +9,15 @@ import io.vertx.core.json.JsonObject;
 /**
  * The model's input: 8 rows of 8 pixels, row by row, each from 0 (blank) to 16 (full ink).
  *
- * <p>Clients send them as JSON: an array of 64 numbers, or of 8 arrays of 8, bare or as {@code
- * {"pixels": …}}. Between the deployments they travel as 64 floats.
+ * <p>Clients send JSON: an array of 64 numbers, or of 8 arrays of 8, bare or as {@code {"pixels":
+ * …}}. Deployments send them to each other as 64 floats.
  */
 final class Pixels {
   static final int SIDE = 8;
   static final int COUNT = SIDE * SIDE;
   static final int MAX = 16;
 
-  /** How {@link #toBuffer} looks on the wire. */
+  /** Media type of {@link #toBuffer}. */
   static final String MEDIA_TYPE = "application/vnd.berth.pixels";
 
   private static final String SHAPE = "64 numbers, or 8 rows of 8 numbers";
@@ -29,7 +29,7 @@ final class Pixels {
     this.values = values;
   }
 
-  /** Pixels of 64 values within range, which are copied. */
+  /** Returns pixels of 64 values within range, which are copied. */
   static Pixels of(float[] values) throws BadInput {
     if (values.length != COUNT) {
       throw new BadInput("pixels", values.length + " numbers", SHAPE);
@@ -81,7 +81,7 @@ final class Pixels {
   }
 
   private static float requireInRange(String name, float value) throws BadInput {
-    if (!(value >= 0 && value <= MAX)) { // the negation refuses NaN too
+    if (!(value >= 0 && value <= MAX)) { // the negation rejects NaN too
       throw new BadInput(name, value, RANGE);
     }
     return value;
@@ -106,7 +106,7 @@ final class Pixels {
     return bytes;
   }
 
-  /** A copy of the 64 values. */
+  /** Returns a copy of the 64 values. */
   float[] values() {
     return values.clone();
   }

@@ -12,12 +12,13 @@ import javax.imageio.stream.ImageInputStream;
 import javax.imageio.stream.MemoryCacheImageInputStream;
 
 /**
- * Reads a PNG as the model's input: light ink on a dark ground, the digit upright and filling the
- * image. Of any other size it becomes 8 by 8 by the mean gray of each cell, which is how the data
- * set was made of its 32 by 32 bitmaps. Transparent is dark. Blocks: not for an event loop.
+ * Converts a PNG to the model's input: light ink on a dark ground, the digit upright and filling
+ * the image. An image of another size is reduced to 8 by 8 by the mean gray of each cell, as the
+ * data set was from its 32 by 32 bitmaps. Transparent pixels are dark. Blocks: not for an event
+ * loop.
  */
 final class PngPixels {
-  /** Pixels of an image; more are refused before any is decoded. */
+  /** Maximum number of pixels of an image; larger images are rejected before they are decoded. */
   static final int IMAGE_PIXELS_MAX = 1_000_000;
 
   private static final byte[] SIGNATURE = {(byte) 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
@@ -44,7 +45,7 @@ final class PngPixels {
       }
       return reader.read(0);
     } catch (IOException | RuntimeException broken) {
-      // The reader answers some broken files with unchecked exceptions of many kinds.
+      // The reader throws unchecked exceptions of many types for some broken files.
       throw new BadInput("body", "a broken PNG of " + png.length + " bytes", EXPECTED);
     } finally {
       reader.dispose();
@@ -68,13 +69,14 @@ final class PngPixels {
     }
     float[] values = new float[Pixels.COUNT];
     for (int i = 0; i < values.length; i++) {
-      // Whole numbers, as in the data set; an 8 by 8 image of it maps back to exactly its pixels.
+      // Whole numbers, as in the data set; an 8 by 8 image of the set maps back to exactly its
+      // pixels.
       values[i] = Math.min(Pixels.MAX, Math.round(cells[i] * Pixels.MAX));
     }
     return Pixels.of(values);
   }
 
-  /** Adds to each cell the mean of the samples it covers, each weighed by how much of it is in. */
+  /** Adds to each cell the mean of the samples that it covers, weighted by the covered share. */
   private static void spread(double[] samples, double[] cells) {
     double cellsPerSample = (double) cells.length / samples.length;
     for (int i = 0; i < samples.length; i++) {
@@ -86,7 +88,7 @@ final class PngPixels {
     }
   }
 
-  /** As {@link #spread}, downwards, for one row of an image that is not held as doubles. */
+  /** Adds one row vertically, as {@link #spread} does, without an array of the whole image. */
   private static void addRow(double[] row, int y, int height, double[] cells) {
     double cellsPerRow = (double) Pixels.SIDE / height;
     double from = y * cellsPerRow;
@@ -103,7 +105,7 @@ final class PngPixels {
     return Math.max(0, Math.min(to, cell + 1) - Math.max(from, cell));
   }
 
-  /** The gray of an image's pixels, 0 (dark, or transparent) to 1. */
+  /** The gray of an image's pixels, from 0 (dark or transparent) to 1. */
   private interface Grays {
     double at(int x, int y);
 
@@ -113,7 +115,7 @@ final class PngPixels {
       if (indexed || bands > 2) {
         return (x, y) -> ofArgb(image.getRGB(x, y));
       }
-      // BufferedImage.getRGB takes a gray image for linear light and would brighten it.
+      // BufferedImage.getRGB treats a gray image as linear light and would brighten it.
       Raster raster = image.getRaster();
       double full = (1 << raster.getSampleModel().getSampleSize(0)) - 1;
       return bands == 1
@@ -121,7 +123,7 @@ final class PngPixels {
           : (x, y) -> raster.getSample(x, y, 0) / full * (raster.getSample(x, y, 1) / full);
     }
 
-    /** Luma after ITU-R BT.601, over a dark ground. */
+    /** Returns the luma by ITU-R BT.601, over a dark ground. */
     private static double ofArgb(int argb) {
       int red = argb >> 16 & 0xff;
       int green = argb >> 8 & 0xff;

@@ -10,10 +10,10 @@ public final class Quickstart {
   private Quickstart() {}
 
   /**
-   * {@code dev.berth.examples.Quickstart:classify}: a handwritten digit in, its value out.
+   * {@code dev.berth.examples.Quickstart:classify}: recognises a handwritten digit.
    *
-   * <p>The ingress waits and does little, so it takes many requests at once; the model computes, so
-   * each of its replicas takes few.
+   * <p>The ingress mostly waits, so it accepts many requests at once; the model computes, so each
+   * of its replicas accepts few.
    */
   public static Application classify() {
     return Application.of(
@@ -24,10 +24,10 @@ public final class Quickstart {
   }
 
   /**
-   * {@code dev.berth.examples.Quickstart:versions}: the model alone, in several versions, which
-   * {@code berth.traffic} splits the requests among. Each answers with its replica in a header.
+   * {@code dev.berth.examples.Quickstart:versions}: the model alone, in several versions, with
+   * requests split by {@code berth.traffic}. Each response names its replica in a header.
    *
-   * @param args {@code names} of the versions, the first being the ingress; v1 and v2
+   * @param args {@code names} of the versions, the first being the ingress; default v1 and v2
    */
   public static Application versions(Map<String, Object> args) {
     List<Deployment> all =
@@ -41,7 +41,7 @@ public final class Quickstart {
         .withMaxOngoingRequests(4);
   }
 
-  /** {@code dev.berth.examples.Quickstart:echo}: answers with the body it was sent. */
+  /** {@code dev.berth.examples.Quickstart:echo}: responds with the request's body. */
   public static Application echo() {
     return Application.of(
         Deployment.async("echo", new EchoHandler())

@@ -10,7 +10,8 @@ import java.time.Duration;
 import java.util.stream.Collectors;
 
 /**
- * Broadcast: asks every replica, waits a second for those that are busy, and tells who answered.
+ * A broadcast to every replica, with a timeout of one second for busy ones; the response lists the
+ * result of each.
  */
 final class RollCallHandler implements AsyncHandler {
   @Override

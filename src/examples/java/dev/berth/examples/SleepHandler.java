@@ -8,8 +8,8 @@ import io.vertx.core.Future;
 import java.time.Duration;
 
 /**
- * Waits {@code ?ms=} milliseconds without blocking, at most a minute, and answers. A request that
- * is cancelled meanwhile, by its client or its deadline, gives its slot back at once.
+ * Waits {@code ?ms=} milliseconds without blocking, at most a minute, and responds. A request that
+ * its client or its deadline cancels meanwhile releases its slot at once.
  */
 final class SleepHandler implements AsyncHandler {
   private static final int MS_MAX = 60_000;

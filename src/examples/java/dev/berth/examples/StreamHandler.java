@@ -11,8 +11,8 @@ import java.time.Duration;
 
 /**
  * Server-sent events: {@code ?n=} of them (1 to 1 000, default 10), {@code ?interval_ms=} apart (0
- * to 10 000, default 100). An event is sent once the receiver has taken the one before it and the
- * interval has passed, so a slow client holds one event in memory, not a thousand.
+ * to 10 000, default 100). Each event is sent after the receiver has accepted the previous one and
+ * the interval has passed. A slow client therefore holds one event in memory, not a thousand.
  */
 final class StreamHandler implements AsyncHandler {
   static final int EVENTS_DEFAULT = 10;
@@ -55,12 +55,12 @@ final class StreamHandler implements AsyncHandler {
         return value;
       }
     } catch (NumberFormatException notANumber) {
-      // Answered below, as a number out of range is.
+      // Rejected below, like a number out of range.
     }
     throw new BadInput(name, text, "a whole number from " + least + " to " + most);
   }
 
-  /** One response being written. Confined to the replica's context. */
+  /** A response that is being written. Confined to the replica's context. */
   private static final class Run {
     private final ResponseWriter writer;
     private final RequestContext context;
@@ -82,8 +82,8 @@ final class StreamHandler implements AsyncHandler {
     }
 
     /**
-     * Sends events until one has to be waited for. A loop, and not a chain of a thousand futures:
-     * writes that complete at once would nest as deep as there are events.
+     * Sends events until one does not complete at once. A loop rather than a chain of futures:
+     * writes that complete at once would nest as deeply as there are events.
      */
     private void advance() {
       while (sent < events) {

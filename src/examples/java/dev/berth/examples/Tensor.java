@@ -15,17 +15,17 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Numbers of one type in a shape, as a model takes and gives them. Nobody changes one.
+ * Numbers of one type in a shape, the input or output of a model. Treated as immutable.
  *
  * <p>Source: its JSON is a tensor of the Open Inference Protocol (KServe V2), {@code {"name": "x",
  * "datatype": "FP32", "shape": [1, 2], "data": [0.5, 1]}}; data may be nested too.
  *
  * @param shape extents, the outermost first
- * @param values one behind the other, the innermost axis fastest, in the order of the machine
+ * @param values in row-major order, with the byte order of the machine
  */
 record Tensor(OnnxJavaType type, long[] shape, ByteBuffer values) {
 
-  /** Those whose values JSON can say. */
+  /** Supported types, whose values JSON can represent, by name. */
   static final Map<String, OnnxJavaType> TYPES = new TreeMap<>();
 
   static {
@@ -33,7 +33,7 @@ record Tensor(OnnxJavaType type, long[] shape, ByteBuffer values) {
       switch (type) {
         case FLOAT, DOUBLE, INT8, INT16, INT32, INT64, UINT8, BOOL ->
             TYPES.put(datatype(type), type);
-        default -> {} // strings, and halves of floats
+        default -> {} // strings and half-precision floats
       }
     }
   }
@@ -44,14 +44,14 @@ record Tensor(OnnxJavaType type, long[] shape, ByteBuffer values) {
     return new Tensor(OnnxJavaType.FLOAT, shape, bytes);
   }
 
-  /** Nothing but zeros. */
+  /** Returns a tensor of zeros. */
   static Tensor zeros(OnnxJavaType type, long[] shape) {
     long count = Arrays.stream(shape).reduce(1, Math::multiplyExact);
     ByteBuffer bytes = ByteBuffer.allocate(Math.toIntExact(count * type.size));
     return new Tensor(type, shape, bytes.order(ByteOrder.nativeOrder()));
   }
 
-  /** One behind the other along the first axis; all alike but for their number of rows. */
+  /** Concatenates tensors along the first axis; they must differ only in their number of rows. */
   static Tensor stack(List<Tensor> parts) {
     Tensor first = parts.get(0);
     long[] shape = first.shape.clone();
@@ -62,7 +62,7 @@ record Tensor(OnnxJavaType type, long[] shape, ByteBuffer values) {
     return all;
   }
 
-  /** Rows of the first axis. */
+  /** Returns rows of the first axis, without a copy. */
   Tensor rows(long from, long count) {
     long[] part = shape.clone();
     part[0] = count;
@@ -83,13 +83,13 @@ record Tensor(OnnxJavaType type, long[] shape, ByteBuffer values) {
     return all;
   }
 
-  /** A copy of its values where native code can read it. */
+  /** Returns a copy of the values in direct memory, for native code. */
   ByteBuffer direct() {
     ByteBuffer direct = ByteBuffer.allocateDirect(values.capacity());
     return direct.order(ByteOrder.nativeOrder()).put(values.duplicate()).flip();
   }
 
-  /** {@code FP32[1, 64]}. */
+  /** Returns the type and shape, for example {@code FP32[1, 64]}. */
   String kind() {
     return kind(type, Arrays.stream(shape).mapToObj(Long::toString).toList());
   }
@@ -102,14 +102,16 @@ record Tensor(OnnxJavaType type, long[] shape, ByteBuffer values) {
     return switch (type) {
       case FLOAT -> "FP32";
       case DOUBLE -> "FP64";
-      default -> type.name(); // the same in both: INT64, BOOL
+      default -> type.name(); // same name in both: INT64, BOOL
     };
   }
 
-  // --- as JSON ---
+  // --- JSON form ---
 
   /**
-   * @param at where it stands, {@code inputs[0]}
+   * Parses a tensor.
+   *
+   * @param at path for errors, for example {@code inputs[0]}
    */
   static Tensor fromJson(String at, JsonObject json) throws BadInput {
     Object named = json.getValue("datatype");
@@ -126,7 +128,7 @@ record Tensor(OnnxJavaType type, long[] shape, ByteBuffer values) {
         throw new BadInput(at + ".shape[" + axis + "]", extents.get(axis), "an integer above 0");
       }
       shape[axis] = extent;
-      count = Math.min(count * extent, Integer.MAX_VALUE); // more than any request has
+      count = Math.min(count * extent, Integer.MAX_VALUE); // beyond any request's size
     }
     if (count != values.size()) {
       throw new BadInput(at + ".data", values.size() + " values", count + ", as its shape says");
@@ -156,7 +158,7 @@ record Tensor(OnnxJavaType type, long[] shape, ByteBuffer values) {
     return all;
   }
 
-  /** Whether the type has the value. */
+  /** Writes a value; returns whether the type can represent it. */
   private static boolean put(ByteBuffer into, OnnxJavaType type, @Nullable Object value) {
     if (type == OnnxJavaType.BOOL && value instanceof Boolean flag) {
       into.put((byte) (flag ? 1 : 0));

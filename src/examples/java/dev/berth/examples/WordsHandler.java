@@ -9,12 +9,13 @@ import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 
 /**
- * Composition: calls another deployment on behalf of its own request. What {@code context.handle}
- * gives carries the request's id and trace, ends by its deadline, and ends with it when its client
- * leaves. A child that is full fails the parent with the same status, and so needs no code here.
+ * A composition: calls another deployment on behalf of its own request. Calls by {@code
+ * context.handle} carry the request's id and trace, end by its deadline, and are cancelled when its
+ * client disconnects. A child without capacity fails the parent with the same status, and so needs
+ * no code here.
  */
 final class WordsHandler implements AsyncHandler {
-  private static final int MAX_BYTES = 64 << 10; // of what is gathered of one answer
+  private static final int MAX_BYTES = 64 << 10; // of each child's response
 
   @Override
   public Future<Response> handle(Request request, RequestContext context) {
@@ -25,7 +26,7 @@ final class WordsHandler implements AsyncHandler {
     Request child = Request.post("/", Buffer.buffer(text));
     DeploymentHandle letters = context.handle("letters");
     Future<Buffer> shouted = bytes(letters.method("upper").call(child));
-    Future<Buffer> counted = bytes(letters.method("count").call(child)); // both at the same time
+    Future<Buffer> counted = bytes(letters.method("count").call(child)); // both in parallel
     return Future.all(shouted, counted)
         .map(
             both ->
