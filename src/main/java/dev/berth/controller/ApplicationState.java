@@ -27,7 +27,7 @@ final class ApplicationState {
    * The route in the last command of the controller.
    *
    * @param prefix null for an application without HTTP
-   * @param traffic in the form of {@link BuiltApplication#traffic}
+   * @param traffic in the form of {@link BuiltApplication#traffic()}
    */
   record Route(@Nullable String prefix, DeploymentId ingress, @Nullable Settings traffic) {}
 

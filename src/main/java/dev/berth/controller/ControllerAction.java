@@ -128,7 +128,7 @@ public sealed interface ControllerAction {
    *
    * @param prefix null for an application without HTTP
    * @param ingress deployment that serves the route
-   * @param traffic split with other deployments, in the form of {@link BuiltApplication#traffic}
+   * @param traffic split with other deployments, in the form of {@link BuiltApplication#traffic()}
    */
   record RouteTo(
       Epoch epoch,

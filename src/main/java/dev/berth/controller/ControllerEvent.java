@@ -145,8 +145,8 @@ public sealed interface ControllerEvent {
   record ReplicaSuspect(String replicaId, boolean suspect, String reason) implements OfReplica {}
 
   /**
-   * A replica has stopped, or its remains accept nothing. Without a stop command before, the
-   * replica has died.
+   * A replica has stopped, or its remaining parts accept no requests. Without a stop command
+   * before, the replica has died.
    */
   record ReplicaStopped(String replicaId) implements OfReplica {}
 

@@ -116,7 +116,10 @@ final class DeploymentState {
         .flatMap(Stream::ofNullable);
   }
 
-  /** Returns whether every replica runs the wanted version, including those that drain. */
+  /**
+   * Returns whether the rollout is complete or the target is zero, and no replica of another
+   * version is left, not even a draining one.
+   */
   boolean isRolledOut() {
     boolean over = progress.isComplete(target) || Progress.isAtZero(target);
     return over && replicas.values().stream().allMatch(this::isCurrent);

@@ -58,7 +58,7 @@ final class Reconciler {
   private final Placement placement;
   private final long nowNanos;
   private final int asked; // number of replicas in the target
-  private final int wanted; // of those asked for, the number that has places
+  private final int wanted; // of those asked for, the number that nodes can host
   private final int surge;
   private final boolean moves; // whether replicas must move to another node
   private final List<Step> steps = new ArrayList<>();
@@ -73,7 +73,7 @@ final class Reconciler {
     this.placement = placement;
     this.nowNanos = nowNanos;
     deployment.replicas.values().stream().filter(ReplicaRecord::isActive).forEach(active::add);
-    // stopping ones hold places too
+    // stopping ones occupy nodes too
     long places = (long) deployment.replicas.size() + placement.room();
     asked = deployment.deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS);
     wanted = (int) Math.min(asked, places);
@@ -163,7 +163,7 @@ final class Reconciler {
   }
 
   /**
-   * Returns whether a sick replica must stop before its successor starts: no place is free, no
+   * Returns whether a sick replica must stop before its successor starts: no node has capacity, no
    * replica starts and no backoff runs.
    */
   private boolean isToGoFirst(ReplicaRecord replica) {
@@ -279,7 +279,7 @@ final class Reconciler {
     outdated.sort(LEAST_BUSY);
     int free = placement.room() - Math.max(0, wanted - active.size());
     for (ReplicaRecord each : outdated) {
-      // An outdated replica leaves its place to its successor, if that one may start there.
+      // A stopped replica frees its node for its successor, if that one may start there.
       boolean hasRoom = surge > 0 || placement.givesRoom(each) || free-- > 0;
       if (hasRoom && most-- > 0) {
         stop(each, whyOutdated(each), false);
@@ -322,7 +322,7 @@ final class Reconciler {
     }
   }
 
-  /** Returns whether no place is free and no replica is stopping. */
+  /** Returns whether no node has capacity and no replica is stopping. */
   private boolean isFull() {
     return placement.room() == 0 && active.size() == deployment.replicas.size();
   }
