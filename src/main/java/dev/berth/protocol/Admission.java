@@ -1,10 +1,11 @@
 package dev.berth.protocol;
 
-/** By what right a request asks to run. */
+/** Permission of a request to run on a replica. */
 public sealed interface Admission {
   /**
-   * A slot is RUNNING for it already, taken by the sender through the ledger itself. Only an
-   * instance can say so of its own replicas; from elsewhere it is refused.
+   * The sender acquired a RUNNING slot for the request directly from the ledger. Valid only inside
+   * an instance, for its own replicas; a replica refuses a request from another instance that
+   * claims this.
    */
   enum Held implements Admission {
     HELD
@@ -13,7 +14,9 @@ public sealed interface Admission {
   /** The lease of a selection, consumed on arrival. */
   record Token(SlotToken token) implements Admission {}
 
-  /** Run it if a slot is free when it arrives, else refuse it. */
+  /**
+   * No slot was acquired before: the request runs if a slot is free on arrival, else it is refused.
+   */
   enum IfFree implements Admission {
     IF_FREE
   }

@@ -3,8 +3,9 @@ package dev.berth.protocol;
 import static dev.berth.protocol.Wire.Form.FIXED;
 
 /**
- * Names one attempt of one router to get a slot of one replica, so that a repeated message is
- * recognised and a release that overtakes its reserve still wins. Never used twice.
+ * The identity of one attempt of a router to acquire a slot of one replica. A replica recognises a
+ * repeated message by it, and a release that arrives before its reserve prevents the reserve. Never
+ * used twice.
  *
  * @param incarnation 64 random bits drawn when the router's instance started
  * @param router the router loop's index within its instance

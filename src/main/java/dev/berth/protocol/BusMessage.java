@@ -15,22 +15,25 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The messages of the data plane, of the metrics path and of routing state. Buffers in them are
- * read only for the receiver. {@code callId} is the asker's own name for what it waits for; it
- * comes back untouched. Durations cross as what remains, in the unit of their names, never as clock
- * times; -1 means none.
+ * The messages of the data plane, of the metrics path and of routing state. The receiver only reads
+ * the buffers in them. {@code callId} is chosen by the requester to match replies, and is returned
+ * unchanged. Durations are sent as remaining time in the unit of the component's name, never as
+ * clock times; -1 means none.
  *
- * <p>{@code acceptMicros} is how long the receiver may still take a message up: what comes later,
- * because it lay in a socket or its receiver stood still, is refused as {@link Refusal#TOO_LATE}.
- * Inside an instance there is no such limit.
+ * <p>{@code acceptMicros} is the accept time: a receiver refuses a later message as {@link
+ * Refusal#TOO_LATE}. A message is late when it waited in a socket or its receiver was blocked.
+ * Inside an instance the accept time is unlimited.
  */
 public sealed interface BusMessage {
-  /** An acceptMicros: it may be taken up whenever it comes. */
+  /** An {@code acceptMicros} without limit: the receiver accepts the message at any time. */
   long NO_LIMIT = -1;
 
   // --- router loop to replica loop ---
 
-  /** What a router sends to a replica. Answers go to its source, under its call's id. */
+  /**
+   * A message of a router to a replica. Replies go to {@link #source}, with the same {@link
+   * #callId}.
+   */
   interface ToReplica {
     long callId();
 
@@ -40,20 +43,20 @@ public sealed interface BusMessage {
   }
 
   /**
-   * Run a request.
+   * Runs a request.
    *
-   * @param source where answers go
-   * @param attempt recognises a repeat; a request whose attempt was seen before is dropped
-   * @param deadlineMicros time left for the whole call, or -1; so fine, since what is rounded up is
-   *     time that each of the calls within calls would gain
+   * @param source receives the replies
+   * @param attempt identifies a repeat; the replica drops a request whose attempt is already known
+   * @param deadlineMicros remaining time of the whole call, or -1; in microseconds, because each
+   *     nested call would gain the rounded-up part of a coarser unit
    * @param streamWindow bytes of a streamed response that may be sent before the first credit
-   * @param waitedMicros from the request's arrival at its router to this message
-   * @param methodName the handler's method, or "" for its own
-   * @param sessionId who it is for, or ""
-   * @param bodyFollows whether the request's body, which is the first piece then, goes on in {@link
-   *     RequestFrame}s, for which the replica gives credit once it has accepted the request
-   * @param explained whether the answer brings {@link HandlerTime}, and what the handler asks of
-   *     others in turn is explained too
+   * @param waitedMicros time from the request's arrival at its router to this message
+   * @param methodName the handler's method, or "" for the default method
+   * @param sessionId the client's session, or ""
+   * @param bodyFollows whether the request's body, which is then the first chunk, continues in
+   *     {@link RequestFrame}s; the replica grants credit for them once it has accepted the request
+   * @param explained whether the reply contains {@link HandlerTime}; the calls of the handler are
+   *     then explained too
    */
   record CallRequest(
       long callId,
@@ -74,10 +77,11 @@ public sealed interface BusMessage {
       implements BusMessage, ToReplica {}
 
   /**
-   * A piece of a request's body, at most 64 KiB, within the credit given.
+   * A chunk of a request's body, at most 64 KiB, within the granted credit.
    *
-   * @param sequence 0, 1, 2 … after the first piece, which came with the request
-   * @param last no more frames follow; a body that cannot be completed is a {@link CancelCall}
+   * @param sequence 0, 1, 2 … after the first chunk, which is part of the request
+   * @param last whether this is the last frame; the router sends a {@link CancelCall} instead when
+   *     the body cannot be completed
    */
   record RequestFrame(
       long callId,
@@ -89,33 +93,34 @@ public sealed interface BusMessage {
       implements BusMessage, ToReplica {}
 
   /**
-   * The caller no longer wants an answer. Cancels the request if it runs, and keeps it from running
-   * if it has not arrived. One from another instance that is not {@code timedOut} is answered, by
-   * CallFailed, so that it need not be repeated any more.
+   * Cancels a call whose caller no longer needs a reply. A running request is cancelled; a request
+   * that has not arrived never runs. A replica of another instance replies with {@link CallFailed}
+   * unless {@code timedOut}, so that the router stops repeating this message.
    */
   record CancelCall(
       long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target, boolean timedOut)
       implements BusMessage, ToReplica {}
 
   /**
-   * What has become of a call that nothing was heard of? Keeps it from running if it has not
-   * arrived, and changes nothing for one that has. Answered by CallRefused, RECALLED, when it never
-   * runs; by CallAccepted while it runs; and by CallFailed, OUTCOME_UNKNOWN, when it may have run
-   * and its answer is not known any more.
+   * Requests the state of a call without replies, and cancels the call if it has not arrived. A
+   * call that arrived is not changed. The replica replies with {@link CallRefused}, {@link
+   * Refusal#RECALLED}, when the call never runs, and with {@link CallAccepted} while the call runs.
+   * The reply is {@link CallFailed}, OUTCOME_UNKNOWN, when the call may have run and its outcome is
+   * no longer known.
    */
   record RecallCall(long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target)
       implements BusMessage, ToReplica {}
 
   /**
-   * How far a streamed response may be sent.
+   * Credit for a streamed response.
    *
-   * @param limit bytes in all of its frames, those sent before included, as in {@link
+   * @param limit total bytes of all of its frames, including frames already sent, as in {@link
    *     RequestCredit}
    */
   record StreamCredit(long callId, RouterAddress source, ReplicaAddress target, long limit)
       implements BusMessage, ToReplica {}
 
-  /** Hold a slot under a lease; a repeated attempt gets the same lease. */
+  /** Reserves a slot under a lease. A repeated attempt returns the same lease. */
   record ReserveSlot(
       long callId,
       RouterAddress source,
@@ -126,15 +131,16 @@ public sealed interface BusMessage {
       implements BusMessage, ToReplica {}
 
   /**
-   * Give a held slot back; before its reserve arrived, refuse that one. Repeated until it is
-   * answered, by CallRefused, RELEASED.
+   * Releases a slot. If the release arrives before its reserve, the reserve is refused. The router
+   * repeats this message until the replica replies with {@link CallRefused}, {@link
+   * Refusal#RELEASED}.
    *
-   * @param callId -1 where nothing waits for the answer
+   * @param callId -1 when the sender expects no reply
    */
   record ReleaseSlot(long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target)
       implements BusMessage, ToReplica {}
 
-  /** Make a lease last longer. Answered by SlotReserved or CallRefused. */
+  /** Extends a lease. The replica replies with {@link SlotReserved} or {@link CallRefused}. */
   record RenewLease(
       long callId,
       RouterAddress source,
@@ -148,11 +154,12 @@ public sealed interface BusMessage {
   // --- router loop to router loop ---
 
   /**
-   * Do this with a reservation that the receiver keeps. Repeated under its attempt until it is
-   * answered, by SlotReserved for its use, which a repeat gets too; by ReservationRenewed; and by
-   * CallRefused, which is RELEASED of one that is now released.
+   * Operates on a reservation that the receiver owns. The sender repeats this message with the same
+   * attempt until it receives a reply. The reply to USE is {@link SlotReserved}, also for a repeat;
+   * the reply to RENEW is {@link ReservationRenewed}. {@link CallRefused} reports a failure, and,
+   * with {@link Refusal#RELEASED}, a completed release.
    *
-   * @param token whoever has it has the slot: never logged or shown
+   * @param token grants the slot to its bearer: never logged or shown
    */
   record AskReservation(
       long callId,
@@ -163,9 +170,9 @@ public sealed interface BusMessage {
       Wish wish,
       @Wire(LEFT) long acceptMicros)
       implements BusMessage {
-    /** What is to be done; the ordinal crosses the bus. */
+    /** An operation on a reservation. The ordinal is the wire form. */
     public enum Wish {
-      /** Hand its slot over to a request of the asker's. */
+      /** Transfers the reserved slot to a request of the sender. */
       USE,
       RENEW,
       RELEASE
@@ -180,7 +187,8 @@ public sealed interface BusMessage {
   // --- replica loop to router loop ---
 
   /**
-   * Characters of a failure's message, at most: a longer one is cut, so that it has a wire form.
+   * Maximum length of a failure's message, in characters. A longer message is truncated to fit the
+   * wire form.
    */
   int MAX_TEXT = 8 * 1024;
 
@@ -188,11 +196,11 @@ public sealed interface BusMessage {
     return message.length() <= MAX_TEXT ? message : message.substring(0, MAX_TEXT - 1) + "…";
   }
 
-  /** What a replica says to one who waits for it, under the name that he gave. */
+  /** A reply of a replica, with the {@code callId} of the request. */
   sealed interface Answer extends BusMessage {
     long callId();
 
-    /** Returns whether it is the last of a call. */
+    /** Returns whether this is the last reply to a call. */
     default boolean isLast() {
       if (this instanceof CallResponse response) {
         return !response.streamed();
@@ -205,27 +213,30 @@ public sealed interface BusMessage {
     }
   }
 
-  /** An {@link Admission.IfFree} request was accepted and runs, or one that was recalled does. */
+  /**
+   * An {@link Admission.IfFree} request was accepted and runs, or the target of a {@link
+   * RecallCall} runs.
+   */
   record CallAccepted(long callId, long load) implements Answer {}
 
   /**
-   * How far the request's body may be sent. The first one says that the request was accepted; none
-   * comes once the replica wants no more of the body.
+   * Credit for the request's body. The first credit reports that the request was accepted. The
+   * replica grants no further credit once it needs nothing further of the body.
    *
-   * @param limit bytes in all of the frames sent, those sent before included: so a credit that
-   *     comes twice grants nothing twice, and a later one makes up for a lost one
+   * @param limit total bytes of all frames, including frames already sent; a duplicate credit
+   *     therefore grants nothing, and a later credit replaces a lost one
    */
   record RequestCredit(long callId, long limit) implements Answer {}
 
-  /** It did not run, or the lease was not granted. */
+  /** The request did not run, or the lease was not granted. */
   record CallRefused(long callId, Refusal reason, long load) implements Answer {}
 
   /**
-   * The response, or its head when it streams.
+   * A response, or the head of a streamed response.
    *
-   * @param response its body is whole: empty when it streams
-   * @param follows bytes of the body that follow in frames; 0 for a whole one, {@link #UNKNOWN}
-   *     when it is not known how many
+   * @param response has a whole body, empty when it streams
+   * @param follows bytes of the body that follow in frames; 0 for a whole response, {@link
+   *     #UNKNOWN} when the number is not known
    * @param time null unless the request is explained
    */
   record CallResponse(
@@ -235,30 +246,33 @@ public sealed interface BusMessage {
       long load,
       @Nullable HandlerTime time)
       implements Answer {
-    /** So many bytes follow as its handler writes. */
+    /**
+     * Value of {@code follows} when the body's length is not known until its handler has written
+     * the last byte.
+     */
     public static final int UNKNOWN = -1;
 
-    /** What of the body is here. */
+    /** Returns the part of the body that this message contains. */
     public Buffer body() {
       return ((Response.Body.Whole) response.body()).bytes();
     }
 
-    /** How many bytes of the body are here, or of a typed one at most. */
+    /** Returns the number of bytes of the body in this message; for a typed body an upper bound. */
     public int length() {
       return ((Response.Body.Whole) response.body()).length();
     }
 
-    /** Whether the body follows in frames. */
+    /** Returns whether the body follows in frames. */
     public boolean streamed() {
       return follows != 0;
     }
   }
 
   /**
-   * It ran, or may have, and ended without a response.
+   * The request ran, or may have run, and ended without a response.
    *
-   * @param statusCode of back-pressure passed on: 503 or 429, else -1
-   * @param retryAfterSeconds of back-pressure passed on: >= 0, else -1
+   * @param statusCode status of forwarded back-pressure: 503 or 429, else -1
+   * @param retryAfterSeconds delay of forwarded back-pressure: >= 0, else -1
    * @param time null unless the request is explained
    */
   record CallFailed(
@@ -274,7 +288,7 @@ public sealed interface BusMessage {
       message = cut(message);
     }
 
-    /** What the replica reports of a failure. */
+    /** Returns the message that reports a failure. */
     public static CallFailed of(
         long callId, BerthException failure, long load, @Nullable HandlerTime time) {
       int status = -1;
@@ -287,7 +301,7 @@ public sealed interface BusMessage {
       return new CallFailed(callId, failure.kind(), text, status, retryAfter, load, time);
     }
 
-    /** The failure, as its caller sees it. */
+    /** Returns the failure for the caller. */
     public BerthException failure() {
       if (kind != BerthException.Kind.BACK_PRESSURE) {
         return kind.toException(message);
@@ -302,15 +316,15 @@ public sealed interface BusMessage {
   }
 
   /**
-   * A piece of a streamed response, at most 64 KiB.
+   * A chunk of a streamed response, at most 64 KiB.
    *
    * @param sequence 0, 1, 2 … within the stream; a gap means a lost frame
-   * @param last no more frames follow
+   * @param last whether this is the last frame
    */
   record StreamFrame(long callId, int sequence, Buffer data, boolean last, long load)
       implements Answer {}
 
-  /** A streamed response ended short. */
+  /** A streamed response ended before its last frame. */
   record StreamReset(long callId, BerthException.Kind kind, String message, long load)
       implements Answer {
     public StreamReset {
@@ -319,9 +333,10 @@ public sealed interface BusMessage {
   }
 
   /**
-   * The lease asked for. Whoever no longer waits for it releases it by its attempt.
+   * A granted lease. A router that no longer needs the lease releases it by its attempt.
    *
-   * @param ttlMicros how long it lasts from when this was sent; its way is taken off that
+   * @param ttlMicros time to live from the sending of this message; the receiver subtracts the
+   *     transit time
    */
   record SlotReserved(
       long callId,
@@ -332,7 +347,7 @@ public sealed interface BusMessage {
       long load)
       implements Answer {}
 
-  /** A reservation lasts its whole time to live from now on; as its keeper shows it. */
+  /** A renewed reservation, with its full time to live from now, as its owner reports it. */
   record ReservationRenewed(
       long callId,
       String replicaId,
@@ -342,14 +357,14 @@ public sealed interface BusMessage {
       @Wire(LEFT) long ttlMicros)
       implements Answer {}
 
-  /** The slots of a replica, unasked. */
+  /** The load of a replica, sent without a request. */
   record ReplicaLoad(ReplicaAddress target, long load) implements BusMessage {}
 
   /**
-   * A freed slot, held for a router that was refused before, as a short lease under an attempt the
-   * replica made. One that comes too late is released.
+   * A freed slot, offered to a previously refused router as a short lease under an attempt id of
+   * the replica. A router that receives the offer too late releases it.
    *
-   * @param acceptMicros how long its lease lasts
+   * @param acceptMicros remaining time of the lease
    */
   record SlotOffer(
       ReplicaAddress target,
@@ -362,16 +377,17 @@ public sealed interface BusMessage {
   // --- instance to controller ---
 
   /**
-   * What one instance saw since its last batch. Answered by the term of the controller that took
-   * it: one of another term than before is told everything that is known with the next batch.
+   * The measurements of one instance since its last batch. The reply is the term of the controller
+   * that accepted the batch; when the term has changed, the instance sends all current values with
+   * the next batch.
    *
    * @param node the instance
-   * @param incarnation which start of it
+   * @param incarnation identifies one start of the instance
    * @param sequence rises by one with each batch
-   * @param handles of the deployments that autoscale: changed or non-zero ones, and final zeros of
-   *     those that left
-   * @param replicas the same of what their replicas here hold, by their own ledgers
-   * @param queues of the deployments that do not autoscale: those that changed or are not zero
+   * @param handles demand of autoscaled deployments: changed or non-zero ones, and final zeros of
+   *     removed ones
+   * @param replicas load of the same deployments' replicas on this instance, by their own ledgers
+   * @param queues queue lengths of deployments without autoscaling: changed or non-zero ones
    */
   record HandleMetricBatch(
       String node,
@@ -389,7 +405,7 @@ public sealed interface BusMessage {
   }
 
   /**
-   * Requests that wait for slots of one deployment at one instance.
+   * The number of requests that wait for slots of one deployment at one instance.
    *
    * <p>Source: {@code report_queue_lengths} of Ray Serve's first router.
    */
@@ -398,18 +414,19 @@ public sealed interface BusMessage {
   // --- controller to instance, and back ---
 
   /**
-   * What an instance's routers of a deployment are to know. Sent at each change, and for each
-   * deployment that was pulled.
+   * Routing state of one deployment, for the routers of an instance. Sent at each change, and in
+   * reply to {@link PullRouting} for each of its deployments.
    */
   record RoutingUpdate(RoutingDelta delta) implements BusMessage {}
 
   /**
-   * Tell me of these deployments, now and at each change.
+   * Subscribes to the routing state of deployments. The controller sends the current state and then
+   * each change.
    *
    * @param node the instance
-   * @param incarnation which start of it
-   * @param all whether what it asked for before no longer counts
-   * @param held what it has of each
+   * @param incarnation identifies one start of the instance
+   * @param all whether this replaces all earlier subscriptions of the instance
+   * @param held the deployments, with the instance's version of each
    */
   record PullRouting(String node, @Wire(FIXED) long incarnation, boolean all, List<Held> held)
       implements BusMessage {
@@ -417,22 +434,22 @@ public sealed interface BusMessage {
       held = List.copyOf(held);
     }
 
-    /** A deployment and the version held of it, or {@link RoutingSnapshot.Version#NONE}. */
+    /** A deployment and the sender's version, or {@link RoutingSnapshot.Version#NONE}. */
     public record Held(DeploymentId deployment, RoutingSnapshot.Version version) {}
   }
 
   /**
-   * Every few seconds: what an instance holds, in one number. The controller answers only if it
-   * should hold something else.
+   * A digest of the routing state of an instance, sent every few seconds. The controller replies
+   * only if its own digest differs.
    *
-   * @param digest the sum of {@link RoutingDigest#of} over what it holds
+   * @param digest the sum of {@link RoutingDigest#of} over all deployments of the instance
    */
   record CheckRouting(String node, @Wire(FIXED) long incarnation, @Wire(FIXED) long digest)
       implements BusMessage {}
 
   /**
-   * What an instance holds is not what it should, or a new controller does not know of it: it is to
-   * pull everything.
+   * Requires the instance to pull all routing state again: its state is stale, or a new controller
+   * does not know its subscriptions.
    *
    * @param term the controller's
    */

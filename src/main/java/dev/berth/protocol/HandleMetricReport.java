@@ -4,20 +4,20 @@ import dev.berth.api.DeploymentId;
 import java.util.List;
 
 /**
- * One deployment's demand as one instance's routers see it, or what its replicas there hold. Load
- * is queued + running + reserved: a held slot is used capacity.
+ * The demand on one deployment, as the routers of one instance measure it, or the load of its
+ * replicas on that instance. Load is queued + running + reserved: a reserved slot is used capacity.
  *
- * <p>Source: Ray #55016 HandleMetricReport, reduced to what was sampled instead of a raw series.
+ * <p>Source: Ray #55016 HandleMetricReport, reduced to samples instead of a raw series.
  *
- * @param deployment called
- * @param queued requests waiting for a slot now
- * @param running requests sent and unanswered now
- * @param reserved slots held by selections now
+ * @param deployment the called deployment
+ * @param queued requests that wait for a slot now
+ * @param running requests sent and not yet answered
+ * @param reserved slots reserved by selections now
  * @param averageLoad mean of queued + running + reserved over the samples since the last batch
- * @param averageReserved the part of it that was reserved, for who does not count held slots
- * @param last whether the instance reports it no longer
- * @param stats what its replicas there told of themselves since the last batch, the mean of each
- *     figure; empty in what routers see
+ * @param averageReserved the reserved part of that mean, for policies that exclude reserved slots
+ * @param last whether this is the last report of the instance for the deployment
+ * @param stats figures of its replicas on this instance since the last batch, each the mean; empty
+ *     in reports of routers
  */
 public record HandleMetricReport(
     DeploymentId deployment,
@@ -29,12 +29,12 @@ public record HandleMetricReport(
     boolean last,
     List<ReplicaStats> stats) {
 
-  /** Says a handle is gone: zero, as opposed to unknown. */
+  /** Returns the report of a removed handle: a known zero, as opposed to an unknown value. */
   public static HandleMetricReport finalZero(DeploymentId deployment) {
     return new HandleMetricReport(deployment, 0, 0, 0, 0.0, 0.0, true, List.of());
   }
 
-  /** Whether nothing waits, runs, or is held. */
+  /** Returns whether no request is queued or running and no slot is reserved. */
   public boolean isZero() {
     return queued == 0 && running == 0 && reserved == 0 && averageLoad == 0.0;
   }

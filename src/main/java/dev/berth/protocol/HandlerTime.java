@@ -1,11 +1,11 @@
 package dev.berth.protocol;
 
 /**
- * What a replica says of a request that is explained: what it measured, as spans, since a moment of
- * its clock means nothing to its router; and why it failed.
+ * A replica's measurements of an explained request, and the failure of its handler. Times are
+ * durations, because a clock reading of the replica means nothing to its router.
  *
- * @param gatheredNanos from its acceptance to the handler's call; 0 or more
- * @param handledNanos from there until the handler settled; 0 when it was never called
- * @param failure what the handler failed with
+ * @param gatheredNanos from the request's acceptance to the handler's call; 0 or more
+ * @param handledNanos from the handler's call until it settled; 0 when it was never called
+ * @param failure the handler's failure
  */
 public record HandlerTime(long gatheredNanos, long handledNanos, RequestFailure failure) {}

@@ -1,17 +1,18 @@
 package dev.berth.protocol;
 
 /**
- * Why a replica would not run or hold something. A refusal is a promise that the request did not
- * run, so the router may try elsewhere. The ordinal crosses the bus: new reasons go last.
+ * The reason why a replica did not run a request or grant a lease. A refusal guarantees that the
+ * request did not run, so the router may try another replica. The ordinal is the wire form: new
+ * reasons are appended.
  */
 public enum Refusal {
   /** No free slot. */
   FULL,
   /** The replica grants nothing new. */
   DRAINING,
-  /** No such token here, or one too old to remember. */
+  /** The replica has no such token, or forgot it because of its age. */
   UNKNOWN_TOKEN,
-  /** The lease ran out first. */
+  /** The lease expired before its use. */
   EXPIRED,
   /** The lease was consumed before. */
   ALREADY_USED,
@@ -19,17 +20,17 @@ public enum Refusal {
   RELEASED,
   /** The token or address names another incarnation of the replica. */
   FOREIGN_EPOCH,
-  /** No such replica on this loop: stopped, or never there. */
+  /** The loop has no such replica: it stopped, or never ran there. */
   UNKNOWN_REPLICA,
-  /** The attempt was released before it arrived, or came twice: it must not run. */
+  /** The attempt was released before it arrived, or is a duplicate: it must not run. */
   REVOKED,
-  /** The time the caller allowed for acceptance had passed on arrival; or it never left. */
+  /** The accept time had passed on arrival, or the message was never sent. */
   TOO_LATE,
   /** A bounded table of the receiver was full. */
   OVERLOADED,
-  /** The receiver cannot read the message: it is of another version. */
+  /** The receiver cannot read the message, which has another version. */
   UNREADABLE,
-  /** It was recalled, and has not come or was refused when it came: it never runs there. */
+  /** The attempt was recalled before it arrived or after it was refused: it never runs there. */
   RECALLED,
   /** The reservation is for another deployment. */
   OTHER_DEPLOYMENT

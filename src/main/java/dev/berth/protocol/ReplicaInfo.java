@@ -8,21 +8,23 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A replica as routers know it. Immutable for the life of its incarnation, but for the number of
- * slots, which every answer reports anew.
+ * A replica, as published to routers. Immutable for the life of the replica's incarnation, except
+ * for the number of slots, which each reply reports.
  *
  * @param replicaId unique among all replicas ever started
- * @param deployment whose replica it is
- * @param address where its messages go
- * @param maxOngoing slots when this was published
- * @param wholeBodyBytes a body of at most so many bytes is gathered before its handler is called; 0
- *     when that takes bodies as they arrive
- * @param reservable whether it can hold a slot for a choose; one that cannot is skipped by choose
- * @param spread one handler per event loop behind one ledger: reached on the caller's own loop
- * @param host where it can be reached directly, if anywhere
- * @param port the port there; 0 is a port, empty is none
+ * @param deployment the replica's deployment
+ * @param address receives the replica's messages
+ * @param maxOngoing slots at the time of publication
+ * @param wholeBodyBytes maximum size of a body that is buffered before the handler is called; 0
+ *     when the handler accepts bodies as they arrive
+ * @param reservable whether {@code choose} may reserve a slot of the replica; {@code choose} skips
+ *     other replicas
+ * @param spread whether the replica has one handler per event loop behind one ledger, called on the
+ *     caller's own loop
+ * @param host host for direct connections, if any
+ * @param port port for direct connections; empty means none, 0 is a port
  * @param zone its availability zone
- * @param metadata what it published of itself
+ * @param metadata published by the replica
  */
 public record ReplicaInfo(
     String replicaId,

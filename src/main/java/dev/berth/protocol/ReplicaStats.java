@@ -4,22 +4,25 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What the handlers of a replica tell of themselves for autoscaling.
+ * Custom autoscaling figures, reported by the handlers of a replica.
  *
  * @param replicaId the replica
- * @param stats at most {@link #MOST_STATS}, by their names
+ * @param stats at most {@link #MOST_STATS}, each with its name
  */
 public record ReplicaStats(String replicaId, List<Stat> stats) {
-  /** Figures that one replica may tell. */
+  /** Maximum number of figures per replica. */
   public static final int MOST_STATS = 16;
 
-  /** Characters of a figure's name. */
+  /** Maximum length of a figure's name, in characters. */
   public static final int MOST_NAME_CHARS = 64;
 
-  /** Figures are within it, of either sign: their millionths are counted as whole numbers. */
+  /**
+   * Maximum absolute value of a figure. Figures are summed as whole millionths, which must fit a
+   * long.
+   */
   public static final double MOST_VALUE = 1e12;
 
-  /** A figure under its name. */
+  /** A named figure. */
   public record Stat(String name, double value) {
     public Stat {
       require(!name.isEmpty() && name.length() <= MOST_NAME_CHARS, "name", name, "1 to 64 chars");
@@ -32,7 +35,10 @@ public record ReplicaStats(String replicaId, List<Stat> stats) {
   }
 
   /**
-   * @throws IllegalArgumentException when they are too many, have no name, or are no numbers
+   * Returns the figures of a replica.
+   *
+   * @throws IllegalArgumentException when there are too many figures, a name is empty or too long,
+   *     or a value is not a number within the bound
    */
   public static ReplicaStats of(String replicaId, Map<String, Double> figures) {
     return new ReplicaStats(

@@ -3,21 +3,24 @@ package dev.berth.protocol;
 import dev.berth.api.DeploymentId;
 
 /**
- * What a request that is explained failed of, for operators: callers are told less.
+ * The failure of an explained request, for operators; callers receive less detail.
  *
- * @param deployment whose handler failed, or could not be reached in time: a caller that passes a
- *     failure on is not the one; {@code ""} when nothing failed
- * @param type the class of what was thrown
- * @param message of it, at most {@link #MAX_MESSAGE_CHARS}
+ * @param deployment the deployment whose handler failed or could not be reached in time, not that
+ *     of a caller that passed the failure on; {@code ""} when there was no failure
+ * @param type class name of the thrown failure
+ * @param message its message, at most {@link #MAX_MESSAGE_CHARS}
  */
 public record RequestFailure(String deployment, String type, String message) {
-  /** Nothing failed. */
+  /** The absence of a failure. */
   public static final RequestFailure NONE = new RequestFailure("", "", "");
 
-  /** Characters kept of a message. */
+  /** Maximum length of a message, in characters; the rest is truncated. */
   public static final int MAX_MESSAGE_CHARS = 512;
 
-  /** Of what a handler threw, which may fail again when it is asked what it is. */
+  /**
+   * Returns the record of a handler's failure. The methods of a user exception may throw again, so
+   * they are called safely.
+   */
   public static RequestFailure of(DeploymentId deployment, Throwable thrown) {
     String message = UserFailure.legible(thrown).getMessage();
     String shown = message == null ? "" : message;

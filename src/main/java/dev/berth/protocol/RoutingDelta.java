@@ -12,16 +12,16 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * How to come from one {@link RoutingSnapshot} of a deployment to a later one: as large as what
- * changed, however many replicas there are. One from {@link Version#NONE} is whole: it needs no
- * snapshot before it. The order of routes has no meaning and is not kept.
+ * The difference between two {@link RoutingSnapshot}s of a deployment. Its size depends on the
+ * changes, not on the number of replicas. A delta from {@link Version#NONE} is whole and needs no
+ * earlier snapshot. The order of routes has no meaning and is not preserved.
  *
- * @param deployment whose replicas these are
- * @param from the version it can be applied to
- * @param to the version it leads to; equal to {@code from} when it says that nothing changed
- * @param available as in the snapshot it leads to
- * @param changed routes that are new or differ
- * @param removed ids of replicas that are gone
+ * @param deployment the deployment of all routes
+ * @param from the version to apply the delta to
+ * @param to the resulting version; equal to {@code from} when there is no change
+ * @param available as in the resulting snapshot
+ * @param changed new or different routes
+ * @param removed ids of removed replicas
  */
 public record RoutingDelta(
     DeploymentId deployment,
@@ -38,12 +38,12 @@ public record RoutingDelta(
     removed = List.copyOf(removed);
   }
 
-  /** All of a snapshot. */
+  /** Returns the whole delta of a snapshot. */
   public static RoutingDelta whole(RoutingSnapshot snapshot) {
     return to(snapshot, Version.NONE, snapshot.replicas(), List.of());
   }
 
-  /** To who holds this snapshot: it is the newest. */
+  /** Returns the empty delta, for a receiver that already has this newest snapshot. */
   public static RoutingDelta nothing(RoutingSnapshot snapshot) {
     return to(snapshot, snapshot.version(), List.of(), List.of());
   }
@@ -53,7 +53,10 @@ public record RoutingDelta(
     return new RoutingDelta(to.deployment(), from, to.version(), to.available(), changed, removed);
   }
 
-  /** From one snapshot to a later one of the same deployment; whole when no route stays. */
+  /**
+   * Returns the delta from one snapshot to a later one of the same deployment; whole when no route
+   * is common to both.
+   */
   public static RoutingDelta between(RoutingSnapshot from, RoutingSnapshot to) {
     if (!from.deployment().equals(to.deployment())) {
       throw new IllegalArgumentException(
@@ -68,9 +71,9 @@ public record RoutingDelta(
       }
     }
     if (changed.size() == to.replicas().size()) {
-      return whole(to); // no larger, and it fits whatever is held
+      return whole(to); // no larger, and applicable to any base
     }
-    List<String> removed = // in the order of the snapshot: the same change is the same message
+    List<String> removed = // in snapshot order: equal changes give equal messages
         from.replicas().stream()
             .map(route -> route.replica().replicaId())
             .filter(before::containsKey)
@@ -78,16 +81,16 @@ public record RoutingDelta(
     return to(to, from.version(), changed, removed);
   }
 
-  /** Whether it needs no snapshot before it. */
+  /** Returns whether the delta needs no earlier snapshot. */
   public boolean isWhole() {
     return from.equals(Version.NONE);
   }
 
   /**
-   * The snapshot it leads to.
+   * Returns the resulting snapshot.
    *
-   * @throws IllegalArgumentException when {@code base} is not the snapshot it starts from; anything
-   *     will do for one that is whole
+   * @throws IllegalArgumentException when {@code base} is not the snapshot that this delta starts
+   *     from; a whole delta accepts any base
    */
   public RoutingSnapshot applyTo(RoutingSnapshot base) {
     if (isWhole()) {

@@ -4,24 +4,26 @@ import dev.berth.api.DeploymentId;
 import dev.berth.protocol.RoutingSnapshot.Version;
 
 /**
- * One number for the versions of any number of deployments: the sum of {@link #of} over them. Kept
- * up with each change, so that to compare what two sides hold costs the same for one deployment and
+ * A digest of the versions of any number of deployments: the sum of {@link #of} over them. Both
+ * parties update it with each change, so that a comparison costs the same for one deployment and
  * for thousands.
  */
 public final class RoutingDigest {
   private RoutingDigest() {}
 
-  /** The share of a deployment at a version; 0 when nothing of it is known. */
+  /** Returns the summand of a deployment at a version; 0 for {@link Version#NONE}. */
   public static long of(DeploymentId deployment, Version version) {
     if (version.equals(Version.NONE)) {
       return 0;
     }
-    // Not hashCode() of the records: that need not be the same in another process.
+    // The records' hashCode() is unusable: its value may differ in another process.
     long names = 31L * deployment.application().hashCode() + deployment.name().hashCode();
     return mixed(mixed(mixed(names) + version.term()) + version.counter());
   }
 
-  /** The last steps of SplitMix64: every bit of the value moves every bit of the result. */
+  /**
+   * Applies the last steps of SplitMix64: every bit of the value affects every bit of the result.
+   */
   private static long mixed(long value) {
     long mixed = (value + 0x9E3779B97F4A7C15L);
     mixed = (mixed ^ (mixed >>> 30)) * 0xBF58476D1CE4E5B9L;

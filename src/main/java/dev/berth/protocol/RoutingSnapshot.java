@@ -6,10 +6,10 @@ import dev.berth.api.DeploymentId;
 import java.util.List;
 
 /**
- * Everything a router knows of one deployment, replaced whole. An older version never replaces a
- * newer one.
+ * A router's complete state of one deployment, always replaced whole. An older version never
+ * replaces a newer one.
  *
- * @param deployment whose replicas these are
+ * @param deployment the deployment of all routes
  * @param version orders snapshots of a deployment
  * @param available false when the deployment failed to deploy or was deleted
  * @param replicas routable and draining replicas
@@ -20,22 +20,25 @@ public record RoutingSnapshot(
     replicas = List.copyOf(replicas);
   }
 
-  /** A replica and whether new requests may go there; a draining one takes held leases only. */
+  /**
+   * A replica and whether it accepts new requests; a draining replica accepts only requests with a
+   * lease.
+   */
   public record Route(ReplicaInfo replica, boolean routable) {}
 
   /**
-   * Totally ordered: the controller's term first, then its counter.
+   * A totally ordered version: the controller's term first, then its counter.
    *
-   * @param term the controller's, after the generation of what is declared
+   * @param term the controller's, which ranks below the generation of the desired state
    * @param counter rises with each change within a term
    */
   @Wire.Key
   public record Version(@Wire(SIGNED) long term, @Wire(SIGNED) long counter)
       implements Comparable<Version> {
-    /** Before every published version. */
+    /** A version before every published version. */
     public static final Version NONE = new Version(-1, -1);
 
-    /** After every published version. */
+    /** A version after every published version. */
     public static final Version LAST = new Version(Long.MAX_VALUE, Long.MAX_VALUE);
 
     @Override

@@ -3,9 +3,9 @@ package dev.berth.protocol;
 import static dev.berth.protocol.Wire.Form.FIXED;
 
 /**
- * Whose claim a reserved slot is. Unguessable, and never printed: whoever holds it holds the slot.
+ * The claim to a reserved slot. Unguessable, and never printed: its bearer may use the slot.
  *
- * @param epoch the replica incarnation that granted it
+ * @param epoch the replica incarnation that granted the lease
  * @param sequence rises by one with each lease of that incarnation
  * @param secret 64 random bits
  */

@@ -5,16 +5,16 @@ import java.util.IdentityHashMap;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A failure of user code, which may fail again when it is asked what it is. */
+/** Access to failures of user code, whose own methods may throw. */
 public final class UserFailure {
-  /** Causes, and what they suppressed, that are told of one failure. */
+  /** Maximum number of causes and suppressed failures of one failure. */
   public static final int MOST_CAUSES = 64;
 
   private UserFailure() {}
 
   /**
-   * The failure, when it can be told and logged; else one that says of which class it is and why it
-   * cannot.
+   * Returns the failure if it can be reported and logged; else a replacement that names the
+   * failure's class and the class of the error that its methods threw.
    */
   public static Throwable legible(Throwable failure) {
     try {
@@ -26,7 +26,7 @@ public final class UserFailure {
     }
   }
 
-  /** Asks for all that a log asks for. */
+  /** Calls each method that a logger calls. */
   private static void read(@Nullable Throwable failure, Set<Throwable> known) {
     if (failure == null || !known.add(failure)) {
       return;

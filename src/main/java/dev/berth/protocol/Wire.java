@@ -5,30 +5,37 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** How a component crosses the bus between instances, where it is not as its type says. */
+/**
+ * The wire form of a record component between instances, where it differs from the default of the
+ * component's type.
+ */
 @Target(ElementType.RECORD_COMPONENT)
 @Retention(RetentionPolicy.RUNTIME)
 public @interface Wire {
-  /** Instead. */
+  /** The wire form. */
   Form value();
 
   /**
-   * An id or an address: within another record it has no length in front, and it never gets another
-   * component, since one that is known in part would be taken for another.
+   * Marks a record as an id or an address. Within another record it is written without a length
+   * prefix, and it never gains a component: a peer that reads only some components would confuse
+   * two ids.
    */
   @Target(ElementType.TYPE)
   @Retention(RetentionPolicy.RUNTIME)
   @interface Key {}
 
-  /** The other ways: to write a number, and not to. */
+  /** The wire forms of numbers, and the omitted form. */
   enum Form {
-    /** Zigzag: a duration, or -1 for none in one byte. */
+    /** Zigzag encoding: a duration, or -1 for none in one byte. */
     SIGNED,
-    /** As SIGNED: how long from when it was sent. Its way is taken off where it is read. */
+    /**
+     * The form of {@link #SIGNED} for the remaining time at sending. The reader subtracts the
+     * transit time.
+     */
     LEFT,
-    /** 8 bytes: random bits, which a varint would only lengthen. */
+    /** A fixed length of 8 bytes: random bits, which a varint would only lengthen. */
     FIXED,
-    /** Not at all: the deployment that was told last in the message. */
+    /** Omitted: the value equals the deployment that precedes it in the same message. */
     TOLD
   }
 }

@@ -17,8 +17,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what a {@link RecordWriter} wrote. A name that is not known is passed over; what is
- * missing, or is none, is named by its path, in an IllegalArgumentException.
+ * Reads the JSON of a {@link RecordWriter}. Unknown names are ignored. A missing or invalid value
+ * causes an {@link IllegalArgumentException} that names its path.
  */
 public class RecordReader {
   public final <T> T the(String path, @Nullable Object value, Class<T> type) {
@@ -36,7 +36,9 @@ public class RecordReader {
   }
 
   /**
-   * @param path where it stands; empty for all of it
+   * Reads a record.
+   *
+   * @param path path of the value, for messages; empty for the whole document
    */
   public final <T> T record(String path, @Nullable Object value, Class<T> type) {
     JsonObject of = the(path, value, JsonObject.class);
@@ -59,9 +61,9 @@ public class RecordReader {
   }
 
   /**
-   * Where more types have a form, they are known first.
+   * Reads one value. A subclass with further types handles them before it calls this method.
    *
-   * @param of the record that it is a component of
+   * @param of the record that contains the component
    */
   protected Object value(String path, @Nullable Object value, Type generic, Class<?> of) {
     Class<?> type = rawType(generic);
@@ -78,7 +80,7 @@ public class RecordReader {
     return type.isEnum() ? word(path, value, type) : single(path, value, type);
   }
 
-  /** A list, which is a set's too, or what is named by texts. */
+  /** Reads a list, also used for a set, or a map with text keys. */
   private Object all(String path, @Nullable Object value, Type[] types, Class<?> of) {
     if (types.length == 1) {
       JsonArray items = the(path, value, JsonArray.class);

@@ -10,8 +10,8 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes public records: by the names of their components, durations as nanoseconds, words of an
- * enum by their names, what is empty as null.
+ * Writes public records as JSON objects by the names of their components. Durations are written as
+ * nanoseconds, enum values by their names, empty values as null.
  */
 public class RecordWriter {
   public final JsonObject record(Record record) {
@@ -26,12 +26,15 @@ public class RecordWriter {
     return json;
   }
 
-  /** Writes a component; forms with names of their own override it. */
+  /** Writes a component. Subclasses with other component names override this method. */
   protected void put(JsonObject json, String component, @Nullable Object value) {
     json.put(component, value(value));
   }
 
-  /** Where more types than those of {@link RecordReader} have a form, they are known first. */
+  /**
+   * Returns the JSON form of a value. A subclass with more types than {@link RecordReader} handles
+   * them before it calls this method.
+   */
   protected @Nullable Object value(@Nullable Object value) {
     if (value instanceof Record record) {
       return record(record);

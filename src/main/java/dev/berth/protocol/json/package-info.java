@@ -1,5 +1,6 @@
 /**
- * JSON of records, by the names of their components: what crosses seldom, and is to be added to.
+ * The JSON form of records, by the names of their components. Used for rare messages that will gain
+ * components.
  */
 @NullMarked
 package dev.berth.protocol.json;

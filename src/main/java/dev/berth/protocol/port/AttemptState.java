@@ -1,17 +1,17 @@
 package dev.berth.protocol.port;
 
-/** What a replica knows of an attempt. */
+/** A replica's record of an attempt. */
 public enum AttemptState {
-  /** It has a slot or had one: its request runs, or ran. */
+  /** The attempt acquired a slot: its request runs, or ran. */
   GRANTED,
-  /** It was refused when it came: its request did not run and never will. */
+  /** The attempt was refused on arrival: its request did not run and never will. */
   REFUSED,
-  /** It asked for a lease and got one, whatever became of that. */
+  /** The attempt was granted a lease, which may have ended since. */
   LEASED,
-  /** It was released or recalled before it came: it never runs. */
+  /** The attempt was released or recalled before it arrived: it never runs. */
   REVOKED,
-  /** It has not come. */
+  /** The attempt has not arrived. */
   NEVER,
-  /** It is so old that what became of it may be forgotten: it is granted nothing any more. */
+  /** The attempt is so old that its state may be forgotten: it is granted nothing. */
   FORGOTTEN
 }

@@ -3,9 +3,9 @@ package dev.berth.protocol.port;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.RequestContext;
 
-/** A handle of no request, and the maker of those that are of one. */
+/** A handle without a request, which creates handles for requests. */
 public interface BareHandle extends DeploymentHandle {
 
-  /** The same deployment, called on behalf of a request. */
+  /** Returns a handle to the same deployment that calls on behalf of a request. */
   DeploymentHandle within(RequestContext parent);
 }

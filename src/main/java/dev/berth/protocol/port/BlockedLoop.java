@@ -4,17 +4,18 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 
 /**
- * An event loop that takes no tasks, as its watch last saw it.
+ * An event loop that executes no tasks, as its watchdog last saw it.
  *
  * @param loop index within the instance
- * @param sinceMs wall time of the task that it has not taken
+ * @param sinceMs wall time at which the watchdog submitted the task that still waits
  * @param nanos age of that task
- * @param deployment of the request that it works for; empty when unknown
- * @param replicaId likewise
- * @param requestId likewise
- * @param at the handler that blocks it, as a stack; empty when it runs none and only lacks
- *     processor time
- * @param lasting whether a handler has blocked it for {@code berth.health.blocked_loop_unready_s}
+ * @param deployment deployment of the request that the loop works for; empty when unknown
+ * @param replicaId replica of that request; empty when unknown
+ * @param requestId id of that request; empty when unknown
+ * @param at stack of the handler that blocks the loop; empty when no handler runs and the loop only
+ *     lacks processor time
+ * @param lasting whether a handler has blocked the loop for {@code
+ *     berth.health.blocked_loop_unready_s}
  */
 public record BlockedLoop(
     int loop,
@@ -26,7 +27,7 @@ public record BlockedLoop(
     String at,
     boolean lasting) {
 
-  /** One line for people. */
+  /** Returns one line for logs and status. */
   public String text() {
     Instant since = Instant.ofEpochMilli(sinceMs).truncatedTo(ChronoUnit.SECONDS);
     String by = deployment.isEmpty() ? "" : " by " + deployment + ", request " + requestId;

@@ -8,20 +8,20 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers API requests of any port of the instance: what listens reads the request whole, within
- * its bounds, and writes the answer. Any thread; never blocks.
+ * Handles API requests of any port of the instance. The listener of the port reads the whole
+ * request, within its limits, and writes the response. Thread-safe; never blocks.
  */
 @FunctionalInterface
 public interface Endpoint {
 
-  /** Whether it, and not another, answers what is asked for at this path. */
+  /** Returns whether this endpoint, and no other, handles requests to a path. */
   default boolean answers(String path) {
     return true;
   }
 
   Exchange handle(Asked request);
 
-  /** What it answers, for people: {@code POST /path/{parameter}}. */
+  /** Returns the paths of this endpoint for documentation: {@code POST /path/{parameter}}. */
   default List<String> paths() {
     return List.of();
   }
@@ -29,9 +29,9 @@ public interface Endpoint {
   /**
    * A request.
    *
-   * @param path without the query, percent-encoded as it came
-   * @param peer the address it came from
-   * @param client who it has shown to be, {@code certificate CN=ci}; null when that is not known
+   * @param path without the query, percent-encoded as received
+   * @param peer remote address
+   * @param client authenticated identity, {@code certificate CN=ci}; null when not authenticated
    */
   record Asked(
       String method,
@@ -40,29 +40,33 @@ public interface Endpoint {
       Buffer body,
       String peer,
       @Nullable String client) {
-    /** The same of a client that is known. */
+    /** Returns the same request with an authenticated client. */
     public Asked by(String known) {
       return new Asked(method, path, headers, body, peer, known);
     }
 
     @Override
     public String toString() {
-      return "Asked[" + method + "]"; // a path may hold a token
+      return "Asked[" + method + "]"; // a path may contain a token
     }
   }
 
-  /** A request under way. */
+  /** A request being handled. */
   @FunctionalInterface
   interface Exchange {
 
-    /** Completes on any thread; never fails. */
+    /** Returns the response. Completes on any thread; never fails. */
     Future<Answer> answer();
 
-    /** The client is not there any more: before its answer, or before it received all of that. */
+    /**
+     * Notifies the exchange that the client disconnected before it received the complete response.
+     */
     default void clientGone() {}
   }
 
   /**
+   * A response.
+   *
    * @param body JSON; empty for none
    */
   record Answer(int status, Map<String, String> headers, Buffer body) {

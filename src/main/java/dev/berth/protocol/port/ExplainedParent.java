@@ -3,17 +3,17 @@ package dev.berth.protocol.port;
 import dev.berth.api.BerthException;
 import dev.berth.protocol.RequestFailure;
 
-/** A request that is explained, as the routers see it that its handler calls in turn. */
+/** An explained request, from the view of the routers that its handler calls. */
 public interface ExplainedParent {
-  /** Calls of one request that are explained; those after it are made, and not explained. */
+  /** Maximum number of explained calls per request; later calls are made without explanation. */
   int MAX_EXPLAINED_CALLS = 32;
 
-  /** Whether the call that its handler makes now is to be explained; counts it. Any thread. */
+  /** Returns whether the next call of the handler is explained, and counts it. Thread-safe. */
   boolean tryExplainCall();
 
   /**
-   * A call of its handler failed: if that fails with the same, the deployment that was called is
-   * the one that failed. Any thread.
+   * Records a failed call of the handler. If the handler then fails with the same exception, the
+   * failure is attributed to the called deployment. Thread-safe.
    */
   void callFailed(BerthException told, RequestFailure why);
 }

@@ -9,27 +9,29 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The size of the head that user code gives to a request or a response: all but its body. Its limit
- * is the same inside an instance and between instances, where a message has room for it.
+ * The size limit of a head written by user code: all parts of a request or response except its
+ * body. The limit is the same inside an instance and between instances, where a message reserves
+ * space for it.
  */
 public final class HeadBytes {
-  /** Maximum of a head, in bytes of UTF-8, with 3 for the length of each text. */
+  /** Maximum size of a head, in bytes of UTF-8, plus 3 for the length of each text. */
   public static final int MAX = 1 << 20;
 
   private static final int LENGTH_BYTES = 3;
   private static final int MAX_CHARACTER_BYTES = 3;
 
   /**
-   * A shorter head is surely within {@link #MAX}. A head has fewer other texts than this leaves.
+   * A bound, in bytes, below which a head is always within {@link #MAX}. The difference covers 64
+   * texts that are not headers, more than any head has.
    */
   private static final int SURELY_WITHIN = MAX - 64 * LENGTH_BYTES;
 
   private HeadBytes() {}
 
   /**
-   * Checks a head that is nothing but headers.
+   * Checks a head that consists of headers only.
    *
-   * @throws BerthException.HandlerFailed when it is over {@link #MAX}
+   * @throws BerthException.HandlerFailed when it exceeds {@link #MAX}
    */
   public static void check(Headers headers) {
     if (mayExceed(headers, 0)) {
@@ -38,10 +40,10 @@ public final class HeadBytes {
   }
 
   /**
-   * Whether a head is so long that only {@link #check(Headers, String...)} can tell. Encodes
-   * nothing.
+   * Returns whether a head may exceed the limit, which only {@link #check(Headers, String...)}
+   * decides. Encodes nothing.
    *
-   * @param characters of all texts but the headers
+   * @param characters number of characters of all texts except the headers
    */
   public static boolean mayExceed(Headers headers, long characters) {
     long bytes = MAX_CHARACTER_BYTES * characters;
@@ -56,8 +58,8 @@ public final class HeadBytes {
   /**
    * Checks a head by encoding it.
    *
-   * @param others the texts beside its headers
-   * @throws BerthException.HandlerFailed when it is over {@link #MAX}
+   * @param others the texts that are not headers
+   * @throws BerthException.HandlerFailed when it exceeds {@link #MAX}
    */
   public static void check(Headers headers, @Nullable String... others) {
     Sum exact = new Sum(true);
@@ -69,7 +71,10 @@ public final class HeadBytes {
     }
   }
 
-  /** Bytes of texts, or a bound of them: a class, since lambdas would be three for each request. */
+  /**
+   * The size of texts in bytes, exact or an upper bound. A class, because lambdas would allocate
+   * three objects per request.
+   */
   private static final class Sum implements BiConsumer<String, String> {
     private final boolean exact;
     private long bytes;

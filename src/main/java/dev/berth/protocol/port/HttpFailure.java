@@ -6,20 +6,20 @@ import io.vertx.core.json.JsonObject;
 import java.util.function.BiConsumer;
 
 /**
- * Why what was asked for is not had, as HTTP tells it. {@link #of} is the one table of it, for
- * requests and for those who reserve, renew and release. Its texts say nothing of the inside of the
- * instance, and of a failed handler nothing at all.
+ * The HTTP form of a failure. {@link #of} is the only table of these forms, for requests and for
+ * operations on reservations. Messages reveal nothing of the instance's internals, and nothing at
+ * all of a handler's failure.
  *
- * <p>Source: Ray Serve's {@code get_http_response_status}; 502 for an unknown outcome is ours,
- * since Ray's 500 does not tell a request that may have run from one that failed.
+ * <p>Source: Ray Serve's {@code get_http_response_status}. Status 502 for an unknown outcome is an
+ * addition: Ray's 500 does not distinguish a request that may have run from one that failed.
  *
  * @param status HTTP status
  * @param code stable name of the reason, for programs
- * @param message the reason, for people; all of the text form
- * @param detail whether the request ran, and what the client may do
+ * @param message the reason, for people; the whole text of the text form
+ * @param detail whether the request ran, and possible actions of the client
  * @param retryAfterSeconds Retry-After, at least 1; 0 is none
- * @param mayRepeat false where a client that repeats such statuses by itself would run again what
- *     may have run. A handler that failed, 500, is left to the client's own rule
+ * @param mayRepeat false where a client that retries such statuses automatically could run a
+ *     request twice. True for a failed handler, 500, which is left to the client's own policy
  */
 public record HttpFailure(
     int status,
@@ -30,10 +30,12 @@ public record HttpFailure(
     boolean mayRepeat) {
   public static final String DID_NOT_RUN = "The request did not run; it may be sent again.";
 
-  /** By which OpenAI's clients learn whether to repeat a request, {@code false} or {@code true}. */
+  /**
+   * Response header that controls the retries of OpenAI's clients, {@code false} or {@code true}.
+   */
   public static final String SHOULD_RETRY = "x-should-retry";
 
-  /** Of a method that a client named itself. */
+  /** The failure of a method name that a client requested in a header. */
   public static final HttpFailure NO_SUCH_METHOD =
       refused(404, "no_such_method", "X-Serve-Call-Method: the handler has no such method.");
 
@@ -41,7 +43,10 @@ public record HttpFailure(
     this(status, code, message, detail, 0, true);
   }
 
-  /** What became of a request; back-pressure as it is told where nobody says otherwise. */
+  /**
+   * Returns the failure of a request. Back-pressure has its default status, which a deployment may
+   * override.
+   */
   public static HttpFailure of(BerthException.Kind kind) {
     return switch (kind) {
       case TIMEOUT ->
@@ -50,7 +55,7 @@ public record HttpFailure(
               "timeout",
               "The request timed out.",
               "The request was cancelled; it may have run in part.");
-      case CANCELLED -> // nginx's; the client has gone, so it is for metrics
+      case CANCELLED -> // nginx's status; only for metrics, as the client has disconnected
           new HttpFailure(
               499, "cancelled", "The request was cancelled.", "The request may have run in part.");
       case BACK_PRESSURE -> refused(503, "back_pressure", "No slot is free.").comeBackAfter(1);
@@ -58,7 +63,7 @@ public record HttpFailure(
           refused(503, "deployment_unavailable", "The deployment is unavailable.");
       case REPLICA_UNAVAILABLE ->
           refused(503, "replica_unavailable", "The replica is no longer available.");
-      case RESERVATION_EXPIRED -> // held by a handler: it is no fault of its client
+      case RESERVATION_EXPIRED -> // held by a handler: not the client's fault
           refused(503, "reservation_expired", "The reservation expired before it was used.");
       case OUTCOME_UNKNOWN ->
           onlyOnce(
@@ -67,7 +72,8 @@ public record HttpFailure(
               "The replica was lost before it answered.",
               "The request may have run; send it again only if that does no harm.");
       case HANDLER_FAILED -> failed("handler_failed");
-      case NO_SUCH_METHOD -> failed("no_such_method"); // of a handler's own call: no client's fault
+      // from a handler's call: not the client's fault
+      case NO_SUCH_METHOD -> failed("no_such_method");
       case PAYLOAD_TOO_LARGE ->
           new HttpFailure(
               413,
@@ -77,7 +83,9 @@ public record HttpFailure(
     };
   }
 
-  /** Why there is no reservation, or a request did not run under the one that it named. */
+  /**
+   * Returns the failure of a reservation, or of a request that did not run under its reservation.
+   */
   public static HttpFailure of(Problem problem) {
     return switch (problem) {
       case UNKNOWN_DEPLOYMENT ->
@@ -94,7 +102,7 @@ public record HttpFailure(
                   "reservation_unreached",
                   "The node that keeps the reservation cannot be reached.")
               .comeBackAfter(1);
-      case ALREADY_USED -> // by a request that started, perhaps this one's first attempt
+      case ALREADY_USED -> // by a request that started, perhaps an earlier attempt of this one
           onlyOnce(
               409,
               "reservation_used",
@@ -135,35 +143,35 @@ public record HttpFailure(
     return new HttpFailure(status, code, message, detail, 0, false);
   }
 
-  /** The same of a request that surely was given to no handler. */
+  /** Returns the same failure of a request that certainly reached no handler. */
   public HttpFailure beforeItStarted() {
     return new HttpFailure(status, code, message, DID_NOT_RUN, retryAfterSeconds, true);
   }
 
-  /** The same of a request that a handler may have been given. */
+  /** Returns the same failure of a request that may have reached a handler. */
   public HttpFailure afterItStarted() {
     return new HttpFailure(
         status, code, message, "The request may have run in part.", retryAfterSeconds, false);
   }
 
-  /** The same, in words that say more. */
+  /** Returns the same failure with another, more detailed message. */
   public HttpFailure saying(String words) {
     return new HttpFailure(status, code, words, detail, retryAfterSeconds, mayRepeat);
   }
 
-  /** The same, with the status that a deployment asks for. */
+  /** Returns the same failure with the status that a deployment configures. */
   public HttpFailure as(int configuredStatus) {
     return new HttpFailure(configuredStatus, code, message, detail, retryAfterSeconds, mayRepeat);
   }
 
-  /** The same, which may be another one after so many seconds; at least one is told. */
+  /** Returns the same failure with a Retry-After delay in seconds, raised to at least 1. */
   public HttpFailure comeBackAfter(int seconds) {
     return new HttpFailure(status, code, message, detail, Math.max(1, seconds), mayRepeat);
   }
 
   /**
-   * The headers by which programs learn when to send it again, and that they had better not.
-   * OpenAI's clients, unless told so, repeat each 408, 409, 429 and 5xx, twice.
+   * Adds the headers that control a program's retries: the delay, and the advice not to retry. By
+   * default, OpenAI's clients retry each 408, 409, 429 and 5xx twice.
    *
    * <p>Source: {@code _should_retry} of openai-python.
    */

@@ -7,17 +7,17 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an instance's routers and replicas are given from outside, all together.
+ * The external dependencies of an instance's routers and replicas.
  *
  * @param node the instance's id
  * @param incarnation 64 random bits of this start
- * @param zone its availability zone, if it has one
- * @param loops what each event loop is given, in order
- * @param bus sends what is of no loop, as offers of freed slots; from any thread
+ * @param zone its availability zone, if any
+ * @param loops dependencies of each event loop, by loop index
+ * @param bus sends messages that belong to no loop, such as offers of freed slots; thread-safe
  * @param nanoClock monotonic nanoseconds
- * @param wallClock what the time is, for people; durations are measured by the monotonic clock
- * @param random seeds what draws, and no secret
- * @param secrets 64 unguessable bits a call; from any thread
+ * @param wallClock time of day for display; durations are measured by the monotonic clock
+ * @param random seeds random choices, never secrets
+ * @param secrets returns 64 unguessable bits per call; thread-safe
  */
 public record InstancePorts(
     String node,

@@ -5,30 +5,30 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An event loop, as those see it who are confined to it: they assert {@link #isHere} where they are
- * entered. Any thread.
+ * An event loop, for code that is confined to the loop. Such code asserts {@link #isHere} at its
+ * entry points. Thread-safe.
  */
 public interface Loop extends Executor {
-  /** Runs a task on it, in order, never on the caller's stack. */
+  /** Runs a task on the loop, in order, never on the caller's stack. */
   @Override
   void execute(Runnable task);
 
-  /** Runs a task on it, as {@link #execute}, which is work for a request. */
+  /** Runs a task on the loop, as {@link #execute}, on behalf of a request. */
   default void executeFor(RequestContext request, Runnable task) {
     execute(task);
   }
 
   /**
-   * What runs now on behalf of a message is work for a request from here on, and so is what it
-   * begins: the log names it. Null is user code outside of any request, which gets a context of its
-   * own too. On the loop.
+   * Attributes the current task, which handles a message, and all work that it starts to a request,
+   * so that log lines name the request. Null attributes the task to user code outside of any
+   * request, which also gets a context of its own. Called on the loop.
    */
   default void worksFor(@Nullable RequestContext request) {}
 
-  /** Whether the caller is on it. */
+  /** Returns whether the caller runs on the loop. */
   boolean isHere();
 
-  /** Runs a task on it: at once when the caller is there already. */
+  /** Runs a task on the loop: immediately when the caller already runs there. */
   default void run(Runnable task) {
     if (isHere()) {
       task.run();

@@ -1,11 +1,13 @@
 package dev.berth.protocol.port;
 
-/** Runs a task on an event loop after a delay. Called on that loop only. */
+/** Runs a task on an event loop after a delay. Confined to that loop. */
 @FunctionalInterface
 public interface LoopTimer {
   /**
-   * @param delayNanos from now, 0 or more; may be rounded up to what the timer can do
-   * @return takes the task back; no effect once it has run
+   * Schedules a task.
+   *
+   * @param delayNanos delay, 0 or more; may be rounded up to the timer's resolution
+   * @return cancels the task; no effect once the task has run
    */
   Runnable start(long delayNanos, Runnable task);
 }

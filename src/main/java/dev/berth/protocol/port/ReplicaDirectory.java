@@ -3,14 +3,17 @@ package dev.berth.protocol.port;
 import dev.berth.protocol.ReplicaAddress;
 import org.jspecify.annotations.Nullable;
 
-/** Where a router finds the slots of the replicas its own instance hosts. Any thread. */
+/** A router's access to the slots of the replicas on its own instance. Thread-safe. */
 public interface ReplicaDirectory {
-  /** The slots of a replica incarnation hosted here; null when it is elsewhere or gone. */
+  /**
+   * Returns the slots of a replica incarnation on this instance; null when it runs elsewhere or was
+   * removed.
+   */
   @Nullable Slots slotsOf(ReplicaAddress address);
 
   /**
-   * Makes {@code observer} the one that waits on this instance for the slots of a replica, in place
-   * of any before it; nothing when the replica is gone.
+   * Sets the observer of a replica's slots for this instance, in place of an earlier observer. No
+   * effect when the replica was removed.
    */
   void observe(ReplicaAddress address, SlotObserver observer);
 }

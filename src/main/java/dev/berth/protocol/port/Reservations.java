@@ -7,71 +7,72 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Slots held for callers outside the instance, by a token. Any thread. Every future fails with a
- * {@link ReservationException}, and with nothing else that a caller could have caused.
+ * Reservations of slots for callers outside the instance, each identified by a token. Thread-safe.
+ * For each cause that a caller can influence, futures fail with a {@link ReservationException}.
  */
 public interface Reservations {
 
   /**
-   * Chooses a replica and holds a slot of it. A key that was used gets what it got: the same
-   * reservation, or the way in which that has ended.
+   * Selects a replica and reserves a slot. A repeat with a used idempotency key receives the first
+   * result: the same reservation, or the reason why the reservation ended.
    */
   Asked<Reservation> reserve(Wish wish, Caller caller);
 
   /**
-   * Each of them, or none.
+   * Reserves a slot for each wish, or none at all.
    *
-   * @param waitNanos for all of them together
-   * @return in the order of the wishes
+   * @param waitNanos maximum queue time of all wishes together
+   * @return the reservations, in the order of the wishes
    */
   Asked<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller);
 
-  /** Makes it last its full time to live from now on. */
+  /** Extends the lease to its full time to live from now. */
   Future<Reservation> renew(DeploymentId deployment, String token);
 
   /**
-   * Gives it back; nothing when it has run out or was given back. Fails when it was never there,
-   * and when a request ran on it: there was nothing to give back.
+   * Releases a reservation. No effect when it has expired or was released. Fails when it never
+   * existed, and when a request ran on it: then nothing is left to release.
    */
   Future<Void> release(DeploymentId deployment, String token);
 
-  /** What was asked for and is waited for. */
+  /** A pending operation of a caller. */
   interface Asked<T> {
 
     Future<T> answer();
 
     /**
-     * The caller is not there any more: whether it still waits or did not receive its answer. What
-     * is held for it is given back, but for what was asked for with an idempotency key and is held:
-     * its next attempt may ask for that, and the lease is for the dead. Once, again is nothing.
+     * Reports that the caller disconnected while it waited or before it received the result. Its
+     * reservations are released, except reservations that were granted with an idempotency key: a
+     * retry may request them again, and the lease expires if it never does. Only the first call has
+     * an effect.
      */
     void abandon();
   }
 
   /**
-   * What is wanted.
+   * The terms of a requested reservation.
    *
-   * @param ttlNanos how long the lease lasts; 0 for the deployment's own, cut to the maximum
-   * @param waitNanos how long to wait in the deployment's queue; 0 for not at all
-   * @param sessionId who it is for, or {@code ""}
+   * @param ttlNanos duration of the lease; 0 for the deployment's default, limited to the maximum
+   * @param waitNanos maximum time in the deployment's queue; 0 to not wait
+   * @param sessionId the client's session, or {@code ""}
    */
   record Wish(DeploymentId deployment, long ttlNanos, long waitNanos, String sessionId) {}
 
   /**
-   * Who asks.
+   * The caller of an operation.
    *
-   * @param name whom the bound on held leases is counted for
-   * @param idempotencyKey under which a repeat gets the first answer; null for none
+   * @param name identity that the quota of reservations applies to
+   * @param idempotencyKey a repeat with the same key receives the first result; null for none
    */
   record Caller(String name, @Nullable String idempotencyKey) {}
 
   /**
-   * A slot held.
+   * A reserved slot.
    *
-   * @param token whoever has it has the slot: never logged, shown or measured
-   * @param host where the replica can be reached by itself; null when it cannot
-   * @param ttlNanos of its lease, from the last grant or renewal
-   * @param expiresInNanos what is left of that
+   * @param token grants the slot to its bearer: never logged, shown or measured
+   * @param host host for direct connections to the replica; null for none
+   * @param ttlNanos time to live of its lease, from the last grant or renewal
+   * @param expiresInNanos remaining time to live
    */
   record Reservation(
       String token,
@@ -88,7 +89,7 @@ public interface Reservations {
     }
   }
 
-  /** Why there is no reservation. */
+  /** The reason why there is no reservation. */
   enum Problem {
     UNKNOWN_DEPLOYMENT,
     UNKNOWN_TOKEN,
@@ -98,27 +99,27 @@ public interface Reservations {
     OTHER_DEPLOYMENT,
     /** No slot was free in time. */
     FULL,
-    /** The caller holds as many as it may. */
+    /** The caller has reached its quota. */
     CALLER_LIMIT,
-    /** The instance holds as many as it may. */
+    /** The instance has reached its limit. */
     INSTANCE_LIMIT,
-    /** The key was used for another wish. */
+    /** The key was used for another request. */
     KEY_REUSED,
-    /** The deployment has no replica, or the instance is being stopped. */
+    /** The deployment has no replica, or the instance is stopping. */
     UNAVAILABLE,
-    /** The replica that held the slot is gone. */
+    /** The replica of the slot was removed. */
     REPLICA_GONE,
-    /** The instance that kept it is gone. */
+    /** The instance that owns the reservation was removed. */
     KEEPER_LOST,
-    /** The instance that keeps it was not heard. */
+    /** The instance that owns the reservation did not reply. */
     KEEPER_UNREACHED,
-    /** The caller went while it waited. */
+    /** The caller disconnected while it waited. */
     ABANDONED,
-    /** What came in place of a token is none. */
+    /** The text in place of a token is not a token. */
     MALFORMED
   }
 
-  /** Stackless, since it is expected. */
+  /** An expected failure, without a stack trace. */
   final class ReservationException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -127,8 +128,11 @@ public interface Reservations {
     private final int statusCode;
 
     /**
-     * @param retryAfterSeconds when to ask again; -1 for no hint
-     * @param statusCode that the deployment asks back-pressure to be told by; -1 for the usual
+     * Creates a failure.
+     *
+     * @param retryAfterSeconds delay before a retry; -1 for no hint
+     * @param statusCode HTTP status that the deployment configures for back-pressure; -1 for the
+     *     default
      */
     public ReservationException(
         Problem problem, String message, int retryAfterSeconds, int statusCode) {
@@ -138,7 +142,7 @@ public interface Reservations {
       this.statusCode = statusCode;
     }
 
-    /** In the words of the one table of failures. */
+    /** Returns the failure with the message of {@link HttpFailure#of(Problem)}. */
     public static ReservationException of(Problem problem) {
       return new ReservationException(problem, HttpFailure.of(problem).message(), -1, -1);
     }

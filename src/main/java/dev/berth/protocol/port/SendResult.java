@@ -1,21 +1,20 @@
 package dev.berth.protocol.port;
 
 /**
- * The result of {@link BusSender#send}. All but {@link Kind#SENT} guarantee that the message does
- * not arrive.
+ * The result of {@link BusSender#send}. All kinds except {@link Kind#SENT} guarantee that the
+ * message does not arrive.
  *
  * @param reason why a message is {@link Kind#UNFIT}; else empty
  */
 public record SendResult(Kind kind, String reason) {
-  /** The four results. */
   public enum Kind {
-    /** The transport has taken it. */
+    /** The transport accepted the message. */
     SENT,
-    /** The transport takes nothing now. A later send may succeed. */
+    /** The transport accepts no message now. A later send may succeed. */
     NOT_NOW,
-    /** The receiver is not known, or no longer. */
+    /** The receiver is unknown or was removed. */
     GONE,
-    /** The message has no wire form. Another send fails in the same way, to any node. */
+    /** The message has no wire form. Any other send, to any node, fails in the same way. */
     UNFIT
   }
 
@@ -23,12 +22,12 @@ public record SendResult(Kind kind, String reason) {
   public static final SendResult NOT_NOW = new SendResult(Kind.NOT_NOW, "");
   public static final SendResult GONE = new SendResult(Kind.GONE, "");
 
-  /** The result for a message that cannot be encoded. */
+  /** Returns the result for a message that cannot be encoded. */
   public static SendResult unfit(Throwable why) {
     return new SendResult(Kind.UNFIT, String.valueOf(why.getMessage()));
   }
 
-  /** Returns whether the transport has taken it. */
+  /** Returns whether the transport accepted the message. */
   public boolean isSent() {
     return kind == Kind.SENT;
   }

@@ -6,31 +6,32 @@ import dev.berth.protocol.SlotToken;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A slot held for someone until a deadline. It ends exactly once, in one of consumed, released,
- * expired; whoever ends it moves the slot. Safe from any thread.
+ * A slot reserved until a deadline. A lease ends exactly once: consumed, released or expired. The
+ * thread that ends the lease changes the slot's state. Thread-safe.
  */
 public interface SlotLease {
 
   SlotToken token();
 
   /**
-   * Gives one that no message names yet a name, so that a router elsewhere may release it, and it
-   * ends when that router is lost.
+   * Assigns an attempt id to a lease that no message names yet. A remote router may then release
+   * the lease, which also ends when that router is lost.
    */
   void name(AttemptId attempt);
 
-  /** When it runs out, on the nano clock of the instance that hosts the replica. */
+  /** Returns the deadline on the nano clock of the instance that hosts the replica. */
   long deadlineNanos();
 
   /**
-   * RESERVED to RUNNING. Checks the deadline itself, so it never depends on a sweep.
+   * Moves the slot from RESERVED to RUNNING. Checks the deadline itself, so the result never
+   * depends on a sweep.
    *
-   * @return null when the slot now runs the caller's request, who owes one {@link Slots#complete};
-   *     else why not
+   * @return null when the slot now runs the caller's request, which requires one {@link
+   *     Slots#complete}; else the reason for the refusal
    */
   @Nullable Refusal consume();
 
-  /** RESERVED to FREE; false when the lease had ended. */
+  /** Moves the slot from RESERVED to FREE. Returns false when the lease had ended. */
   boolean release();
 
   /**
@@ -40,6 +41,6 @@ public interface SlotLease {
    */
   boolean renew(long ttlNanos);
 
-  /** Whether it has not ended and its deadline has not passed. */
+  /** Returns whether the lease has not ended and its deadline has not passed. */
   boolean active();
 }

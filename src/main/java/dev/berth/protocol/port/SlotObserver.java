@@ -1,30 +1,36 @@
 package dev.berth.protocol.port;
 
 /**
- * Who waits for the slots of a replica: the instance's router of its deployment, and routers
- * elsewhere that were refused. Called on the thread that frees a slot; must not block.
+ * Observes the slots of a replica for waiters: those of the local router of the deployment, and
+ * remote routers that were refused. Called on the thread that frees a slot; must not block.
  */
 @FunctionalInterface
 public interface SlotObserver {
-  /** No one waits. */
+  /** An observer without waiters. */
   SlotObserver NONE = slots -> {};
 
-  /** No moment: no one waits who could take a slot now. */
+  /** Result of {@link #waitingSince} when no waiter could take a slot now. */
   long NOBODY = Long.MAX_VALUE;
 
-  /** Since when the first waits who could take a slot now, on the instance's clock, or NOBODY. */
+  /**
+   * Returns the time since which the first waiter that could take a slot now has waited, on the
+   * instance's nano clock, or {@link #NOBODY}.
+   */
   default long waitingSince() {
     return NOBODY;
   }
 
   /**
-   * A request is about to complete. The observer may take its slot by {@link
-   * Slots#completeAndHold}, and then returns true: the completion has been made.
+   * Notifies the observer that a request is about to complete. The observer may acquire the slot by
+   * {@link Slots#completeAndHold}, and then returns true: the completion is done.
    */
   default boolean completing(Slots slots) {
     return false;
   }
 
-  /** A slot became free, or the max was raised: settled before this call. */
+  /**
+   * Notifies the observer that a slot became free or the maximum was raised, after the state has
+   * changed.
+   */
   void freed(Slots slots);
 }

@@ -6,92 +6,97 @@ import dev.berth.protocol.SlotToken;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The slots of one replica, at the instance that hosts it. Any thread may call; nothing blocks.
+ * The slots of one replica, at the instance that hosts it. Thread-safe; never blocks.
  *
  * <p>Contract: (1) no grant when {@code ongoing >= maxOngoing} or draining; (2) every grant ends in
- * exactly one complete, release or expiry; (3) an attempt is granted at most once; (4) after every
- * freed slot the {@link SlotObserver} is told, after the state is settled.
+ * exactly one complete, release or expiry; (3) an attempt is granted at most once; (4) each freed
+ * slot is reported to the {@link SlotObserver}, after the state has changed.
  */
 public interface Slots {
 
-  /** Slots; may be changed live. */
+  /** Returns the number of slots, which may change at any time. */
   int maxOngoing();
 
-  /** Reserved and running. */
+  /** Returns the number of reserved and running slots. */
   int ongoing();
 
-  /** Whether nothing new is granted. */
+  /** Returns whether the replica grants nothing new. */
   boolean draining();
 
-  /** FREE to RUNNING for the caller, who owes one {@link #complete}. */
+  /**
+   * Moves a slot from FREE to RUNNING for the caller. Each success requires one {@link #complete}.
+   */
   boolean tryAcquire();
 
   /**
-   * FREE to RUNNING for a request from elsewhere, at most once per attempt.
+   * Moves a slot from FREE to RUNNING for a remote request, at most once per attempt.
    *
-   * @return null when granted; REVOKED when the attempt was seen or released before; else why not,
-   *     and the attempt is remembered so that a late duplicate cannot run
+   * @return null when granted; REVOKED when the attempt is already known or was released before;
+   *     else the reason. A refused attempt is recorded so that a late duplicate cannot run
    */
   @Nullable Refusal tryAcquire(AttemptId attempt);
 
   /**
-   * FREE to RESERVED under a lease named by the attempt. A repeated attempt whose lease is still
-   * active gets the same lease.
+   * Moves a slot from FREE to RESERVED under a lease of the attempt. A repeated attempt whose lease
+   * is still active returns the same lease.
    *
-   * @param ttlNanos from now; cut to the ledger's maximum
+   * @param ttlNanos time to live from now; limited to the ledger's maximum
    */
   Reservation reserve(AttemptId attempt, long ttlNanos);
 
   /**
-   * FREE to RESERVED for a hand-over inside this instance: a lease that no message names.
+   * Moves a slot from FREE to RESERVED for a hand-off inside this instance, under a lease without
+   * an attempt id.
    *
-   * @return null when nothing is free
+   * @return null when no slot is free
    */
   @Nullable SlotLease hold(long ttlNanos);
 
   /**
-   * RUNNING to RESERVED in one step: the caller's request is complete and its slot is held for the
-   * next. Counts as a complete and a grant.
+   * Moves the caller's slot from RUNNING to RESERVED in one step: the caller's request is complete
+   * and the slot is reserved for the next. Counts as a complete and a grant.
    *
-   * @return null when the replica drains or is over a lowered max; then nothing changed, and the
-   *     caller still owes its {@link #complete}
+   * @return null when the replica drains or exceeds a lowered maximum; then nothing has changed,
+   *     and {@link #complete} is still required
    */
   @Nullable SlotLease completeAndHold(long ttlNanos);
 
-  /** RUNNING to FREE, once for each slot that was made RUNNING. */
+  /** Moves a slot from RUNNING to FREE. Called once for each slot that became RUNNING. */
   void complete();
 
   /**
-   * Consumes the lease of a token that came over the wire.
+   * Consumes the lease of a token that was received in a message.
    *
-   * @param attempt the request's own attempt, at most once as in {@link #tryAcquire(AttemptId)}
-   * @return null when the slot now runs the request; else why not
+   * @param attempt the request's own attempt, granted at most once as in {@link
+   *     #tryAcquire(AttemptId)}
+   * @return null when the slot now runs the request; else the reason for the refusal
    */
   @Nullable Refusal consume(SlotToken token, AttemptId attempt);
 
   /**
-   * Ends the lease of an attempt, or makes its late arrival REVOKED. True when a slot was freed.
+   * Ends the lease of an attempt, or refuses its late arrival with REVOKED. Returns whether a slot
+   * was freed.
    */
   boolean release(AttemptId attempt);
 
   /**
-   * Makes the late arrival of an attempt REVOKED. One that came already goes on.
+   * Refuses the late arrival of an attempt with REVOKED. An attempt that has arrived continues.
    *
-   * @return what was known of it: NEVER when it will never run, REFUSED when it did not
+   * @return the state before: NEVER when the attempt will never run, REFUSED when it did not run
    */
   AttemptState recall(AttemptId attempt);
 
   /**
    * Moves the deadline of a token's lease.
    *
-   * @return null when it did; else why not
+   * @return null when the deadline was moved; else the reason for the refusal
    */
   @Nullable Refusal renew(SlotToken token, long ttlNanos);
 
-  /** A report of these slots for an answer: see {@link dev.berth.protocol.Load}. */
+  /** Returns a report of these slots for a reply: see {@link dev.berth.protocol.Load}. */
   long load();
 
-  /** What a reserve came to. */
+  /** The result of a reserve. */
   sealed interface Reservation {
     record Granted(SlotLease lease) implements Reservation {}
 

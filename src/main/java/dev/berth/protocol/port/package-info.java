@@ -1,6 +1,6 @@
 /**
- * The ports through which routers, replicas and controllers see one another: they never import each
- * other. Each port has one contract test, inherited by every implementation (local, wire).
+ * The ports between routers, replicas and controllers, which never import each other. Each port has
+ * one contract test, inherited by every implementation (local, wire).
  */
 @NullMarked
 package dev.berth.protocol.port;

@@ -10,7 +10,7 @@ import io.vertx.core.eventbus.MessageCodec;
  * name.
  */
 public final class BusMessageCodec implements MessageCodec<BusMessage, BusMessage> {
-  /** The name to put into delivery options. */
+  /** Codec name for delivery options. */
   public static final String NAME = "berth";
 
   @Override
@@ -33,7 +33,7 @@ public final class BusMessageCodec implements MessageCodec<BusMessage, BusMessag
     return NAME;
   }
 
-  /** Vert.x's mark of a codec that is not one of its own. */
+  /** Returns -1, which Vert.x requires of user codecs. */
   @Override
   public byte systemCodecID() {
     return -1;

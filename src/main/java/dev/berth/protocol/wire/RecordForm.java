@@ -20,16 +20,21 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a message crosses: the components of its record in declared order, each as its type or its
- * {@link Wire} says, and a flag before what may be null. A record within it, if it is no {@link
- * Wire.Key}, has its length in front, so that what a newer writer put behind its last component is
- * passed over. Two method handles, made once: no value is boxed, and what writes and what reads
- * cannot differ.
+ * The wire form of a message: the components of its record in declared order, each in the form of
+ * its type or its {@link Wire} annotation. A flag precedes a nullable component. A nested record
+ * that is not a {@link Wire.Key} has a length prefix, so that a reader skips components that a
+ * newer writer appended.
+ *
+ * <p>Reading and writing use one method handle each, created once. No value is boxed, and both
+ * follow the same declaration, so they cannot differ.
  */
 final class RecordForm {
   private static final MethodHandles.Lookup LOOKUP = MethodHandles.lookup();
 
-  /** What is not taken apart here: the methods of {@link WireWriter} and {@link WireReader}. */
+  /**
+   * Types that are not decomposed here, with the name of their method in {@link WireWriter} and
+   * {@link WireReader}.
+   */
   private static final Map<Class<?>, String> METHODS =
       Map.ofEntries(
           Map.entry(boolean.class, "bool"),
@@ -45,7 +50,7 @@ final class RecordForm {
           Map.entry(Map.class, "texts"),
           Map.entry(DeploymentId.class, "deployment"));
 
-  /** The byte in front of its fields. */
+  /** Type number, the byte that precedes the fields. */
   final int number;
 
   private final MethodHandle read;
@@ -77,7 +82,10 @@ final class RecordForm {
     }
   }
 
-  /** Handles may throw anything; records, and what reads and writes here, throw no other. */
+  /**
+   * Returns a thrown failure as an unchecked one. Handles may throw anything, but records, the
+   * reader and the writer throw only unchecked failures.
+   */
   static RuntimeException unchecked(Throwable thrown) {
     if (thrown instanceof Error error) {
       throw error;
@@ -85,9 +93,9 @@ final class RecordForm {
     return (RuntimeException) thrown;
   }
 
-  // --- how they are made ---
+  // --- construction ---
 
-  /** Appends a value: (WireWriter, T)void. */
+  /** Returns a handle that appends a value: (WireWriter, T)void. */
   private static MethodHandle writer(Type of, @Nullable Wire as)
       throws ReflectiveOperationException {
     if (of instanceof ParameterizedType list && list.getRawType() == List.class) {
@@ -117,11 +125,11 @@ final class RecordForm {
         .asType(methodType(void.class, WireWriter.class, type));
   }
 
-  /** Appends the components of a record. */
+  /** Returns a handle that appends the components of a record. */
   private static MethodHandle parts(Class<?> type) throws ReflectiveOperationException {
     MethodHandle all = MethodHandles.empty(methodType(void.class, WireWriter.class, type));
     RecordComponent[] parts = type.getRecordComponents();
-    for (int i = parts.length - 1; i >= 0; i--) { // each goes before those that follow it
+    for (int i = parts.length - 1; i >= 0; i--) { // each component precedes those already folded
       MethodHandle part = writer(parts[i].getGenericType(), parts[i].getAnnotation(Wire.class));
       if (mayBeNull(parts[i])) {
         MethodHandle isThere =
@@ -135,7 +143,7 @@ final class RecordForm {
     return all;
   }
 
-  /** Reads a value, of which messages say where it stands: (WireReader)T. */
+  /** Returns a handle that reads a value: (WireReader)T. Error messages contain the path. */
   private static MethodHandle reader(Type of, @Nullable Wire as, String path)
       throws ReflectiveOperationException {
     if (of instanceof ParameterizedType list && list.getRawType() == List.class) {
@@ -158,7 +166,7 @@ final class RecordForm {
     if (METHODS.containsKey(type)) {
       MethodHandle value =
           method(WireReader.class, methodFor(type, as), wholeOf(type, as), String.class);
-      return MethodHandles.explicitCastArguments( // an int may be signed, as a long is
+      return MethodHandles.explicitCastArguments( // an int may be read as a signed long
           MethodHandles.insertArguments(value, 1, path), methodType(type, WireReader.class));
     }
     if (type.isAnnotationPresent(Wire.Key.class)) {
@@ -173,7 +181,7 @@ final class RecordForm {
         .asType(methodType(type, WireReader.class));
   }
 
-  /** Reads the components of a record. */
+  /** Returns a handle that reads the components of a record. */
   private static MethodHandle parts(Class<?> type, String path)
       throws ReflectiveOperationException {
     RecordComponent[] parts = type.getRecordComponents();
@@ -193,7 +201,7 @@ final class RecordForm {
       }
     }
     MethodHandle made = LOOKUP.findConstructor(type, methodType(void.class, types));
-    return MethodHandles.permuteArguments( // values are read from the first to the last
+    return MethodHandles.permuteArguments( // values are read in order
         MethodHandles.filterArguments(made, 0, values),
         methodType(type, WireReader.class),
         new int[parts.length]);
@@ -207,7 +215,9 @@ final class RecordForm {
     return (Class<?>) (of instanceof ParameterizedType generic ? generic.getRawType() : of);
   }
 
-  /** An int is written and read as a long, where it has another form than its type's. */
+  /**
+   * Returns the type that is written and read: long for an int with another form than the default.
+   */
   private static Class<?> wholeOf(Class<?> type, @Nullable Wire as) {
     return as == null || !type.isPrimitive() ? type : long.class;
   }

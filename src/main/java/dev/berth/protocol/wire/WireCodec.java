@@ -19,50 +19,59 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The binary form of a {@link BusMessage} between instances: version (1 byte), type (1), length of
- * what follows (4, big endian), then the fields in declared order. Small numbers are varints,
- * random ones 8 bytes, strings and buffers have their length in front. What follows the fields that
- * are known is passed over, here and in the records that have their length in front.
+ * the rest (4, big endian), then the fields in declared order. Small numbers are varints, random
+ * numbers 8 bytes; strings and buffers have a length prefix. A reader skips bytes after the last
+ * known field, both of a message and of records with a length prefix.
  *
- * <p>A body of {@link #LARGE_BODY_BYTES} or more stands behind all fields, where only its length
- * is, so that nobody need copy it; there is one in a message at most.
+ * <p>A body of {@link #LARGE_BODY_BYTES} or more follows all fields, and its field contains only
+ * its length, so that the body is not copied. A message contains at most one such body.
  *
- * <p>Whoever changes a form, or the order of messages, raises {@link #VERSION}, but for components
- * that are appended to a record and for messages behind the last; enum values are only ever
- * appended. In every version the header is as above, and of what asks for an answer, which a bit of
- * its type says, the first fields are the call's id and the router that waits.
+ * <p><b>Versions.</b> A change of a form or of the order of messages raises {@link #VERSION}. Two
+ * changes do not: a component appended to a record, and a message appended after the last. Enum
+ * values are only appended. The header is the same in every version. A bit of the type marks
+ * messages that require a reply; in every version their first fields are the call's id and the
+ * router that waits.
  */
 public final class WireCodec {
-  /** The form written, and the only one read. */
+  /** Version of the form, for writing and reading. */
   public static final int VERSION = 16;
 
-  /** The largest inline body or stream frame. */
+  /** Maximum size of an inline body or stream frame, in bytes. */
   public static final int MAX_BODY_BYTES = 64 * 1024;
 
-  /** From this on a body is not copied; below it, it would keep much more than itself alive. */
+  /**
+   * Minimum size of a body that is not copied, in bytes. A slice of a smaller body would retain a
+   * much larger buffer.
+   */
   static final int LARGE_BODY_BYTES = 16 * 1024;
 
   /**
-   * The largest message, header included: a head of user code or a request's of HTTP, with a line
-   * and headers of 1 MiB each at most, a body, and as much for the rest; or a batch of metrics.
+   * Maximum size of a message in bytes, header included. A message contains a head of user code or
+   * of HTTP, with a line and headers of at most 1 MiB each, a body, and at most the same size of
+   * other fields; or a batch of metrics.
    */
   public static final int MAX_MESSAGE_BYTES = 2 * HeadBytes.MAX + 2 * MAX_BODY_BYTES;
 
   private static final int HEADER_BYTES = 6;
   private static final int LENGTH_OFFSET = 2;
 
-  /** Of a type: its message asks for an answer, and it does no harm to say that it was refused. */
+  /** Bit of a type whose message requires a reply and can be refused without harm. */
   private static final int ASKS = 0x80;
 
   private static final Set<Class<?>> ASKING =
       Set.of(CallRequest.class, ReserveSlot.class, RenewLease.class, AskReservation.class);
 
   /**
-   * A type's number is its place by name, from 1: compilers differ in how they order subclasses.
+   * Message types by name. The number of a type is its index plus 1, because compilers order
+   * subclasses differently.
    */
   private static final List<Class<?>> TYPES =
       messages(BusMessage.class).sorted(Comparator.comparing(Class::getName)).toList();
 
-  /** Made when a message first comes or goes: all together would be a fifth of a node's start. */
+  /**
+   * Forms, created at the first message of a type: all at once would take a fifth of a node's
+   * start.
+   */
   private static final ClassValue<RecordForm> FORMS =
       new ClassValue<>() {
         @Override
@@ -73,7 +82,7 @@ public final class WireCodec {
 
   private WireCodec() {}
 
-  /** What is said to the router whose message is not taken. */
+  /** A refusal for the router of a message that was not accepted. */
   public record Refused(RouterAddress to, CallRefused answer) {}
 
   private static Stream<Class<?>> messages(Class<?> type) {
@@ -85,8 +94,9 @@ public final class WireCodec {
   /**
    * Appends a message.
    *
-   * @throws WireFormatException when it is over {@link #MAX_MESSAGE_BYTES}, or its body over {@link
-   *     #MAX_BODY_BYTES}; the buffer then holds a part of it and is not to be sent
+   * @throws WireFormatException when the message exceeds {@link #MAX_MESSAGE_BYTES}, or its body
+   *     {@link #MAX_BODY_BYTES}; the buffer then contains a part of the message and must not be
+   *     sent
    */
   public static void encode(BusMessage message, Buffer out) {
     Buffer body = encodeFields(message, out);
@@ -96,9 +106,9 @@ public final class WireCodec {
   }
 
   /**
-   * Appends a message but for its large body.
+   * Appends a message without its large body.
    *
-   * @return that, which is to follow at once; null when there is none
+   * @return the large body, which must follow immediately; null when there is none
    * @throws WireFormatException as {@link #encode}
    */
   public static @Nullable Buffer encodeFields(BusMessage message, Buffer out) {
@@ -118,18 +128,18 @@ public final class WireCodec {
   }
 
   /**
-   * Reads the message that starts at {@code position}. Bytes after its end are left alone.
+   * Reads the message that starts at {@code position}. Ignores the bytes after its end.
    *
-   * @throws WireFormatException when the bytes there are anything else
+   * @throws WireFormatException when the bytes are not a message
    */
   public static BusMessage decode(int position, Buffer in) {
     return decode(position, in, 0);
   }
 
   /**
-   * The same, of one that was on its way for a while: what it says is left is so much less.
+   * Reads a message that was in transit for a while. Subtracts its age from each remaining time.
    *
-   * @param ageMicros from 0; {@link Long#MAX_VALUE} leaves nothing
+   * @param ageMicros 0 or more; {@link Long#MAX_VALUE} leaves no remaining time
    */
   public static BusMessage decode(int position, Buffer in, long ageMicros) {
     if (position < 0 || in.length() - position < HEADER_BYTES) {
@@ -160,17 +170,17 @@ public final class WireCodec {
     try {
       message = FORMS.get(TYPES.get(type - 1)).read(reader);
     } catch (IllegalArgumentException invalid) {
-      // The records and headers check themselves: an empty name, a line break in a header.
+      // Records and headers validate themselves: an empty name, a line break in a header.
       throw new WireFormatException("type " + type + ": invalid field", invalid);
     }
     return message;
   }
 
   /**
-   * What to answer to a message that {@link #decode} did not read, or that never left, so that its
-   * router need not wait for longer to learn that nothing came of it.
+   * Returns the refusal of a message that {@link #decode} failed to read or that was never sent.
+   * Its router then does not wait until a timeout.
    *
-   * @return null when nobody waits for an answer, or it cannot be told who
+   * @return null when no router waits for a reply, or the router is unreadable
    */
   public static @Nullable Refused refused(int position, Buffer in, Refusal why) {
     int fields = position + HEADER_BYTES;

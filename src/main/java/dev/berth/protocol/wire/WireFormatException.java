@@ -3,8 +3,9 @@ package dev.berth.protocol.wire;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bytes that are not a message of this protocol, or a message that has no wire form. What is around
- * the message is whole: whoever read it may go on with the next. Stackless.
+ * Thrown when bytes are not a message of this protocol, or a message has no wire form. The
+ * surrounding bytes are intact, so the reader may continue with the next message. Without a stack
+ * trace.
  */
 public final class WireFormatException extends RuntimeException {
   private static final long serialVersionUID = 1L;

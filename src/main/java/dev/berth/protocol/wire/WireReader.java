@@ -18,22 +18,25 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads primitive fields from a part of a buffer. Never reads past its end, and never allocates
- * more than the bytes that are there can fill: a length is checked before it is believed. Messages
- * name fields and lengths, never contents, which may be secrets.
+ * Reads primitive fields from a part of a buffer. Never reads past its end. Each length is checked
+ * before use, so a reader never allocates more than the received bytes can fill. Error messages
+ * contain fields and lengths, never contents, which may be secrets.
  */
 final class WireReader {
   private static final int LENGTH_BYTES = WireWriter.LENGTH_BYTES;
 
   private final Buffer in;
   private int position;
-  private int end; // of the record that is read
+  private int end; // of the current record
   private final int last; // of the message
   private final long ageMicros;
   private @Nullable DeploymentId deployment;
 
   /**
-   * @param ageMicros since it was sent, from 0; {@link Long#MAX_VALUE} leaves nothing
+   * Creates a reader.
+   *
+   * @param ageMicros time since the message was sent, 0 or more; {@link Long#MAX_VALUE} leaves no
+   *     remaining time
    */
   WireReader(Buffer in, int position, int end, long ageMicros) {
     this.in = in;
@@ -88,7 +91,7 @@ final class WireReader {
     return (value >>> 1) ^ -(value & 1);
   }
 
-  /** What is left of it after its way; -1 for none. */
+  /** Reads a remaining time and subtracts the transit time; -1 for none. */
   long left(String field) {
     long sent = signed(field);
     return sent < 0 ? sent : Math.max(0, sent - ageMicros);
@@ -113,8 +116,8 @@ final class WireReader {
   }
 
   /**
-   * A copy of a small one: a slice would keep the whole socket read alive for as long as the
-   * request runs. A large one is most of its frame.
+   * Copies a small buffer: a slice would retain the whole socket read until the request ends. A
+   * large buffer is most of its frame and is sliced.
    */
   Buffer bytes(String field) {
     long said = varint(field);
@@ -154,7 +157,7 @@ final class WireReader {
     return bool(field) ? OptionalInt.of(int32(field)) : OptionalInt.empty();
   }
 
-  /** A number of elements, each of which takes at least {@code leastBytes}. */
+  /** Reads the number of elements, each at least {@code leastBytes} long. */
   int count(String field, int leastBytes) {
     long count = varint(field);
     if (count < 0 || count > remaining() / leastBytes) {
@@ -173,9 +176,9 @@ final class WireReader {
     return values[ordinal];
   }
 
-  // --- what has its length in front ---
+  // --- values with a length prefix ---
 
-  /** What follows is read up to its own end; who has read it gives the answer to {@link #end}. */
+  /** Begins a value with its own end. Returns the outer end, to be passed to {@link #end}. */
   int begin(String field) {
     require(field, LENGTH_BYTES);
     int length = in.getUnsignedMedium(position);
@@ -197,17 +200,17 @@ final class WireReader {
     }
   }
 
-  /** Passes over what a newer writer put behind it. */
+  /** Ends a value and skips the components that a newer writer appended. */
   void end(int outer) {
     position = end;
     end = outer;
   }
 
-  // --- the records that messages share ---
+  // --- records shared by messages ---
 
   List<Object> list(String field, MethodHandle each) {
     int count = count(field, 1);
-    List<Object> elements = new ArrayList<>(); // as large as what was read
+    List<Object> elements = new ArrayList<>(); // grows with the elements read
     try {
       for (int i = 0; i < count; i++) {
         elements.add((Object) each.invokeExact(this));
@@ -257,7 +260,7 @@ final class WireReader {
     return deployment;
   }
 
-  /** The one that was read last. */
+  /** Returns the deployment that was read last. */
   DeploymentId told(String field) {
     return Objects.requireNonNull(deployment, field);
   }

@@ -20,7 +20,7 @@ final class WireWriter implements BiConsumer<String, String> {
   static final int ADMISSION_TOKEN = 1;
   static final int ADMISSION_IF_FREE = 2;
 
-  /** Of a length; no message is as long as these can say. */
+  /** Size of a length prefix, in bytes. Every message is shorter than its maximum value. */
   static final int LENGTH_BYTES = 3;
 
   private final Buffer out;
@@ -35,7 +35,7 @@ final class WireWriter implements BiConsumer<String, String> {
     out.appendByte((byte) value);
   }
 
-  /** Values are only ever appended. */
+  /** Appends an enum's ordinal. New enum values must be appended. */
   void ordinal(Enum<?> value) {
     byteValue(value.ordinal());
   }
@@ -44,7 +44,10 @@ final class WireWriter implements BiConsumer<String, String> {
     out.appendByte((byte) (value ? 1 : 0));
   }
 
-  /** Seven bits a byte, low ones first: small and never negative in practice, yet any long fits. */
+  /**
+   * Appends a varint: seven bits per byte, low ones first. Values are small and not negative in
+   * practice, yet any long fits.
+   */
   void varint(long value) {
     long rest = value;
     while ((rest & ~0x7FL) != 0) {
@@ -54,22 +57,22 @@ final class WireWriter implements BiConsumer<String, String> {
     out.appendByte((byte) rest);
   }
 
-  /** An int as the unsigned varint of its 32 bits. */
+  /** Appends an int as the unsigned varint of its 32 bits. */
   void int32(int value) {
     varint(value & 0xFFFF_FFFFL);
   }
 
-  /** A duration, or -1 for none: zigzag, so that -1 is one byte. */
+  /** Appends a duration, or -1 for none: zigzag, so that -1 takes one byte. */
   void signed(long value) {
     varint((value << 1) ^ (value >> 63));
   }
 
-  /** A duration from now, or -1 for none. */
+  /** Appends a remaining time, or -1 for none. */
   void left(long value) {
     signed(value);
   }
 
-  /** Random bits, which a varint would only lengthen. */
+  /** Appends random bits, which a varint would only lengthen. */
   void fixed64(long value) {
     out.appendLong(value);
   }
@@ -99,7 +102,7 @@ final class WireWriter implements BiConsumer<String, String> {
     }
   }
 
-  /** What is still to stand behind all fields; null for nothing. */
+  /** Returns the body that must follow all fields; null for none. */
   @Nullable Buffer body() {
     return body;
   }
@@ -109,14 +112,14 @@ final class WireWriter implements BiConsumer<String, String> {
     headers.forEach(this);
   }
 
-  /** One header. */
+  /** Appends one header. */
   @Override
   public void accept(String name, String value) {
     string(name);
     string(value);
   }
 
-  /** Sorted: equal maps have equal bytes, whatever their order. */
+  /** Appends sorted texts: equal maps give equal bytes, whatever their iteration order. */
   void texts(Map<String, String> texts) {
     varint(texts.size());
     texts.entrySet().stream()
@@ -129,16 +132,17 @@ final class WireWriter implements BiConsumer<String, String> {
     value.ifPresent(this::int32);
   }
 
-  /** Writes whether there is a value, which then follows. */
+  /** Appends a flag for the presence of a value, which follows if present. */
   boolean isThere(@Nullable Object value) {
     bool(value != null);
     return value != null;
   }
 
-  // --- what has its length in front, in 3 bytes ---
+  // --- values with a length prefix of 3 bytes ---
 
   /**
-   * Leaves room for the length of what follows; who wrote that gives the answer to {@link #end}.
+   * Reserves space for a length prefix. Returns the start of the value, to be passed to {@link
+   * #end}.
    */
   int begin() {
     out.appendMedium(0);
@@ -159,7 +163,7 @@ final class WireWriter implements BiConsumer<String, String> {
     out.setMedium(start - LENGTH_BYTES, out.length() - start);
   }
 
-  // --- the records that messages share ---
+  // --- records shared by messages ---
 
   void admission(Admission admission) {
     if (admission instanceof Admission.Token held) {
@@ -170,12 +174,14 @@ final class WireWriter implements BiConsumer<String, String> {
     } else if (admission == Admission.IfFree.IF_FREE) {
       byteValue(ADMISSION_IF_FREE);
     } else {
-      // It crosses only so that the receiver can refuse it by name.
+      // Sent only so that the receiver can refuse it by name.
       byteValue(ADMISSION_HELD);
     }
   }
 
-  /** A body that streams crosses in frames; what the message itself carries is whole. */
+  /**
+   * Returns the body inside the message, which must be whole: a streamed body is sent in frames.
+   */
   private static Buffer inlineBody(Request request) {
     if (request.body() instanceof Request.Body.Whole whole) {
       return whole.bytes();
@@ -211,7 +217,7 @@ final class WireWriter implements BiConsumer<String, String> {
     string(id.name());
   }
 
-  /** It does not cross: it is the one that was written last. */
+  /** Appends nothing: the deployment must equal the one that was written last. */
   void told(DeploymentId id) {
     if (!id.equals(deployment)) {
       throw new WireFormatException("deployment: " + id + " (expected: " + deployment + ")");

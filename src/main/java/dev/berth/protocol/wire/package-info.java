@@ -1,6 +1,6 @@
 /**
- * Messages as bytes: one codec for all of them, strict in what it reads, so that what another
- * instance sends is either a message or an error.
+ * The binary form of messages. One codec reads and writes all of them. It reads strictly, so that
+ * bytes from another instance are either a message or an error.
  */
 @NullMarked
 package dev.berth.protocol.wire;
