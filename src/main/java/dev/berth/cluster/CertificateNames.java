@@ -23,19 +23,19 @@ import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which nodes a certificate speaks for: those that its CN and its DNS names say, whole, in whatever
- * case; and workers of any name where one of them is {@code worker.CLUSTER}. That the cluster's CA
- * has signed it is for TLS to check.
+ * The node names that a certificate authorises: its CN and its DNS names, compared as a whole and
+ * without case. The name {@code worker.CLUSTER} authorises workers of any name. TLS verifies that
+ * the cluster's CA has signed the certificate.
  */
 public final class CertificateNames {
   private static final int DNS_NAME = 2; // source: RFC 5280, 4.2.1.6
 
-  /** Every certificate of a trial has it, for clients beside the node: it tells nobody apart. */
+  /** Host name in every development certificate, for local clients. It identifies no node. */
   private static final String ANYBODY = "localhost";
 
   private CertificateNames() {}
 
-  /** Of the other side of a connection; none when it shows no certificate. */
+  /** Returns the names in the peer's certificate; none when the peer has no certificate. */
   public static Set<String> of(SSLSession session) {
     try {
       return of((X509Certificate) session.getPeerCertificates()[0]);
@@ -44,7 +44,9 @@ public final class CertificateNames {
     }
   }
 
-  /** In lower case, in order; none when they cannot be read. */
+  /**
+   * Returns the names in a certificate, in lower case and sorted; none when they are unreadable.
+   */
   public static Set<String> of(X509Certificate certificate) {
     Set<String> names = new TreeSet<>();
     try {
@@ -67,12 +69,13 @@ public final class CertificateNames {
   }
 
   /**
-   * Whether a node may be who it says.
+   * Checks a node's claimed name and role against its certificate.
    *
-   * @param names of its certificate
-   * @param node its name, as it says
-   * @param role as it says
-   * @return why not, for one line of the log; null when it may
+   * @param names in its certificate
+   * @param node its claimed name
+   * @param role its claimed role
+   * @return the reason for a refusal, as one log line; null when the certificate authorises the
+   *     node
    */
   public static @Nullable String refusal(
       Set<String> names, String cluster, String node, Role role) {
@@ -86,9 +89,11 @@ public final class CertificateNames {
   }
 
   /**
-   * Whether a node may use its own certificate, and at that time. Blocks on the disk.
+   * Checks whether a node's own certificate authorises it and is valid at a time. Blocks on the
+   * disk.
    *
-   * @return why not, with the key that names the file; null when it may, or has none to use
+   * @return the reason for a refusal, with the key of the certificate file; null when the
+   *     certificate is usable, or TLS is not configured
    */
   public static @Nullable String refusal(ClusterConfig self, Instant now) {
     ClusterConfig.Tls tls = self.tls();

@@ -1,6 +1,6 @@
 /**
- * Instances as the nodes of one cluster. Here is what its parts have in common: who may be which
- * node.
+ * Instances as nodes of one cluster. This package contains the common part: the check of a node's
+ * identity.
  */
 @NullMarked
 package dev.berth.cluster;

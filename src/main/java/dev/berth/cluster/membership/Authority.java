@@ -3,20 +3,20 @@ package dev.berth.cluster.membership;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a controller commands by.
+ * The authority of a controller: the position of its state, compared by nodes.
  *
- * @param clusterId born with the first entry of an empty log
- * @param generation raised when the state of a cluster is brought back, or its control nodes change
- * @param term raised by each controller that begins
- * @param revision number of the last command of an operator, which no start of a controller raises
- * @param digest of that command and all before it; empty for none
+ * @param clusterId created with the first entry of an empty log
+ * @param generation raised when a cluster's state is restored, or its control nodes change
+ * @param term raised at each start of a controller
+ * @param revision number of an operator's last command, not raised by the start of a controller
+ * @param digest of all commands up to that revision; empty for none
  */
 public record Authority(
     String clusterId, long generation, long term, long revision, String digest) {
 
   /**
-   * Why a controller that has this commands nobody who saw the other; null when it may. Numbers of
-   * another cluster are never compared.
+   * Returns the reason why a controller with this authority may not command a node that saw the
+   * other; null when it may. Numbers of another cluster are never compared.
    */
   public @Nullable String behind(Authority seen) {
     if (!clusterId.equals(seen.clusterId)) {
@@ -31,7 +31,10 @@ public record Authority(
     return older ? behind(seen, "at least") : null;
   }
 
-  /** As {@link #behind(Authority)}, of a controller whose state has not the command seen. */
+  /**
+   * Returns the reason as {@link #behind(Authority)}, for a controller whose state lacks the seen
+   * command.
+   */
   String without(Authority seen) {
     return behind(seen, "a state with");
   }
@@ -41,7 +44,7 @@ public record Authority(
         .formatted(generation, term, revision, what, seen.generation, seen.term, seen.revision);
   }
 
-  /** The newest of two of one cluster. */
+  /** Returns the newest of two authorities of one cluster. */
   Authority newest(Authority other) {
     if (generation != other.generation) {
       return generation > other.generation ? this : other;

@@ -3,24 +3,26 @@ package dev.berth.cluster.membership;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps a controller with an old state, or of another cluster, from commanding: on a node, which
- * remembers what it was commanded by for as long as it lives; at the controller, which is told what
- * nodes remember. One thread.
+ * Fences a node against controllers of another cluster or with an old state: the node remembers the
+ * newest authority that commanded it for its whole life. Confined to one thread. The controller
+ * compares the nodes' authorities by {@link StateGuard}.
  */
 public final class Fence {
   private @Nullable Authority seen;
 
-  /** The newest that was seen; null before any. */
+  /** Returns the newest authority seen; null before any. */
   public @Nullable Authority seen() {
     return seen;
   }
 
-  /** Remembers what was seen. What {@link #refuses} has an answer for is not remembered. */
+  /** Records an authority. Never called for an authority that {@link #refuses} rejects. */
   public void saw(Authority authority) {
     seen = seen == null ? authority : seen.newest(authority);
   }
 
-  /** Why who has this may not command; null when he may. */
+  /**
+   * Returns the reason why a controller with this authority is rejected; null when it is accepted.
+   */
   public @Nullable String refuses(Authority authority) {
     return seen == null ? null : authority.behind(seen);
   }

@@ -3,21 +3,22 @@ package dev.berth.cluster.membership;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What is said before anything else on a control link. */
+/** The first messages on a control link. */
 public final class Handshake {
   /**
-   * Of the control link's messages and what they carry as JSON. Nodes of another one are refused.
+   * Version of the control link's messages and of their JSON. The controller refuses nodes of
+   * another version.
    */
   public static final int VERSION = 2;
 
   /**
-   * By the node.
+   * Sent by the node.
    *
-   * @param messages version of those that are between instances
-   * @param registration that it had last; 0 for none
-   * @param leaving whether it has said goodbye before
-   * @param seen newest of the controllers that commanded it; null for none
-   * @param runs applications that have replicas there, with their revisions, for people
+   * @param messages version of the messages between instances
+   * @param registration the node's last registration number; 0 for none
+   * @param leaving whether the node has announced its departure
+   * @param seen newest authority that commanded the node; null for none
+   * @param runs applications with replicas on the node, with their revisions, for display
    */
   public record Hello(
       int version,
@@ -30,18 +31,19 @@ public final class Handshake {
       List<String> runs) {}
 
   /**
-   * By the controller, to a node that is one of the cluster now.
+   * Sent by the controller to a node that is admitted.
    *
-   * @param controller the node that it is on
-   * @param fresh whether the registration is new: nothing of what the process ran before is known
-   *     any more, and it stops it
+   * @param controller name of the controller's node
+   * @param fresh whether the registration is new. The controller then knows none of the process's
+   *     replicas, and the process stops them
    */
   public record Welcome(Authority authority, String controller, long registration, boolean fresh) {}
 
   /**
-   * By the controller, to a node that is not; it asks again, for the same may be welcome later.
+   * Sent by the controller to a node that is not admitted. The node retries, because a later HELLO
+   * may be admitted.
    *
-   * @param reason one line that says what differs
+   * @param reason the difference, in one line
    */
   public record Refused(String reason) {}
 

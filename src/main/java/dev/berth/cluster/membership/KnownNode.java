@@ -5,29 +5,29 @@ import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What the controller knows of one registered process. */
+/** The controller's record of one registered process. */
 final class KnownNode {
-  /** Instead of the number of a link. */
+  /** Number that stands for the absence of a link. */
   static final long NO_LINK = 0;
 
   final Registered who;
-  @Nullable NodeInfo info; // null until it says HELLO here
+  @Nullable NodeInfo info; // null until its HELLO
   long link = NO_LINK;
   boolean leaving;
   boolean suspected;
-  boolean isDialled; // and has not answered
-  boolean told; // what it runs, on its link, and that was not refused
-  Set<String> unreachable = Set.of(); // names of nodes, as it says
-  long pausedMillis; // the last time that it stood still, as it says
+  boolean isDialled; // a dial is in flight
+  boolean told; // inventory received on its link, and not rejected
+  Set<String> unreachable = Set.of(); // node names, as last reported by the node
+  long pausedMillis; // its last pause, as reported by the node
 
   private boolean heard; // since the last sweep
   long silentNanos;
-  long untoldNanos; // in which it has not told what it runs, over however many links
+  long untoldNanos; // time without an inventory, over all links
 
-  /** How it ends, once that is decided: from then on it is committed until it is so. */
+  /** The decided removal, proposed until it is committed. */
   MemberAction.@Nullable Gone ending;
 
-  boolean isCommitted; // asked for, and not answered
+  boolean isCommitted; // a proposal is in flight
 
   KnownNode(Registered who) {
     this.who = who;
@@ -38,7 +38,10 @@ final class KnownNode {
     silentNanos = 0;
   }
 
-  /** As after {@link #hear} when something came since the last one: silence begins after it. */
+  /**
+   * Adds the time of a sweep to the silence, or restarts the silence if a message arrived since the
+   * last sweep.
+   */
   void sweep(long nanos) {
     silentNanos = heard ? 0 : silentNanos + nanos;
     untoldNanos += told || info == null ? 0 : nanos;
@@ -49,7 +52,7 @@ final class KnownNode {
     return link != NO_LINK;
   }
 
-  /** Of one that came. */
+  /** Returns the member. Requires that the node has sent HELLO. */
   Member member(boolean cordoned) {
     State calm = leaving ? State.LEAVING : cordoned ? State.CORDONED : State.ALIVE;
     return new Member(

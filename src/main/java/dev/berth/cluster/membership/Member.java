@@ -1,19 +1,19 @@
 package dev.berth.cluster.membership;
 
 /**
- * A node of the cluster, as its controller has it.
+ * A node of the cluster, as recorded by its controller.
  *
- * @param registration of this process, until it is lost; compared for equality only
+ * @param registration number of this process until it is lost; compared for equality only
  */
 public record Member(NodeInfo node, long registration, State state) {
 
-  /** What is to be known before it is given work; the first that holds. */
+  /** The state of a member, for placement. If several apply, the first in this order. */
   public enum State {
-    /** It was silent for too long, and is not lost yet. */
+    /** The node was silent for too long, and is not lost yet. */
     SUSPECTED,
-    /** It finishes what it has. */
+    /** The node finishes its requests and accepts nothing new. */
     LEAVING,
-    /** Nothing more is to be placed there. */
+    /** The controller places no further replicas on the node. */
     CORDONED,
     ALIVE
   }

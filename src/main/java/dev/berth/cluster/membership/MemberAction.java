@@ -2,53 +2,56 @@ package dev.berth.cluster.membership;
 
 import dev.berth.cluster.membership.Handshake.Welcome;
 
-/** What the {@link Membership} wants done, in its order. Links are named by their numbers. */
+/**
+ * An action that the {@link Membership} requires, executed in order. Links are identified by their
+ * numbers.
+ */
 public sealed interface MemberAction {
 
-  /** Commit it, and tell what came of it. */
+  /** Commits a registration, and reports the result. */
   record Register(String name, String process) implements MemberAction {}
 
-  /** The link is a member's from now on. */
+  /** Sends WELCOME: the link is now a member's. */
   record Greet(long link, Welcome welcome, Member member) implements MemberAction {}
 
-  /** The link is to be told; whoever is there may close it. */
+  /** Sends REFUSED on a link, which the node may close. */
   record Refuse(long link, String name, String reason) implements MemberAction {}
 
-  /** A node that said goodbye is to be told that it may go. */
+  /** Confirms the departure of a node that announced it. */
   record Farewell(long link) implements MemberAction {}
 
-  /** The link is to end at once. */
+  /** Closes a link immediately. */
   record End(long link, String reason) implements MemberAction {}
 
-  /** See whether a node's port refuses a connection, and tell it. */
+  /** Checks whether a node's port refuses a connection, and reports the result. */
   record Dial(Registered who, String host, int port) implements MemberAction {}
 
-  /** Commit that a node is none any more, and tell what came of it. */
+  /** Commits the removal of a node, and reports the result. */
   record Commit(Gone gone) implements MemberAction {}
 
-  /** What the controller is to know. */
+  /** An event for the controller. */
   sealed interface News extends MemberAction {}
 
-  /** It is silent, or it is so no more. */
+  /** A member became suspected ({@code suspected} is true) or recovered. */
   record Suspect(Member member, boolean suspected) implements News {}
 
-  /** It said goodbye: it is to get nothing new. */
+  /** A member announced its departure and receives no new work. */
   record Leaves(Member member) implements News {}
 
-  /** It is none any more, which was committed. */
+  /** A member was removed, and the removal is committed. */
   sealed interface Gone extends News {
     Registered who();
   }
 
-  /** Without a word. */
+  /** Removal of a member that did not announce its departure. */
   record Lost(Registered who, String reason) implements Gone {}
 
-  /** It said goodbye. */
+  /** Removal of a member after its announced departure. */
   record Left(Registered who) implements Gone {}
 
-  /** All nodes, as each of them is to know them too. */
+  /** A new list of all members, for the controller and for each node. */
   record Tell(Members members) implements News {}
 
-  /** The controller commands nobody from now on: a node knows a newer state. */
+  /** The controller stops commanding, because a node has seen a newer state. */
   record StandBy(String reason) implements News {}
 }

@@ -3,21 +3,21 @@ package dev.berth.cluster.membership;
 import java.util.List;
 
 /**
- * All nodes of the cluster, under a number that rises.
+ * A numbered list of all nodes of the cluster. Later lists have higher numbers.
  *
- * @param generation of the controller that says so
- * @param term of the same
- * @param count of its lists
+ * @param generation of the controller that publishes the list
+ * @param term of the same controller
+ * @param count number of the list within the term
  */
 public record Members(long generation, long term, long count, List<Member> list) {
-  /** Before any was told. */
+  /** The list before the first publication. */
   public static final Members NONE = new Members(0, 0, 0, List.of());
 
   public Members {
     list = List.copyOf(list);
   }
 
-  /** Whether it is to take the other's place. */
+  /** Returns whether this list replaces the other. */
   public boolean isAfter(Members other) {
     if (generation != other.generation) {
       return generation > other.generation;

@@ -32,48 +32,57 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who is a node, as the controller has it. A process moves
+ * The members of the cluster, as decided by the controller. Each method handles one event and
+ * returns the required actions.
+ *
+ * <p><b>State.</b> A process moves
  *
  * <pre>
  *   unknown --HELLO, committed--> alive --silence--> suspected --committed--> lost
  *                                 alive --LEAVING--> leaving --committed--> left
  * </pre>
  *
- * and comes back from lost by a HELLO alone, under another number. Nothing is announced before it
- * is committed, and what was once to be committed is so until it is: a proposal that failed may
- * come true yet. Silence is not what a clock says but what sweeps found, each of which counts for
- * two intervals at most, so that a controller that stood still finds nobody silent for that.
+ * A lost process returns only by a new HELLO, with a new registration number. A change is published
+ * only after its commit. A decided removal is proposed until it is committed, because a failed
+ * proposal may still be committed later.
  *
- * <p>It is told of what happens and answers with what it wants done. One thread.
+ * <p><b>Silence.</b> Sweeps measure silence. A sweep counts for at most two intervals, so that a
+ * pause of the controller does not make members appear silent.
+ *
+ * <p><b>Failure.</b> When most nodes fall silent at once, the controller itself may be partitioned,
+ * and delays their removal by {@link #HOLD_NANOS}. A controller stands by, and commits no removal,
+ * once a node has seen a newer state.
+ *
+ * <p><b>Concurrency.</b> Confined to one thread.
  */
 public final class Membership {
-  /** So long may a node that was registered before take to come, in silence of the controller's. */
+  /** Minimum silence before a registered node without HELLO is lost, in nanoseconds. */
   public static final long COME_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** Nodes at a time; more are refused. */
+  /** Maximum number of nodes; more are refused. */
   static final int MOST_NODES = 1_000;
 
-  /** So much longer may they be silent of whom too many are at once. */
+  /** Additional silence before removal while the controller may be partitioned, in nanoseconds. */
   public static final long HOLD_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private final MembershipRules rules;
   private final Supplier<Authority> authority;
   private final StateGuard guard;
   private final Map<String, KnownNode> nodes = new LinkedHashMap<>(); // by name
-  private final Map<Long, KnownNode> byLink = new HashMap<>(); // of those that were greeted
-  private final Map<String, Joining> joining = new HashMap<>(); // to be committed, by name
-  private final Set<String> cordoned = new HashSet<>(); // names, be they of nodes or not
-  private final List<MemberAction> actions = new ArrayList<>(); // of the step under way
+  private final Map<Long, KnownNode> byLink = new HashMap<>(); // members with a link
+  private final Map<String, Joining> joining = new HashMap<>(); // HELLOs being committed, by name
+  private final Set<String> cordoned = new HashSet<>(); // names, also of absent nodes
+  private final List<MemberAction> actions = new ArrayList<>(); // of the current step
   private Members told = Members.NONE;
   private long sweptNanos;
-  private boolean cutOff; // by the last sweep
+  private boolean cutOff; // result of the last sweep
 
-  /** A HELLO that is being committed. */
+  /** A HELLO whose registration is being committed. */
   private record Joining(Hello hello, long link) {}
 
   /**
-   * @param authority of this controller, which only ever rises
-   * @param includes whether its state has the last command of another of the same generation
+   * @param authority of this controller, which only rises
+   * @param includes whether its state has the last command of another authority of its generation
    */
   public Membership(
       MembershipRules rules,
@@ -86,7 +95,7 @@ public final class Membership {
     this.sweptNanos = nowNanos;
   }
 
-  /** What is registered when it begins: each has {@link #COME_NANOS} to come. */
+  /** Starts with the registered processes. Each has {@link #COME_NANOS} to send HELLO. */
   public List<MemberAction> start(Collection<Registered> known) {
     expect(known);
     return done();
@@ -94,9 +103,7 @@ public final class Membership {
 
   // --- joining ---
 
-  /**
-   * @param stranger why it is not who it says, by its certificate; null when it is
-   */
+  /** Handles a HELLO. {@code stranger} is the reason why the certificate differs, or null. */
   public List<MemberAction> hello(long link, Hello hello, @Nullable String stranger) {
     String refused = rules.refuses(hello, stranger);
     if (refused == null) {
@@ -111,7 +118,9 @@ public final class Membership {
     return done();
   }
 
-  /** A controller is refused by nodes that know better, and then refuses all. */
+  /**
+   * Refuses the node if the controller stands by, which also begins when a node saw a newer state.
+   */
   private @Nullable String fenced(@Nullable Authority seen) {
     String before = guard.standsBy();
     String refused = guard.refuses(seen);
@@ -122,7 +131,7 @@ public final class Membership {
     return refused;
   }
 
-  /** It commands nobody from now on, for the first reason. */
+  /** Stops commanding. The first reason is retained. */
   public List<MemberAction> standsBy(String reason) {
     if (guard.standBy(reason)) {
       actions.add(new StandBy(reason));
@@ -130,7 +139,7 @@ public final class Membership {
     return done();
   }
 
-  /** Why it is not let in, or not yet; null when it is, or its registration is asked for. */
+  /** Returns why the node is refused; null when it is greeted or its registration is proposed. */
   private @Nullable String welcome(long link, Hello hello) {
     String name = hello.node().name();
     String process = hello.node().process();
@@ -174,11 +183,7 @@ public final class Membership {
     }
   }
 
-  /**
-   * Its registration was to be committed.
-   *
-   * @param known that are registered: it is one of them if it was
-   */
+  /** Handles the result of a registration, which {@code known} contains if it was committed. */
   public List<MemberAction> registered(String name, Collection<Registered> known) {
     Joining joined = joining.remove(name);
     expect(known);
@@ -194,7 +199,7 @@ public final class Membership {
     return done();
   }
 
-  /** An earlier process of the controller's own node is gone, since this one is there. */
+  /** Adds processes. An earlier process of the controller's own node has ended: this one runs. */
   private void expect(Collection<Registered> known) {
     for (Registered who : known) {
       KnownNode node = new KnownNode(who);
@@ -208,7 +213,7 @@ public final class Membership {
 
   // --- links ---
 
-  /** Anything came; a link that is no member's ends. */
+  /** Handles any message, before the method of its type. A link without a member is closed. */
   public List<MemberAction> heard(long link) {
     KnownNode node = byLink.get(link);
     if (node == null) {
@@ -227,7 +232,7 @@ public final class Membership {
     }
   }
 
-  /** A member told what it runs, which will be {@link #taken}; {@link #heard} was told before. */
+  /** Handles an inventory; {@link #taken} then reports its result. */
   public void told(long link) {
     KnownNode node = byLink.get(link);
     if (node != null) {
@@ -235,7 +240,7 @@ public final class Membership {
     }
   }
 
-  /** The controller has what a member told, or cannot take it. */
+  /** Handles the controller's result: the inventory was applied ({@code fit}) or rejected. */
   public void taken(long link, boolean fit) {
     KnownNode node = byLink.get(link);
     if (node != null) {
@@ -244,7 +249,7 @@ public final class Membership {
     }
   }
 
-  /** What a member says of itself in each beat; {@link #heard} was told before. */
+  /** Handles a member's heartbeat. */
   public void beat(long link, Set<String> unreachable, long pausedMillis) {
     KnownNode node = byLink.get(link);
     if (node != null) {
@@ -253,7 +258,7 @@ public final class Membership {
     }
   }
 
-  /** A link has ended: that is silence, and a reason to look at its port. */
+  /** Handles a closed link: silence begins, and the node's port is dialled. */
   public List<MemberAction> closed(long link) {
     joining.values().removeIf(each -> each.link == link);
     KnownNode node = byLink.remove(link);
@@ -279,9 +284,7 @@ public final class Membership {
     }
   }
 
-  /**
-   * @param refused whether the port refused: whoever listened there is gone
-   */
+  /** Handles the result of a dial. {@code refused}: no process listens on the port. */
   public List<MemberAction> dialled(Registered who, boolean refused) {
     KnownNode node = nodes.get(who.name());
     if (node != null && node.who.equals(who)) {
@@ -295,7 +298,7 @@ public final class Membership {
 
   // --- silence ---
 
-  /** Once in each interval, after the sockets were read. */
+  /** Runs once per interval, after the sockets were read. */
   public List<MemberAction> sweep(long nowNanos) {
     long nanos = Math.min(nowNanos - sweptNanos, 2 * rules.intervalNanos());
     sweptNanos = nowNanos;
@@ -317,7 +320,7 @@ public final class Membership {
       long millis = TimeUnit.NANOSECONDS.toMillis(node.silentNanos);
       end(node, new Lost(node.who, "silent for " + millis + " ms"));
     } else if (came && node.untoldNanos > comeNanos()) {
-      end(node, new Lost(node.who, "it does not tell what it runs")); // a recovery waits for that
+      end(node, new Lost(node.who, "it does not tell what it runs")); // a recovery waits for it
     }
     if (!node.hasLink() || node.suspected) {
       dial(node);
@@ -330,8 +333,8 @@ public final class Membership {
   }
 
   /**
-   * Whether more than half of the others, two at least, fall silent at once: those that are so for
-   * half the time-out when the first of them is for all of it.
+   * Returns whether more than half of the other nodes, at least two, fall silent at once. When one
+   * node reaches the timeout, nodes that are silent for half of the timeout count.
    */
   private boolean mayBeCutOff() {
     int others = 0;
@@ -347,9 +350,9 @@ public final class Membership {
     return due && silent >= 2 && 2 * silent > others;
   }
 
-  // --- goodbye ---
+  // --- departure ---
 
-  /** A node says goodbye on its link. */
+  /** Handles LEAVING from a node. */
   public List<MemberAction> leaving(long link) {
     KnownNode node = byLink.get(link);
     if (node != null) {
@@ -365,7 +368,7 @@ public final class Membership {
     }
   }
 
-  /** Of a node that said goodbye nothing runs any more. */
+  /** Removes a leaving node, which has no replicas left. */
   public List<MemberAction> gone(String name) {
     KnownNode node = nodes.get(name);
     if (node != null && node.leaving) {
@@ -374,7 +377,7 @@ public final class Membership {
     return done();
   }
 
-  /** Whether a node is to get no new work; kept for the name, whatever becomes of its process. */
+  /** Cordons a node name, or ends the cordon. Survives the process. */
   public List<MemberAction> cordon(String name, boolean on) {
     cordoned.remove(name);
     if (on) {
@@ -383,9 +386,9 @@ public final class Membership {
     return done();
   }
 
-  // --- the end ---
+  // --- removal ---
 
-  /** The controller's own node is there for as long as the controller is. */
+  /** Decides a removal. The controller's own node is never lost. */
   private void end(KnownNode node, Gone how) {
     if (node.ending == null && (how instanceof Left || !isSelf(node.who))) {
       node.ending = how;
@@ -400,11 +403,7 @@ public final class Membership {
     }
   }
 
-  /**
-   * That a node is lost, or has left, was to be committed.
-   *
-   * @param committed whether it was; else it is asked for again
-   */
+  /** Handles the result of a removal's commit. The next sweep repeats a failed proposal. */
   public List<MemberAction> ended(Registered who, boolean committed) {
     KnownNode node = nodes.get(who.name());
     if (node != null && node.who.equals(who)) {
@@ -427,11 +426,11 @@ public final class Membership {
     actions.add(gone);
   }
 
-  // --- what is told ---
+  // --- publication ---
 
   /**
-   * Ends a step. What has changed is told to all, but not before each node that was registered has
-   * come or is lost: others would think that it is none.
+   * Ends a step and publishes changes, but not before each registered node has sent HELLO or is
+   * lost: other nodes would treat a missing node as removed.
    */
   private List<MemberAction> done() {
     List<Member> now =
@@ -446,26 +445,26 @@ public final class Membership {
     return all;
   }
 
-  /** As it was told last. */
+  /** Returns the last published list. */
   public Members members() {
     return told;
   }
 
-  /** Why the controller commands nobody; null when it does. */
+  /** Returns why the controller does not command; null when it does. */
   public @Nullable String standsBy() {
     return guard.standsBy();
   }
 
   /**
-   * Returns why operators get no answer: the controller stands by, or nodes of another cluster call
-   * and it has none of its own. Null when they do.
+   * Returns why operators' requests are refused, or null. The controller stands by, or it has no
+   * nodes of its own and nodes of another cluster connect.
    */
   public @Nullable String closed() {
     boolean alone = nodes.values().stream().allMatch(each -> isSelf(each.who));
     return guard.closed(alone);
   }
 
-  /** As it is now. */
+  /** Returns the current status. */
   public MembershipStatus status() {
     List<NodeStatus> came =
         nodes.values().stream().filter(each -> each.info != null).map(this::status).toList();

@@ -9,14 +9,14 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who may be a node, and when it is one no more.
+ * The rules of admission and of silence.
  *
  * @param cluster its name
- * @param node that the controller is on
- * @param process of that node
+ * @param node name of the controller's node
+ * @param process process id of that node
  * @param control names of the control nodes
- * @param intervalNanos between two signs of life, and between two sweeps
- * @param timeoutNanos of silence, after which a node is suspected
+ * @param intervalNanos interval between heartbeats, and between sweeps
+ * @param timeoutNanos silence after which a node is suspected
  */
 public record MembershipRules(
     String cluster,
@@ -25,16 +25,19 @@ public record MembershipRules(
     Set<String> control,
     long intervalNanos,
     long timeoutNanos) {
-  /** As a configuration has it; a node of another program may not. */
+  /** Node names that a configuration accepts; another program's node may send any name. */
   private static final Pattern NAME = Pattern.compile("[a-z0-9-]{1,63}");
 
-  /** Of what a node says of itself: all are told, and of 1 000 it is a fourth of a message. */
+  /**
+   * Maximum length of a node's information, in characters. All nodes receive the whole list; for 1
+   * 000 nodes it takes a quarter of a message.
+   */
   private static final int MOST_CHARS = 4_096;
 
   /**
-   * Why a node may not be one of the cluster; null when it may.
+   * Returns the reason why a node is refused; null when it is admitted.
    *
-   * @param stranger why it is not who it says, by its certificate; null when it is
+   * @param stranger reason why the certificate does not match the node; null when it matches
    */
   @Nullable String refuses(Hello hello, @Nullable String stranger) {
     String name = hello.node().name();

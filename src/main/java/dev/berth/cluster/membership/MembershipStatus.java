@@ -4,13 +4,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What operators are shown.
+ * The status of the cluster's nodes, for operators.
  *
- * @param nodes that came
- * @param awaited names of those that were registered, and have neither come nor are lost
- * @param cutOff whether the controller may be the one that is cut off, and waits with each loss
- * @param standsBy why it commands nobody; null when it does
- * @param strangers whether a node calls that is of a cluster with another id
+ * @param nodes that sent HELLO
+ * @param awaited names of registered nodes that have neither sent HELLO nor are lost
+ * @param cutOff whether the controller may be partitioned, and delays each removal
+ * @param standsBy reason why the controller does not command; null when it does
+ * @param strangers whether a node of another cluster id connects
  */
 public record MembershipStatus(
     List<NodeStatus> nodes,
@@ -20,11 +20,11 @@ public record MembershipStatus(
     boolean strangers) {
 
   /**
-   * Of a node.
+   * The status of one node.
    *
-   * @param silentMillis since anything came from it, as sweeps found it
-   * @param pausedMillis that it stood still the last time it did, as it says; 0 for never
-   * @param unreachableFrom names of nodes that say they cannot reach it
+   * @param silentMillis time since its last message, as measured by sweeps
+   * @param pausedMillis duration of its last pause, as reported by the node; 0 for none
+   * @param unreachableFrom names of the nodes that report this node as unreachable
    */
   public record NodeStatus(
       Member member, long silentMillis, long pausedMillis, List<String> unreachableFrom) {}

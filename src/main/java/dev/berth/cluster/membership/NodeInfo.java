@@ -5,14 +5,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a node says of itself.
+ * A node's information about itself.
  *
- * @param name unique among those that live
- * @param process random, made at its start: another one is another node of the same name
- * @param control whether it is one of the control nodes
- * @param zone that it fails with; null for none
- * @param host that others reach it by
- * @param ports that it listens on
+ * @param name unique among live nodes
+ * @param process random id of this start: another id is another node of the same name
+ * @param control whether the node is a control node
+ * @param zone availability zone; null for none
+ * @param host host name for other nodes
+ * @param ports listening ports
  */
 public record NodeInfo(
     String name,
@@ -26,9 +26,9 @@ public record NodeInfo(
   /**
    * TCP ports.
    *
-   * @param data of requests and their answers
-   * @param https of the admin server and the jars, for other nodes
-   * @param http of clients
+   * @param data port of data links
+   * @param https port of the admin server and the jars, for other nodes
+   * @param http port for clients
    */
   public record Ports(int data, int https, int http) {}
 
@@ -40,12 +40,12 @@ public record NodeInfo(
     return control ? Role.CONTROL : Role.WORKER;
   }
 
-  /** Its name in addresses: those of an earlier process reach nobody. */
+  /** Returns the node's name in bus addresses. Addresses of an earlier process have no receiver. */
   public String busName() {
     return name + "~" + process;
   }
 
-  /** Of a node, by its bus name. */
+  /** Returns the node name in a bus name. */
   public static String nameOf(String busName) {
     return busName.substring(0, busName.indexOf('~'));
   }

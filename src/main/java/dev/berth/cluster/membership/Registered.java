@@ -1,12 +1,12 @@
 package dev.berth.cluster.membership;
 
 /**
- * A process that is one of the cluster, as it was committed.
+ * A committed registration of a process.
  *
- * @param number given to no other; compared for equality only
+ * @param number unique among registrations; compared for equality only
  */
 public record Registered(String name, String process, long number) {
-  /** As {@link NodeInfo#busName}. */
+  /** Returns the name as {@link NodeInfo#busName}. */
   public String busName() {
     return name + "~" + process;
   }

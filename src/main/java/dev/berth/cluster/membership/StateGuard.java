@@ -5,24 +5,23 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compares the controller's state with the newest that nodes have seen. An older one commands
- * nobody for good; a node of another cluster id is refused alone. Confined to the membership's
- * thread.
+ * Compares the controller's state with the newest state that nodes have seen. A controller with an
+ * older state stands by permanently. A node of another cluster id is refused individually. Confined
+ * to the membership's thread.
  */
 final class StateGuard {
   private final Supplier<Authority> authority;
   private final Predicate<Authority> includes;
-  private @Nullable String standsBy; // why it commands nobody
-  private String strangers = ""; // of another cluster id: why the last that called is refused
-  private long strangerNanos = Membership.COME_NANOS; // since it called
+  private @Nullable String standsBy; // reason; null while the controller commands
+  private String strangers = ""; // refusal of the last node of another cluster id
+  private long strangerNanos = Membership.COME_NANOS; // time since its HELLO
 
-  /** See {@link Membership}. */
   StateGuard(Supplier<Authority> authority, Predicate<Authority> includes) {
     this.authority = authority;
     this.includes = includes;
   }
 
-  /** Why a node that has seen this is refused; null when it is not. */
+  /** Returns the reason why a node that has seen this authority is refused; null when it is not. */
   @Nullable String refuses(@Nullable Authority seen) {
     Authority own = authority.get();
     String behind = seen == null ? null : own.behind(seen);
@@ -43,7 +42,7 @@ final class StateGuard {
     return standsBy == null ? null : "controller: " + standsBy;
   }
 
-  /** Returns whether it commanded until now. */
+  /** Stops commanding. Returns whether the controller commanded until now. */
   boolean standBy(String reason) {
     boolean first = standsBy == null;
     standsBy = first ? reason : standsBy;
@@ -58,13 +57,16 @@ final class StateGuard {
     strangerNanos += nanos;
   }
 
-  /** Why nodes of another cluster id that call are refused; null when none called lately. */
+  /**
+   * Returns the reason why nodes of another cluster id are refused; null when none has connected
+   * within {@link Membership#COME_NANOS}.
+   */
   @Nullable String strangers() {
     return strangerNanos < Membership.COME_NANOS ? strangers : null;
   }
 
   /**
-   * As {@link Membership#closed}.
+   * Returns the reason as {@link Membership#closed}.
    *
    * @param alone whether the cluster has no other node
    */

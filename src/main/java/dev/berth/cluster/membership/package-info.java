@@ -1,7 +1,8 @@
 /**
- * Who is a node of the cluster: decided by the controller's node alone, from what it hears, and
- * committed before anything follows from it. {@link dev.berth.cluster.membership.Membership} has
- * the rules and no thread, no clock and no socket; the control links drive it.
+ * The membership of the cluster. Only the controller's node decides it, from the messages it
+ * receives, and commits each decision before it takes effect. {@link
+ * dev.berth.cluster.membership.Membership} contains the rules, without thread, clock or socket; the
+ * control links drive it.
  */
 @NullMarked
 package dev.berth.cluster.membership;
