@@ -5,17 +5,23 @@ import io.vertx.core.net.SocketAddress;
 import java.util.List;
 import java.util.function.Function;
 
-/** How a node reaches whoever may be its controller. On the links' event loop. */
+/** Connects a node to possible controllers. Confined to the links' event loop. */
 @FunctionalInterface
 public interface Connector {
 
-  /** Where that may be now; by default it matters not. */
+  /**
+   * Returns the current addresses of possible controllers. By default one placeholder, for
+   * connectors that ignore the address.
+   */
   default Future<List<SocketAddress>> addresses() {
     return Future.succeededFuture(List.of(SocketAddress.inetSocketAddress(0, "localhost")));
   }
 
   /**
-   * @param user makes who is on the line, told that it ended, too, when it was never connected
+   * Connects to an address.
+   *
+   * @param user creates the user of the line, which is also notified of the end of a line that was
+   *     never connected
    */
   void connect(SocketAddress address, Function<Line, Line.User> user);
 }

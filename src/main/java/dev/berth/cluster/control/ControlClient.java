@@ -42,49 +42,53 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A node's end of its control link: finds the controller, and finds it again. It belongs to the
- * links' event loop; methods are for any thread, and what is done by one thread is done in its
+ * A node's end of its control link, which finds the controller and reconnects to it. Thread-safe:
+ * the state is confined to the links' event loop, and the calls of one thread take effect in their
  * order.
  */
 public final class ControlClient {
   private static final Logger LOG = LoggerFactory.getLogger(ControlClient.class);
 
-  /** Questions that wait for their answers; more are refused. */
+  /** Maximum number of requests in flight; more are rejected. */
   static final int MOST_ASKED = 1024;
 
-  /** For the controller to be sent why it is refused. */
+  /** Time to send the refusal to the controller before the link ends, in milliseconds. */
   private static final long TELL_MS = 100;
 
   private static final long FIRST_RETRY_MS = 100;
   private static final long LAST_RETRY_MS = 1_000;
 
   /**
-   * Told on the control event loop, in the order in which it happened. By default it ignores what
-   * the controller says: the node that the controller is on does it by calls.
+   * Receives the events of the link on the control event loop, in order. The methods for the
+   * controller's messages do nothing by default, because a controller on the same node calls the
+   * node directly.
    */
   public interface Listener {
-    /** It is a node now, or again. */
+    /** Notifies the node that it was admitted, for the first time or again. */
     void welcomed(Welcome welcome);
 
-    /** Applications that run here, for people: a few of them. */
+    /** Returns some of the applications with replicas on this node, for display. */
     default List<String> runs() {
       return List.of();
     }
 
-    /** All that runs here, as it is now. */
+    /** Returns the current inventory of this node. */
     Buffer inventory();
 
     default void command(Buffer payload) {}
 
     default void bus(Buffer payload) {}
 
-    /** Newer than any before. */
+    /** Receives a member list that is newer than all before. */
     default void members(Members members) {}
 
-    /** Names of nodes that cannot be reached from here. On the links' event loop. */
+    /**
+     * Returns the names of nodes that are unreachable from this node. Called on the links' event
+     * loop.
+     */
     Collection<String> unreachable();
 
-    /** Whether nobody commands this node. */
+    /** Notifies the node that it lost its controller, or has one again. */
     default void noController(boolean none) {}
   }
 
@@ -98,7 +102,7 @@ public final class ControlClient {
   private final Map<Long, Promise<Buffer>> asked = new HashMap<>();
   private final Promise<Void> left;
   private @Nullable LinkSweep sweep;
-  private @Nullable Session session; // the one under way
+  private @Nullable Session session; // the current one
   private Members members = Members.NONE;
   private long registration;
   private long lastEvent;
@@ -107,14 +111,14 @@ public final class ControlClient {
   private long retryMs = FIRST_RETRY_MS;
   private boolean leaving;
   private boolean stopped;
-  private volatile String said = ""; // why there is no controller, as it was logged last
+  private volatile String said = ""; // logged reason for the missing controller
 
   /**
-   * Who it is.
+   * The identity and the settings of the node.
    *
-   * @param control names of the control nodes; empty where they are not known
-   * @param interval between two signs of life
-   * @param timeout of silence, after which a link is given up
+   * @param control names of the control nodes; empty where unknown
+   * @param interval interval between heartbeats
+   * @param timeout silence after which a link ends
    */
   public record Self(
       String cluster, NodeInfo node, Set<String> control, Duration interval, Duration timeout) {}
@@ -130,10 +134,10 @@ public final class ControlClient {
     this.connector = connector;
     this.random = random;
     this.listener = listener;
-    this.left = loops.links().promise(); // so that whoever waits does it on that loop
+    this.left = loops.links().promise(); // completes on that loop
   }
 
-  /** Looks for a controller, until it is stopped. */
+  /** Connects to a controller, and reconnects until {@link #stop}. */
   public void start() {
     loops.run(
         () -> {
@@ -143,9 +147,12 @@ public final class ControlClient {
         });
   }
 
-  // --- what the node says ---
+  // --- messages of the node ---
 
-  /** Numbers what happened here. Without a link, or before its inventory, that has it already. */
+  /**
+   * Numbers and sends an event of this node. Without a link, or before the link's inventory, the
+   * event is not sent, because that inventory will contain it.
+   */
   public void event(Buffer payload) {
     loops.run(
         () -> {
@@ -154,12 +161,15 @@ public final class ControlClient {
         });
   }
 
-  /** A message of the bus; dropped while there is no controller. */
+  /** Sends a bus message; dropped while there is no controller. */
   public void bus(Buffer payload) {
     loops.run(() -> say(new Bus(0, payload), isWelcome()));
   }
 
-  /** The same, that is answered; fails when its link ends, or after the time-out. */
+  /**
+   * Sends a bus message and returns the reply. Fails when there is no controller, when {@link
+   * #MOST_ASKED} requests are in flight, when the link ends, and after the timeout.
+   */
   public Future<Buffer> ask(Buffer payload) {
     Promise<Buffer> answer = loops.links().promise();
     loops.run(
@@ -186,7 +196,10 @@ public final class ControlClient {
     return answer.future();
   }
 
-  /** Says goodbye, whatever becomes of the link; done when it is committed that it left. */
+  /**
+   * Announces the node's departure on this link and on later ones. Completes when the departure is
+   * committed.
+   */
   public Future<Void> leave() {
     loops.run(
         () -> {
@@ -196,7 +209,7 @@ public final class ControlClient {
     return left.future();
   }
 
-  /** Why there is no controller; empty while there is one. Thread-safe. */
+  /** Returns the reason why there is no controller; empty while there is one. Thread-safe. */
   public String why() {
     return said;
   }
@@ -250,7 +263,10 @@ public final class ControlClient {
             });
   }
 
-  /** Nobody is there, or he is no more: the next one, after a while. */
+  /**
+   * Tries the next address after a delay, because a connection failed or ended. The delay doubles
+   * up to {@link #LAST_RETRY_MS} and is randomised.
+   */
   private void retry(String reason) {
     if (!stopped && !reason.equals(said)) {
       said = reason;
@@ -279,14 +295,14 @@ public final class ControlClient {
     }
   }
 
-  /** One line to who may be the controller. */
+  /** A connection to a possible controller. */
   private final class Session implements Line.User {
     private Duration patience = LinkTls.HANDSHAKE;
     private Silence silence = silence();
     private final Line line;
     private boolean isWelcome;
-    private boolean isTold; // its inventory was
-    private boolean isRefused; // it is told why, and heard no more
+    private boolean isTold; // its inventory was sent
+    private boolean isRefused; // further messages are ignored
 
     Session(Line line) {
       this.line = line;
@@ -357,7 +373,7 @@ public final class ControlClient {
           });
     }
 
-    /** A worker may not say that it is a control node. */
+    /** Returns the reason why the peer is not a control node, which a worker could claim to be. */
     private @Nullable String stranger(String controller) {
       if (!self.control.isEmpty() && !self.control.contains(controller)) {
         return "%s (expected: one of %s)".formatted(controller, self.control);
@@ -365,7 +381,7 @@ public final class ControlClient {
       return line.refusal(self.cluster, controller, Role.CONTROL);
     }
 
-    /** Events that it has were said before it, on the same event loop. */
+    /** Sends the inventory. Events that it contains precede it on the same event loop. */
     private void told(Buffer inventory) {
       if (session == this) {
         isTold = true;
@@ -409,7 +425,10 @@ public final class ControlClient {
       }
     }
 
-    /** What is lost here would be missing for good: the controller is to tell all of it again. */
+    /**
+     * Applies a message of the controller. A lost message would be missing permanently. If one
+     * fails, the controller is refused and must send everything again on a new link.
+     */
     private void taken(Runnable told) {
       try {
         told.run();

@@ -14,14 +14,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is said on a control link, and its form: the number of its type (1 byte), the length of its
- * JSON (4, big endian), the JSON of its record, and its payload if it has one, which others read
- * and write.
+ * The messages of a control link and their form: type number (1 byte), length of the JSON (4, big
+ * endian), the JSON of the record, and an optional payload, which other classes read and write.
  */
 final class ControlForm {
   private static final int HEADER_BYTES = 5;
 
-  /** A type's number is its place: others are only ever appended. */
+  /** Message types; the number of a type is its index, so new types are appended. */
   static final List<Class<? extends Record>> TYPES =
       List.of(
           Hello.class,
@@ -38,52 +37,52 @@ final class ControlForm {
           Leaving.class,
           NodeLeft.class);
 
-  /** What passes by what waits. */
+  /** A message that overtakes waiting messages. */
   sealed interface Urgent permits NodeBeat, Beat {}
 
   /**
-   * By a node.
+   * A heartbeat of a node.
    *
    * @param unreachable names of nodes that it cannot reach
-   * @param pausedMillis that it stood still just before; 0 for not
+   * @param pausedMillis duration of a pause of its control loop just before; 0 for none
    */
   public record NodeBeat(List<String> unreachable, long pausedMillis) implements Urgent {}
 
-  /** By the controller. */
+  /** A heartbeat of the controller. */
   public record Beat(Authority authority) implements Urgent {}
 
   /**
-   * By a node: all that runs there.
+   * The inventory of a node.
    *
-   * @param upTo number of the last event that is in it
+   * @param upTo number of the last event that the inventory contains
    */
   public record Inventory(long upTo, Buffer payload) {}
 
-  /** By a node, numbered for as long as its process lives. */
+  /** An event of a node, numbered within the life of its process. */
   public record Event(long number, Buffer payload) {}
 
-  /** By the controller. */
+  /** A command of the controller. */
   public record Command(Authority authority, Buffer payload) {}
 
   /**
-   * By either: a message of the bus.
+   * A bus message of either party.
    *
-   * @param ask number of the answer that is wanted; 0 for none
+   * @param ask number of the expected reply; 0 for none
    */
   public record Bus(long ask, Buffer payload) {}
 
-  /** By the controller. */
+  /** The controller's reply to a {@link Bus} message. */
   public record Answer(long ask, Buffer payload) {}
 
-  /** By a node: its goodbye. */
+  /** A node's announcement of its departure. */
   public record Leaving() {}
 
-  /** By the controller, to whoever said goodbye: it may go. */
+  /** The controller's confirmation that the node's departure is committed. */
   public record NodeLeft() {}
 
   private ControlForm() {}
 
-  /** Keeps the payload out of the JSON. */
+  /** Writes the payload apart from the JSON. */
   private static final class Writer extends RecordWriter {
     Buffer payload = Buffer.buffer();
 
@@ -97,7 +96,7 @@ final class ControlForm {
     }
   }
 
-  /** Has the payload from beside the JSON. */
+  /** Reads the payload apart from the JSON. */
   private static final class Reader extends RecordReader {
     private final Buffer payload;
 
@@ -122,7 +121,9 @@ final class ControlForm {
   }
 
   /**
-   * @throws RuntimeException of any kind when it is nothing that is said here
+   * Reads a message.
+   *
+   * @throws RuntimeException of any type when the bytes are not a message of this form
    */
   static Record decode(Buffer in) {
     int type = in.getByte(0);

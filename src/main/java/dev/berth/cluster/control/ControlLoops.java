@@ -7,21 +7,21 @@ import io.vertx.core.net.NetClient;
 import java.util.function.LongSupplier;
 
 /**
- * What control links need of the node that they are on.
+ * Dependencies of control links on their node.
  *
- * @param links event loop of the links, with nothing else on it
- * @param control where listeners are told
- * @param dialer whose connections are on the links' event loop
+ * @param links event loop dedicated to the links
+ * @param control loop that runs the listeners' notifications
+ * @param dialer opens connections on the links' event loop
  */
 public record ControlLoops(
     ContextInternal links, Loop control, LinkTls tls, NetClient dialer, LongSupplier nanoClock) {
 
-  /** Tells a listener. */
+  /** Runs a notification of a listener. */
   void tell(Runnable task) {
     control.execute(task);
   }
 
-  /** On the links' event loop: at once when the caller is there already. */
+  /** Runs a task on the links' event loop: immediately when the caller already runs there. */
   void run(Runnable task) {
     if (links.inThread()) {
       task.run();
@@ -30,7 +30,7 @@ public record ControlLoops(
     }
   }
 
-  /** There, and never on the caller's stack. */
+  /** Runs a task on the links' event loop, never on the caller's stack. */
   void later(Runnable task) {
     links.runOnContext(here -> task.run());
   }

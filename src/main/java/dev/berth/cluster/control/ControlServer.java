@@ -52,38 +52,43 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The controller's end of all control links: runs the {@link Membership}, and carries what the
- * controller says. It belongs to the links' event loop; methods are for any thread, and what is
- * done by one thread is done in its order.
+ * The controller's end of all control links: runs the {@link Membership}, and sends the
+ * controller's messages. Thread-safe: the state is confined to the links' event loop, and the calls
+ * of one thread take effect in their order.
  */
 public final class ControlServer {
   private static final Logger LOG = LoggerFactory.getLogger(ControlServer.class);
 
-  /** From a connection until it is a member's; who takes longer calls again. */
+  /** Maximum time from connection to WELCOME, in milliseconds; a slower node reconnects. */
   private static final long HELLO_MS = LinkTls.HANDSHAKE.toMillis();
 
-  /** Told on the control event loop, in the order in which it happened. */
+  /** Receives the events of all nodes on the control event loop, in order. */
   public interface Listener {
     /**
-     * @param fresh whether nothing is known of what it runs: it stops it
+     * Notifies the controller of an admitted node.
+     *
+     * @param fresh whether the controller knows none of the process's replicas, which the process
+     *     then stops
      */
     void joined(Member member, boolean fresh);
 
     /**
-     * All that runs there. Commands reach the node from now on, and not before. Of what it throws,
-     * here and when it is told an event, the node's link ends, so that it tells all of it again.
+     * Applies the inventory of a node. Commands reach the node only from now on. If this method or
+     * {@link #event} throws, the node's link ends, so that the node sends its inventory again.
      */
     void inventory(Member member, Buffer payload);
 
-    /** Of what is not in the last inventory. */
+    /** Applies an event that is not in the last inventory. */
     void event(Member member, Buffer payload);
 
     /**
-     * @param answer takes the answer, once; null when none is wanted
+     * Handles a bus message of a node.
+     *
+     * @param answer takes the reply, once; null when the node expects none
      */
     void bus(Member member, Buffer payload, @Nullable Consumer<Buffer> answer);
 
-    /** What becomes of nodes. */
+    /** Notifies the controller of a change of the members. */
     void news(News news);
   }
 
@@ -96,14 +101,16 @@ public final class ControlServer {
   private final Map<Long, Peer> peers = new HashMap<>(); // by link
   private final Map<String, Peer> greeted = new HashMap<>(); // by name
   private @Nullable LinkSweep sweep;
-  private final Map<String, String> refusedBy = new ConcurrentHashMap<>(); // reasons of nodes
+  private final Map<String, String> refusedBy = new ConcurrentHashMap<>(); // reasons, by node name
   private volatile @Nullable String closed;
   private boolean stopped;
   private long lastLink;
-  private final SaidOnce refusals = new SaidOnce(); // by node, and of others by themselves
+  private final SaidOnce refusals = new SaidOnce(); // by node; reasons without a node by text
 
   /**
-   * @param authority of this controller, as it is now; any thread
+   * Creates a server.
+   *
+   * @param authority returns the current authority of this controller; thread-safe
    */
   public ControlServer(
       ControlLoops loops,
@@ -119,7 +126,7 @@ public final class ControlServer {
     this.membership = new Membership(rules, authority, registrations::includes, loops.now());
   }
 
-  /** Begins; links may come. */
+  /** Starts the membership and its sweeps. */
   public void start() {
     loops.run(
         () -> {
@@ -129,18 +136,18 @@ public final class ControlServer {
         });
   }
 
-  /** Of a server on the links' event loop. */
+  /** Accepts a connection of a server on the links' event loop. */
   public void accept(NetSocket socket) {
     String host = socket.remoteAddress().host();
     new SocketLine(loops.links(), loops.tls(), host, Peer::new).attach(socket);
   }
 
-  /** For the node that the controller is on. */
+  /** Returns a connector for the controller's own node. */
   public Connector local() {
     return (address, user) -> LocalLine.connect(loops.links(), user, Peer::new);
   }
 
-  /** Ends all links: nodes look for another controller. */
+  /** Ends all links; the nodes look for another controller. */
   public void stop() {
     loops.run(
         () -> {
@@ -156,14 +163,20 @@ public final class ControlServer {
     List.copyOf(peers.values()).forEach(each -> each.line.end(reason));
   }
 
-  // --- what the controller wants ---
+  // --- messages of the controller ---
 
-  /** Another controller began here: nodes are to call again, and to tell all that runs. */
+  /**
+   * Ends all links because another controller started on this node. The nodes reconnect and send
+   * their inventories.
+   */
   public void callAgain() {
     loops.run(() -> endAll("the controller began anew"));
   }
 
-  /** Of no effect unless the node's inventory was told: its next one says that it is not done. */
+  /**
+   * Sends a command. Dropped unless the node's inventory was applied: its next inventory shows that
+   * the command was not executed.
+   */
   public void command(String node, Buffer payload) {
     to(node, peer -> peer.command(payload));
   }
@@ -182,26 +195,22 @@ public final class ControlServer {
         });
   }
 
-  /** The controller commands nobody, since one before it did not. */
+  /** Stops commanding permanently, as an earlier controller on this node did. */
   public void standBy(String reason) {
     loops.run(() -> act(membership.standsBy(reason)));
   }
 
-  /** Whether a node is to get no new work. */
+  /** Cordons a node, or ends the cordon. */
   public void cordon(String node, boolean on) {
     loops.run(() -> act(membership.cordon(node, on)));
   }
 
-  /** Nothing runs any more on a node that said goodbye. */
+  /** Reports that a leaving node has no replicas left. */
   public void left(String node) {
     loops.run(() -> act(membership.gone(node)));
   }
 
-  /**
-   * Says how it is, behind what was asked before.
-   *
-   * @param told of it on the control event loop
-   */
+  /** Reports the status to a consumer on the control event loop, after all earlier calls. */
   public void status(Consumer<MembershipStatus> told) {
     loops.run(
         () -> {
@@ -210,24 +219,27 @@ public final class ControlServer {
         });
   }
 
-  /** A link that takes no more ends at once, and with it its place among the greeted. */
+  /**
+   * Sends a message to all members. A link with a full buffer ends within the call and is removed
+   * from the map, hence the copy.
+   */
   private void everyone(Record message) {
     List.copyOf(greeted.values()).forEach(each -> each.line.say(message));
   }
 
-  // --- what the membership wants ---
+  // --- actions of the membership ---
 
   private void act(List<MemberAction> actions) {
     closed = membership.closed();
     actions.forEach(this::act);
   }
 
-  /** Why nodes refuse this controller, by name. Thread-safe. */
+  /** Returns the reasons of nodes that refuse this controller, by node name. Thread-safe. */
   public Map<String, String> refusedBy() {
     return Map.copyOf(refusedBy);
   }
 
-  /** As {@link Membership#closed}. Thread-safe. */
+  /** Returns the result of {@link Membership#closed}. Thread-safe. */
   public @Nullable String closed() {
     return closed;
   }
@@ -293,7 +305,10 @@ public final class ControlServer {
                     (socket, failed) -> act(membership.dialled(it.who(), refuses(failed)))));
   }
 
-  /** Somebody is there who says that nobody listens; a time-out is nobody at all. */
+  /**
+   * Returns whether the host refused the connection, which proves that no process listens there. A
+   * timeout proves nothing.
+   */
   private static boolean refuses(@Nullable Throwable failed) {
     return failed instanceof ConnectException
         && String.valueOf(failed.getMessage()).contains("refused");
@@ -320,14 +335,14 @@ public final class ControlServer {
     everyone(new Beat(authority.get()));
   }
 
-  /** Whoever is on a link. */
+  /** The node on one link. */
   private final class Peer implements Line.User {
     private final long link = ++lastLink;
     private final Line line;
     private boolean introduced;
-    private @Nullable Member member; // once it was greeted
-    private boolean commanded; // it may be, since its inventory was told
-    private long upTo; // events that its inventory has
+    private @Nullable Member member; // null until its WELCOME
+    private boolean commanded; // after its inventory was applied
+    private long upTo; // last event in its inventory
 
     Peer(Line line) {
       this.line = line;
@@ -393,14 +408,20 @@ public final class ControlServer {
       }
     }
 
-    /** What was commanded before the controller knew it is behind this, and not sent. */
+    /**
+     * Applies an inventory. Commands issued before the controller knew it are queued before {@code
+     * commanded} is set, and dropped.
+     */
     private void inventory(Member from, Buffer payload) {
       loops.later(() -> commanded = true);
       listener.inventory(from, payload);
       loops.later(() -> membership.taken(link, true));
     }
 
-    /** What is lost here would be missing for good: the node is to tell all of it again. */
+    /**
+     * Applies a message of the node. A lost message would be missing permanently, so the link ends
+     * on a failure and the node sends its inventory again.
+     */
     private void taken(Runnable told) {
       try {
         told.run();
@@ -425,7 +446,7 @@ public final class ControlServer {
         LOG.info("node {}: its link ended: {}", was.node().busName(), reason);
       } else if (!introduced
           && !stopped
-          && !reason.contains(Link.CLOSED) // to see whether somebody listens
+          && !reason.contains(Link.CLOSED) // a probe of the port
           && refusals.isNew(reason, reason)) {
         LOG.warn("control links: refused: {}", reason);
       }

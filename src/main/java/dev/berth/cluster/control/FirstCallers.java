@@ -14,11 +14,13 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Who calls a control node that knows of no nodes, before it is one: its disk may be another one
- * than theirs was told of. All are told to call again. On one event loop.
+ * The bootstrap listener of a control node whose state contains no nodes. Before the controller
+ * starts, the listener records the HELLO of each node that connects, because those nodes may have
+ * been commanded from another disk than this one. Each node is refused and retries. Confined to one
+ * event loop.
  */
 public final class FirstCallers {
-  /** How long it listens: nodes that have no controller call each second. */
+  /** Listening period in milliseconds. Nodes without a controller connect once per second. */
   static final long LISTEN_MS = 2_000;
 
   private final Map<String, Hello> nodes = new TreeMap<>(); // by name
@@ -27,9 +29,10 @@ public final class FirstCallers {
   private FirstCallers() {}
 
   /**
-   * Listens on the port of control links for a while.
+   * Listens on the control port for {@link #LISTEN_MS}.
    *
-   * @return what each said that a controller commanded before; fails when it cannot listen
+   * @return the last HELLO of each node that a controller has commanded before; fails when the port
+   *     cannot be opened
    */
   public static Future<List<Hello>> listen(
       ContextInternal loop, LinkTls tls, String host, int port) {

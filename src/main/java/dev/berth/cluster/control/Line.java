@@ -4,30 +4,37 @@ import dev.berth.config.ClusterConfig.Role;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One control link, as one of its two users has it. What is said arrives whole and in order, but
- * beats before what waits; or the line ends. On its event loop, and never on the caller's stack.
+ * An end of a control link. Messages arrive whole and in order, except that heartbeats overtake
+ * waiting messages; otherwise the line ends. Confined to its event loop; the user is never called
+ * on the caller's stack.
  */
 public interface Line {
 
-  /** Whoever is on it. */
+  /** The user of this end of the link. */
   interface User {
     /**
-     * @param message one of {@link ControlForm}
+     * Handles a received message.
+     *
+     * @param message a message type of {@link ControlForm}
      */
     void said(Record message);
 
-    /** Once, and nothing is said after it. */
+    /** Notifies the user of the end of the line. Called once; no message follows. */
     void ended(String reason);
   }
 
   /**
-   * @param message one of {@link ControlForm}; no effect on a line that has ended
+   * Sends a message. No effect on a line that has ended.
+   *
+   * @param message a message type of {@link ControlForm}
    */
   void say(Record message);
 
-  /** At once, whatever was said and has not arrived; no effect on one that has ended. */
+  /**
+   * Ends the line immediately; messages in flight may be lost. No effect on a line that has ended.
+   */
   void end(String reason);
 
-  /** Why the other side may not be a node, by its certificate; null when it may. */
+  /** Returns the reason why the peer's certificate does not authorise a node; null when it does. */
   @Nullable String refusal(String cluster, String node, Role role);
 }

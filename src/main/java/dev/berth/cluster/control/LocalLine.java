@@ -6,11 +6,11 @@ import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** One end of a line from the controller's own node to its controller, on the same event loop. */
+/** An end of an in-process line between a controller and its own node, on one event loop. */
 final class LocalLine implements Line {
   private final ContextInternal loop;
   private @Nullable LocalLine other;
-  private @Nullable User user; // null once it has ended
+  private @Nullable User user; // null after the end
 
   private LocalLine(ContextInternal loop) {
     this.loop = loop;

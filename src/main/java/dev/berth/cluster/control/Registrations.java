@@ -6,21 +6,24 @@ import io.vertx.core.Future;
 import java.util.Collection;
 
 /**
- * Where it is committed who is a node. A future that fails says that it may or may not be so. An
- * implementation must: (1) leave a process that has a number the same one; (2) change nothing for a
- * second process of a name until the first is lost or has left; (3) give no number twice; (4)
- * succeed when what is to be lost, or to have left, is not known any more. Any thread.
+ * The committed registrations of nodes. After a failed future the outcome is unknown. An
+ * implementation must: (1) return the existing number of a registered process; (2) change nothing
+ * for a second process of a name until the first is removed; (3) never reuse a number; (4) succeed
+ * in removing an unknown registration. Thread-safe.
  */
 public interface Registrations {
-  /** Whatever comes of it, {@link #known} says. */
+  /** Registers a process. {@link #known} contains the result. */
   Future<Void> register(String name, String process);
 
-  /** It is lost, or has left. */
+  /** Removes a registration of a node that is lost or has left. */
   Future<Void> gone(String name, long number);
 
-  /** Whether what was committed has the last command of a controller of this generation. */
+  /**
+   * Returns whether the committed state includes the last command of a controller of this
+   * generation.
+   */
   boolean includes(Authority seen);
 
-  /** As of what was committed. */
+  /** Returns the committed registrations. */
   Collection<Registered> known();
 }

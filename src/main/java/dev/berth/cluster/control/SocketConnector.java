@@ -16,9 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * To control nodes elsewhere.
+ * Connects to control nodes over the network.
  *
- * @param join where they may be; a name that has many addresses is looked up each time
+ * @param join addresses of control nodes; a name with several addresses is resolved at each attempt
  */
 public record SocketConnector(
     ContextInternal loop, LinkTls tls, NetClient dialer, List<JoinAddress> join)

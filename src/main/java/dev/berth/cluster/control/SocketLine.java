@@ -16,32 +16,34 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A line over a {@link Link}. A message goes in pieces, of which two at most are written and not
- * sent, so that a beat is never behind more than 64 KiB.
+ * A line over a {@link Link}. A message is sent in chunks. At most two chunks are written and not
+ * yet flushed, so that at most 64 KiB precede a heartbeat.
  */
 final class SocketLine implements Line, Link.Owner {
   static final int PIECE_BYTES = 32 * 1024;
 
-  /** The largest message, and all that may wait for a node which does not read. */
+  /** Maximum size of a message, and of all messages that wait for a slow reader, in bytes. */
   static final int MOST_BYTES = 16 * 1024 * 1024;
 
   private static final byte LAST = 0;
-  private static final byte MORE = 1; // pieces of the same message follow
-  private static final byte ALONE = 2; // between pieces of another message
+  private static final byte MORE = 1; // more chunks of the message follow
+  private static final byte ALONE = 2; // sent between chunks of another message
 
   private final LinkTls tls;
   private final User user;
   private final Link link;
   private final Queue<Buffer> waiting = new ArrayDeque<>(); // whole messages
   private int waitingBytes;
-  private int sentBytes; // of the first of them
-  private Buffer joined = Buffer.buffer(); // pieces that came
+  private int sentBytes; // of the first message
+  private Buffer joined = Buffer.buffer(); // received chunks of a message
   private @Nullable NetSocket socket;
-  private String stranger; // who it is, until something is heard
+  private String stranger; // peer, until its first message
 
   /**
-   * @param peer where the other side is, for the log
-   * @param user makes it, who is told of nothing before the next turn of the loop
+   * Creates a line without a socket.
+   *
+   * @param peer address of the peer, for logs
+   * @param user creates the user, which is not called before the next task of the loop
    */
   SocketLine(ContextInternal loop, LinkTls tls, String peer, Function<Line, User> user) {
     this.stranger = peer + ": ";
@@ -50,7 +52,7 @@ final class SocketLine implements Line, Link.Owner {
     this.link = new Link(loop, PIECE_BYTES + 1, new InFlight(MOST_BYTES), this);
   }
 
-  /** What was said meanwhile is sent. */
+  /** Attaches the socket and sends the messages that were queued before. */
   void attach(NetSocket socket) {
     this.socket = socket;
     link.attach(socket);

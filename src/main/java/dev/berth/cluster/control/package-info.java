@@ -1,10 +1,11 @@
 /**
- * The link between a node and the controller's: one ordered stream of messages each way, dialled by
- * the node. After each connect HELLO, WELCOME, the node's inventory, and only then commands; so
- * what was lost with a link is in the inventory of the next one.
+ * The control link between a node and the controller: one ordered stream of messages in each
+ * direction, opened by the node. Each connection starts with HELLO, WELCOME and the node's
+ * inventory; commands follow only then. The inventory of the next link therefore covers everything
+ * that was lost with a link.
  *
- * <p>Links and what drives them belong to one event loop with nothing else on it, so that beats are
- * never behind other work. Whoever listens to them is told on the control event loop.
+ * <p>Links and their state are confined to a dedicated event loop, so that heartbeats never wait
+ * for other work. Listeners are notified on the control event loop.
  */
 @NullMarked
 package dev.berth.cluster.control;
