@@ -8,35 +8,40 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the frames in what a socket brings, in any pieces: a length of four bytes, then so many.
- * Each byte is copied once: what is whole in a piece together, what comes in many by itself.
+ * Decodes frames from the bytes of a socket: a length of four bytes, then the payload. Each byte is
+ * copied once. Frames that are complete within one read share one copy; a frame that spans several
+ * reads has its own.
  */
 final class Frames {
   static final int LENGTH = Integer.BYTES;
 
-  /** How what TLS says first begins: a record of a handshake, of major version 3. */
+  /** First bytes of a TLS connection: a handshake record of major version 3. */
   private static final int TLS_HANDSHAKE = 0x1603;
 
   private final int most;
-  private @Nullable ByteBuf partial; // begins with its length, and ends where the frame does
+  private @Nullable ByteBuf partial; // capacity is the frame's length
   private final ByteBuf length =
-      Unpooled.buffer(LENGTH, LENGTH); // of the next one, as far as it has come
+      Unpooled.buffer(LENGTH, LENGTH); // received bytes of the next length
 
   /**
-   * @param most bytes of a frame, its length not counted
+   * Creates a decoder.
+   *
+   * @param most maximum size of a frame in bytes, without its length
    */
   Frames(int most) {
     this.most = most;
   }
 
   /**
-   * @param piece read to its end, unless something is wrong; its bytes are its owner's
-   * @param frames gets each frame that is whole now, without its length
-   * @return what is wrong with the length of the next one; null when nothing is
+   * Decodes the bytes of one read.
+   *
+   * @param piece consumed to its end unless a length is malformed; not released
+   * @param frames receives each complete frame, without its length
+   * @return the problem with a frame's length; null for none
    */
   @Nullable String take(ByteBuf piece, List<Buffer> frames) {
-    Buffer copy = null; // of the piece, from its first whole frame on
-    int copied = 0; // where that begins
+    Buffer copy = null; // of the bytes from the first complete frame
+    int copied = 0; // start of the copy
     while (piece.isReadable()) {
       ByteBuf begun = partial;
       if (begun == null) {

@@ -3,31 +3,34 @@ package dev.berth.cluster.link;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Bytes of frames on their way to one peer, over all links: appended, and not yet taken by the
- * kernel. Any thread.
+ * The bytes of frames in flight to one peer, over all links: written, but not yet accepted by the
+ * kernel. Thread-safe.
  */
 public final class InFlight {
-  /** What a link may say of itself when the cap is reached, in bytes: small frames, few of them. */
+  /** Bytes beyond the limit for a link's own frames, which are small and few. */
   static final int OWN_ROOM = 64 * 1024;
 
   private final long cap;
   private final AtomicLong bytes = new AtomicLong();
 
   /**
-   * @param cap in bytes; {@code max_inflight_bytes_per_peer}, 8 MiB by default
+   * Creates a counter.
+   *
+   * @param cap limit in bytes; {@code max_inflight_bytes_per_peer}, 8 MiB by default
    */
   public InFlight(long cap) {
     this.cap = cap;
   }
 
   /**
-   * Counts a frame, unless it is too much. One alone may be larger than the cap.
+   * Counts a frame, unless it exceeds the limit. A frame may exceed the limit when no other is in
+   * flight.
    *
-   * @param room beyond the cap, in bytes
+   * @param room bytes beyond the limit
    */
   boolean tryAdd(int more, int room) {
     long now = bytes.addAndGet(more);
-    if (now <= cap + room || now - more <= OWN_ROOM) { // else a large one would wait for ever
+    if (now <= cap + room || now - more <= OWN_ROOM) { // else a large frame would never fit
       return true;
     }
     bytes.addAndGet(-more);
@@ -38,12 +41,12 @@ public final class InFlight {
     bytes.addAndGet(-fewer);
   }
 
-  /** Whether nothing more is taken now. */
+  /** Returns whether the limit is reached, so that no frame is accepted now. */
   public boolean full() {
     return bytes.get() >= cap;
   }
 
-  /** Bytes now. */
+  /** Returns the bytes in flight. */
   public long bytes() {
     return bytes.get();
   }

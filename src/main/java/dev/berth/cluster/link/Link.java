@@ -19,54 +19,57 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection to another process, and the frames on it. Made before its socket is there: what is
- * written meanwhile waits, within the cap of its peer.
+ * A connection to another process that carries frames. Created before its socket: earlier frames
+ * wait, within the limit of their peer.
  *
  * <pre>
  *   WAITING --attach--> GREETING --open--> OPEN
  *   any --end, the peer closed, a malformed frame--> ENDED
  * </pre>
  *
- * Until it is open only {@link #writeFirst} passes, by which both sides say who they are. All
- * frames that are written in one tick are one write to the socket. Confined to its event loop.
+ * Until the link is open only frames of {@link #writeFirst} are sent, with which both peers
+ * identify themselves. All frames of one tick are flushed by one write to the socket. Confined to
+ * its event loop.
  */
 public final class Link {
-  /** How long the other side may take to close after a last frame, in seconds. */
+  /** Time for the peer to close after a last frame, in seconds. */
   private static final long LAST_FRAME_S = 2;
 
-  /** Why a link has ended for no reason that is known here. */
+  /** End reason of a link when no other reason is known. */
   public static final String CLOSED = "closed by the other side";
 
-  /** Instead of the bytes of a frame. */
+  /** Result for a frame that was not accepted, in place of its size in bytes. */
   public static final int NOT_SENT = -1;
 
   private static final Logger LOG = LoggerFactory.getLogger(Link.class);
 
-  /** Whoever a link is for. Called on its loop. */
+  /** The owner of a link. Called on the link's loop. */
   public interface Owner {
     /**
-     * Something came: life, if nothing else.
+     * Handles one read of the socket, which is a sign of life even without a complete frame.
      *
-     * @param frames that are whole now, in order; of one read of the socket. They may be kept
+     * @param frames complete frames of this read, in order; the owner may retain them
      */
     void read(List<Buffer> frames);
 
-    /** It has ended: once, and nothing comes after it. */
+    /** Notifies the owner of the end. Called once; no other call follows. */
     void ended(String reason);
 
-    /** What was written goes to the socket now, all of it at once. */
+    /** Notifies the owner that all written frames are about to be flushed. */
     default void flushing() {}
 
-    /** Some of what was written is with the kernel: {@link Link#unwritten} is less. */
+    /**
+     * Notifies the owner that the kernel accepted some bytes: {@link Link#unwritten} has decreased.
+     */
     default void written() {}
   }
 
-  /** Frames that are not with the socket yet: what is short is copied together. */
+  /** Frames that wait for the socket. Short parts are copied into one buffer. */
   private static final class Unsent {
     private final List<ByteBuf> parts = new ArrayList<>(1);
-    private int earlier; // bytes of all parts but the last
+    private int earlier; // bytes of all parts except the last
     private ByteBuf last;
-    private Buffer out; // the bytes of the last
+    private Buffer out; // wraps the last part
 
     Unsent(int expected) {
       last = Unpooled.buffer(expected);
@@ -78,7 +81,7 @@ public final class Link {
       return earlier + last.readableBytes();
     }
 
-    /** As it is, behind what was appended. */
+    /** Appends a body without copying it. */
     void add(Buffer body) {
       earlier = length() + body.length();
       last = Unpooled.buffer(SHORT);
@@ -88,10 +91,10 @@ public final class Link {
     }
   }
 
-  /** What is expected behind a body: a few frames. */
+  /** Expected bytes after a body, for a few frames. */
   private static final int SHORT = 256;
 
-  /** A tick is expected to be like the one before, up to so many bytes. */
+  /** Maximum initial capacity in bytes. A tick is expected to write as much as the previous one. */
   private static final int MOST_EXPECTED = 64 * 1024;
 
   private final ContextInternal loop;
@@ -101,20 +104,22 @@ public final class Link {
   private final Frames frames;
   private final Runnable flush = this::flush;
 
-  private @Nullable NetSocketInternal socket; // null: WAITING
+  private @Nullable NetSocketInternal socket; // null while WAITING
   private List<Buffer> received = new ArrayList<>();
   private @Nullable String malformed;
   private Unsent first = new Unsent(0);
   private Unsent rest = new Unsent(0);
-  private int counted; // bytes of this link in inFlight
-  private boolean flushing; // a task is on its way
+  private int counted; // this link's bytes in inFlight
+  private boolean flushing; // a flush task is scheduled
   private boolean open;
   private boolean ended;
   private String failure = CLOSED;
 
   /**
-   * @param loop its socket's too
-   * @param maxFrameBytes of both directions, the length not counted
+   * Creates a link without a socket.
+   *
+   * @param loop event loop of the link and of its socket
+   * @param maxFrameBytes limit for both directions, without the length
    */
   public Link(ContextInternal loop, int maxFrameBytes, InFlight inFlight, Owner owner) {
     this.loop = loop;
@@ -124,7 +129,7 @@ public final class Link {
     this.frames = new Frames(maxFrameBytes);
   }
 
-  /** WAITING to GREETING; a link that has ended meanwhile closes the socket. */
+  /** Moves the link from WAITING to GREETING. If the link has ended, the socket is closed. */
   public void attach(NetSocket connected) {
     assert loop.inThread();
     NetSocketInternal own = (NetSocketInternal) connected;
@@ -140,7 +145,7 @@ public final class Link {
     flushSoon();
   }
 
-  /** GREETING to OPEN. */
+  /** Moves the link from GREETING to OPEN. */
   public void open() {
     open = true;
     flushSoon();
@@ -149,20 +154,20 @@ public final class Link {
   // --- write ---
 
   /**
-   * Sends a frame after those before it.
+   * Sends a frame after all earlier ones.
    *
-   * @param payload appends it; what it throws is thrown, and nothing is sent
-   * @return false when the peer's cap is reached, or the link has ended: it is not sent then
-   * @throws IllegalArgumentException when it is longer than a frame may be
+   * @param payload appends the payload; if it throws, the exception is rethrown and nothing is sent
+   * @return false when the peer's limit is reached or the link has ended; then nothing is sent
+   * @throws IllegalArgumentException when the frame exceeds the maximum size
    */
   public boolean write(Consumer<Buffer> payload) {
     return writeWithBody(bodyless(payload)) != NOT_SENT;
   }
 
   /**
-   * The same, of a frame that may end with a buffer that is not copied, and does not change.
+   * Sends a frame that may end with a buffer, which is not copied and must not change.
    *
-   * @param payload appends the rest, and returns that; null for none
+   * @param payload appends the rest, and returns that buffer; null for none
    * @return bytes of the frame, or {@link #NOT_SENT}
    */
   public int writeWithBody(Function<Buffer, @Nullable Buffer> payload) {
@@ -171,8 +176,8 @@ public final class Link {
   }
 
   /**
-   * Sends a small frame of the link's own, before those that wait, whatever the cap; a link whose
-   * peer does not even read these is ended.
+   * Sends a small frame of the link itself before all waiting frames, regardless of the limit. Ends
+   * a link whose peer does not even read these frames.
    */
   public void writeFirst(Consumer<Buffer> payload) {
     assert loop.inThread();
@@ -185,8 +190,9 @@ public final class Link {
   }
 
   /**
-   * Sends a frame before those that wait, as the last one, after which the other side closes: who
-   * closes with bytes unread resets, and may take from the other what he said last.
+   * Sends a last frame before all waiting frames, after which the peer closes. This process does
+   * not close first: a close with unread bytes resets the connection, and a reset may discard the
+   * last frame at the peer.
    */
   public void finish(Consumer<Buffer> last, String reason) {
     writeFirst(last);
@@ -257,7 +263,7 @@ public final class Link {
 
   private void written(int bytes, @Nullable Throwable failed) {
     if (ended) {
-      return; // it was counted then
+      return; // the end has counted it
     }
     inFlight.done(bytes);
     counted -= bytes;
@@ -297,7 +303,7 @@ public final class Link {
 
   // --- end ---
 
-  /** Ends it at once, whatever is still to be sent; no effect on one that has ended. */
+  /** Ends the link immediately and discards unsent frames. No effect on a link that has ended. */
   public void end(String reason) {
     assert loop.inThread();
     if (ended) {
@@ -315,12 +321,12 @@ public final class Link {
   }
 
   /**
-   * From the front of the pipeline: any later handler would wait for what the peer does not read,
-   * and TLS for the answer to its last word (decision 0035).
+   * Closes the channel at the front of the pipeline. A later handler would wait until the peer
+   * reads, and TLS for the peer's close_notify (decision 0035).
    */
   private static void close(NetSocketInternal socket) {
     ChannelHandlerContext front = socket.channelHandlerContext().pipeline().firstContext();
-    if (front != null) { // else it is closed
+    if (front != null) { // else already closed
       front.close();
     }
   }
@@ -333,7 +339,10 @@ public final class Link {
     return open && !ended;
   }
 
-  /** The frames that never left: that wait for the socket, or for it to be open. */
+  /**
+   * Returns the frames that were never flushed, because the link was not open or the tick had not
+   * ended.
+   */
   public List<Buffer> unsent() {
     List<Buffer> whole = new ArrayList<>();
     ByteBuf all = Unpooled.wrappedBuffer(rest.parts.toArray(ByteBuf[]::new));
@@ -341,7 +350,7 @@ public final class Link {
     return whole;
   }
 
-  /** Bytes of this link's frames that the kernel has not taken. */
+  /** Returns the bytes of this link that the kernel has not accepted. */
   public int unwritten() {
     return counted;
   }

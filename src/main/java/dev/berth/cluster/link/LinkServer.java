@@ -14,20 +14,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
-/** Takes links on one port, each on one of some event loops in turn. */
+/** Accepts links on one port, distributed over several event loops. */
 public final class LinkServer {
   private static final Logger LOG = LoggerFactory.getLogger(LinkServer.class);
 
-  /** A negative number is any port too, and the same one for all who listen on that number. */
+  /**
+   * Source of negative ports. Vert.x binds each negative number to a free port, which all servers
+   * with that number share.
+   */
   private static final AtomicInteger ANY_PORT = new AtomicInteger();
 
   private final LinkTls tls;
   private final String name;
   private final List<NetServer> servers = new CopyOnWriteArrayList<>();
-  private volatile String said = ""; // why somebody was refused, as it was logged last
+  private volatile String said = ""; // last logged refusal
 
   /**
-   * @param name for the log: what is taken here
+   * Creates a server.
+   *
+   * @param name kind of the accepted links, for logs
    */
   public LinkServer(LinkTls tls, String name) {
     this.tls = tls;
@@ -35,10 +40,10 @@ public final class LinkServer {
   }
 
   /**
-   * Listens.
+   * Starts to listen.
    *
    * @param port 0 for any
-   * @param accepted gets each connection on its loop, once its handshake is over
+   * @param accepted receives each connection on its loop, after the TLS handshake
    * @return the port
    */
   public Future<Integer> listen(
@@ -65,14 +70,14 @@ public final class LinkServer {
 
   private void refused(Throwable failed) {
     String why = TlsFailure.said(failed);
-    // One that is closed without a word was to show that somebody listens; who is refused asks
-    // again each second.
+    // A connection that closes silently is a probe of the port. A refused node retries each second,
+    // so that a repeated reason is logged at debug level.
     boolean known = TlsFailure.cause(failed) instanceof ClosedChannelException || why.equals(said);
     LOG.atLevel(known ? Level.DEBUG : Level.WARN).log("{}: refused: {}", name, why);
     said = known ? said : why;
   }
 
-  /** Takes no more. Links that it took are ended before: else they are waited for. */
+  /** Closes the server. Its links must have ended before, because closing waits for them. */
   public Future<Void> close() {
     return Future.join(servers.stream().<Future<?>>map(NetServer::close).toList()).mapEmpty();
   }

@@ -6,19 +6,21 @@ import io.vertx.core.internal.ContextInternal;
 import java.time.Duration;
 
 /**
- * Calls on an event loop, once an interval, and not before that loop has looked at its sockets: a
- * process that was stopped would otherwise judge its peers by what it has not read yet.
+ * A periodic task on an event loop, which runs after the loop has polled its sockets. A process
+ * that resumes after a pause would otherwise judge its peers before it has read their messages.
  */
 public final class LinkSweep {
-  /** The least delay of a timer: the loop polls its sockets before that fires. */
+  /**
+   * Minimum delay of a timer, in milliseconds; the loop polls its sockets before the timer fires.
+   */
   private static final long NEXT_TURN_MS = 1;
 
   private final Vertx vertx;
   private final long timer;
-  private boolean stopped; // the loop's
+  private boolean stopped; // confined to the loop
 
   /**
-   * Starts it; on the loop.
+   * Starts the task. Called on the loop.
    *
    * @param interval in whole milliseconds
    */
@@ -33,7 +35,7 @@ public final class LinkSweep {
     timer = vertx.setPeriodic(interval.toMillis(), due -> vertx.setTimer(NEXT_TURN_MS, look));
   }
 
-  /** On the loop. */
+  /** Stops the task. Called on the loop. */
   public void stop() {
     stopped = true;
     vertx.cancelTimer(timer);

@@ -29,16 +29,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * TLS of a node's links: 1.3 alone, and a certificate of the cluster's own authority on both sides,
- * whose names say which node it is; the host says nothing. Or none at all, on the loopback.
+ * The TLS settings of a node's links: only version 1.3, and mutual authentication by certificates
+ * of the cluster's own CA. The names in a certificate identify the node; its host name is not
+ * verified. Insecure links, on the loopback interface, use no TLS.
  */
 public final class LinkTls {
-  /** How long a connect may take, in milliseconds; the handshake comes after it. */
+  /** Timeout of a connect in milliseconds, without the handshake that follows. */
   private static final int CONNECT_MS = 2_000;
 
   /**
-   * How long a handshake may take, on both sides of every link: that of TLS, and after it until
-   * each side has said who it is.
+   * Timeout of a handshake, for both peers of every link: first of the TLS handshake, then until
+   * both peers have identified themselves.
    */
   public static final Duration HANDSHAKE = Duration.ofSeconds(2);
 
@@ -54,7 +55,7 @@ public final class LinkTls {
     this.watch = watch;
   }
 
-  /** None: anyone may say that he is any node. */
+  /** Returns settings without TLS: any peer may claim to be any node. */
   public static LinkTls insecure() {
     return new LinkTls(null);
   }
@@ -62,22 +63,23 @@ public final class LinkTls {
   /**
    * Reads the files of {@code berth.cluster.tls}.
    *
-   * @return fails with the key when one cannot be used
+   * @return fails with the key of an unusable file
    */
   public static Future<LinkTls> read(Vertx vertx, TlsFiles files) {
     TlsWatch watch = new TlsWatch(files, "links");
     return vertx.executeBlocking(watch::current).map(read -> new LinkTls(watch));
   }
 
-  // --- both sides ---
+  // --- clients and servers ---
 
   NetServerOptions server() {
     return secured(new NetServerOptions());
   }
 
   /**
-   * Connects to other nodes, on the event loop that asks, until the handshake is over. It tries
-   * once; when to try again is its caller's. Keep it: one that nobody refers to is closed.
+   * Creates a client that connects to other nodes on the caller's event loop. A connect completes
+   * after the TLS handshake and is tried once; the caller retries. The caller must retain the
+   * client, because Vert.x closes an unreferenced one.
    */
   public NetClient dialer(Vertx vertx) {
     NetClient client =
@@ -90,12 +92,12 @@ public final class LinkTls {
     return client;
   }
 
-  /** Of a server of HTTP for other nodes. */
+  /** Returns options for an HTTP server for other nodes. */
   public HttpServerOptions httpServer() {
     return secured(new HttpServerOptions());
   }
 
-  /** Of a client of such servers. */
+  /** Returns options for an HTTP client of such servers. */
   public HttpClientOptions httpClient() {
     return secured(new HttpClientOptions().setVerifyHost(false));
   }
@@ -104,7 +106,7 @@ public final class LinkTls {
     options.setTcpNoDelay(true);
     if (watch != null) {
       options.setSsl(true).setSslEngineOptions(TlsMaterial.engine());
-      options.setEnabledSecureTransportProtocols(PROTOCOLS); // makes what is set up next
+      options.setEnabledSecureTransportProtocols(PROTOCOLS); // creates the SSL options
       secure(options.getSslOptions(), watch.current());
     }
     return options;
@@ -119,7 +121,7 @@ public final class LinkTls {
   }
 
   /**
-   * Gives a server what the files hold, whenever they have changed.
+   * Registers a server that receives the new TLS material whenever the files change.
    *
    * @param update its {@code updateSSLOptions}
    */
@@ -127,7 +129,7 @@ public final class LinkTls {
     users.add(next -> update.apply(secure(new ServerSSLOptions(), next)));
   }
 
-  /** Likewise a client. */
+  /** Registers a client that receives the new TLS material whenever the files change. */
   public void renewClient(Function<ClientSSLOptions, Future<?>> update) {
     users.add(
         next ->
@@ -136,8 +138,8 @@ public final class LinkTls {
   }
 
   /**
-   * Looks at the files; if they have changed, new links get what they hold now, and those that are
-   * there stay.
+   * Checks the files. If they have changed, new links use the new material; existing links
+   * continue.
    */
   public Future<Void> reload(Vertx vertx) {
     TlsWatch read = watch;
@@ -156,25 +158,25 @@ public final class LinkTls {
         .mapEmpty();
   }
 
-  /** What a peer has to do as well. */
+  /** Returns the requirement on a peer, for error messages. */
   public String expected() {
     return watch == null
         ? "no TLS, as berth.cluster.insecure says here"
         : "TLS 1.3, as berth.cluster.tls says here";
   }
 
-  // --- who the peer is ---
+  // --- identity of the peer ---
 
   /**
-   * Whether the other side may be a node, by its certificate.
+   * Checks whether a peer's certificate authorises a node.
    *
-   * @return what it is not; null when it may
+   * @return the reason for a refusal; null when the certificate authorises the node
    */
   public @Nullable String refusal(NetSocket peer, String cluster, String node, Role role) {
     return watch == null ? null : refusal(peer.sslSession(), cluster, node, role);
   }
 
-  /** As {@link #refusal(NetSocket, String, String, Role)}, by the other side's session. */
+  /** Checks the peer's session as {@link #refusal(NetSocket, String, String, Role)} does. */
   public @Nullable String refusal(
       @Nullable SSLSession peer, String cluster, String node, Role role) {
     if (watch == null) {

@@ -4,11 +4,11 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What was last said of each, so that a log says it once though it happens again and again: who is
- * refused tries again. Not thread-safe.
+ * The last logged text per subject. Suppresses repeated log lines, such as those of a refused node
+ * that retries. Not thread-safe.
  */
 public final class SaidOnce {
-  private static final int MOST = 64; // the oldest go
+  private static final int MOST = 64; // subjects; the oldest is evicted
 
   private final Map<String, String> last =
       new LinkedHashMap<>() {
@@ -18,7 +18,7 @@ public final class SaidOnce {
         }
       };
 
-  /** Whether something else was said of it before, or nothing. */
+  /** Returns whether a text differs from the subject's last one, and records it. */
   public boolean isNew(String of, String what) {
     return !what.equals(last.put(of, what));
   }

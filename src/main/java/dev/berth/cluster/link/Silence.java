@@ -1,22 +1,24 @@
 package dev.berth.cluster.link;
 
 /**
- * How long a peer has said nothing, by the time that its observer ran. A sweep that found nothing
- * adds what passed since the one before, and two intervals at most: so a pause of the observer's
- * own adds at most one interval more than it would have added anyway, and an observer that is
- * always slow still comes to an end. Sweep after the loop has read its sockets ({@link LinkSweep}).
- * Not thread-safe.
+ * The silence of a peer, measured by the running time of its observer. Each sweep without a message
+ * adds the time since the previous sweep, at most two intervals. A pause of the observer therefore
+ * adds at most one interval more than an undisturbed sweep, and an observer that is always slow
+ * still reaches the timeout. Sweep after the loop has read its sockets ({@link LinkSweep}). Not
+ * thread-safe.
  */
 public final class Silence {
-  private final long mostPerSweep; // nanoseconds
+  private final long mostPerSweep; // in nanoseconds
   private final long timeoutNanos;
   private boolean heard; // since the last sweep
   private long silentNanos;
   private long sweptNanos;
 
   /**
-   * @param intervalNanos between two sweeps, and between two signs of life
-   * @param nowNanos on the observer's clock; nothing was heard so far
+   * Starts a measurement.
+   *
+   * @param intervalNanos interval between sweeps, and between heartbeats
+   * @param nowNanos current time of the observer's clock
    */
   public Silence(long intervalNanos, long timeoutNanos, long nowNanos) {
     this.mostPerSweep = 2 * intervalNanos;
@@ -24,12 +26,12 @@ public final class Silence {
     this.sweptNanos = nowNanos;
   }
 
-  /** Anything came. */
+  /** Records a received message. */
   public void heard() {
     heard = true;
   }
 
-  /** Whether the peer is suspected now. */
+  /** Adds a sweep. Returns whether the peer is suspected now. */
   public boolean sweep(long nowNanos) {
     silentNanos = heard ? 0 : silentNanos + Math.min(nowNanos - sweptNanos, mostPerSweep);
     sweptNanos = nowNanos;

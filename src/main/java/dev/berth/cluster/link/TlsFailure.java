@@ -8,11 +8,11 @@ import java.security.cert.CertificateNotYetValidException;
 import java.util.Locale;
 import java.util.Objects;
 
-/** What differs between two sides whose handshake failed, in one line for who sets them up. */
+/** The description of a failed TLS handshake, in one line for operators. */
 public final class TlsFailure {
   private TlsFailure() {}
 
-  /** What is at the bottom of it: above, only that a handshake failed. */
+  /** Returns the root cause; the outer exceptions only report a failed handshake. */
   static Throwable cause(Throwable failed) {
     Throwable cause = failed;
     while (cause.getCause() != null) {
@@ -21,7 +21,10 @@ public final class TlsFailure {
     return cause;
   }
 
-  /** As it is said; of a failure that has nothing to do with TLS, its own message. */
+  /**
+   * Returns the difference between the two peers; for a failure without relation to TLS its own
+   * message.
+   */
   public static String said(Throwable failed) {
     Throwable cause = cause(failed);
     String told = Objects.requireNonNullElse(cause.getMessage(), cause.toString());
@@ -33,7 +36,7 @@ public final class TlsFailure {
         || cause instanceof CertificateNotYetValidException) {
       return "its certificate is not valid now: " + told;
     }
-    boolean untrusted = cause instanceof GeneralSecurityException; // it has no path to an authority
+    boolean untrusted = cause instanceof GeneralSecurityException; // no path to a trusted CA
     if (untrusted || upper.contains("CERTIFICATE_VERIFY_FAILED")) {
       return "its certificate is of another authority than ours, berth.cluster.tls.ca_file";
     }

@@ -1,10 +1,10 @@
 /**
- * Links between two nodes, whatever they carry: one socket each, with frames of our own under
- * mutual TLS, that can be ended at once. A link is confined to one event loop, its owner's, who is
- * told what came and that it has ended. How much may be under way to a peer is counted over all of
- * its links.
+ * Links between two nodes, independent of their content: one socket each, with length-prefixed
+ * frames under mutual TLS, which either node can end immediately. A link is confined to the event
+ * loop of its owner, which receives its frames and its end. The bytes in flight to a peer are
+ * limited over all of its links.
  *
- * <p>Source: decision 0035, for what carries frames and how a link ends.
+ * <p>Source: decision 0035, for the transport of frames and the end of a link.
  */
 @NullMarked
 package dev.berth.cluster.link;
