@@ -5,18 +5,18 @@ import dev.berth.protocol.wire.WireFormatException;
 import io.vertx.core.buffer.Buffer;
 
 /**
- * A message of a link, as it came.
+ * A received message in its wire form.
  *
- * @param sentNanos when it was sent, by one's own clock; or {@link #LONG_AGO}
+ * @param sentNanos local time of sending, or {@link #LONG_AGO}
  */
 record Arrived(Buffer frame, long sentNanos) {
-  /** It may have been under way for any time. */
+  /** Time of sending of a message whose transit time is unknown. */
   static final long LONG_AGO = Long.MIN_VALUE;
 
   /**
-   * With what is left of it.
+   * Decodes the message with its remaining times.
    *
-   * @throws WireFormatException when it is none
+   * @throws WireFormatException when the frame is not a message
    */
   BusMessage read(long nowNanos) {
     long age = sentNanos == LONG_AGO ? Long.MAX_VALUE : Math.max(0, nowNanos - sentNanos) / 1_000;

@@ -1,27 +1,37 @@
 package dev.berth.cluster.data;
 
 /**
- * How old what a peer sent is, by one's own clock. The two monotonic clocks have nothing in common
- * but their rate, about. A ping that leaves at {@code a} and whose answer, written at the peer's
- * {@code p}, is here at {@code b} says that the peer's clock showed {@code p} between {@code a} and
- * {@code b}: the nearer these are the better. With age an answer is worth less, by as much as
- * clocks may drift, until another one is worth more. One that contradicts it replaces it: then a
- * clock has stood still.
+ * An estimate of the offset of a peer's monotonic clock from the local one, from which the age of
+ * the peer's messages follows. The two clocks share only their rate, approximately.
  *
- * <p>The earlier end is taken, so that nothing seems younger than it is. Not thread-safe.
+ * <p><b>Measurement.</b> A ping is sent at local time {@code a}. The peer replies at {@code p} of
+ * its clock, and the reply arrives at local time {@code b}. The peer's clock therefore showed
+ * {@code p} between {@code a} and {@code b}; a shorter round trip gives a better estimate.
+ *
+ * <p><b>State.</b> The best measurement is retained. Its uncertainty grows with its age by the
+ * maximum drift of the clocks, until a later measurement is better. A measurement that contradicts
+ * it replaces it, because then one of the clocks was paused.
+ *
+ * <p><b>Error.</b> The earlier end of the interval is used, so that no message appears younger than
+ * it is.
+ *
+ * <p><b>Concurrency.</b> Not thread-safe.
  *
  * <p>Source: intersections of intervals, as in Marzullo's algorithm, and RFC 5905 (dispersion).
  */
 final class ClockOffset {
-  /** Two clocks that are slewed against each other, each by 500 ppm at most. */
+  /**
+   * Elapsed time per unit of drift: two clocks slewed in opposite directions, each by at most 500
+   * ppm.
+   */
   private static final long DRIFT_DIVISOR = 1_000;
 
   private boolean known;
-  private long offset; // to be added to the peer's time, at least
+  private long offset; // lower bound; added to the peer's time
   private long roundTrip;
   private long takenNanos;
 
-  /** All in nanoseconds; the first and the last by one's own clock. */
+  /** Adds a measurement. All times in nanoseconds; the first and the last on the local clock. */
   void answered(long pingNanos, long peerNanos, long nowNanos) {
     long newOffset = pingNanos - peerNanos;
     long newRoundTrip = nowNanos - pingNanos;
@@ -43,17 +53,22 @@ final class ClockOffset {
     return (nowNanos - takenNanos) / DRIFT_DIVISOR;
   }
 
-  /** Whether a ping was answered. */
+  /** Returns whether there is a measurement. */
   boolean isKnown() {
     return known;
   }
 
-  /** When it was sent, by one's own clock; earlier by one way at most. */
+  /**
+   * Returns the local time of a message's sending, too early by at most the transit time of a ping.
+   */
   long sentNanos(long peerNanos) {
     return peerNanos + offset;
   }
 
-  /** Whether it may have been sent then: else a clock has stood still since the last answer. */
+  /**
+   * Returns whether a message may have been sent at a time. If not, a clock was paused since the
+   * last measurement.
+   */
   boolean isPlausible(long sentNanos, long nowNanos) {
     return nowNanos - sentNanos >= -(roundTrip + drift(nowNanos));
   }

@@ -7,21 +7,21 @@ import io.vertx.core.buffer.Buffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The frames of a data link: a byte that says which, and then
+ * The frames of a data link: a type byte, and then
  *
  * <pre>
- *   the side that dialled                        the other
+ *   from the connecting process                  from the accepting process
  *   HELLO    a {@link Hello}
- *                                                WELCOME, or REFUSED and why, in UTF-8
+ *                                                WELCOME, or REFUSED with the reason in UTF-8
  *                                                PING     its time
- *                                                LEAVING  it ends: nothing new should come
+ *                                                LEAVING  it ends: send nothing new
  *   PONG     the ping's time, its own
- *   SENT     its time: what follows was sent then, or a little later
- *   ROUTER, REPLICA   target loop (2 bytes), a message as by {@link WireCodec}
- *   BYE      nothing more comes, and nothing is lost
+ *   SENT     its time: the next frames were sent then, or a little later
+ *   ROUTER, REPLICA   target loop (2 bytes), a message of {@link WireCodec}
+ *   BYE      the last frame; nothing is lost
  * </pre>
  *
- * Times are 8 bytes, in nanoseconds of the monotonic clock of who sends them.
+ * Times are 8 bytes, in nanoseconds of the sender's monotonic clock.
  */
 final class DataFrame {
   static final byte HELLO = 1;
@@ -35,10 +35,10 @@ final class DataFrame {
   static final byte BYE = 9;
   static final byte LEAVING = 10;
 
-  /** Where the bytes of a message begin. */
+  /** Offset of a message within its frame, in bytes. */
   private static final int MESSAGE = 3;
 
-  /** The longest frame. */
+  /** Maximum size of a frame, in bytes. */
   static final int MAX_BYTES = WireCodec.MAX_MESSAGE_BYTES + MESSAGE;
 
   private DataFrame() {}
@@ -54,7 +54,9 @@ final class DataFrame {
     out.appendByte(kind).appendBuffer(text);
   }
 
-  /** Returns what is to follow. */
+  /**
+   * Appends a message without its large body. Returns that body, which must follow; null for none.
+   */
   static @Nullable Buffer write(Buffer out, byte role, int loop, BusMessage message) {
     out.appendByte(role).appendUnsignedShort(loop);
     return WireCodec.encodeFields(message, out);
@@ -64,7 +66,7 @@ final class DataFrame {
     return frame.slice(1, frame.length());
   }
 
-  /** The first time of a frame is number 0. */
+  /** Returns a time of a frame, counted from 0. */
   static long time(Buffer frame, int number) {
     return frame.getLong(1 + number * Long.BYTES);
   }
@@ -77,7 +79,9 @@ final class DataFrame {
     return WireCodec.decode(MESSAGE, frame, ageMicros);
   }
 
-  /** The answer to one that will not be taken; null when nobody waits for it. */
+  /**
+   * Returns the refusal of a message that is not accepted; null when no router waits for a reply.
+   */
   static WireCodec.@Nullable Refused refused(Buffer frame, Refusal why) {
     return WireCodec.refused(MESSAGE, frame, why);
   }

@@ -8,11 +8,11 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The first frame of a link: who sends on it, and who it is for. As JSON, so that one of another
- * version is understood as far as it goes; its fields are named as they are spoken of.
+ * The first frame of a link, which names its sender and its receiver. In JSON, so that a node of
+ * another version can read the known fields. Field names appear in refusals.
  */
 record Hello(JsonObject fields) {
-  /** Of the frames; that of what is in them is the {@link WireCodec}'s. */
+  /** Version of the frames; messages have the version of {@link WireCodec}. */
   static final int VERSION = 1;
 
   private static final String UNREGISTERED = " is not registered yet";
@@ -20,8 +20,10 @@ record Hello(JsonObject fields) {
   private static final String SENDER = "sender";
 
   /**
-   * @param own of who sends
-   * @param loop of the sender
+   * Returns the frame of a sender.
+   *
+   * @param own registration of the sender
+   * @param loop loop index of the sender
    */
   static Hello of(String sender, OwnRegistration own, int loop, Member to) {
     return of(own.clusterId(), to.node().busName(), to.registration(), sender, own.number(), loop);
@@ -53,16 +55,19 @@ record Hello(JsonObject fields) {
     return fields.getInteger(LOOP, 0);
   }
 
-  /** Returns whether a refusal names another process than the one that is meant, or no node yet. */
+  /**
+   * Returns whether a refusal reports that the receiver is another process, or is not registered
+   * yet.
+   */
   static boolean isOfAnother(String refusal) {
     return refusal.startsWith("receiver: ") || refusal.endsWith(UNREGISTERED);
   }
 
   /**
-   * What is not as the receiver has it, the first of it; null when all is.
+   * Returns the first difference from the receiver's own state; null when all fields match.
    *
-   * @param own the receiver's; null when he has none
-   * @param known who sends, as the receiver knows him
+   * @param own the receiver's registration; null for none
+   * @param known the sender, as recorded by the receiver
    */
   @Nullable String refusal(String receiver, @Nullable OwnRegistration own, @Nullable Member known) {
     if (own == null) {

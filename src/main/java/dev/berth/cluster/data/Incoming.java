@@ -14,17 +14,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A link by which a loop of another process sends. What comes is given to the loops that it is for,
- * all of one read in one task each, and read there, aged by the time since it was flushed. Confined
- * to the loop that took it.
+ * An inbound link that carries the messages of a loop of another process. The received messages are
+ * handed to their target loops, one task per loop and read. The target loop decodes them and
+ * subtracts their age since they were flushed. Confined to the loop that accepted the link.
  */
 final class Incoming implements Link.Owner {
-  /** What it may have under way: pings, and that is all. */
+  /** Limit of bytes in flight: the link sends only small frames of its own, such as pings. */
   private static final long OWN_FRAMES_ONLY = 0;
 
   /**
-   * Time-outs of silence that end it. Who waits for a peer hears that by his own link to it; a loop
-   * that stood still is to find those that it made.
+   * Timeouts of silence after which the link ends. A router that waits for a peer detects its
+   * silence on its own link to the peer. The peer's loop, after a pause, must find its links still
+   * open.
    */
   private static final int PATIENCE = 10;
 
@@ -33,10 +34,10 @@ final class Incoming implements Link.Owner {
   final Link link;
   private Silence silence;
   private final ClockOffset clock = new ClockOffset();
-  private Map<Integer, List<Arrived>> arrived = new LinkedHashMap<>(); // of this read
+  private Map<Integer, List<Arrived>> arrived = new LinkedHashMap<>(); // in this read
   private @Nullable Hello hello;
-  private long answeredPing; // when the latest ping left that was answered
-  private long sent = Arrived.LONG_AGO; // what comes next
+  private long answeredPing; // send time of the latest ping with a reply
+  private long sent = Arrived.LONG_AGO; // send time of the next messages
   private boolean bye;
 
   Incoming(LoopLinks home, NetSocket socket) {
@@ -108,14 +109,14 @@ final class Incoming implements Link.Owner {
     }
   }
 
-  /** Tells who sends by it. */
+  /** Notifies the sender that this process is about to end. */
   void leave() {
     if (hello != null) {
       link.writeFirst(out -> DataFrame.write(out, DataFrame.LEAVING));
     }
   }
 
-  /** The loop stood still: what is still to be read may have been under way for any time. */
+  /** Handles a pause of the loop: bytes not yet read may have been in transit for any time. */
   void paused() {
     sent = Arrived.LONG_AGO;
     ping();
@@ -139,7 +140,8 @@ final class Incoming implements Link.Owner {
   }
 
   private void arrived(byte role, Buffer frame) {
-    int to = 2 * DataFrame.loop(frame) + (role == DataFrame.REPLICA ? 1 : 0); // a small number
+    // unique per role and loop
+    int to = 2 * DataFrame.loop(frame) + (role == DataFrame.REPLICA ? 1 : 0);
     arrived.computeIfAbsent(to, first -> new ArrayList<>()).add(new Arrived(frame, sent));
   }
 

@@ -27,23 +27,23 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends to the loops of other nodes by links, and puts what arrives into the mailboxes of this
- * instance. Messages of one loop to one loop keep their order; what another thread sends goes by
- * the first loop's links. Thread-safe.
+ * Sends messages to the loops of other nodes over data links, and delivers received messages to the
+ * mailboxes of this instance. Messages from one loop to one loop keep their order. Messages of
+ * other threads are sent over the first loop's links. Thread-safe.
  */
 public final class LinkBus implements BusSender {
-  /** A peer, and what is under way to it over all links. */
+  /** A peer, and its bytes in flight over all links. */
   record Known(Member member, InFlight inFlight) {}
 
   final ClusterConfig config;
-  final String busNode; // its own name and process
+  final String busNode; // own bus name
   final LinkTls tls;
   final NetClient dialer;
   final Mailboxes own;
   final LinkListener listener;
   final LongSupplier nanoClock;
   final LinkCounters counters = new LinkCounters();
-  final Map<String, Known> peers = new ConcurrentHashMap<>(); // by bus node
+  final Map<String, Known> peers = new ConcurrentHashMap<>(); // by bus name
   volatile @Nullable OwnRegistration registration;
   volatile boolean leaving;
   volatile Duration idle = Outgoing.IDLE;
@@ -51,8 +51,10 @@ public final class LinkBus implements BusSender {
   private final LinkServer server;
 
   /**
-   * @param busNode its own name and process
-   * @param loops that serve, in the order of their index
+   * Creates a bus.
+   *
+   * @param busNode own bus name
+   * @param loops serving loops, in the order of their index
    * @param nanoClock monotonic nanoseconds
    */
   public LinkBus(
@@ -78,7 +80,7 @@ public final class LinkBus implements BusSender {
   }
 
   /**
-   * Takes links, on all of its loops.
+   * Accepts links, on all of its loops.
    *
    * @param port 0 for any
    * @return the port
@@ -93,7 +95,7 @@ public final class LinkBus implements BusSender {
     Objects.requireNonNull(here(), "loop: null (expected: one of ours)").accept(socket);
   }
 
-  /** Ends all links, and makes and takes none any more. */
+  /** Ends all links, and neither opens nor accepts others. */
   public Future<Void> stop() {
     return onEach(LoopLinks::stop).eventually(server::close).eventually(dialer::close);
   }
@@ -102,9 +104,9 @@ public final class LinkBus implements BusSender {
     return Future.join(loops.stream().<Future<?>>map(links -> links.run(step)).toList()).mapEmpty();
   }
 
-  // --- who is who ---
+  // --- peers ---
 
-  /** The instance is a node now, under a registration: links under another one end. */
+  /** Sets the instance's registration as a node. Links under another registration end. */
   public void register(OwnRegistration now) {
     if (!now.equals(registration)) {
       registration = now;
@@ -112,13 +114,16 @@ public final class LinkBus implements BusSender {
     }
   }
 
-  /** This process is about to end, which whoever sends to it is told at once. */
+  /** Notifies each sender immediately that this process is about to end. */
   public void leave() {
     leaving = true;
     onEach(LoopLinks::leave);
   }
 
-  /** A process is a node: it may be sent to, and its links are taken. */
+  /**
+   * Adds a process that is now a node: messages to the process and links from the process are
+   * accepted.
+   */
   public void add(Member member) {
     String peer = member.node().busName();
     Known before = peers.get(peer);
@@ -128,14 +133,14 @@ public final class LinkBus implements BusSender {
     }
   }
 
-  /** A process is no node any more: its links end at once, whatever is on them. */
+  /** Removes a process that is no longer a node. Its links end immediately, whatever they carry. */
   public void remove(String peer) {
     if (peers.remove(peer) != null) {
       onEach(links -> links.drop(peer));
     }
   }
 
-  /** Why a link is not taken; null when it is. */
+  /** Returns the reason why a link is refused; null when it is accepted. */
   @Nullable String refusal(Hello hello, NetSocket from) {
     Known known = peers.get(hello.sender());
     String refusal = hello.refusal(busNode, registration, known == null ? null : known.member());
@@ -172,12 +177,12 @@ public final class LinkBus implements BusSender {
     return null;
   }
 
-  // --- what is shown ---
+  // --- metrics ---
 
-  /** Shows its numbers. Any thread. */
+  /** Reports the metrics of all links. Thread-safe. */
   public void show(Series into) {
     counters.show(into);
-    SortedMap<String, Long> bytes = new TreeMap<>(); // a name may be two processes' for a moment
+    SortedMap<String, Long> bytes = new TreeMap<>(); // two processes may briefly share a name
     peers.forEach(
         (peer, known) -> bytes.merge(NodeInfo.nameOf(peer), known.inFlight().bytes(), Long::sum));
     bytes.forEach(

@@ -3,16 +3,16 @@ package dev.berth.cluster.data;
 import dev.berth.metrics.Series;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What the data links of an instance do, counted since its start. Any thread. */
+/** Counters of an instance's data links since its start. Thread-safe. */
 final class LinkCounters {
-  final LongAdder links = new LongAdder(); // open now, those that others made included
-  final LongAdder opened = new LongAdder(); // from here
-  final LongAdder failed = new LongAdder(); // from here: broken, or not to be opened
+  final LongAdder links = new LongAdder(); // open now, in both directions
+  final LongAdder opened = new LongAdder(); // outgoing
+  final LongAdder failed = new LongAdder(); // outgoing: broken or not connected
   final LongAdder framesSent = new LongAdder(); // messages
-  final LongAdder bytesSent = new LongAdder(); // of them
-  final LongAdder framesReceived = new LongAdder(); // likewise
+  final LongAdder bytesSent = new LongAdder(); // of messages
+  final LongAdder framesReceived = new LongAdder(); // messages
   final LongAdder bytesReceived = new LongAdder();
-  final LongAdder refusedSends = new LongAdder(); // too much under way, or no such peer
+  final LongAdder refusedSends = new LongAdder(); // limit reached, or unknown peer
 
   void show(Series into) {
     into.gauge("berth_links", links.sum());

@@ -1,16 +1,16 @@
 package dev.berth.cluster.data;
 
-/** What becomes of the links to a process. Called on the event loop that has the link. */
+/** Receives events of the links to a process. Called on the event loop of the link. */
 public interface LinkListener {
   /**
-   * What an own loop sent to a process, or the answer, may not have arrived. What never left is
-   * handed back before.
+   * Reports that messages of a local loop to a process, or their replies, may be lost. Messages
+   * that were never sent are refused before this call.
    */
   void broken(String busNode, int loop);
 
-  /** A process says that it is about to end. */
+  /** Reports that a process announced its end. */
   void leaving(String busNode);
 
-  /** A process is silent, or cannot be reached; as it seems from here. */
+  /** Reports that a process is silent or unreachable, from the view of this instance. */
   void suspected(String busNode);
 }

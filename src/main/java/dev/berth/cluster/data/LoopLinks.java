@@ -24,22 +24,22 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The data links of one event loop, of both kinds. Confined to it. */
+/** The data links of one event loop, in both directions. Confined to it. */
 final class LoopLinks {
-  /** Before a process that could not be reached is dialled again; sends are refused meanwhile. */
+  /** Delay before a failed process is dialled again; sends are refused meanwhile. */
   private static final Duration RETRY = Duration.ofMillis(200);
 
   private static final Logger LOG = LoggerFactory.getLogger(LoopLinks.class);
   private static final String LOST = "it is no node any more";
 
-  /** Why a link ended, and when the next one may be made. */
+  /** The reason for a link's end, and the time from which the next link may be opened. */
   private record Failed(String reason, long retryNanos) {}
 
   final LinkBus bus;
   final ContextInternal loop;
   final int index;
-  private final Map<String, Outgoing> outgoing = new HashMap<>(); // by bus node
-  private final Map<String, Failed> failed = new HashMap<>(); // likewise, until one is open
+  private final Map<String, Outgoing> outgoing = new HashMap<>(); // by bus name
+  private final Map<String, Failed> failed = new HashMap<>(); // by bus name, until a link is open
   private final Set<Incoming> incoming = new LinkedHashSet<>();
   private @Nullable LinkSweep sweeps;
   private final SaidOnce warnings = new SaidOnce(); // by host
@@ -59,7 +59,7 @@ final class LoopLinks {
     sweeps = new LinkSweep(loop, bus.config.interval(), this::sweep);
   }
 
-  /** Runs a step here; any thread. */
+  /** Runs a step on the loop. Thread-safe. */
   Future<Void> run(Consumer<LoopLinks> step) {
     return Future.future(
         done ->
@@ -88,7 +88,7 @@ final class LoopLinks {
     int bytes;
     try {
       bytes = link == null ? Link.NOT_SENT : link.send(address, message);
-    } catch (RuntimeException | StackOverflowError unfit) { // of a codec of the user's, too
+    } catch (RuntimeException | StackOverflowError unfit) { // also thrown by user codecs
       return SendResult.unfit(unfit);
     }
     if (bytes == Link.NOT_SENT) {
@@ -120,7 +120,7 @@ final class LoopLinks {
     bus.counters.opened.increment();
   }
 
-  /** It is said goodbye to; the next message makes another. */
+  /** Removes an idle link, which ends with BYE; the next message opens another. */
   void forget(Outgoing link) {
     outgoing.remove(link.busNode);
   }
@@ -131,7 +131,7 @@ final class LoopLinks {
       bus.counters.links.decrement();
     }
     if (!outgoing.remove(to, link)) {
-      return; // it was said goodbye to
+      return; // it ended with BYE
     }
     bus.counters.failed.increment();
     Failed before = failed.put(to, new Failed(reason, now() + RETRY.toNanos()));
@@ -141,15 +141,19 @@ final class LoopLinks {
     if (suspect) {
       bus.listener.suspected(to);
     }
-    link.link.unsent().forEach(frame -> refuse(frame, Refusal.TOO_LATE)); // before it is lost
+    link.link.unsent().forEach(frame -> refuse(frame, Refusal.TOO_LATE)); // before broken()
     if (carried) {
       bus.listener.broken(to, index);
-    } else if (suspect) { // what it asks could not be answered
+    } else if (suspect) { // replies to it would be lost
       List.copyOf(incoming).forEach(each -> each.endIfOf(to, "its sender cannot be reached"));
     }
   }
 
-  /** What a process sent here may not have arrived; what has not left yet had no answer. */
+  /**
+   * Handles the unexpected end of a link from a process: its messages, including replies, may be
+   * lost. Messages that still wait for a link to the process are refused, because they were never
+   * sent.
+   */
   void cutOff(String from) {
     Outgoing link = outgoing.get(from);
     if (link != null && !link.link.isOpen()) {
@@ -186,7 +190,7 @@ final class LoopLinks {
     }
   }
 
-  /** Takes what came to the own instance to a loop of it, which reads it. */
+  /** Hands received messages to a loop of this instance, which decodes them. */
   void deliver(String address, List<Arrived> messages) {
     bus.own.deliver(address, receiver -> messages.forEach(message -> read(message, receiver)));
   }
@@ -202,7 +206,7 @@ final class LoopLinks {
     receiver.accept(message);
   }
 
-  /** It is lost, as a message may be; who waits for an answer need not wait in vain. */
+  /** Refuses an unreadable message, so that its sender does not wait for a timeout. */
   private void unread(Buffer frame, String why) {
     warn("", "data link: a message was not read: {}", why);
     refuse(frame, Refusal.UNREADABLE);
@@ -214,7 +218,7 @@ final class LoopLinks {
       return;
     }
     String to = refused.to().busAddress();
-    if (bus.busNode.equals(refused.to().node())) { // the message never left
+    if (bus.busNode.equals(refused.to().node())) { // the message was never sent
       bus.own.deliver(to, receiver -> receiver.accept(refused.answer()));
     } else {
       bus.send(refused.to().node(), to, refused.answer());
@@ -223,7 +227,10 @@ final class LoopLinks {
 
   // --- time ---
 
-  /** The loop reads or looks. Too long after the last time, all that is here may be of any age. */
+  /**
+   * Records activity of the loop. After a pause longer than the timeout, unread bytes may be of any
+   * age.
+   */
   void beat(long now) {
     boolean paused = now - beatNanos > bus.config.timeout().toNanos();
     beatNanos = now;
@@ -233,7 +240,10 @@ final class LoopLinks {
     }
   }
 
-  /** What is answered to an earlier ping says nothing of how old things are. */
+  /**
+   * Returns the end of the last pause. Replies to earlier pings prove nothing about a message's
+   * age.
+   */
   long pausedNanos() {
     return pausedNanos;
   }
@@ -247,7 +257,7 @@ final class LoopLinks {
 
   // --- end ---
 
-  /** Ends all links with a process, which is no node any more. */
+  /** Ends all links with a process that is no longer a node. */
   void drop(String busNode) {
     Outgoing link = outgoing.get(busNode);
     if (link != null) {

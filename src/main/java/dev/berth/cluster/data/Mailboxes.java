@@ -3,13 +3,13 @@ package dev.berth.cluster.data;
 import dev.berth.protocol.BusMessage;
 import java.util.function.Consumer;
 
-/** The receivers of one's own instance. Any thread. */
+/** The receivers of the local instance. Thread-safe. */
 public interface Mailboxes {
   /**
-   * Runs a task on the event loop of an address, after those that it was given before; nothing
-   * happens when no one takes messages there.
+   * Runs a task on the event loop of an address, after all earlier tasks. No effect when the
+   * address has no receiver.
    *
-   * @param task gets who takes them
+   * @param task takes the receiver
    */
   void deliver(String address, Consumer<Consumer<BusMessage>> task);
 }

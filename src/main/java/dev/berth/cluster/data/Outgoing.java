@@ -13,13 +13,14 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The link that one loop made to send to one process. What is sent before the other side has said
- * WELCOME waits. The other side pings; that it does is its sign of life. Confined to the loop.
+ * The link of one loop for sending to one process. Messages wait until the peer has sent WELCOME
+ * and its first ping. The peer's pings are its sign of life. Confined to the loop.
  */
 final class Outgoing implements Link.Owner {
   /**
-   * A link with nothing to do is closed after so long, though something waits for that process:
-   * answers come by the other side's links, what follows dials anew, and nothing is lost by it.
+   * Time without messages after which a link is closed, even if calls still wait for that process.
+   * Nothing is lost: replies arrive on the peer's own link, and the next message opens another
+   * link.
    */
   static final Duration IDLE = Duration.ofMinutes(5);
 
@@ -29,9 +30,9 @@ final class Outgoing implements Link.Owner {
   final Link link;
   private final OwnRegistration own;
   private Silence silence;
-  private long usedNanos; // when something was sent last
-  private boolean marked; // a time stands before what is not with the socket yet
-  private boolean welcome; // it was
+  private long usedNanos; // time of the last message
+  private boolean marked; // a SENT frame precedes the unflushed messages
+  private boolean welcome; // WELCOME received
   private boolean suspect;
 
   Outgoing(LoopLinks home, Member peer, OwnRegistration own, InFlight inFlight) {
@@ -68,7 +69,10 @@ final class Outgoing implements Link.Owner {
     link.writeFirst(out -> DataFrame.write(out, DataFrame.HELLO, hello.fields().toBuffer()));
   }
 
-  /** Bytes of a message that is sent, or waits to be; or {@link Link#NOT_SENT}. */
+  /**
+   * Sends a message or queues it until the link is open. Returns its bytes, or {@link
+   * Link#NOT_SENT}.
+   */
   int send(String address, BusMessage message) {
     byte role = address.startsWith(Addresses.REPLICA) ? DataFrame.REPLICA : DataFrame.ROUTER;
     int loop = Addresses.loop(address);
@@ -77,7 +81,10 @@ final class Outgoing implements Link.Owner {
         : Link.NOT_SENT;
   }
 
-  /** What is sent has its time before it: once a tick, and each for itself while it waits. */
+  /**
+   * Writes the time before the next message, as a SENT frame: once per tick, or before each message
+   * while the link is not open. Returns whether it was written.
+   */
   private boolean isMarked() {
     if (!marked) {
       usedNanos = home.now();
@@ -109,7 +116,7 @@ final class Outgoing implements Link.Owner {
   private void take(byte kind, Buffer frame) {
     if (kind == DataFrame.REFUSED) {
       String why = DataFrame.text(frame).toString();
-      suspect = Hello.isOfAnother(why); // the process that is meant is gone
+      suspect = Hello.isOfAnother(why); // that process has ended
       link.end("refused: " + why);
     } else if (kind == DataFrame.WELCOME && !welcome) {
       welcome = true;
@@ -118,7 +125,7 @@ final class Outgoing implements Link.Owner {
     } else if (kind == DataFrame.PING) {
       long ping = DataFrame.time(frame, 0);
       link.writeFirst(out -> DataFrame.write(out, DataFrame.PONG, ping, home.now()));
-      link.open(); // the first answer goes before all messages, which are aged by it
+      link.open(); // the first PONG precedes all messages, whose age depends on it
     } else if (kind == DataFrame.LEAVING) {
       home.bus.listener.leaving(busNode);
     } else {

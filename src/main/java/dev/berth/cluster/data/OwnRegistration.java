@@ -1,9 +1,9 @@
 package dev.berth.cluster.data;
 
 /**
- * What an instance was told when it became a node.
+ * The registration of this instance as a node.
  *
  * @param clusterId of the cluster
- * @param number its own
+ * @param number its registration number
  */
 public record OwnRegistration(String clusterId, long number) {}

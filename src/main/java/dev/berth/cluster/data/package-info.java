@@ -1,11 +1,11 @@
 /**
- * Data links: what routers and replicas of two nodes say to each other. Each event loop has its own
- * link to each process that it sends to, made by the first message, so that the order from loop to
- * loop holds; answers come by a link of the other side's. A link is refused unless both sides are
- * who they are thought to be. Everything that may be late is aged by the time it was under way.
+ * Data links, which carry messages between routers and replicas of two nodes. Each event loop opens
+ * its own link to a process with the first message, so that messages keep their order from loop to
+ * loop; replies arrive on a link of the peer. A link is refused unless each process is the one that
+ * the other expects. The transit time of a message is subtracted from its remaining times.
  *
- * <p>State belongs to the loop that has it ({@link dev.berth.cluster.data.LoopLinks}); who the
- * peers are is told from outside, by any thread.
+ * <p>State is confined to its loop ({@link dev.berth.cluster.data.LoopLinks}). Peers are added and
+ * removed from outside, by any thread.
  *
  * <p>Source: decision 0035.
  */
