@@ -8,10 +8,10 @@ import io.vertx.ext.web.Router;
 import java.util.function.BiFunction;
 
 /**
- * {@code GET /api/v1/cluster/builds/{application}/{build}} on a control node: what another node
- * builds it from, {@code {"entry", "jars": [{"name", "sha256", "bytes"}]}}.
+ * The route {@code GET /api/v1/cluster/builds/{application}/{build}} of a control node. Returns the
+ * source of a build for another node, {@code {"entry", "jars": [{"name", "sha256", "bytes"}]}}.
  *
- * @param sources of builds, by application and name; control loop
+ * @param sources returns a source by application and build name; called on the control loop
  */
 public record BuildRoutes(BiFunction<String, String, Future<BuildSource>> sources)
     implements AdminRoutes {

@@ -9,17 +9,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Admits operators' requests to the controller of their own cluster. Mounted before the routes that
- * it guards, on a control node. Any other answer is 503 with the reason.
+ * it guards, on a control node. Any other request is refused with status 503 and the reason.
  *
  * @param authority of the controller on this node, by {@link #name}
- * @param closed reason why the controller answers no operator; null when it answers
+ * @param closed reason why the controller refuses operators; null when it accepts them
  */
 public record CommandGate(Supplier<String> authority, Supplier<@Nullable String> closed)
     implements AdminRoutes {
   /** Header of a forwarded request: the cluster and generation that the sender follows. */
   static final String AUTHORITY = "Berth-Authority";
 
-  /** The value of {@link #AUTHORITY}. */
+  /** Returns the value of {@link #AUTHORITY}. */
   public static String name(String clusterId, long generation) {
     return "cluster id " + clusterId + ", generation " + generation;
   }

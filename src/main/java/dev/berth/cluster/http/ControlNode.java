@@ -17,10 +17,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The control node, and how it is asked. Belongs to the control loop.
+ * A client of the control node. Resets a request to a control node whose controller is not
+ * reachable, by the given supplier. Confined to the control loop.
  *
- * @param known null while it is not
- * @param heard whether its controller is
+ * @param known the control node; null while unknown
  * @param authority that this node follows, as {@link CommandGate} compares it
  */
 public record ControlNode(
@@ -29,10 +29,13 @@ public record ControlNode(
     Supplier<@Nullable NodeInfo> known,
     BooleanSupplier heard,
     Supplier<String> authority) {
-  /** How long nothing may come of an answer: a change may wait for those before it. */
+  /** Idle timeout of a response. A change may wait for earlier changes. */
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  /** How often what was asked is given up where nothing is heard: it may stand still. */
+  /**
+   * Interval of the check that resets a request while the controller is unreachable, in
+   * milliseconds. The control node may be paused.
+   */
   private static final long LOOK_MS = 1_000;
 
   static final int MOST_TRIES = 8;
@@ -40,7 +43,7 @@ public record ControlNode(
   private static final long FIRST_PAUSE_MS = 200;
   private static final long LONGEST_PAUSE_MS = 5_000;
 
-  /** Begins a request of an operator's. */
+  /** Opens a request on behalf of an operator. */
   Future<HttpClientRequest> ask(NodeInfo peer, HttpMethod method, String path) {
     return client
         .request(peer, method, path, PATIENCE)
@@ -59,12 +62,13 @@ public record ControlNode(
   }
 
   /**
-   * Gets something.
+   * Sends a GET request.
    *
-   * @param status that is expected
-   * @param headers names and values, in turn
-   * @return the answer's head; its body stands still. Fails also while there is no control node,
-   *     which may come: one that starts anew commands before it is a node itself
+   * @param status expected status
+   * @param headers alternating names and values
+   * @return the head of the response, with a paused body. Also fails while the control node is
+   *     unknown, which a retry may resolve: a restarted control node commands before it is a member
+   *     itself
    */
   Future<HttpClientResponse> get(int status, String path, String... headers) {
     NodeInfo peer = known.get();
@@ -89,9 +93,9 @@ public record ControlNode(
   }
 
   /**
-   * Asks again while that may help, which it does not where something is refused, or the disk is
-   * full: after 0.2 s, and then after twice as long each time, at most 5 s; {@value #MOST_TRIES}
-   * times in all, over 16 s.
+   * Runs an attempt and retries it on failures that may be temporary, which a refusal and a full
+   * disk are not. The delay is 0.2 s, doubles with each retry up to 5 s, and there are at most
+   * {@value #MOST_TRIES} attempts in over 16 s.
    */
   <T> Future<T> again(Supplier<Future<T>> attempt) {
     return attempt(attempt, 1);

@@ -32,36 +32,37 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is declared to this node and forwarded: its paths of jars are looked at here, the control
- * node is sent those that it lacks, one after the other, and reads of their content in place of
- * their paths. What is wrong with a declaration is said here, as an instance by itself says it.
- * Belongs to the control loop.
+ * Prepares a declaration to this node for forwarding. Its jar paths refer to files of this node.
+ * The control node receives the missing jars one after the other, and a declaration that names jars
+ * by their content. Problems of the declaration are reported here, as by an instance without a
+ * cluster. Confined to the control loop.
  *
- * @param file what the instance was started with
+ * @param file configuration file of the instance
  */
 record DeclaredJars(Vertx vertx, ControlNode control, ServeConfig file) {
   private static final Logger LOG = LoggerFactory.getLogger(DeclaredJars.class);
 
   private static final int BLOCK_BYTES = 256 << 10;
 
-  /** Of what the control node says of one jar. */
+  /** Maximum size of the control node's response about one jar, in bytes. */
   private static final int MOST_ANSWER_BYTES = 64 << 10;
 
   /**
-   * A declaration, read.
+   * A parsed declaration.
    *
-   * @param jars that it names by their paths, by digest
-   * @param body names them by their content; null when there are none
+   * @param jars named by their paths, by digest
+   * @param body the declaration with jars named by content; null when there are none
    */
   private record Declared(Map<String, Path> jars, @Nullable Buffer body) {}
 
   /**
-   * Sends jars that a declaration names by their paths.
+   * Sends the jars that a declaration names by their paths.
    *
    * @param text YAML or JSON
-   * @param application whose entry it is; null for a whole configuration
-   * @return what to forward; null for the text as it is. Fails with {@link CommandRefused} for what
-   *     is wrong with the text, and {@link AdminRefusal} for what the control node does not keep
+   * @param application application of the entry; null for a whole configuration
+   * @return the body to forward; null for the unchanged text. Fails with {@link CommandRefused} for
+   *     problems of the text, and with {@link AdminRefusal} when the control node does not store a
+   *     jar
    */
   Future<@Nullable Buffer> send(NodeInfo peer, String text, @Nullable String application) {
     return vertx
@@ -86,7 +87,7 @@ record DeclaredJars(Vertx vertx, ControlNode control, ServeConfig file) {
               application,
               file,
               sha256 ->
-                  Path.of(Types.JAR_BY_CONTENT + sha256)); // whether it is kept is known there
+                  Path.of(Types.JAR_BY_CONTENT + sha256)); // the control node checks its store
     } catch (ConfigException refused) {
       throw new CommandRefused(
           Kind.INVALID, refused.problems().stream().map(Problem::toString).toList());
@@ -100,14 +101,14 @@ record DeclaredJars(Vertx vertx, ControlNode control, ServeConfig file) {
     if (jars.isEmpty()) {
       return new Declared(jars, null);
     }
-    sent.warnings().forEach(warning -> LOG.warn("{}", warning)); // with the places of its text
+    sent.warnings().forEach(warning -> LOG.warn("{}", warning)); // with positions in the text
     return new Declared(jars, content.inPlaceOfPaths(declared(sent, application)).toBuffer());
   }
 
   private static void digest(Path jar, JarsByContent content, Map<String, Path> jars) {
     try {
       String digest = content.add(jar);
-      if (digest != null) { // else it was added before
+      if (digest != null) { // null when already added
         jars.put(digest, jar);
       }
     } catch (IOException unreadable) {
@@ -120,11 +121,11 @@ record DeclaredJars(Vertx vertx, ControlNode control, ServeConfig file) {
         Kind.INVALID, jar + ": " + why.getMessage() + " (expected: a readable file)");
   }
 
-  /** All that has an effect on an instance that runs. */
+  /** Returns the part of a configuration that affects a running instance. */
   private static JsonObject declared(ServeConfig sent, @Nullable String application) {
     List<Map<String, @Nullable Object>> entries =
         sent.applications().stream().map(ApplicationConfig::portable).toList();
-    // a copy, since nothing of what was read can be changed
+    // a copy, because the parsed values are immutable
     return application == null
         ? new JsonObject()
             .put(ServeConfig.TARGET_CAPACITY.name(), sent.find(ServeConfig.TARGET_CAPACITY))
@@ -159,8 +160,9 @@ record DeclaredJars(Vertx vertx, ControlNode control, ServeConfig file) {
   }
 
   /**
-   * Sent when it is asked for: a refusal would be lost on a connection that is still written to.
-   * The answer is read at once, for it may be the last of its connection.
+   * Uploads a jar after the response 100-continue, because a refusal would be lost on a connection
+   * that is still written to. The response is read immediately, because it may be the last of its
+   * connection.
    */
   private static Future<Answer> put(HttpClientRequest request, AsyncFile file, long bytes) {
     request

@@ -28,26 +28,30 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has the control node answer what this node does not answer itself, once: what was forwarded
- * already is refused with 508. Bodies pass both ways as fast as they are read, and of headers those
- * that have a meaning for the admin API. Declarations alone are read here first, since they name
- * jars by paths of this node: {@link DeclaredJars}. While there is no control node the answer is
- * 503. Belongs to the control loop, as the client's connections do: between two loops a pipe may
- * stand still.
+ * Forwards requests that this node does not handle to the control node. A request that was already
+ * forwarded is refused with status 508. Without a control node the status is 503.
+ *
+ * <p>Bodies are streamed in both directions as fast as they are read. Only headers with a meaning
+ * for the admin API are copied. Declarations are first read on this node, because they name jars by
+ * paths of this node: {@link DeclaredJars}.
+ *
+ * <p>Confined to the control loop, as are the client's connections: a pipe between two loops may
+ * stall.
  */
 public final class ForwardRoutes implements AdminRoutes {
-  /** Which node a request was forwarded by. */
+  /** Header with the name of the forwarding node. */
   static final String BY = "Berth-Forwarded-By";
 
   /**
-   * Requests under way; more are asked to come again. They leave connections for code and for what
-   * is gathered, whose patience is shorter than that of a client which sends its body slowly.
+   * Maximum number of requests in flight; more are refused with a Retry-After. The other
+   * connections are reserved for code and for gathered responses, which have shorter timeouts than
+   * a client that sends its body slowly.
    */
   static final int MOST = PeerClient.MOST_CONNECTIONS / 2;
 
   private static final String NO_CONTROL = "no_control_node";
 
-  /** What has a meaning, of a request or of an answer. */
+  /** Headers that are copied, of requests and of responses. */
   private static final List<String> HEADERS =
       List.of(
           "Accept",
@@ -67,11 +71,13 @@ public final class ForwardRoutes implements AdminRoutes {
   private final ControlNode control;
   private final ServeConfig file;
   private final Bodies bodies = Bodies.ofDeclarations();
-  private volatile int underWay; // written by the control loop
+  private volatile int underWay; // written on the control loop
 
   /**
+   * Creates the routes.
+   *
    * @param self this node's name
-   * @param file what the instance was started with
+   * @param file configuration file of the instance
    */
   public ForwardRoutes(String self, ControlNode control, ServeConfig file) {
     this.self = self;
@@ -79,14 +85,14 @@ public final class ForwardRoutes implements AdminRoutes {
     this.file = file;
   }
 
-  /** Shows its numbers. */
+  /** Registers the metrics. */
   public void show(Meters meters) {
     meters.addGauge("berth_forwarded_requests", this::underWay);
     meters.addGauge("berth_forwarded_requests_limit", () -> MOST);
     bodies.show(meters);
   }
 
-  /** Any thread. */
+  /** Returns the number of requests in flight. Thread-safe. */
   int underWay() {
     return underWay;
   }
@@ -112,7 +118,9 @@ public final class ForwardRoutes implements AdminRoutes {
   }
 
   /**
-   * @param application whose entry the body is; null for a whole configuration
+   * Forwards a declaration.
+   *
+   * @param application application of the entry in the body; null for a whole configuration
    */
   private void declare(RoutingContext context, @Nullable String application) {
     NodeInfo peer = requireControl(context);
@@ -151,7 +159,9 @@ public final class ForwardRoutes implements AdminRoutes {
   }
 
   /**
-   * @param body null for that of the request, as it comes
+   * Forwards a request.
+   *
+   * @param body replaces the request's body; null to stream the request's own
    */
   private Future<Void> forward(RoutingContext context, NodeInfo peer, @Nullable Buffer body) {
     HttpServerRequest request = context.request();
@@ -160,7 +170,7 @@ public final class ForwardRoutes implements AdminRoutes {
         .compose(forwarded -> exchange(context, forwarded, body));
   }
 
-  /** What may be over in a second. */
+  /** Returns a refusal with status 503 of a problem that may end within a second. */
   static AdminRefusal later(RoutingContext context, String code, String why) {
     context.response().putHeader(HttpHeaders.RETRY_AFTER, "1");
     return new AdminRefusal(503, code, why);
@@ -168,12 +178,12 @@ public final class ForwardRoutes implements AdminRoutes {
 
   private static void broken(RoutingContext context, Throwable failed) {
     if (context.response().headWritten() || context.response().closed()) {
-      context.request().connection().close(); // so that nobody takes it for the whole
+      context.request().connection().close(); // marks the body as incomplete
     } else if (failed instanceof AdminRefusal || failed instanceof CommandRefused) {
-      context.fail(failed); // by this node
+      context.fail(failed); // refused by this node
     } else {
       String why = failed instanceof StreamResetException ? "it is not heard" : failed.getMessage();
-      Bodies.readNoMore(context); // a client may read nothing before it has sent all
+      Bodies.readNoMore(context); // a client may read only after it has sent all
       context.fail(later(context, NO_CONTROL, "The control node does not answer: " + why));
     }
   }
@@ -181,7 +191,7 @@ public final class ForwardRoutes implements AdminRoutes {
   private Future<Void> exchange(
       RoutingContext context, HttpClientRequest forwarded, @Nullable Buffer body) {
     HttpServerRequest request = context.request();
-    if (context.response().closed()) { // already, and nothing would say so any more
+    if (context.response().closed()) { // its close handler would never run
       return forwarded.reset().mapEmpty();
     }
     copy(request.headers(), forwarded.headers());

@@ -28,41 +28,43 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What each node knows of itself, for the whole cluster: ledgers, explained requests and lines of
- * the log. Every node is asked by HTTPS, this one too; each entry says of which {@code node} it is,
- * and {@code unreachable} which nodes have not answered within 2 s. With {@code ?node=NAME} one
- * node alone is asked, and its answer is given as it is. Mount it before what this node answers of
- * itself. Belongs to the control loop.
+ * Routes that gather the local state of each node for the whole cluster: ledgers, explained
+ * requests and log lines. This node requests them by HTTPS from every node, including itself. Each
+ * entry contains its {@code node}; {@code unreachable} lists the nodes without a response within 2
+ * s. With {@code ?node=NAME} only one node is requested, and its response is returned unchanged.
+ * Mount these routes before the local ones. Confined to the control loop.
  *
  * <pre>
  *   GET /api/v1/ledger                  entries in replicas, total summed up
- *   GET /api/v1/requests                the latest first; limit is of each node
+ *   GET /api/v1/requests                the latest first; limit applies to each node
  *   GET /api/v1/requests/{id}/explain   as JSON or as text
- *   GET /api/v1/logs                    by time; limit is of each node, and since needs node
+ *   GET /api/v1/logs                    by time; limit applies to each node, and since needs node
  * </pre>
  */
 public final class GatheredRoutes implements AdminRoutes {
-  /** For all that a node says. */
+  /** Timeout of a node's complete response. */
   static final Duration PATIENCE = Duration.ofSeconds(2);
 
-  /** Of all answers to one request together. */
+  /** Maximum size of all responses to one request together, in bytes. */
   static final int MOST_BYTES = 64 << 20;
 
-  /** That are being gathered at a time; more are asked to come again. */
+  /** Maximum number of gathered requests at a time; more are refused with a Retry-After. */
   static final int MOST = 4;
 
   private final PeerClient client;
   private final Supplier<List<NodeInfo>> members;
   private int underWay;
 
-  /** What a node said. */
+  /** The response of a node. */
   private record Said(String node, Answer answer) {}
 
-  /** Makes one object of those that nodes said, by their names. On a worker thread. */
+  /** Merges the responses of nodes, by their names, into one object. Runs on a worker thread. */
   private interface Merging extends Function<Map<String, JsonObject>, JsonObject> {}
 
   /**
-   * @param members all nodes, this one too
+   * Creates the routes.
+   *
+   * @param members all nodes, including this one
    */
   public GatheredRoutes(PeerClient client, Supplier<List<NodeInfo>> members) {
     this.client = client;
@@ -80,7 +82,7 @@ public final class GatheredRoutes implements AdminRoutes {
         .handler(gather(GatheredRoutes::lines));
   }
 
-  /** Numbers of lines are each node's own. */
+  /** Refuses {@code since} without {@code node}, because each node numbers its own lines. */
   private static void requireNode(RoutingContext context) {
     if (context.queryParams().contains("since") && !context.queryParams().contains("node")) {
       String why = "since: without node (expected: node=NAME beside it, whose number it is)";
@@ -130,7 +132,9 @@ public final class GatheredRoutes implements AdminRoutes {
   }
 
   /**
-   * @param merging null for the answer of one as it is
+   * Sends the response.
+   *
+   * @param merging null to send the response of one node unchanged
    */
   private static void tell(
       RoutingContext context,
@@ -186,10 +190,11 @@ public final class GatheredRoutes implements AdminRoutes {
         : text.appendString("unreachable: " + String.join(", ", unreachable) + "\n");
   }
 
-  // --- how answers become one ---
+  // --- merging of responses ---
 
   /**
-   * Lists are joined, and say of which node each entry is; numbers add up; else the first holds.
+   * Concatenates lists, whose entries receive their {@code node}, and sums numbers. Of any other
+   * value the first is used.
    */
   private static JsonObject joined(Map<String, JsonObject> said) {
     JsonObject all = new JsonObject();

@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Jars that the control node keeps, by their SHA-256, as they are here: one that is not is fetched,
- * goes on where it broke off, and is what it says it is. Belongs to the control loop.
+ * A local cache of the control node's jars, by SHA-256. A missing jar is fetched; an interrupted
+ * transfer resumes at its end, and the content must match the digest. Confined to the control loop.
  */
 public final class JarCache {
   private static final Logger LOG = LoggerFactory.getLogger(JarCache.class);
@@ -26,11 +26,13 @@ public final class JarCache {
   private final JarShelf here;
   private final ControlNode control;
   private final String path;
-  private Future<Path> last = Future.failedFuture("none"); // that is or was fetched
+  private Future<Path> last = Future.failedFuture("none"); // the last fetch, pending or complete
 
   /**
-   * @param here those that were fetched
-   * @param path of jars there
+   * Creates a cache.
+   *
+   * @param here the fetched jars
+   * @param path path of jars on the control node
    */
   public JarCache(JarShelf here, ControlNode control, String path) {
     this.here = here;
@@ -39,10 +41,10 @@ public final class JarCache {
   }
 
   /**
-   * Fetches a jar that the control node has lost from the first node that has it whole.
+   * Fetches a jar that the control node has lost from the first node with a complete copy.
    *
    * @param here jars of the control node
-   * @param others tried in turn
+   * @param others nodes to try, in order
    */
   public static Future<Path> restore(
       Vertx vertx, PeerClient client, List<NodeInfo> others, JarShelf here, Jar jar) {
@@ -67,15 +69,15 @@ public final class JarCache {
   }
 
   private static long size(HttpClientResponse first) {
-    first.resume(); // its byte is dropped
+    first.resume(); // discards the byte
     String range = first.getHeader(HttpHeaders.CONTENT_RANGE);
     return Long.parseLong(range.substring(range.indexOf('/') + 1));
   }
 
   /**
-   * Where a jar lies, for at least an hour, or as long as it is in use.
+   * Returns the local path of a jar, valid for at least an hour or while the jar is in use.
    *
-   * @return fails with what says of which jar what failed
+   * @return fails with a message that names the jar and the cause
    */
   Future<Path> get(JarFile jar) {
     return here.find(jar.sha256())
@@ -89,7 +91,10 @@ public final class JarCache {
         new IOException("jar %s (sha256 %s): %s".formatted(jar.name(), jar.sha256(), why)));
   }
 
-  /** One after the other, for they come from one node; it may have been the one before. */
+  /**
+   * Fetches jars one after the other, because all come from one node. The previous fetch may have
+   * been for the same jar.
+   */
   private Future<Path> fetchNext(JarFile jar) {
     last =
         last.transform(before -> here.find(jar.sha256()))

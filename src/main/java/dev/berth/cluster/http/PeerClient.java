@@ -22,32 +22,37 @@ import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Asks other nodes by their admin servers for nodes. Belongs to the control loop. */
+/** A client of other nodes' admin servers. Confined to the control loop. */
 public final class PeerClient {
   private static final Logger LOG = LoggerFactory.getLogger(PeerClient.class);
 
-  /** How long to wait for a connection, its handshake included. */
+  /** Timeout of a connection, including its handshake. */
   static final Duration CONNECT = Duration.ofSeconds(2);
 
-  /** How long nothing may come of an answer. */
+  /** Idle timeout of a response. */
   static final Duration ANSWER = Duration.ofSeconds(10);
 
-  /** To one node; who finds none free waits for {@link #CONNECT}. */
+  /**
+   * Maximum number of connections to one node. A request waits for a free connection for {@link
+   * #CONNECT}.
+   */
   static final int MOST_CONNECTIONS = 32;
 
-  /** Requests that wait for a connection. */
+  /** Maximum number of requests that wait for a connection. */
   private static final int MOST_WAITING = 256;
 
   private final HttpClientAgent client;
   private final LinkTls tls;
   private final String cluster;
 
-  /** An answer that is there whole. */
+  /** A complete response. */
   public record Answer(int status, MultiMap headers, Buffer body) {}
 
   /**
+   * Creates a client.
+   *
    * @param tls with this node's certificate
-   * @param cluster whose nodes are asked
+   * @param cluster name of the nodes' cluster
    */
   public PeerClient(Vertx vertx, LinkTls tls, String cluster) {
     PoolOptions pool =
@@ -57,7 +62,7 @@ public final class PeerClient {
     this.client = vertx.createHttpClient(tls.httpClient(), pool);
   }
 
-  /** New connections are made with these certificates. */
+  /** Sets the certificates of new connections. */
   public Future<?> update(ClientSSLOptions tls) {
     return client.updateSSLOptions(tls);
   }
@@ -67,12 +72,12 @@ public final class PeerClient {
   }
 
   /**
-   * Begins a request.
+   * Opens a request.
    *
-   * @param path with what follows the question mark
-   * @param patience how long nothing may come of the answer
-   * @return fails with an {@link IOException} that names the node, when there is no connection, or
-   *     it is another's
+   * @param path path and query
+   * @param patience idle timeout of the response
+   * @return fails with an {@link IOException} that names the node, when the connection fails or its
+   *     certificate is another node's
    */
   Future<HttpClientRequest> request(
       NodeInfo peer, HttpMethod method, String path, Duration patience) {
@@ -91,7 +96,10 @@ public final class PeerClient {
         .recover(failed -> failed(peer, failed));
   }
 
-  /** Any node has a certificate of the authority: it is to be of this one's name and role. */
+  /**
+   * Checks the name and role in the certificate. The CA alone does not suffice, because it signs
+   * the certificates of all nodes.
+   */
   private Future<HttpClientRequest> admitted(NodeInfo peer, HttpClientRequest request) {
     HttpConnection connection = request.connection();
     String stranger = tls.refusal(connection.sslSession(), cluster, peer.name(), peer.role());
@@ -104,11 +112,11 @@ public final class PeerClient {
   }
 
   /**
-   * Gets something.
+   * Sends a GET request.
    *
-   * @param patience as for {@link #request}
-   * @param headers names and values, in turn
-   * @return the answer's head; its body stands still
+   * @param patience idle timeout, as for {@link #request}
+   * @param headers alternating names and values
+   * @return the head of the response, with a paused body
    */
   Future<HttpClientResponse> send(
       NodeInfo peer, String path, Duration patience, String... headers) {
@@ -125,12 +133,12 @@ public final class PeerClient {
             });
   }
 
-  /** With the node's name. */
+  /** Returns a failure whose message contains the node's name. */
   static <T> Future<T> failed(NodeInfo peer, Throwable failed) {
     return Future.failedFuture(new IOException(name(peer) + ": " + why(failed)));
   }
 
-  /** Names a node in failures. */
+  /** Returns the name of a node in failures. */
   static String name(NodeInfo peer) {
     return "%s (%s:%d)".formatted(peer.name(), peer.host(), peer.ports().https());
   }
@@ -139,7 +147,7 @@ public final class PeerClient {
     return failed.getMessage() == null ? failed.toString() : failed.getMessage();
   }
 
-  /** Reads an answer whole, unless it is longer than that. */
+  /** Reads a complete response. Fails when it exceeds a size in bytes. */
   static Future<Answer> whole(HttpClientResponse response, int mostBytes) {
     Promise<Answer> whole = Promise.promise();
     Buffer body = Buffer.buffer();
@@ -160,7 +168,7 @@ public final class PeerClient {
     return whole.future();
   }
 
-  /** As a part of a path. */
+  /** Returns a text, encoded for one segment of a path. */
   static String encoded(String part) {
     return URLEncoder.encode(part, StandardCharsets.UTF_8).replace("+", "%20").replace("%7E", "~");
   }

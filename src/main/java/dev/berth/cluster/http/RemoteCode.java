@@ -11,19 +11,22 @@ import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 
 /**
- * What a node builds an application from that another node knows. Belongs to the control loop.
+ * Fetches the source of an application's build from the control node. Confined to the control loop.
  *
- * @param file what the instance was started with
+ * @param file configuration file of the instance
  */
 public record RemoteCode(ControlNode control, JarCache jars, ServeConfig file) {
-  /** Of what the control node says of a build; a declaration has at most 4 MiB. */
+  /**
+   * Maximum size of the control node's response about a build, in bytes. A declaration has at most
+   * 4 MiB.
+   */
   private static final int MOST_ENTRY_BYTES = 8 << 20;
 
   /**
-   * The configuration of a build, with jars that are here.
+   * Returns the configuration of a build, with local jars.
    *
-   * @return completes on the control loop; fails with what says which part of it failed, and with
-   *     {@link ConfigException} when the entry is not allowed here
+   * @return completes on the control loop; fails with a message that names the failed part, and
+   *     with {@link ConfigException} when the entry is not allowed on this node
    */
   public Future<ApplicationConfig> source(String application, String build) {
     return control

@@ -1,6 +1,6 @@
 /**
- * What nodes ask of one another by HTTPS: code, and what operators ask of any of them. Ports of the
- * rest of the cluster come in by constructors.
+ * HTTPS between nodes: transfer of code, and operators' requests that any node accepts.
+ * Constructors receive the ports to the rest of the cluster.
  */
 @NullMarked
 package dev.berth.cluster.http;
