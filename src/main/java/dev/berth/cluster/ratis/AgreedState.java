@@ -10,25 +10,26 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What the entries of the log have made of the desired state, on every node alike. A change is one
- * entry, or several where it is large: the last counts, directly behind the others.
+ * The desired state, as derived from the entries of the log, identical on every node. A change is
+ * one entry, or several consecutive entries when it is large; the change takes effect with its last
+ * entry.
  *
  * <pre>
  *   entry = part(4, from 0) parts(4) bytes
  *   all bytes of a change = a file of {@link StateStoreRecords}
  * </pre>
  *
- * One thread, but for {@link #state}.
+ * Confined to one thread, except for {@link #state}.
  */
 final class AgreedState {
-  /** Bytes of a part: a larger entry than 4 MiB deposes the leader. */
+  /** Maximum size of a part in bytes. An entry over 4 MiB deposes the leader. */
   static final int MOST_PART_BYTES = 1 << 20;
 
   private static final int HEAD = 8;
 
   private volatile DesiredState state;
   private ByteArrayOutputStream parts = new ByteArrayOutputStream();
-  private int next; // part
+  private int next; // index of the expected part
 
   AgreedState(DesiredState state) {
     this.state = state;
@@ -38,12 +39,12 @@ final class AgreedState {
     return state;
   }
 
-  /** Whether no part waits for the next. */
+  /** Returns whether no part is pending. */
   boolean isWhole() {
     return next == 0;
   }
 
-  /** A change, as entries of the log. */
+  /** Returns a change as entries of the log. */
   static List<byte[]> entries(DesiredChange change) {
     byte[] whole = StateStoreRecords.file(change);
     int most = MOST_PART_BYTES - HEAD;
@@ -58,17 +59,17 @@ final class AgreedState {
   }
 
   /**
-   * The next entry of the log.
+   * Applies the next entry of the log.
    *
-   * @return whether a change is applied by it: false for a part that others follow, for one whose
-   *     part before is not there, and for a change of another state than the last
-   * @throws IOException when it is none that this version knows
+   * @return whether the entry completes a change that was applied; false for a part before the
+   *     last, for a part without its predecessor, and for a change of another state than the last
+   * @throws IOException when this version does not know the entry's form
    */
   boolean apply(ByteBuffer entry) throws IOException {
     int part = entry.getInt();
     int count = entry.getInt();
     if (part == 0) {
-      parts = new ByteArrayOutputStream(); // those before belong to one that was given up
+      parts = new ByteArrayOutputStream(); // earlier parts belong to an abandoned change
     } else if (part != next) {
       return false;
     }
@@ -84,7 +85,7 @@ final class AgreedState {
     return apply(change);
   }
 
-  /** The first of a log may be a whole state, which has its own number. */
+  /** Applies a change. The first of a log may be a whole state with its own index. */
   private boolean apply(DesiredChange change) {
     DesiredState before = state;
     if (before.index() > 0 && change.index() != before.index() + 1) {

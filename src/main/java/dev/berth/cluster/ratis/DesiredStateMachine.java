@@ -14,7 +14,7 @@ import org.apache.ratis.statemachine.StateMachineStorage;
 import org.apache.ratis.statemachine.TransactionContext;
 import org.apache.ratis.statemachine.impl.BaseStateMachine;
 
-/** Applies what was committed, and tells how its server fares. Ratis' threads. */
+/** Applies committed entries, and reports the condition of its server. Called on Ratis' threads. */
 final class DesiredStateMachine extends BaseStateMachine {
   private final Snapshots snapshots = new Snapshots();
 
@@ -22,15 +22,15 @@ final class DesiredStateMachine extends BaseStateMachine {
   final CompletableFuture<Void> leads = new CompletableFuture<>();
 
   /**
-   * Fails when the server takes nothing any more, whatever it says of itself: its log does not
-   * write, or it ended.
+   * Fails when the server accepts no further entries, whatever state Ratis reports: a write to the
+   * log failed, or the server ended.
    */
   final CompletableFuture<Void> broken = new CompletableFuture<>();
 
   private volatile AgreedState agreed = new AgreedState(DesiredState.EMPTY);
-  private Path folder = Path.of(""); // of the log, once it is open
-  private long marked; // index that its marker names, at least
-  private TermIndex whole = TermIndex.INITIAL_VALUE; // what the last part that waits goes behind
+  private Path folder = Path.of(""); // of the log, after its open
+  private long marked; // lower bound of the marker's index
+  private TermIndex whole = TermIndex.INITIAL_VALUE; // entry before the first pending part
 
   DesiredState state() {
     return agreed.state();
@@ -66,7 +66,7 @@ final class DesiredStateMachine extends BaseStateMachine {
       boolean applied =
           agreed.apply(entry.getStateMachineLogEntry().getLogData().asReadOnlyByteBuffer());
       updateLastAppliedTermIndex(entry.getTerm(), entry.getIndex());
-      if (entry.getIndex() > marked) { // else it is applied again, by a start
+      if (entry.getIndex() > marked) { // else a restart applies it again
         LogFiles.mark(folder, entry.getIndex());
       }
       return CompletableFuture.completedFuture(Message.valueOf(String.valueOf(applied)));
@@ -77,7 +77,7 @@ final class DesiredStateMachine extends BaseStateMachine {
     }
   }
 
-  /** At the last entry behind which no part waits. */
+  /** Writes a snapshot of the last entry without a pending part. */
   @Override
   public long takeSnapshot() throws IOException {
     TermIndex at = agreed.isWhole() ? getLastAppliedTermIndex() : whole;

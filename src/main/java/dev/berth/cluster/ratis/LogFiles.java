@@ -23,45 +23,47 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the files of a log before Ratis does, which takes a file that lost its entries for a short
- * one, and reports a damaged one by a chain of exceptions. A marker beside them names the last
- * entry that was applied. It is forced behind that entry, so it is never ahead of the log.
+ * Checks the files of a log before Ratis opens them. Ratis treats a file that lost its entries as a
+ * short one, and reports a damaged file by a chain of exceptions. A marker beside them contains the
+ * index of the last applied entry. The marker is forced to disk after that entry, so it is never
+ * ahead of the log.
  */
 final class LogFiles {
   private static final Logger LOG = LoggerFactory.getLogger(LogFiles.class);
   private static final String MARKER = "applied";
 
-  /** Above the largest entry. */
+  /** Maximum size of an entry for reading, larger than any entry. */
   private static final SizeInBytes MAX_ENTRY = SizeInBytes.valueOf("4MB");
 
   private LogFiles() {}
 
-  /** Notes the index of an entry that was applied, forced. Blocks. */
+  /** Writes the index of an applied entry to the marker, and forces it to disk. Blocks. */
   static void mark(Path group, long index) {
-    try { // in place: a full disk has room for it
+    try { // overwrites in place, which a full disk permits
       Files.write(group.resolve(MARKER), StateStoreRecords.number(index), CREATE, WRITE, DSYNC);
     } catch (IOException failed) {
       LOG.warn("state: entry {} is kept, and not marked: {}", index, failed.toString());
     }
   }
 
-  /** Ratis reports a folder that it cannot write by a chain of exceptions. */
+  /** Checks that a folder is writable, which Ratis would report by a chain of exceptions. */
   static void requireWritable(Path folder) throws IOException {
     if (Files.exists(folder) && !Files.isWritable(folder)) {
       throw new IOException(folder + " cannot be written");
     }
   }
 
-  /** Index that the marker names; -1 without one. */
+  /** Returns the index in the marker; -1 without one. */
   static long marked(Path group) throws IOException {
     Path marker = group.resolve(MARKER);
     return Files.exists(marker) ? StateStoreRecords.number(Files.readAllBytes(marker)) : -1;
   }
 
   /**
-   * Marks a log that is ahead of its marker, or has none, as those of earlier versions.
+   * Checks a log. Updates a marker that is behind the log or, for logs of earlier versions,
+   * missing.
    *
-   * @param group folder of the log; it may be missing
+   * @param group folder of the log, which may be missing
    * @throws StartFailedException when a file is damaged, or entries are missing at the end
    */
   static void check(Path group) throws IOException {
@@ -83,7 +85,7 @@ final class LogFiles {
     }
     if (applied < last) {
       for (Path file : segments) {
-        force(file); // a kill may have come before Ratis did
+        force(file); // a kill may have preceded Ratis' own
       }
       mark(group, last);
     }
@@ -96,8 +98,9 @@ final class LogFiles {
   }
 
   /**
-   * Index of a segment's last whole entry. What follows the marked one in the open segment was
-   * never acknowledged: a crash amid its write leaves a part of it, which Ratis then cuts off.
+   * Returns the index of a segment's last whole entry. In the open segment, entries after the
+   * marked one were never acknowledged. A crash during such a write leaves a partial entry, which
+   * Ratis then truncates.
    */
   private static long lastOf(LogSegmentPath segment, long applied, long before) throws IOException {
     long[] last = {-1};
@@ -112,7 +115,7 @@ final class LogFiles {
     } catch (IOException | RuntimeException damaged) {
       Path file = segment.getPath();
       boolean open = file.getFileName().toString().contains("inprogress");
-      long whole = last[0] < 0 ? before : last[0]; // a start begins a file
+      long whole = last[0] < 0 ? before : last[0]; // a start creates a file
       if (open && applied >= 0 && whole >= applied) {
         Path aside = file.getParent().resolveSibling(file.getFileName() + ".corrupt-" + whole);
         Files.copy(file, aside, REPLACE_EXISTING);
@@ -127,7 +130,7 @@ final class LogFiles {
       throw damaged(file, last[0]);
     }
     String name = segment.getPath().getFileName().toString();
-    int end = name.indexOf('-') + 1; // of a closed segment
+    int end = name.indexOf('-') + 1; // > 0 for a closed segment
     if (end > 0 && Long.parseLong(name.substring(end)) != last[0]) {
       throw damaged(segment.getPath(), last[0]);
     }

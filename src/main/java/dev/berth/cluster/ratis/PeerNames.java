@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Admits control nodes alone, by the names of their certificates: a node of the cluster has one of
- * the same authority, and may change nothing here.
+ * Admits only control nodes, by the names in their certificates. Any node of the cluster has a
+ * certificate of the same CA, but only control nodes may change the log.
  */
 record PeerNames(Set<String> admitted) implements GrpcServices.Customizer, ServerInterceptor {
   private static final Logger LOG = LoggerFactory.getLogger(PeerNames.class);

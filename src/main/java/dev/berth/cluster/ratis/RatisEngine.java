@@ -7,11 +7,14 @@ import java.lang.management.ManagementFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Apache Ratis. */
+/** The consensus engine on Apache Ratis. */
 public final class RatisEngine implements ConsensusEngine {
   private static final Logger LOG = LoggerFactory.getLogger(RatisEngine.class);
 
-  /** Of JVMs that warn of Unsafe, which Guava and Netty in Ratis use; bin/berth gives it. */
+  /**
+   * JVM option against the warning about Unsafe, which Guava and Netty in Ratis use. The script
+   * bin/berth sets this option.
+   */
   private static final String NO_WARNINGS = "--sun-misc-unsafe-memory-access=allow";
 
   @Override

@@ -23,39 +23,45 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The log of a cluster with one control node: a group of one, which leads when {@link #open} ends.
+ * The log of a cluster with one control node: a group of one server, which is the leader when
+ * {@link #open} returns.
  *
  * <pre>
- *   open: held -> journal read -> leads -> first entry, if it has none -> journal set aside
+ *   open: directory held -> journal read -> leader -> first entry, if none -> journal set aside
  * </pre>
  *
- * The first entry is the cluster's id with all that a journal had. A crash before it is committed
- * leaves the journal as it was, one after it leaves the journal to be set aside.
+ * The first entry contains the cluster's id and the whole content of a journal. A crash before its
+ * commit leaves the journal unchanged; the start after a crash that follows the commit sets the
+ * journal aside.
  */
 final class RatisLog implements StateLog {
   private static final Logger LOG = LoggerFactory.getLogger(RatisLog.class);
 
-  /** Seconds in which a change is committed, or not known to be. */
+  /** Timeout of a proposal in seconds, after which its outcome is unknown. */
   static final long PROPOSAL_S = 3;
 
-  /** The first entry may be large. */
+  /** Timeout of the first entry in seconds. This entry may be large. */
   private static final long FIRST_ENTRY_S = 30;
 
-  /** Bytes below which no command is taken: what ran earlier gives way before the log does. */
+  /**
+   * Minimum free space for a command, in bytes. Data of earlier revisions is removed before the log
+   * fails.
+   */
   static final long LEAST_ROOM = 16L << 20;
 
   /**
-   * Bytes below which nothing is, so that it may be written what gave way; nor is the log opened:
-   * where Ratis can write no more of its term than a name, it knows none any more.
+   * Minimum free space for any entry, in bytes; the space above it allows to record such removals.
+   * The log is not opened below this minimum. If Ratis can create the file of its term but not
+   * write it, the term is lost.
    */
   static final long LEAST_ROOM_OF_NOTES = 4L << 20;
 
   private static final String NATIVES = "-Dorg.apache.ratis.thirdparty.io.netty.native.workdir=DIR";
 
   private final Options options;
-  private final ToLongFunction<LogDirectory> room; // bytes that are free
-  private @Nullable LogDirectory directory; // while it is held
-  private volatile @Nullable RatisServer server; // the last that led
+  private final ToLongFunction<LogDirectory> room; // returns the free bytes
+  private @Nullable LogDirectory directory; // null unless open
+  private volatile @Nullable RatisServer server; // the last leader
 
   RatisLog(Options options, ToLongFunction<LogDirectory> room) {
     this.options = options;
@@ -97,7 +103,7 @@ final class RatisLog implements StateLog {
     }
   }
 
-  /** Before each opening, since Ratis cuts a damaged file off. */
+  /** Checks the files before each opening, because Ratis truncates a damaged file. */
   private void checkFiles() throws IOException {
     LogFiles.check(held().log().resolve(RatisServer.group(options.cluster()).toString()));
   }
@@ -184,7 +190,7 @@ final class RatisLog implements StateLog {
     return options.directory();
   }
 
-  /** One that is broken is built anew: what it had acknowledged is there, and it goes on. */
+  /** Replaces a broken server by a new one, which has all acknowledged entries and continues. */
   @Override
   public void prepare() throws IOException {
     requireOffLoop();

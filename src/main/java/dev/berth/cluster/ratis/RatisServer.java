@@ -39,27 +39,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One server of Ratis, which makes a group by itself. Once it is broken it stays so: another is
- * built. One caller at a time, but for {@link #state}.
+ * A Ratis server, which forms a group alone. A broken server is never repaired, but replaced. Used
+ * by one caller at a time, except for {@link #state}.
  */
 final class RatisServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(RatisServer.class);
 
-  /** Until it leads: it reads its log, and elects itself. */
+  /** Timeout of a start in seconds: the server reads its log, and elects itself. */
   private static final long LEADS_WITHIN_S = 30;
 
-  /** Entries between two snapshots, of which two are kept. */
+  /** Number of entries between two snapshots. Two snapshots are retained. */
   private static final long SNAPSHOT_ENTRIES = 1_000;
 
-  /** Of the log behind the newest snapshot: enough for the one before it. */
+  /**
+   * Number of retained entries before the newest snapshot, which suffice for the previous snapshot.
+   */
   private static final long KEPT_ENTRIES = 2 * SNAPSHOT_ENTRIES + 48;
 
-  /** A process may be stopped for so long, and leads on: there is nobody else. */
+  /** Maximum pause of a process without loss of leadership; the group has no other server. */
   private static final TimeDuration A_DAY = TimeDuration.valueOf(1, TimeUnit.DAYS);
 
   static {
-    // Ratis ends the process where it cannot bind its port, and would where any thread of it, be it
-    // of whom it may, has thrown what nobody caught.
+    // Ratis ends the process when it cannot bind its port. It would also end the process on an
+    // uncaught exception of any thread, including threads of other code.
     Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
     ExitUtils.disableSystemExit();
     Thread.setDefaultUncaughtExceptionHandler(before);
@@ -88,16 +90,16 @@ final class RatisServer implements AutoCloseable {
             .build();
   }
 
-  /** Of a cluster: its folder in the log has this name. */
+  /** Returns the group id of a cluster, which is also the name of its folder in the log. */
   static UUID group(String cluster) {
     return UUID.nameUUIDFromBytes(cluster.getBytes(StandardCharsets.UTF_8));
   }
 
   /**
-   * Ends when it leads.
+   * Starts a server. Returns when it is the leader.
    *
    * @param log folder
-   * @throws IOException when it does not; nothing is left of it
+   * @throws IOException when it does not become the leader; the server is then closed
    */
   static RatisServer start(Options options, Path log) throws IOException {
     RatisServer made = new RatisServer(options, log);
@@ -108,7 +110,7 @@ final class RatisServer implements AutoCloseable {
     } catch (IOException | Error failed) {
       made.close();
       throw failed;
-    } catch (RuntimeException failed) { // as Ratis tells of some
+    } catch (RuntimeException failed) { // Ratis wraps some failures
       made.close();
       throw new IOException(failed);
     }
@@ -125,7 +127,7 @@ final class RatisServer implements AutoCloseable {
     RaftServerConfigKeys.Rpc.setTimeoutMax(all, millis(3_000));
     RaftServerConfigKeys.Log.setSegmentSizeMax(all, SizeInBytes.valueOf("1MB"));
     RaftServerConfigKeys.Log.setPreallocatedSize(all, SizeInBytes.valueOf("64KB"));
-    RaftServerConfigKeys.Log.setCorruptionPolicy( // of a part of an entry, which LogFiles let pass
+    RaftServerConfigKeys.Log.setCorruptionPolicy( // of a partial entry that LogFiles accepted
         all, RaftServerConfigKeys.Log.CorruptionPolicy.WARN_AND_RETURN);
     RaftServerConfigKeys.Log.setLogMetadataEnabled(all, false);
     RaftServerConfigKeys.Log.setPurgeUptoSnapshotIndex(all, true);
@@ -152,29 +154,33 @@ final class RatisServer implements AutoCloseable {
     return all;
   }
 
-  /** Of files it would make a store of PKCS #12, as told of {@link TlsMaterial}. */
+  /**
+   * Returns the TLS settings. From files, Ratis would create a PKCS #12 store, as {@link
+   * TlsMaterial} explains.
+   */
   private static GrpcTlsConfig tls(TlsMaterial own) {
     return new GrpcTlsConfig(
         own.keys().getKeyManagers()[0], own.authorities().getTrustManagers()[0], true);
   }
 
-  /** What is applied. Any thread. */
+  /** Returns the applied state. Thread-safe. */
   DesiredState state() {
     return machine.state();
   }
 
-  /** Why it takes nothing any more; null while it may. */
+  /** Returns the reason why the server accepts no further entries; null while it may. */
   @Nullable Throwable failure() {
     return machine.broken.handle((none, failed) -> failed).getNow(null);
   }
 
   /**
-   * Ends when it is committed and applied.
+   * Proposes a change. Returns when the change is committed and applied.
    *
-   * @param withinS seconds
-   * @return whether it was computed on the last state
-   * @throws Undecided when that is not known in time, or the server broke meanwhile
-   * @throws IOException when it was not taken
+   * @param withinS timeout in seconds
+   * @return whether the change was applied; false when it was computed on an earlier state
+   * @throws Undecided when the outcome is unknown: the timeout passed, or the server broke
+   *     meanwhile
+   * @throws IOException when the change was not accepted
    */
   boolean propose(DesiredChange change, long withinS) throws IOException {
     try {
@@ -205,7 +211,7 @@ final class RatisServer implements AutoCloseable {
         .build();
   }
 
-  /** No longer than the server works. */
+  /** Waits for a future, but no longer than the server works. */
   private <T> T await(CompletableFuture<T> what, long withinS) throws IOException {
     TimeDuration limit = TimeDuration.valueOf(withinS, TimeUnit.SECONDS);
     IOUtils.getFromFuture(
@@ -213,7 +219,7 @@ final class RatisServer implements AutoCloseable {
     return what.join();
   }
 
-  /** About 1 s. */
+  /** Closes the server, in about 1 s. */
   @Override
   public void close() {
     try {

@@ -25,22 +25,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The whole state at an entry of the log, in a file with a checksum. Ratis looks at the name alone:
- * a damaged one is put aside before Ratis sees it, and the one before it is used, for whose
- * successors the log is kept.
+ * Snapshots of the whole state at an entry of the log, each a file with a checksum. Ratis only
+ * checks file names. A damaged snapshot is therefore set aside before Ratis sees it, and the
+ * previous one is used, whose later entries are retained in the log.
  */
 final class Snapshots extends SimpleStateMachineStorage {
   private static final Logger LOG = LoggerFactory.getLogger(Snapshots.class);
 
-  /** The file of a part of the log, with the index of its first entry. */
+  /** File name of a log segment, with the index of its first entry. */
   static final Pattern SEGMENT = Pattern.compile("log_(?:inprogress_)?(\\d+)(?:-\\d+)?");
 
   private static final String DAMAGED = "corrupt-";
 
   /**
-   * Reads the newest that is whole.
+   * Reads the newest undamaged snapshot.
    *
-   * @throws IOException when the log does not go on behind it
+   * @throws IOException when the log does not continue after it
    */
   DesiredState open(RaftStorage storage) throws IOException {
     Path folder = storage.getStorageDir().getStateMachineDir().toPath();
@@ -69,7 +69,10 @@ final class Snapshots extends SimpleStateMachineStorage {
     }
   }
 
-  /** Else Ratis would wait for a leader that has what is missing. */
+  /**
+   * Checks that the log continues after a snapshot. Otherwise Ratis would wait for a leader with
+   * the missing entries.
+   */
   private static void requireLogBehind(long index, Path folder) throws IOException {
     long begin = Long.MAX_VALUE;
     for (Path file : matching(folder, SEGMENT)) {
@@ -83,26 +86,26 @@ final class Snapshots extends SimpleStateMachineStorage {
     }
   }
 
-  /** Files with such names in a folder, which may be missing. */
+  /** Returns the files of a folder with matching names; none when the folder is missing. */
   static List<Path> matching(Path folder, Pattern names) throws IOException {
     try (Stream<Path> files = Files.list(folder)) {
       return files
           .filter(each -> names.matcher(each.getFileName().toString()).matches())
-          .sorted() // the open segment is the last
+          .sorted() // the open segment is last
           .toList();
     } catch (NoSuchFileException none) {
       return List.of();
     }
   }
 
-  /** Writes one; whole, or none. */
+  /** Writes a snapshot atomically. */
   void write(TermIndex at, DesiredState state) throws IOException {
     File file = getSnapshotFile(at.getTerm(), at.getIndex());
     AtomicFileOutputStream out =
         new AtomicFileOutputStream(file, getTmpSnapshotFile(at.getTerm(), at.getIndex()));
     try {
       out.write(StateStoreRecords.file(state.whole()));
-      out.close(); // forced, and then moved
+      out.close(); // forced, then renamed
     } catch (IOException failed) {
       out.abort();
       throw failed;
