@@ -448,8 +448,8 @@ public sealed interface BusMessage {
       implements BusMessage {}
 
   /**
-   * Requires the instance to pull all routing state again: its state is stale, or a new controller
-   * does not know its subscriptions.
+   * A request to pull all routing state again, because the instance's state is stale or a new
+   * controller does not know its subscriptions.
    *
    * @param term the controller's
    */

@@ -5,9 +5,8 @@ package dev.berth.protocol;
  * blocked event loop (1), max (16), ongoing (16).
  *
  * <p>The sequence orders the reports of one replica incarnation, so that a late reply never
- * overwrites a newer report. The sequence wraps; two reports are compared by their difference. A
- * report is therefore newer, whatever its sequence, when the last report is older than the maximum
- * delay of a reply.
+ * overwrites a newer report. The sequence wraps; two reports are compared by their difference. Once
+ * the last report is older than the maximum delay of a reply, any report is newer.
  */
 public final class Load {
   /** No report: the reply contains no load. */

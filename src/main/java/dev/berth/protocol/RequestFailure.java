@@ -5,8 +5,8 @@ import dev.berth.api.DeploymentId;
 /**
  * The failure of an explained request, for operators; callers receive less detail.
  *
- * @param deployment the deployment whose handler failed or could not be reached in time, not that
- *     of a caller that passed the failure on; {@code ""} when there was no failure
+ * @param deployment the deployment whose handler failed or was not reached in time, never a caller
+ *     that passed the failure on; {@code ""} without a failure
  * @param type class name of the thrown failure
  * @param message its message, at most {@link #MAX_MESSAGE_CHARS}
  */

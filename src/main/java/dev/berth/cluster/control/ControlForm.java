@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The messages of a control link and their form: type number (1 byte), length of the JSON (4, big
- * endian), the JSON of the record, and an optional payload, which other classes read and write.
+ * endian), the JSON of the record, and an optional payload. Other classes read and write the
+ * payload.
  */
 final class ControlForm {
   private static final int HEADER_BYTES = 5;

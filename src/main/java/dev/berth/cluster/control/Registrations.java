@@ -6,10 +6,11 @@ import io.vertx.core.Future;
 import java.util.Collection;
 
 /**
- * The committed registrations of nodes. After a failed future the outcome is unknown. An
- * implementation must: (1) return the existing number of a registered process; (2) change nothing
- * for a second process of a name until the first is removed; (3) never reuse a number; (4) succeed
- * in removing an unknown registration. Thread-safe.
+ * The committed registrations of nodes. After a failed future the outcome is unknown. Thread-safe.
+ *
+ * <p>Duties of an implementation: (1) Return the existing number of a registered process. (2)
+ * Change nothing for a second process of a name until the first is removed. (3) Never reuse a
+ * number. (4) Succeed in removing an unknown registration.
  */
 public interface Registrations {
   /** Registers a process. {@link #known} contains the result. */

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The data links of one event loop, in both directions. Confined to it. */
+/** The data links of one event loop, in both directions. Confined to that loop. */
 final class LoopLinks {
   /** Delay before a failed process is dialled again; sends are refused meanwhile. */
   private static final Duration RETRY = Duration.ofMillis(200);

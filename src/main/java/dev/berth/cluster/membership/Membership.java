@@ -456,8 +456,8 @@ public final class Membership {
   }
 
   /**
-   * Returns why operators' requests are refused, or null. The controller stands by, or it has no
-   * nodes of its own and nodes of another cluster connect.
+   * Returns why operators' requests are refused, or null. Either the controller stands by, or it
+   * has no other nodes and nodes of another cluster connect.
    */
   public @Nullable String closed() {
     boolean alone = nodes.values().stream().allMatch(each -> isSelf(each.who));

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The rules of admission and of silence.
  *
- * @param cluster its name
+ * @param cluster name of the cluster
  * @param node name of the controller's node
  * @param process process id of that node
  * @param control names of the control nodes

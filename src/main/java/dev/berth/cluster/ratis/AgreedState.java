@@ -59,10 +59,10 @@ final class AgreedState {
   }
 
   /**
-   * Applies the next entry of the log.
+   * Applies the next entry of the log. No change is applied by a part before the last, by a part
+   * without its predecessor, or when the change belongs to another state than the last.
    *
-   * @return whether the entry completes a change that was applied; false for a part before the
-   *     last, for a part without its predecessor, and for a change of another state than the last
+   * @return whether the entry completes a change that was applied
    * @throws IOException when this version does not know the entry's form
    */
   boolean apply(ByteBuffer entry) throws IOException {

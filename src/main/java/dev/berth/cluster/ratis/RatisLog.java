@@ -50,9 +50,9 @@ final class RatisLog implements StateLog {
   static final long LEAST_ROOM = 16L << 20;
 
   /**
-   * Minimum free space for any entry, in bytes; the space above it allows to record such removals.
-   * The log is not opened below this minimum. If Ratis can create the file of its term but not
-   * write it, the term is lost.
+   * Minimum free space for any entry, in bytes. Removals of earlier data are recorded in the space
+   * between the two minimums. The log is not opened below this minimum. If Ratis can create the
+   * file of its term but not write it, the term is lost.
    */
   static final long LEAST_ROOM_OF_NOTES = 4L << 20;
 

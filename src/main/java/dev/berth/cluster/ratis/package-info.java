@@ -3,11 +3,11 @@
  * package uses Ratis. It has its own jar, found by {@link dev.berth.desired.ConsensusEngine}, and
  * is not loaded without a cluster.
  *
- * <p>Guarantees: a committed change survives a kill of any node; a failed proposal reports whether
- * its outcome is unknown; a damaged log is never treated as a short one.
+ * <p>Guarantees: (1) A committed change survives a kill of any node. (2) A failed proposal reports
+ * whether its outcome is unknown. (3) A damaged log is never treated as a short one.
  *
- * <p>Source: Ongaro, Ousterhout, "In Search of an Understandable Consensus Algorithm", 2014; the
- * behaviour of Ratis when killed, full or damaged: decision 0036.
+ * <p>Source: Ongaro, Ousterhout, "In Search of an Understandable Consensus Algorithm", 2014.
+ * Decision 0036 describes Ratis when killed, full or damaged.
  */
 @NullMarked
 package dev.berth.cluster.ratis;

@@ -5,9 +5,9 @@ import dev.berth.protocol.BusMessage;
 /**
  * Sends messages, at most once, in order per (sender loop, receiver loop). Never blocks.
  *
- * <p>An implementation must: (1) return another result than {@link SendResult#SENT} only when the
- * message will certainly not arrive, so that the router can try another replica; (2) not call the
- * receiver on the caller's stack; (3) leave the message unchanged; (4) throw nothing.
+ * <p>Duties of an implementation: (1) Return another result than {@link SendResult#SENT} only when
+ * the message will certainly not arrive, so that the router can try another replica. (2) Do not
+ * call the receiver on the caller's stack. (3) Leave the message unchanged. (4) Throw nothing.
  */
 @FunctionalInterface
 public interface BusSender {

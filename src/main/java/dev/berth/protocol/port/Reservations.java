@@ -42,9 +42,8 @@ public interface Reservations {
 
     /**
      * Reports that the caller disconnected while it waited or before it received the result. Its
-     * reservations are released, except reservations that were granted with an idempotency key: a
-     * retry may request them again, and the lease expires if it never does. Only the first call has
-     * an effect.
+     * reservations are released, except those with an idempotency key, which a retry may request
+     * again. Without a retry their leases expire. Only the first call has an effect.
      */
     void abandon();
   }

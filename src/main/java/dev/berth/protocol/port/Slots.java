@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The slots of one replica, at the instance that hosts it. Thread-safe; never blocks.
  *
- * <p>Contract: (1) no grant when {@code ongoing >= maxOngoing} or draining; (2) every grant ends in
- * exactly one complete, release or expiry; (3) an attempt is granted at most once; (4) each freed
+ * <p>Contract: (1) No grant when {@code ongoing >= maxOngoing} or draining. (2) Every grant ends in
+ * exactly one complete, release or expiry. (3) An attempt is granted at most once. (4) Each freed
  * slot is reported to the {@link SlotObserver}, after the state has changed.
  */
 public interface Slots {
@@ -29,10 +29,11 @@ public interface Slots {
   boolean tryAcquire();
 
   /**
-   * Moves a slot from FREE to RUNNING for a remote request, at most once per attempt.
+   * Moves a slot from FREE to RUNNING for a remote request, at most once per attempt. A refused
+   * attempt is recorded so that a late duplicate cannot run.
    *
-   * @return null when granted; REVOKED when the attempt is already known or was released before;
-   *     else the reason. A refused attempt is recorded so that a late duplicate cannot run
+   * @return null when granted, REVOKED when the attempt is already known or was released before,
+   *     else the reason for the refusal
    */
   @Nullable Refusal tryAcquire(AttemptId attempt);
 

@@ -46,9 +46,9 @@ public final class WireCodec {
   static final int LARGE_BODY_BYTES = 16 * 1024;
 
   /**
-   * Maximum size of a message in bytes, header included. A message contains a head of user code or
-   * of HTTP, with a line and headers of at most 1 MiB each, a body, and at most the same size of
-   * other fields; or a batch of metrics.
+   * Maximum size of a message in bytes, header included. Large messages are batches of metrics, or
+   * contain a head of user code or of HTTP, a body and other fields. A head has a line and headers
+   * of at most 1 MiB each; the other fields take at most the size of a body.
    */
   public static final int MAX_MESSAGE_BYTES = 2 * HeadBytes.MAX + 2 * MAX_BODY_BYTES;
 
