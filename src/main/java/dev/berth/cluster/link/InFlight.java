@@ -23,8 +23,8 @@ public final class InFlight {
   }
 
   /**
-   * Counts a frame, unless it exceeds the limit. A frame may exceed the limit when no other is in
-   * flight.
+   * Counts a frame, unless it exceeds the limit. A frame of any size fits while at most {@link
+   * #OWN_ROOM} bytes are in flight.
    *
    * @param room bytes beyond the limit
    */

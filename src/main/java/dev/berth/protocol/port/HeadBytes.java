@@ -21,8 +21,8 @@ public final class HeadBytes {
   private static final int MAX_CHARACTER_BYTES = 3;
 
   /**
-   * A bound, in bytes, below which a head is always within {@link #MAX}. The difference covers 64
-   * texts that are not headers, more than any head has.
+   * A bound, in bytes, below which a head is always within {@link #MAX}. The difference covers the
+   * lengths of 64 texts that are not headers, more than any head has.
    */
   private static final int SURELY_WITHIN = MAX - 64 * LENGTH_BYTES;
 
