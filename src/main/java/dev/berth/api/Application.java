@@ -6,9 +6,12 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What an {@code import_path} builds: deployments that may call one another, one of which answers
- * the application's route. The method it names is static, has no parameter or one {@code
- * Map<String, Object>} (the configuration's {@code args}), and returns an Application. Immutable.
+ * The deployments of one application, which may call one another. The ingress deployment serves the
+ * application's route. Immutable.
+ *
+ * <p>The method that {@code import_path} names builds the application. This method is static,
+ * returns an {@code Application}, and has either no parameter or one {@code Map<String, Object>},
+ * which receives the configuration's {@code args}.
  */
 public final class Application {
   private final String ingress;
@@ -30,24 +33,26 @@ public final class Application {
     }
   }
 
-  /** An application whose first deployment is the ingress; names are unique. */
+  /**
+   * Creates an application from its ingress deployment and further deployments; names are unique.
+   */
   public static Application of(Deployment ingress, Deployment... others) {
     List<Deployment> all = new ArrayList<>(List.of(others));
     all.add(0, ingress);
     return new Application(ingress.name(), all);
   }
 
-  /** The same with other deployments, among them one that is named as the ingress is. */
+  /** Returns a copy with other deployments; one must have the name of the ingress. */
   public Application withDeployments(List<Deployment> deployments) {
     return new Application(ingress, deployments);
   }
 
-  /** The name of the deployment that answers the route. */
+  /** Returns the name of the deployment that serves the route. */
   public String ingress() {
     return ingress;
   }
 
-  /** All deployments, the ingress included. */
+  /** Returns all deployments, the ingress included. */
   public List<Deployment> deployments() {
     return deployments;
   }

@@ -3,11 +3,10 @@ package dev.berth.api;
 import io.vertx.core.Future;
 
 /**
- * Serves requests whose bodies are values; it never blocks its event loop. See {@link
- * AsyncHandler#of}.
+ * A handler of typed request bodies that never blocks its event loop. See {@link AsyncHandler#of}.
  *
- * @param <I> what the body of a request is
- * @param <O> what is answered
+ * @param <I> the type of request bodies
+ * @param <O> the type of results
  */
 @FunctionalInterface
 public interface AsyncFunction<I, O> {
@@ -16,7 +15,7 @@ public interface AsyncFunction<I, O> {
    * Serves one request.
    *
    * @param body never null
-   * @return the answer, not null; a {@link Response} is answered as it is
+   * @return the result, not null; a {@link Response} is returned to the caller unchanged
    */
   Future<O> handle(I body, RequestContext context);
 }

@@ -7,22 +7,22 @@ import io.vertx.core.Future;
 public non-sealed interface AsyncHandler extends ReplicaHandler {
 
   /**
-   * Serves one request. Called on the replica's event loop, concurrently in the sense of
-   * interleaved futures: up to {@code max_ongoing_requests} are unfinished at a time.
+   * Serves one request. Called on the replica's event loop. Requests run concurrently as
+   * interleaved futures; at most {@code max_ongoing_requests} are incomplete at a time.
    *
-   * @return the response; a failure or an exception becomes {@link BerthException.HandlerFailed}
+   * @return the response. A failure or an exception becomes {@link BerthException.HandlerFailed}
    *     (HTTP 500), except that a {@link BerthException} keeps its kind, so that a child's
-   *     back-pressure becomes the parent's
+   *     back-pressure becomes the parent's.
    */
   Future<Response> handle(Request request, RequestContext context);
 
   /**
-   * A handler of values: bodies are read as JSON, and what it answers is written as JSON with
-   * status 200. A body that is none of them is answered with 400 and {@code {"code":
-   * "invalid_body", "field", "message"}}, and the function is not called.
+   * Creates a handler of typed values. Request bodies are parsed as JSON, and results are returned
+   * as JSON with status 200. For a body that is not a valid {@code I}, the handler returns status
+   * 400 with {@code {"code": "invalid_body", "field", "message"}} and does not call the function.
    *
-   * <p>The JSON is Jackson's, of the application's own jars, with the modules that are there.
-   * Values are passed on as {@link TypedHandle} says.
+   * <p>The JSON codec is the Jackson of the application's own jars, with all modules found there.
+   * Values are passed as {@link TypedHandle} describes.
    *
    * @param body a class of the application that Jackson can read, such as a record
    * @throws IllegalStateException when the application's jars have no {@code

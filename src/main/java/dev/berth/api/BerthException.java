@@ -5,13 +5,16 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every way a call can end without a response. The family is sealed, so that each kind has one wire
- * code, one metric label and, in one place of the ingress, one HTTP status. Expected kinds carry no
- * stack trace: they are outcomes, not bugs. What crosses a node is the kind, and never the object.
+ * The failure of a call without a response. The family is sealed: each kind has one wire code, one
+ * metric label and one HTTP status, which the ingress assigns in a single place. The exceptions
+ * carry no stack trace, because they are expected outcomes. Between nodes the kind is sent, never
+ * the exception object.
  */
 @SuppressWarnings("serial")
 public abstract sealed class BerthException extends RuntimeException {
-  /** The kinds, in wire order: the ordinal crosses the bus, so new kinds go last. */
+  /**
+   * Kinds of failure, in wire order. The ordinal is sent between nodes, so new kinds are appended.
+   */
   public enum Kind {
     /** {@link DeploymentUnavailable}. */
     DEPLOYMENT_UNAVAILABLE(DeploymentUnavailable::new),
@@ -40,7 +43,7 @@ public abstract sealed class BerthException extends RuntimeException {
       this.make = make;
     }
 
-    /** The exception of this kind, as a router makes it from a wire answer. */
+    /** Creates an exception of this kind, as a router does for a received reply. */
     public BerthException toException(String message) {
       return make.apply(message);
     }
@@ -53,33 +56,38 @@ public abstract sealed class BerthException extends RuntimeException {
     this.kind = kind;
   }
 
-  /** Which of the kinds this is; stable, unlike the message. */
+  /** Returns the kind, which is stable, unlike the message. */
   public final Kind kind() {
     return kind;
   }
 
-  /** The deployment does not exist or failed to deploy. The request did not run. */
+  /** Failure because the deployment does not exist or failed to deploy. The request did not run. */
   public static final class DeploymentUnavailable extends BerthException {
-    /** With a message for people. */
+    /** Creates an exception with a readable message. */
     public DeploymentUnavailable(String message) {
       super(Kind.DEPLOYMENT_UNAVAILABLE, message, null);
     }
   }
 
-  /** A queue or table was full, or the wait for a slot was too long. The request did not run. */
+  /**
+   * Failure because a queue or table was full, or because the wait for a slot took too long. The
+   * request did not run.
+   */
   public static final class BackPressure extends BerthException {
     private static final int UNSET = -1;
     private final int retryAfterSeconds;
     private final int statusCode;
 
-    /** One whose status is what the ingress deployment is configured to answer. */
+    /** Creates an exception whose HTTP status is the one configured for the ingress deployment. */
     public BackPressure(String message, OptionalInt retryAfterSeconds) {
       this(message, retryAfterSeconds, OptionalInt.empty());
     }
 
     /**
-     * @param statusCode 503 or 429, as configured for the deployment that refused; a parent that
-     *     fails with this exception answers with it
+     * Creates an exception with an HTTP status.
+     *
+     * @param statusCode 503 or 429, as configured for the deployment that refused; a parent request
+     *     that fails with this exception returns this status
      */
     public BackPressure(String message, OptionalInt retryAfterSeconds, OptionalInt statusCode) {
       super(Kind.BACK_PRESSURE, message, null);
@@ -91,84 +99,97 @@ public abstract sealed class BerthException extends RuntimeException {
       this.statusCode = status;
     }
 
-    /** Seconds after which a retry may find room; empty when nothing is known. */
+    /** Returns the number of seconds after which a retry may succeed; empty when unknown. */
     public OptionalInt retryAfterSeconds() {
       return retryAfterSeconds < 0 ? OptionalInt.empty() : OptionalInt.of(retryAfterSeconds);
     }
 
-    /** The HTTP status the refusing deployment asks for; empty when it says none. */
+    /** Returns the HTTP status configured for the refusing deployment; empty when not set. */
     public OptionalInt statusCode() {
       return statusCode < 0 ? OptionalInt.empty() : OptionalInt.of(statusCode);
     }
   }
 
-  /** The chosen replica is stopped, dead, or another incarnation. The request did not run. */
+  /**
+   * Failure because the chosen replica is stopped, dead, or another incarnation. The request did
+   * not run.
+   */
   public static final class ReplicaUnavailable extends BerthException {
-    /** With a message for people. */
+    /** Creates an exception with a readable message. */
     public ReplicaUnavailable(String message) {
       super(Kind.REPLICA_UNAVAILABLE, message, null);
     }
   }
 
-  /** The lease of a selection ended before the replica could use it. The request did not run. */
+  /**
+   * Failure because the lease of a selection ended before the replica used it. The request did not
+   * run.
+   */
   public static final class ReservationExpired extends BerthException {
-    /** With a message for people. */
+    /** Creates an exception with a readable message. */
     public ReservationExpired(String message) {
       super(Kind.RESERVATION_EXPIRED, message, null);
     }
   }
 
-  /** The request was sent and its peer was lost unanswered: it may have run. Never retried here. */
+  /**
+   * Failure because the peer was lost after the request was sent and before a reply. The request
+   * may have run. Berth never retries it.
+   */
   public static final class OutcomeUnknown extends BerthException {
-    /** With a message for people. */
+    /** Creates an exception with a readable message. */
     public OutcomeUnknown(String message) {
       super(Kind.OUTCOME_UNKNOWN, message, null);
     }
   }
 
-  /** The caller cancelled, or its client left. */
+  /** Failure because the caller cancelled or the client disconnected. */
   public static final class Cancelled extends BerthException {
-    /** With a message for people. */
+    /** Creates an exception with a readable message. */
     public Cancelled(String message) {
       super(Kind.CANCELLED, message, null);
     }
   }
 
-  /** The deadline of the request passed. */
+  /** Failure because the deadline of the request passed. */
   public static final class Timeout extends BerthException {
-    /** With a message for people. */
+    /** Creates an exception with a readable message. */
     public Timeout(String message) {
       super(Kind.TIMEOUT, message, null);
     }
   }
 
   /**
-   * User code failed. The cause is present where the failure happened, and never crosses a node.
+   * Failure of user code. The cause is present where the failure happened, and is never sent
+   * between nodes.
    */
   public static final class HandlerFailed extends BerthException {
-    /** With a message for people, and what user code threw where it is known. */
+    /**
+     * Creates an exception with a readable message and, where known, the exception of the user
+     * code.
+     */
     public HandlerFailed(String message, @Nullable Throwable cause) {
       super(Kind.HANDLER_FAILED, message, cause);
     }
   }
 
   /**
-   * The call named a method that the handler does not have; the message names those it has. The
-   * request did not run. Requests from HTTP name none.
+   * Failure because the call named a method that the handler does not have. The message lists the
+   * existing methods, but not for HTTP requests. The request did not run.
    */
   public static final class NoSuchMethod extends BerthException {
-    /** With a message for people. */
+    /** Creates an exception with a readable message. */
     public NoSuchMethod(String message) {
       super(Kind.NO_SUCH_METHOD, message, null);
     }
   }
 
   /**
-   * The body of the request is larger than its deployment gathers for a handler that takes bodies
-   * whole, or than the instance takes at all. A handler that takes them whole did not run.
+   * Failure because the request body exceeds the limit of its deployment for whole bodies, or the
+   * limit of the instance. A handler of whole bodies did not run.
    */
   public static final class PayloadTooLarge extends BerthException {
-    /** With a message for people. */
+    /** Creates an exception with a readable message. */
     public PayloadTooLarge(String message) {
       super(Kind.PAYLOAD_TOO_LARGE, message, null);
     }

@@ -1,10 +1,10 @@
 package dev.berth.api;
 
 /**
- * Serves requests whose bodies are values; it may block. See {@link BlockingHandler#of}.
+ * A handler of typed request bodies that may block. See {@link BlockingHandler#of}.
  *
- * @param <I> what the body of a request is
- * @param <O> what is answered
+ * @param <I> the type of request bodies
+ * @param <O> the type of results
  */
 @FunctionalInterface
 public interface BlockingFunction<I, O> {
@@ -13,7 +13,7 @@ public interface BlockingFunction<I, O> {
    * Serves one request.
    *
    * @param body never null
-   * @return the answer, not null; a {@link Response} is answered as it is
+   * @return the result, not null; a {@link Response} is returned to the caller unchanged
    * @throws Exception as {@link BlockingHandler#handle} does
    */
   O handle(I body, RequestContext context) throws Exception;

@@ -2,8 +2,8 @@ package dev.berth.api;
 
 /**
  * A handler that may block. Runs on one of at most {@code max_ongoing_requests} threads of its
- * replica, or with {@code berth.threads: virtual} on a virtual thread. Calls are concurrent up to
- * that number.
+ * replica, or on a virtual thread with {@code berth.threads: virtual}. Up to that number of calls
+ * run concurrently.
  */
 @FunctionalInterface
 public non-sealed interface BlockingHandler extends ReplicaHandler {
@@ -17,12 +17,12 @@ public non-sealed interface BlockingHandler extends ReplicaHandler {
   Response handle(Request request, RequestContext context) throws Exception;
 
   /**
-   * A handler of values: bodies are read as JSON, and what it answers is written as JSON with
-   * status 200. A body that is none of them is answered with 400 and {@code {"code":
-   * "invalid_body", "field", "message"}}, and the function is not called.
+   * Creates a handler of typed values. Request bodies are parsed as JSON, and results are returned
+   * as JSON with status 200. For a body that is not a valid {@code I}, the handler returns status
+   * 400 with {@code {"code": "invalid_body", "field", "message"}} and does not call the function.
    *
-   * <p>The JSON is Jackson's, of the application's own jars, with the modules that are there.
-   * Values are passed on as {@link TypedHandle} says.
+   * <p>The JSON codec is the Jackson of the application's own jars, with all modules found there.
+   * Values are passed as {@link TypedHandle} describes.
    *
    * @param body a class of the application that Jackson can read, such as a record
    * @throws IllegalStateException when the application's jars have no {@code

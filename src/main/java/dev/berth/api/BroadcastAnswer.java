@@ -1,23 +1,23 @@
 package dev.berth.api;
 
-/** What one replica came to in a {@link DeploymentHandle#broadcast}. */
+/** The outcome of one replica in a {@link DeploymentHandle#broadcast}. */
 public sealed interface BroadcastAnswer {
 
-  /** The replica asked. */
+  /** Returns the id of the replica. */
   String replicaId();
 
   /**
-   * It answered.
+   * A response of the replica.
    *
-   * @param response as of {@link DeploymentHandle#call}: a body that streams is read to its end or
-   *     cancelled by whoever asked
+   * @param response as of {@link DeploymentHandle#call}: the caller must read a streamed body to
+   *     its end or cancel it
    */
   record Answered(String replicaId, Response response) implements BroadcastAnswer {}
 
   /**
-   * It did not answer.
+   * A failure of the call to the replica.
    *
-   * @param failure why; its kind says whether the request may have run there
+   * @param failure the cause; its kind shows whether the request may have run there
    */
   record Failed(String replicaId, BerthException failure) implements BroadcastAnswer {}
 }

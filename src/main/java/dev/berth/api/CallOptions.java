@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * How calls through a handle behave. Immutable; made of {@link #defaults()}, or by {@link
- * DeploymentHandle}'s own methods of the same names.
+ * Options of calls through a handle. Immutable. Built from {@link #defaults()}, or by the methods
+ * of the same names of {@link DeploymentHandle}.
  *
  * <p>Source: Ray Serve's {@code handle.options(…)}.
  */
@@ -35,47 +35,54 @@ public final class CallOptions {
     this.sessionId = sessionId;
   }
 
-  /** Nothing is said: each accessor is empty. */
+  /** Returns options without values: each accessor is empty. */
   public static CallOptions defaults() {
     return DEFAULTS;
   }
 
   /**
-   * From the call to the end of its response, 0 or more; empty means the deployment's {@code
-   * request_timeout_s}.
+   * Returns the timeout from the call to the end of its response, 0 or more; empty means the
+   * deployment's {@code request_timeout_s}.
    */
   public Optional<Duration> timeout() {
     return timeout;
   }
 
-  /** Carried to the replica; empty means the parent request's, or one that is made. */
+  /**
+   * Returns the request id that the call carries; empty means the parent request's id, or a
+   * generated id.
+   */
   public Optional<String> requestId() {
     return requestId;
   }
 
   /**
-   * Lifetime of a selection's lease; empty means the deployment's {@code reservation_ttl_s} (10 s).
+   * Returns the lifetime of a selection's lease; empty means the deployment's {@code
+   * reservation_ttl_s} (10 s).
    */
   public Optional<Duration> reservationTtl() {
     return reservationTtl;
   }
 
   /**
-   * Which of the handler's {@link ReplicaHandler#methods()} to call; empty means its own {@code
-   * handle}.
+   * Returns the name of the called method of the handler's {@link ReplicaHandler#methods()}; empty
+   * means {@code handle}.
    */
   public Optional<String> methodName() {
     return methodName;
   }
 
-  /** Who the call is for, carried to the replica; empty means the parent request's, or no one. */
+  /**
+   * Returns the session id that the call carries; empty means the parent request's session, or
+   * none.
+   */
   public Optional<String> sessionId() {
     return sessionId;
   }
 
   /**
-   * The same with another time limit. What is left of a budget may be zero or less: calls are then
-   * out of time at once, and fail with {@link BerthException.Timeout}.
+   * Returns a copy with another timeout. A timeout of zero or less is accepted, as the rest of a
+   * budget may be spent: the calls then fail at once with {@link BerthException.Timeout}.
    *
    * @throws IllegalArgumentException unless it is below 292 years
    */
@@ -85,13 +92,13 @@ public final class CallOptions {
     return new CallOptions(limit, requestId, reservationTtl, methodName, sessionId);
   }
 
-  /** The same with another request id. */
+  /** Returns a copy with another request id. */
   public CallOptions withRequestId(String requestId) {
     return new CallOptions(timeout, Optional.of(requestId), reservationTtl, methodName, sessionId);
   }
 
   /**
-   * The same with another lifetime of leases, which is cut to the configured maximum.
+   * Returns a copy with another lease lifetime, which is capped at the configured maximum.
    *
    * @throws IllegalArgumentException unless it is positive and below 292 years
    */
@@ -100,12 +107,12 @@ public final class CallOptions {
     return new CallOptions(timeout, requestId, lifetime, methodName, sessionId);
   }
 
-  /** The same, for a method of the handler beside its own {@code handle}. */
+  /** Returns a copy that calls another method of the handler instead of {@code handle}. */
   public CallOptions withMethodName(String methodName) {
     return new CallOptions(timeout, requestId, reservationTtl, Optional.of(methodName), sessionId);
   }
 
-  /** The same for another session. */
+  /** Returns a copy with another session id. */
   public CallOptions withSessionId(String sessionId) {
     return new CallOptions(timeout, requestId, reservationTtl, methodName, Optional.of(sessionId));
   }

@@ -7,13 +7,14 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A deployment as code declares it. Values set in the configuration file override these. Immutable.
+ * A deployment as declared in code. Values in the configuration file override the values set here.
+ * Immutable.
  */
 public final class Deployment {
-  /** Ray Serve's default of {@code max_ongoing_requests}. */
+  /** Default of {@code max_ongoing_requests} in Ray Serve. */
   public static final int DEFAULT_MAX_ONGOING_REQUESTS = 5;
 
-  /** The widest count a ledger holds. */
+  /** Maximum number of slots per replica: the largest count that a ledger holds. */
   public static final int MAX_ONGOING_REQUESTS_LIMIT = 65_535;
 
   private final String name;
@@ -42,24 +43,28 @@ public final class Deployment {
   }
 
   /**
-   * One whose handler never blocks: one replica, default settings.
+   * Creates a deployment whose handler never blocks, with one replica and default settings.
    *
-   * @param handler shared by all replicas and event loops, so it keeps no state; one that does is
-   *     made by a factory, see {@link #of}
+   * @param handler shared by all replicas and event loops, so it must be stateless; {@link #of}
+   *     creates handlers with state by a factory
    */
   public static Deployment async(String name, AsyncHandler handler) {
     Objects.requireNonNull(handler, "handler");
     return of(name, replica -> handler);
   }
 
-  /** As {@link #async(String, AsyncHandler)}, with a handler that may block. */
+  /**
+   * Creates a deployment as {@link #async(String, AsyncHandler)} does, with a handler that may
+   * block.
+   */
   public static Deployment blocking(String name, BlockingHandler handler) {
     Objects.requireNonNull(handler, "handler");
     return of(name, replica -> handler);
   }
 
   /**
-   * One of values: see {@link AsyncHandler#of}, which this makes the handler of all replicas with.
+   * Creates a deployment of typed values. All replicas share one handler, created by {@link
+   * AsyncHandler#of}.
    *
    * @throws IllegalStateException when the application's jars have no Jackson databind
    */
@@ -67,71 +72,78 @@ public final class Deployment {
     return async(name, AsyncHandler.of(body, function));
   }
 
-  /** As {@link #async(String, Class, AsyncFunction)}, with a function that may block. */
+  /**
+   * Creates a deployment as {@link #async(String, Class, AsyncFunction)} does, with a function that
+   * may block.
+   */
   public static <I, O> Deployment blocking(
       String name, Class<I> body, BlockingFunction<I, O> function) {
     return blocking(name, BlockingHandler.of(body, function));
   }
 
   /**
-   * One whose replicas have state: one replica, default settings.
+   * Creates a deployment whose replicas may have state, with one replica and default settings.
    *
    * @param name unique within the application
-   * @param factory makes the handler of each replica
+   * @param factory creates the handler of each replica
    */
   public static Deployment of(String name, HandlerFactory factory) {
     return new Deployment(name, 1, null, DEFAULT_MAX_ONGOING_REQUESTS, false, Map.of(), factory);
   }
 
-  /** Unique within the application. */
+  /** Returns the name, unique within the application. */
   public String name() {
     return name;
   }
 
   /**
-   * That the number of replicas follows the load. The file says how fast, and all else.
+   * Bounds and target of an autoscaled replica count. All other autoscaling settings, such as the
+   * delays, come from the configuration file.
    *
-   * @param minReplicas fewest, from 0
-   * @param maxReplicas most, at least 1 and {@code minReplicas}
-   * @param targetOngoingRequests requests that each replica is to have, above 0
+   * @param minReplicas minimum number of replicas, from 0
+   * @param maxReplicas maximum number of replicas, at least 1 and {@code minReplicas}
+   * @param targetOngoingRequests target number of requests per replica, above 0
    */
   public record Autoscaling(int minReplicas, int maxReplicas, double targetOngoingRequests) {}
 
-  /** Replicas to keep running; default 1. */
+  /** Returns the number of replicas to run; default 1. */
   public int numReplicas() {
     return numReplicas;
   }
 
-  /** How their number follows the load; default null, it does not. */
+  /** Returns the autoscaling bounds; null by default, when the number of replicas is fixed. */
   public @Nullable Autoscaling autoscaling() {
     return autoscaling;
   }
 
-  /** Slots of each replica; default 5, as Ray Serve. */
+  /** Returns the number of slots of each replica; default 5, as in Ray Serve. */
   public int maxOngoingRequests() {
     return maxOngoingRequests;
   }
 
   /**
-   * One handler object per event loop behind one ledger, for handlers that keep no state across
-   * loops; default false.
+   * Returns whether each replica has one handler object per event loop behind one ledger. Intended
+   * for handlers that share no state across loops; default false.
    */
   public boolean spreadOverLoops() {
     return spreadOverLoops;
   }
 
-  /** What the factory's context shows; default empty. A value may be null. */
+  /**
+   * Returns the configuration that {@link ReplicaContext#userConfig} passes to the factory; default
+   * empty. A value may be null.
+   */
   public Map<String, Object> userConfig() {
     return userConfig;
   }
 
-  /** Makes the handlers. */
+  /** Returns the factory of the handlers. */
   public HandlerFactory factory() {
     return factory;
   }
 
   /**
-   * The same with so many replicas.
+   * Returns a copy with a fixed number of replicas, without autoscaling.
    *
    * @param replicas at least 1; else {@link IllegalArgumentException}
    */
@@ -143,14 +155,14 @@ public final class Deployment {
         name, replicas, null, maxOngoingRequests, spreadOverLoops, userConfig, factory);
   }
 
-  /** The same with as many replicas as the load asks for, in place of a number. */
+  /** Returns a copy whose number of replicas follows the load within bounds. */
   public Deployment withAutoscaling(Autoscaling between) {
     return new Deployment(
         name, 1, between, maxOngoingRequests, spreadOverLoops, userConfig, factory);
   }
 
   /**
-   * The same with so many slots for each replica.
+   * Returns a copy with another number of slots per replica.
    *
    * @param requests 1 to 65 535; else {@link IllegalArgumentException}
    */
@@ -163,21 +175,21 @@ public final class Deployment {
         name, numReplicas, autoscaling, requests, spreadOverLoops, userConfig, factory);
   }
 
-  /** The same, with a handler for each event loop or one for each replica. */
+  /** Returns a copy with one handler for each event loop (true) or one for each replica (false). */
   public Deployment withSpreadOverLoops(boolean spread) {
     return new Deployment(
         name, numReplicas, autoscaling, maxOngoingRequests, spread, userConfig, factory);
   }
 
-  /** The same with a copy of this configuration. */
+  /** Returns a copy with a copy of this configuration. */
   public Deployment withUserConfig(Map<String, Object> config) {
     Map<String, Object> copy =
-        Collections.unmodifiableMap(new LinkedHashMap<>(config)); // has nulls
+        Collections.unmodifiableMap(new LinkedHashMap<>(config)); // Map.copyOf rejects nulls
     return new Deployment(
         name, numReplicas, autoscaling, maxOngoingRequests, spreadOverLoops, copy, factory);
   }
 
-  /** The same with handlers that are made in another way. */
+  /** Returns a copy with another factory of handlers. */
   public Deployment withFactory(HandlerFactory factory) {
     return new Deployment(
         name, numReplicas, autoscaling, maxOngoingRequests, spreadOverLoops, userConfig, factory);

@@ -7,60 +7,65 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Calls a deployment. A handle belongs to the context it was made for: its futures complete there,
- * each in a task of its own, so a callback may call the handle again. Calls from another thread
- * hop. Handles are immutable and cheap: those with other options are others.
+ * Client of one deployment. A handle belongs to the context it was created for. Its futures
+ * complete on that context, each in a task of its own, so a callback may call the handle again. A
+ * call from another thread is dispatched to that context. Handles are immutable and cheap: methods
+ * that change options return a new handle.
  *
- * <p>The handle of a request, {@link RequestContext#handle}, calls on that request's behalf. That
- * of a replica, {@link ReplicaContext#handle}, is for work outside any request: it carries nothing.
+ * <p>A handle from {@link RequestContext#handle} calls on behalf of that request. A handle from
+ * {@link ReplicaContext#handle} is for work outside any request and propagates no request data.
  *
- * <p>Source: Ray Serve's DeploymentHandle; choose and dispatch are Ray #63254's. Ours differs: a
- * selection is a lease with a time to live, so an owner that vanishes strands nothing.
+ * <p>Source: Ray Serve's DeploymentHandle; choose and dispatch follow Ray #63254. Berth differs: a
+ * selection is a lease with a time to live, so a lost owner leaks no slot.
  */
 public interface DeploymentHandle {
 
-  /** The deployment called. */
+  /** Returns the deployment that this handle calls. */
   DeploymentId deployment();
 
-  /** How it is called. */
+  /** Returns the options of calls through this handle. */
   CallOptions options();
 
-  /** The same deployment, called with these options and no others. */
+  /** Returns a handle to the same deployment with the given options only. */
   DeploymentHandle options(CallOptions options);
 
-  /** The same, with calls that take no longer: {@link CallOptions#withTimeout}. */
+  /** Returns a handle whose calls have this timeout: {@link CallOptions#withTimeout}. */
   default DeploymentHandle withTimeout(Duration timeout) {
     return options(options().withTimeout(timeout));
   }
 
   /**
-   * The same, calling one of the handler's {@link ReplicaHandler#methods()} and not its own {@code
-   * handle}.
+   * Returns a handle that calls one of the handler's {@link ReplicaHandler#methods()} instead of
+   * {@code handle}.
    */
   default DeploymentHandle method(String name) {
     return options(options().withMethodName(name));
   }
 
-  /** The same, for another session: {@link CallOptions#withSessionId}. */
+  /** Returns a handle for another session: {@link CallOptions#withSessionId}. */
   default DeploymentHandle withSessionId(String sessionId) {
     return options(options().withSessionId(sessionId));
   }
 
-  /** The same, under another request id: {@link CallOptions#withRequestId}. */
+  /** Returns a handle whose calls have this request id: {@link CallOptions#withRequestId}. */
   default DeploymentHandle withRequestId(String requestId) {
     return options(options().withRequestId(requestId));
   }
 
-  /** The same, with other leases of its selections: {@link CallOptions#withReservationTtl}. */
+  /**
+   * Returns a handle whose selections have this lease time: {@link CallOptions#withReservationTtl}.
+   */
   default DeploymentHandle withReservationTtl(Duration ttl) {
     return options(options().withReservationTtl(ttl));
   }
 
   /**
-   * The same, called with values: {@code prices.typed(Order.class, Price.class).call(order)}.
+   * Returns a handle that sends and receives typed values: {@code prices.typed(Order.class,
+   * Price.class).call(order)}.
    *
-   * @param request what is sent, and {@code response} what is answered: classes of the application
-   *     that Jackson can write and read, such as records
+   * @param request the type of sent values: a class of the application that Jackson can write, such
+   *     as a record
+   * @param response the type of received values: a class of the application that Jackson can read
    * @throws IllegalStateException when the application's jars have no {@code
    *     com.fasterxml.jackson.core:jackson-databind}
    */
@@ -69,63 +74,66 @@ public interface DeploymentHandle {
   }
 
   /**
-   * Sends a request to a replica with a free slot, or waits in the deployment's queue for one.
+   * Sends a request to a replica with a free slot, or waits for one in the deployment's queue.
    *
-   * @return the response; fails with a {@link BerthException} and nothing else. Cancel through
-   *     {@link Pending#cancel()} of {@link #start(Request)}.
+   * @return the response; fails only with a {@link BerthException}. To cancel the call, use {@link
+   *     #start(Request)} and {@link Pending#cancel()}.
    */
   default Future<Response> call(Request request) {
     return start(request).future();
   }
 
-  /** As {@link #call}, with a way to cancel. */
+  /** Starts a {@link #call} that can be cancelled. */
   Pending<Response> start(Request request);
 
   /**
-   * As {@link #call}, with the body as a stream of buffers however it comes.
+   * Sends a request as {@link #call} does, and returns every body as a stream of buffers, whole
+   * bodies too.
    *
-   * @return completes with the head of the response
+   * @return completes when the head of the response arrives
    */
   Future<StreamedResponse> stream(Request request);
 
   /**
-   * Picks a replica and reserves one of its slots, waiting in the same queue as calls do. The
-   * method's name and the session are those of now: a dispatch uses them.
+   * Chooses a replica and reserves one of its slots, waiting in the same queue as calls. A dispatch
+   * of the selection uses the method name and the session that this handle has now.
    *
-   * @return the selection, which the caller dispatches or closes; else its lease expires
+   * @return the selection, which the caller must dispatch or close; otherwise its lease expires
    */
   default Future<ReplicaSelection> choose() {
     return startChoose().future();
   }
 
-  /** As {@link #choose}, with a way to cancel. */
+  /** Starts a {@link #choose} that can be cancelled. */
   Pending<ReplicaSelection> startChoose();
 
   /**
-   * Chooses for several handles of one instance, or for none; {@link Selections} says how.
+   * Reserves one slot for each of several handles of one instance, all or none. {@link Selections}
+   * states the rules.
    *
-   * @param handles one for each slot, this one first
-   * @param wait how long to wait for all of them, beside what their own timeouts say; zero is not
-   *     at all
+   * @param handles one for each slot, this handle first
+   * @param wait the maximum wait for all slots, in addition to the timeouts of the handles; zero
+   *     means no wait
    */
   Pending<Selections> startChooseAll(
       List<? extends DeploymentHandle> handles, Optional<Duration> wait);
 
   /**
-   * Sends a request to every running replica. On each it takes a slot; where there is none, it
-   * waits for that replica in its turn, counted and bounded as other waits are, until the call's
-   * timeout or {@code berth.queue_timeout_s}. One replica's outcome does not change another's.
+   * Sends a request to every running replica. The request takes a slot on each replica. When a
+   * replica has no free slot, its copy of the request waits until the call's timeout or {@code
+   * berth.queue_timeout_s}; the limits of the queue include these waits. The outcome of one replica
+   * does not affect the others.
    *
    * @param request with a whole body
-   * @return what each replica that ran at the time of the call came to, when all are done. Fails
-   *     with {@link BerthException.DeploymentUnavailable} when there was none, and with {@link
-   *     IllegalArgumentException} for a body that streams.
+   * @return one outcome for each replica that ran at the time of the call, when all are complete.
+   *     Fails with {@link BerthException.DeploymentUnavailable} when no replica ran, and with
+   *     {@link IllegalArgumentException} for a streamed body.
    */
   Future<List<BroadcastAnswer>> broadcast(Request request);
 
   /**
-   * Chooses, runs {@code use}, and closes the selection when the future it returns is done,
-   * whatever it came to. A failing close never hides a failure of {@code use}.
+   * Chooses a replica, runs {@code use}, and closes the selection when the future of {@code use}
+   * completes, whether it succeeded or failed. A failed close never hides a failure of {@code use}.
    */
   default <T> Future<T> withSelection(Function<ReplicaSelection, Future<T>> use) {
     return choose().compose(chosen -> Selections.closing(chosen, use, ReplicaSelection::close));

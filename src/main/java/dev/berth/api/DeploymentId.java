@@ -3,14 +3,16 @@ package dev.berth.api;
 import java.util.Objects;
 
 /**
- * A deployment's full name: deployments are unique within their application.
+ * The full name of a deployment. Deployment names are unique within their application.
  *
  * @param application the application's name, not empty
  * @param name the deployment's name, not empty
  */
 public record DeploymentId(String application, String name) {
   /**
-   * @throws IllegalArgumentException when one is empty
+   * Creates an id.
+   *
+   * @throws IllegalArgumentException when a name is empty
    */
   public DeploymentId {
     requireName("application", application);
@@ -23,7 +25,7 @@ public record DeploymentId(String application, String name) {
     }
   }
 
-  /** {@code application#name}, as Ray Serve prints it. */
+  /** Returns {@code application#name}, as Ray Serve prints it. */
   @Override
   public String toString() {
     return application + "#" + name;

@@ -1,12 +1,13 @@
 package dev.berth.api;
 
-/** Makes the handler of a replica. */
+/** Factory for the handlers of a deployment's replicas. */
 @FunctionalInterface
 public interface HandlerFactory {
 
   /**
-   * Called once per replica (per replica and loop when spread) before it takes requests, in a
-   * context that may block: load models here.
+   * Creates a handler. Called once per replica, or once per replica and event loop when the
+   * deployment is spread, before the replica accepts requests. Runs in a context that may block:
+   * load models here.
    *
    * @throws Exception the replica does not start; the cause is reported
    */

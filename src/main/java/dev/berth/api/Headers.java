@@ -7,21 +7,21 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * HTTP-style headers, read only: names compare without case, a name may repeat, order is kept. An
- * interface so that the ingress can pass the received headers on without copying them.
+ * Read-only HTTP-style headers. Names are case-insensitive and may repeat; the order is preserved.
+ * An interface, so that the ingress can pass on received headers without copying.
  */
 public interface Headers {
 
-  /** The first value of a name, or null. */
+  /** Returns the first value of a name, or null. */
   @Nullable String get(String name);
 
-  /** Each name and value, in order. */
+  /** Passes each name and value to the consumer, in order. */
   void forEach(BiConsumer<String, String> each);
 
-  /** How many name–value pairs there are. */
+  /** Returns the number of name–value pairs. */
   int size();
 
-  /** Every value of a name, in order; empty when there is none. */
+  /** Returns all values of a name, in order; empty when there are none. */
   default List<String> all(String name) {
     List<String> values = new ArrayList<>(2);
     forEach(
@@ -33,7 +33,7 @@ public interface Headers {
     return values;
   }
 
-  /** These headers, then one more pair. */
+  /** Returns these headers followed by one more pair. */
   default Headers with(String name, String value) {
     List<String> all = new ArrayList<>(2 * size() + 2);
     forEach((key, existing) -> Collections.addAll(all, key, existing));
@@ -41,15 +41,16 @@ public interface Headers {
     return new PairHeaders(all.toArray(String[]::new));
   }
 
-  /** No headers. */
+  /** Returns empty headers. */
   static Headers empty() {
     return PairHeaders.EMPTY;
   }
 
   /**
-   * Headers of alternating names and values.
+   * Creates headers from alternating names and values.
    *
-   * @throws IllegalArgumentException when a value is missing, or a name or value holds a line break
+   * @throws IllegalArgumentException when a value is missing, or a name or value contains a line
+   *     break
    */
   static Headers of(String... namesAndValues) {
     return namesAndValues.length == 0 ? empty() : PairHeaders.checked(namesAndValues.clone());

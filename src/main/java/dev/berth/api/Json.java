@@ -10,18 +10,18 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The JSON of values: by the Jackson that the code they belong to came with, so that its version,
- * its modules and its annotations count. Berth has none, so this one is called by reflection. One
- * mapper for each application; any thread.
+ * JSON codec that uses the Jackson library of the application, so that the application's version,
+ * modules and annotations apply. Called by reflection, because Berth does not depend on Jackson
+ * databind. One mapper per application. Thread-safe.
  */
 final class Json {
   static final String DEPENDENCY = "com.fasterxml.jackson.core:jackson-databind";
   private static final String DATABIND = "com.fasterxml.jackson.databind.";
   private static final String CORE = "com.fasterxml.jackson.core.";
-  private static final int POOLED_BUFFERS = 16; // of a mapper; more at once are made and let go
+  private static final int POOLED_BUFFERS = 16; // per mapper; Jackson does not pool more
   private static final int MESSAGE_CHARS = 300;
 
-  // Kept with the classes themselves, and so gone with their application.
+  // ClassValue stores the codec with the class, so both become unreachable with the application.
   private static final ClassValue<Json> BY_MAPPER =
       new ClassValue<>() {
         @Override
@@ -37,7 +37,7 @@ final class Json {
         }
       };
 
-  /** Is written and read before anything else, to load Jackson's classes off any event loop. */
+  /** A value written and read first, to load Jackson's classes outside the event loops. */
   private record Sample(String text, int number) {}
 
   private final Object mapper;
@@ -51,7 +51,7 @@ final class Json {
       ClassLoader loader = type.getClassLoader();
       Object modules = type.getMethod("findModules", ClassLoader.class).invoke(null, loader);
       type.getMethod("registerModules", Iterable.class).invoke(mapper, modules);
-      // What a body does not say is not 0, and what stands behind it is not nothing.
+      // A missing primitive must not become 0, and text after the value must not be ignored.
       Class<?> feature = Class.forName(DATABIND + "DeserializationFeature", true, loader);
       Method set = type.getMethod("configure", feature, boolean.class);
       for (String name : List.of("FAIL_ON_NULL_FOR_PRIMITIVES", "FAIL_ON_TRAILING_TOKENS")) {
@@ -69,9 +69,9 @@ final class Json {
   }
 
   /**
-   * Buffers that Jackson keeps for each thread would keep the application's classes there for as
-   * long as the heap has room. Since 2.16 a pool can have them; before, there are new ones for each
-   * value.
+   * Disables Jackson's buffers per thread, which would retain the application's classes on threads
+   * that outlive the application. Jackson 2.16 and later use a bounded pool instead; older versions
+   * allocate buffers for each value.
    */
   private static void keepNoBuffersByThread(Object factory) throws ReflectiveOperationException {
     ClassLoader loader = factory.getClass().getClassLoader();
@@ -88,10 +88,11 @@ final class Json {
   }
 
   /**
-   * That of the application which a class belongs to.
+   * Returns the codec of the application that a class belongs to.
    *
-   * @param body may be one of the JDK: then another one says whose it is, or else who calls
-   * @throws IllegalStateException when the application brought no Jackson
+   * @param body may be a JDK class; then {@code other} determines the application, or else the
+   *     calling class on the stack
+   * @throws IllegalStateException when the application has no Jackson databind
    */
   static Json of(Class<?> body, Class<?> other) {
     Json found = BY_BODY.get(body);
@@ -108,7 +109,7 @@ final class Json {
     return found;
   }
 
-  /** That of the code which asks, for bodies that are all of the JDK. */
+  /** Returns the codec of the calling code, for bodies that are JDK classes only. */
   private static @Nullable Json ofCaller() {
     return StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
         .walk(
@@ -119,7 +120,7 @@ final class Json {
                     .map(BY_BODY::get)
                     .filter(Objects::nonNull)
                     .findFirst()
-                    .orElse(BY_BODY.get(Json.class))); // a test, on one class path with Berth
+                    .orElse(BY_BODY.get(Json.class))); // a test with Berth on its class path
   }
 
   private static @Nullable Json visibleTo(@Nullable ClassLoader loader) {
@@ -137,7 +138,10 @@ final class Json {
     }
   }
 
-  /** Looks at a class that will be read, off any event loop: the first look takes long. */
+  /**
+   * Introspects a class that will be read, outside the event loops: the first introspection is
+   * slow.
+   */
   void prepare(Class<?> type) {
     try {
       readerFor.invoke(mapper, type);
@@ -148,7 +152,9 @@ final class Json {
   }
 
   /**
-   * @throws IllegalArgumentException when it has no JSON
+   * Serializes a value.
+   *
+   * @throws IllegalArgumentException when the value has no JSON form
    */
   Buffer write(Object value) {
     try {
@@ -163,7 +169,9 @@ final class Json {
   }
 
   /**
-   * @throws Malformed when it is not one of these
+   * Parses a value of a type.
+   *
+   * @throws Malformed when the text is not JSON of this type
    */
   <T> T read(Buffer json, Class<T> type) throws Malformed {
     Object value;
@@ -177,12 +185,12 @@ final class Json {
     if (value == null) {
       throw new Malformed(new IllegalArgumentException("null, and not a " + type.getSimpleName()));
     }
-    @SuppressWarnings("unchecked") // a primitive's class gives a box, which cast() refuses
+    @SuppressWarnings("unchecked") // a primitive class yields a box, which cast() rejects
     T typed = (T) value;
     return typed;
   }
 
-  /** What was thrown; thrown on when it is no fault of the JSON, as a heap that is full. */
+  /** Returns the cause. Rethrows an error unrelated to the JSON, such as an exhausted heap. */
   private static Throwable causeOf(InvocationTargetException failed) {
     for (Throwable why = failed.getCause(); why != null; why = why.getCause()) {
       if (why instanceof Error error && !(error instanceof StackOverflowError)) {
@@ -192,7 +200,10 @@ final class Json {
     return failed.getCause();
   }
 
-  /** JSON that is none, or of something else. Its message is for whoever sent it. */
+  /**
+   * Failure to parse a body: no valid JSON, or JSON of another type. Its message is safe to return
+   * to the sender.
+   */
   static final class Malformed extends Exception {
     private static final long serialVersionUID = 1L;
     private final String field;
@@ -202,12 +213,15 @@ final class Json {
       field = fieldOf(why);
     }
 
-    /** {@code items[2].sku}; {@code body} for all of it. */
+    /**
+     * Returns the path of the invalid field, such as {@code items[2].sku}; {@code body} for the
+     * whole body.
+     */
     String field() {
       return field;
     }
 
-    /** A 400 that says so. */
+    /** Returns a response with status 400 that names the field. */
     Response refusal(Json json) {
       String message = field + ": " + getMessage();
       return Response.of(
@@ -229,14 +243,18 @@ final class Json {
       return field.isEmpty() ? "body" : cut(field.toString());
     }
 
-    /** What a constructor said, or else Jackson, without the names of packages and settings. */
+    /**
+     * Returns the message of a constructor's exception, or else of Jackson, without package names
+     * and Jackson settings.
+     */
     static String messageOf(Throwable why) {
       Throwable cause = why.getCause();
       boolean ours = cause != null && ask(cause, "getOriginalMessage") == null;
       Object said = ours ? cause.getMessage() : ask(why, "getOriginalMessage");
       String all = why.getMessage() == null ? why.getClass().getSimpleName() : why.getMessage();
       String text = said == null ? all : said.toString();
-      // Possessive: other loops of groups take stack for each round, and a key may have thousands.
+      // Possessive: other quantified groups use stack for each repetition, and a key may have
+      // thousands.
       text = text.replaceAll("([`<,])(?:\\w++[.$])++", "$1").replaceAll(" \\((?:set|class) .*", "");
       return cut(text);
     }

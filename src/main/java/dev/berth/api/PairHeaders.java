@@ -3,7 +3,10 @@ package dev.berth.api;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Headers in one array, names at even places: few headers make a scan cheaper than a map. */
+/**
+ * Headers stored in one array of alternating names and values. With few headers a scan is cheaper
+ * than a map.
+ */
 final class PairHeaders implements Headers {
   static final PairHeaders EMPTY = new PairHeaders(new String[0]);
 
@@ -20,7 +23,7 @@ final class PairHeaders implements Headers {
     }
     for (String part : pairs) {
       if (part.indexOf('\n') >= 0 || part.indexOf('\r') >= 0) {
-        // Would let a handler that copies user input split the response.
+        // A line break would let a handler that copies user input split the response.
         throw new IllegalArgumentException("header: contains a line break (expected: one line)");
       }
     }

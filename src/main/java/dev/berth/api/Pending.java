@@ -3,22 +3,25 @@ package dev.berth.api;
 import io.vertx.core.Future;
 
 /**
- * Something under way that can be cancelled: a call, a choose, a choice of several. Any thread.
+ * A cancellable operation in progress: a call, a choose, or a choose for several handles.
+ * Thread-safe.
  *
- * @param <T> what it comes to
+ * @param <T> the type of the result
  */
 public interface Pending<T> {
 
   /**
-   * Completes on the context of the handle it was started through; fails with a {@link
-   * BerthException}. A selection that it completes with is the caller's to dispatch or close.
+   * Returns the future of the result. Completes on the context of the handle that started the
+   * operation; fails with a {@link BerthException}. The caller owns a resulting selection and must
+   * dispatch or close it.
    */
   Future<T> future();
 
   /**
-   * Ends it at once with {@link BerthException.Cancelled}: what waits leaves its queue, what runs
-   * is cancelled at its replica, slots held or on their way are given back. No effect once the
-   * future is complete, but that a response whose body still streams is cut.
+   * Cancels the operation at once with {@link BerthException.Cancelled}. A waiter leaves its queue,
+   * a running request is cancelled at its replica, and slots reserved or in flight are released.
+   * Has no effect once the future is complete, except that a response body that still streams is
+   * aborted.
    */
   void cancel();
 }

@@ -2,29 +2,32 @@ package dev.berth.api;
 
 import java.util.Map;
 
-/** What a replica knows of itself when its handler is made. */
+/** The runtime's view of one replica, passed to the factory of its handler. */
 public interface ReplicaContext {
 
-  /** The deployment this replica belongs to. */
+  /** Returns the deployment of this replica. */
   DeploymentId deployment();
 
-  /** Unique among all replicas ever started: {@code application#deployment#suffix}. */
+  /**
+   * Returns the replica's id, unique among all replicas ever started: {@code
+   * application#deployment#suffix}.
+   */
   String replicaId();
 
-  /** The deployment's {@code user_config}; empty when it has none. */
+  /** Returns the deployment's {@code user_config}; empty when not set. */
   Map<String, Object> userConfig();
 
-  /** Slots of this replica at its start: {@code max_ongoing_requests}. */
+  /** Returns the number of slots of this replica at its start: {@code max_ongoing_requests}. */
   int maxOngoingRequests();
 
   /**
-   * A handle to a deployment of the same application, for calls from this replica's context outside
-   * of any request: what a handler calls for a request goes by {@link RequestContext#handle}.
+   * Returns a handle to a deployment of the same application, for calls from this replica's context
+   * outside any request. For calls on behalf of a request, use {@link RequestContext#handle}.
    *
    * @throws IllegalArgumentException when the application has no such deployment
    */
   DeploymentHandle handle(String deployment);
 
-  /** Meters of user code, labelled with this replica. */
+  /** Returns the meters of user code, labelled with this replica. */
   ReplicaMeters meters();
 }

@@ -5,65 +5,73 @@ import java.util.Map;
 
 /**
  * User code that serves the requests of one replica: an {@link AsyncHandler} or a {@link
- * BlockingHandler}. One object is made per replica (per replica and event loop with {@code
- * berth.spread: event_loops}) by a {@link HandlerFactory}.
+ * BlockingHandler}. A {@link HandlerFactory} creates one object per replica, or one per replica and
+ * event loop with {@code berth.spread: event_loops}.
  */
 public sealed interface ReplicaHandler permits AsyncHandler, BlockingHandler {
 
   /**
-   * Whether the handler wants bodies as they arrive ({@link Request.Body.Streamed}). By default it
-   * is called when a body is whole, and bodies above the deployment's {@code
-   * berth.max_buffered_body_bytes} are refused with 413; the request holds its slot while its body
-   * is gathered. An {@link AsyncHandler} that streams is called at once with {@link
-   * Request#stream()}, a {@link BlockingHandler} with {@link Request#input()}.
+   * Returns whether the handler receives bodies as they arrive ({@link Request.Body.Streamed});
+   * default false.
+   *
+   * <p>By default the replica gathers the body before it calls the handler, and the request holds
+   * its slot meanwhile. Bodies above the deployment's {@code berth.max_buffered_body_bytes} are
+   * refused with 413. A streaming {@link AsyncHandler} is called at once with {@link
+   * Request#stream()}, a streaming {@link BlockingHandler} with {@link Request#input()}.
    */
   default boolean streamsRequests() {
     return false;
   }
 
   /**
-   * What the handler does beside its own {@code handle}, by name: called through {@link
-   * DeploymentHandle#method}, and by requests from HTTP that name it in {@code
-   * X-Serve-Call-Method}. Asked once, when the replica starts. Each is an {@link AsyncHandler} or a
-   * {@link BlockingHandler} without methods and hooks of its own.
+   * Returns further methods of the handler beside {@code handle}, by name. Callers reach them
+   * through {@link DeploymentHandle#method}; HTTP requests name them in {@code
+   * X-Serve-Call-Method}. Called once, when the replica starts. Each method is an {@link
+   * AsyncHandler} or a {@link BlockingHandler} without methods and hooks of its own.
    */
   default Map<String, ReplicaHandler> methods() {
     return Map.of();
   }
 
   /**
-   * Called once before the replica takes requests, after it was made, in a context that may block.
+   * Starts the handler. Called once after its creation and before the replica accepts requests, in
+   * a context that may block.
    *
    * @throws Exception the replica does not start; the cause is reported
    */
   default void start() throws Exception {}
 
   /**
-   * Takes the deployment's {@code user_config}: after {@link #start} when there is one, and later
-   * each time it changes; in a context that may block, beside requests under way. A replica that
-   * runs waits for it for ten minutes, then interrupts it and counts it as failed.
+   * Applies the deployment's {@code user_config}. Called after {@link #start} if there is a
+   * configuration, and again on each change, in a context that may block, concurrently with
+   * requests. A running replica waits ten minutes for this hook, then interrupts it and reports a
+   * failure.
    *
-   * @throws Exception the replica does not start; or, when it runs, serves on, and the change has
-   *     failed
+   * @throws Exception the replica does not start; a running replica continues to serve, and the
+   *     change is reported as failed
    */
   default void reconfigure(Map<String, Object> userConfig) throws Exception {}
 
   /**
-   * Called once after start and then every {@code health_check_period_s}, in a context that may
-   * block. A call that throws or takes more than {@code health_check_timeout_s} is a failure; three
-   * in a row make the replica unhealthy.
+   * Checks the health of the replica. Called once after start and then every {@code
+   * health_check_period_s}, in a context that may block. A check fails when it throws or takes
+   * longer than {@code health_check_timeout_s}; three consecutive failures make the replica
+   * unhealthy.
    */
   default void checkHealth() throws Exception {}
 
   /**
-   * Figures of its own for the autoscaling policy of its deployment, by name: at most 16, with
-   * names of 1 to 64 characters, each from -1e12 to 1e12. Called every {@code
-   * berth.metrics.replica_record_interval_ms} while the deployment autoscales, one call at a time,
-   * in a context that may block, beside requests; what is not known yet is waited for. A call that
-   * fails, tells anything else, or takes more than {@code
-   * berth.metrics.record_autoscaling_stats_timeout_ms}, for which it is interrupted, is counted and
-   * changes nothing. What several handlers of one replica tell is added up. Source: Ray Serve's
-   * {@code record_autoscaling_stats}.
+   * Returns custom statistics, by name, for the autoscaling policy of the deployment: at most 16,
+   * with names of 1 to 64 characters and values from -1e12 to 1e12. The replica sums the statistics
+   * of its handlers.
+   *
+   * <p>Called every {@code berth.metrics.replica_record_interval_ms} while the deployment
+   * autoscales, one call at a time, in a context that may block, concurrently with requests. The
+   * replica waits for the returned future. A call that takes longer than {@code
+   * berth.metrics.record_autoscaling_stats_timeout_ms} is interrupted. A call that times out, fails
+   * or returns other values is counted and changes nothing.
+   *
+   * <p>Source: Ray Serve's {@code record_autoscaling_stats}.
    */
   default Future<? extends Map<String, ? extends Number>> recordAutoscalingStats()
       throws Exception {
@@ -71,7 +79,8 @@ public sealed interface ReplicaHandler permits AsyncHandler, BlockingHandler {
   }
 
   /**
-   * Called once when the replica has drained, in a context that may block; its failure is logged.
+   * Stops the handler. Called once when the replica has drained, in a context that may block. A
+   * failure is logged.
    */
   default void stop() throws Exception {}
 }

@@ -1,77 +1,85 @@
 package dev.berth.api;
 
 /**
- * Meters of user code, shown at {@code /metrics} beside Berth's own with the labels {@code
- * application}, {@code deployment} and {@code replica}. The same name and tags give the same meter
- * each time; ask once and keep it where a look-up by name would count. They go when the replica
- * stops. Any thread.
+ * Meters of user code. {@code /metrics} exposes them beside Berth's own meters, with the labels
+ * {@code application}, {@code deployment} and {@code replica}. The same name and tags always return
+ * the same meter; on hot paths, retain the meter to avoid the look-up by name. The meters are
+ * removed when the replica stops. Thread-safe.
  *
- * <p>Names match {@code [a-zA-Z_][a-zA-Z0-9_]*} and do not begin with {@code serve_} or {@code
- * berth_}, nor end in {@code _created}, {@code _bucket} or {@code _info}, nor in {@code _total} but
- * of a counter; tag names match the same and are none of the three labels above. Else, and when a
- * name is used for another kind of meter, {@link IllegalArgumentException}.
+ * <p><b>Names.</b> Meter names match {@code [a-zA-Z_][a-zA-Z0-9_]*}. They must not begin with
+ * {@code serve_} or {@code berth_}, nor end in {@code _created}, {@code _bucket} or {@code _info};
+ * only a counter's name may end in {@code _total}. Tag names match the same pattern and differ from
+ * the three labels above. Other names, and a name already used for another kind of meter, throw
+ * {@link IllegalArgumentException}.
  *
- * <p>A replica has at most {@value #MAX_METERS} of them: a tag value made from a request (a user, a
- * path) would fill any memory. Beyond that a meter counts nothing, and a line in the log says so
- * once.
+ * <p><b>Bound.</b> A replica has at most {@value #MAX_METERS} meters, because a tag value taken
+ * from requests (a user, a path) would otherwise exhaust memory. Beyond this limit a new meter
+ * records nothing, and the replica logs this once.
  *
  * <p>Source: Ray Serve's {@code ray.serve.metrics}.
  */
 public interface ReplicaMeters {
-  /** Meters of one replica, those that differ in a tag counted apart. */
+  /** Maximum number of meters of one replica; each combination of tag values counts as one. */
   int MAX_METERS = 1_000;
 
-  /** Characters of a help text. */
+  /** Maximum length of a help text in characters. */
   int MAX_HELP = 500;
 
-  /** What only grows. Shown with {@code _total} after its name. */
+  /** A value that only increases. Exposed with the suffix {@code _total}. */
   interface Counter {
     /** Adds 1. */
     default void increment() {
       add(1);
     }
 
-    /** Adds an amount that is 0 or more; a negative one, or no number, is ignored. */
+    /** Adds an amount of 0 or more; a negative amount or NaN is ignored. */
     void add(double amount);
   }
 
-  /** What goes up and down. 0 at first. */
+  /** A value that can increase and decrease. Initially 0. */
   interface Gauge {
-    /** Makes it this value. */
+    /** Sets the value. */
     void set(double value);
 
     /** Adds an amount, which may be negative. */
     void add(double amount);
   }
 
-  /** How often values fell into each bucket, and their sum. */
+  /** A distribution: the number of values per bucket, and their sum. */
   interface Histogram {
-    /** Counts one value; no number is ignored. */
+    /** Records one value; NaN is ignored. */
     void record(double value);
   }
 
   /**
-   * Says what the meters of a name are: {@code HELP} at {@code /metrics}, for all who have a meter
-   * of that name. What was said first holds.
+   * Sets the {@code HELP} text that {@code /metrics} shows for all meters of a name. The first text
+   * of a name is used; later ones are ignored.
    *
    * @param help at most {@value #MAX_HELP} characters
-   * @return these meters, to go on
+   * @return this object, for further calls
    */
   ReplicaMeters describe(String name, String help);
 
   /**
+   * Returns the counter of this name and these tags, creating it if absent.
+   *
    * @param tagNamesAndValues further labels: name, value, name, value
    */
   Counter counter(String name, String... tagNamesAndValues);
 
   /**
+   * Returns the gauge of this name and these tags, creating it if absent.
+   *
    * @param tagNamesAndValues further labels: name, value, name, value
    */
   Gauge gauge(String name, String... tagNamesAndValues);
 
   /**
-   * @param upperBounds of the buckets, rising, at most 100; one without a bound is added. Empty:
-   *     Ray Serve's of latencies in milliseconds, 1 to 600 000. Those of the first call hold.
+   * Returns the histogram of this name and these tags, creating it if absent.
+   *
+   * @param upperBounds upper bounds of the buckets, ascending, at most 100; an unbounded bucket is
+   *     added. An empty array selects Ray Serve's buckets for latencies in milliseconds, 1 to 600
+   *     000. The bounds of the first call are used.
    * @param tagNamesAndValues further labels: name, value, name, value
    */
   Histogram histogram(String name, double[] upperBounds, String... tagNamesAndValues);

@@ -7,60 +7,65 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * A replica that was chosen, with one of its slots held under a lease. Its token is not reachable
- * through it, its toString or its JSON. Of concurrent {@link #dispatch} and {@link #close} exactly
- * one wins.
+ * A chosen replica with one of its slots reserved under a lease. The lease token is not accessible
+ * through the selection, its {@code toString} or its JSON. Of concurrent {@link #dispatch} and
+ * {@link #close} calls, exactly one wins.
  *
- * <p>Source: Ray #63252 ReplicaSelection. A port of 0 is a port; an absent port is absent.
+ * <p>Source: Ray #63252 ReplicaSelection. Port 0 is a valid value; an unknown port is empty.
  */
 public interface ReplicaSelection {
 
-  /** The replica: {@code application#deployment#suffix}. */
+  /** Returns the replica's id: {@code application#deployment#suffix}. */
   String replicaId();
 
-  /** The deployment it belongs to. */
+  /** Returns the deployment of the replica. */
   DeploymentId deployment();
 
-  /** The instance it runs on. */
+  /** Returns the id of the instance that hosts the replica. */
   String nodeId();
 
-  /** Where that instance can be reached; empty when nobody said. */
+  /** Returns the advertised host of that instance; empty when not configured. */
   Optional<String> host();
 
-  /** The port there, 0 included; empty when nobody said. */
+  /** Returns the advertised port of that instance, which may be 0; empty when not configured. */
   OptionalInt port();
 
-  /** The zone of that instance; empty when nobody said. */
+  /** Returns the availability zone of that instance; empty when not configured. */
   Optional<String> availabilityZone();
 
-  /** {@code host:port}, or the host alone when there is no port; empty when there is no host. */
+  /**
+   * Returns {@code host:port}, or the host alone when the port is empty; empty when the host is
+   * empty.
+   */
   default Optional<String> address() {
     return host().map(name -> port().isPresent() ? name + ":" + port().getAsInt() : name);
   }
 
-  /** What the replica published of itself; read only. */
+  /** Returns the metadata that the replica published; read-only. */
   Map<String, String> metadata();
 
-  /** Time left on the lease, by the chooser's clock; zero when it has ended. */
+  /**
+   * Returns the remaining time of the lease by the chooser's clock; zero when the lease has ended.
+   */
   Duration leaseRemaining();
 
   /**
-   * Sends the request on the held slot, once.
+   * Sends the request to the reserved slot. A selection can be dispatched once.
    *
-   * @return the response; fails with {@link BerthException.ReplicaUnavailable} when the replica is
-   *     gone and {@link BerthException.ReservationExpired} when the lease ended first (in both the
-   *     request did not run), and with {@link IllegalStateException} on a second dispatch or after
-   *     close
+   * @return the response. Fails with {@link BerthException.ReplicaUnavailable} when the replica is
+   *     no longer available, and with {@link BerthException.ReservationExpired} when the lease
+   *     ended first; in both cases the request did not run. Fails with {@link
+   *     IllegalStateException} on a second dispatch and after close.
    */
   default Future<Response> dispatch(Request request) {
     return start(request).future();
   }
 
-  /** As {@link #dispatch}, with a way to cancel. */
+  /** Starts a {@link #dispatch} that can be cancelled. */
   Pending<Response> start(Request request);
 
   /**
-   * Makes the lease last its full time to live from now on, never past the drain deadline of its
+   * Extends the lease to its full time to live from now, but not past the drain deadline of the
    * replica.
    *
    * @return false when the lease had ended or the selection was dispatched or closed
@@ -68,8 +73,9 @@ public interface ReplicaSelection {
   Future<Boolean> renew();
 
   /**
-   * Gives the slot back if the selection was not dispatched; again, or after dispatch, it does
-   * nothing. Completes when the release was made (local) or sent (remote).
+   * Releases the slot if the selection was not dispatched. Has no effect on a selection that is
+   * closed or dispatched. Completes when the release was performed (local replica) or sent (remote
+   * replica).
    */
   Future<Void> close();
 }

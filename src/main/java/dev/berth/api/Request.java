@@ -7,8 +7,8 @@ import java.io.InputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request. Immutable, but that a body which streams is read once. Made by {@link #get}, {@link
- * #post} or {@link #of}.
+ * An HTTP-style request to a handler. Immutable, except that a streamed body can be read only once.
+ * Created by {@link #get}, {@link #post} or {@link #of}.
  */
 public final class Request {
   private final String method;
@@ -25,11 +25,14 @@ public final class Request {
     this.body = body;
   }
 
-  /** How the body comes. */
+  /** The body of a request, in one of three forms. */
   public sealed interface Body {
-    /** All of it, read only: whoever wants to change it copies it first. */
+    /**
+     * A body that is completely in memory. Read-only: code that modifies the bytes must copy them
+     * first.
+     */
     final class Whole extends WholeBody implements Body {
-      /** Of bytes that nobody changes from now on. */
+      /** Creates a body from bytes that must not change afterwards. */
       public Whole(Buffer bytes) {
         super(bytes);
       }
@@ -40,22 +43,24 @@ public final class Request {
     }
 
     /**
-     * Arriving, in order. Belongs to the context of whoever receives it, and is paused until a
-     * handler is set; a stream that is not resumed holds its sender back. Read at most once. It
-     * fails with {@link BerthException.Cancelled} when its client leaves. An {@link AsyncHandler}
-     * that streams gets every body so, small ones too; and it may send one on to a deployment.
+     * A body that arrives as a stream of buffers, in order. Confined to the context of its
+     * receiver, and paused until a handler is set; flow control stops the sender while the stream
+     * is paused. Can be read only once. The stream fails with {@link BerthException.Cancelled} when
+     * the client disconnects. An {@link AsyncHandler} that streams receives every body in this
+     * form, small ones too. The handler may forward the body to another deployment.
      */
     record Streamed(ReadStream<Buffer> stream) implements Body {}
 
     /**
-     * Arriving, to be read on the thread of a {@link BlockingHandler}, which waits in {@code read}
-     * for bytes that have not come. Cancelling the request ends the wait. Cannot be sent on.
+     * A body that a {@link BlockingHandler} reads on its own thread while the body arrives. {@code
+     * read} blocks until bytes are available. Cancelling the request ends the wait. The body cannot
+     * be forwarded to another deployment.
      */
     record Input(InputStream in) implements Body {}
   }
 
   /**
-   * A request of all its parts.
+   * Creates a request from all its parts.
    *
    * @param method the HTTP method, upper case
    * @param path without the query; starts with {@code /}
@@ -66,25 +71,28 @@ public final class Request {
     return new Request(method, path, query, headers, body);
   }
 
-  /** As {@link #of(String, String, String, Headers, Body)}, with a body that is whole. */
+  /**
+   * Creates a request as {@link #of(String, String, String, Headers, Body)} does, with a whole
+   * body.
+   */
   public static Request of(
       String method, String path, @Nullable String query, Headers headers, Buffer body) {
     return new Request(method, path, query, headers, new Body.Whole(body));
   }
 
   /**
-   * A GET without headers or body.
+   * Creates a GET request without headers or body.
    *
-   * @param target the path, and what follows a {@code ?} is the query, as in HTTP
+   * @param target the path, optionally with {@code ?} and a query, as in HTTP
    */
   public static Request get(String target) {
     return to(target, "GET", Buffer.buffer(0));
   }
 
   /**
-   * A POST with a body and no headers.
+   * Creates a POST request with a body and no headers.
    *
-   * @param target the path, and what follows a {@code ?} is the query, as in HTTP
+   * @param target the path, optionally with {@code ?} and a query, as in HTTP
    */
   public static Request post(String target, Buffer body) {
     return to(target, "POST", body);
@@ -97,68 +105,68 @@ public final class Request {
     return of(method, path, query, Headers.empty(), body);
   }
 
-  /** The HTTP method, upper case. */
+  /** Returns the HTTP method, upper case. */
   public String method() {
     return method;
   }
 
-  /** The path as received, without the query; starts with {@code /}. */
+  /** Returns the path as received, without the query; starts with {@code /}. */
   public String path() {
     return path;
   }
 
-  /** The raw query without {@code ?}, or null when there is none. */
+  /** Returns the raw query without {@code ?}, or null when there is none. */
   public @Nullable String query() {
     return query;
   }
 
-  /** Its headers, read only. */
+  /** Returns the headers, read-only. */
   public Headers headers() {
     return headers;
   }
 
   /**
-   * Whole, or arriving piece by piece for a handler that {@linkplain
-   * ReplicaHandler#streamsRequests() asks for that}.
+   * Returns the body: whole by default, streamed for a handler that {@linkplain
+   * ReplicaHandler#streamsRequests() streams requests}.
    */
   public Body body() {
     return body;
   }
 
-  /** The same request at another path. */
+  /** Returns a copy of this request with another path. */
   public Request withPath(String path) {
     return new Request(method, path, query, headers, body);
   }
 
-  /** The same request with another raw query, or none. */
+  /** Returns a copy of this request with another raw query, or without a query when null. */
   public Request withQuery(@Nullable String query) {
     return new Request(method, path, query, headers, body);
   }
 
-  /** The same request with these headers alone. */
+  /** Returns a copy of this request with the given headers only. */
   public Request withHeaders(Headers headers) {
     return new Request(method, path, query, headers, body);
   }
 
-  /** The same request with one more header. */
+  /** Returns a copy of this request with one more header. */
   public Request withHeader(String name, String value) {
     return withHeaders(headers.with(name, value));
   }
 
-  /** The same request with another body. */
+  /** Returns a copy of this request with another body. */
   public Request withBody(Body body) {
     return new Request(method, path, query, headers, body);
   }
 
-  /** The same request with a body that is whole. */
+  /** Returns a copy of this request with another body, which is whole. */
   public Request withBody(Buffer body) {
     return withBody(new Body.Whole(body));
   }
 
   /**
-   * The body of a request that is whole, as every request is for a handler that does not stream.
+   * Returns the bytes of a whole body. A handler that does not stream receives every body whole.
    *
-   * @throws IllegalStateException when the body streams
+   * @throws IllegalStateException when the body is streamed
    */
   public Buffer bytes() {
     if (body instanceof Body.Whole whole) {
@@ -168,8 +176,8 @@ public final class Request {
   }
 
   /**
-   * The body as it arrives, for an {@link AsyncHandler} that streams. Set its handlers and resume
-   * it; paused, it holds its sender back:
+   * Returns the body as a stream, for an {@link AsyncHandler} that streams. Set its handlers, then
+   * resume it; flow control stops the sender while the stream is paused:
    *
    * <pre>{@code
    * public Future<Response> handle(Request request, RequestContext context) {
@@ -184,7 +192,7 @@ public final class Request {
    * }
    * }</pre>
    *
-   * @throws IllegalStateException when the body does not stream, or is an {@link #input()}
+   * @throws IllegalStateException when the body is not streamed, or is an {@link #input()}
    */
   public ReadStream<Buffer> stream() {
     if (body instanceof Body.Streamed streamed) {
@@ -195,7 +203,8 @@ public final class Request {
   }
 
   /**
-   * The body for a {@link BlockingHandler}: as it arrives when the handler streams, else all of it.
+   * Returns the body as an input stream, for a {@link BlockingHandler}. When the handler streams,
+   * the input stream delivers bytes as they arrive; otherwise it reads a whole body from memory.
    *
    * <pre>{@code
    * try (InputStream in = request.input()) {
@@ -203,7 +212,8 @@ public final class Request {
    * }
    * }</pre>
    *
-   * @throws IllegalStateException when the body is one for an event loop
+   * @throws IllegalStateException when the body is a {@link Body.Streamed}, which belongs to an
+   *     event loop
    */
   public InputStream input() {
     if (body instanceof Body.Input input) {
@@ -216,8 +226,8 @@ public final class Request {
   }
 
   /**
-   * The first value of a query parameter, percent-decoded; null when absent. A parameter without
-   * {@code =} has the value {@code ""}.
+   * Returns the first value of a query parameter, percent-decoded; null when absent. A parameter
+   * without {@code =} has the value {@code ""}.
    */
   public @Nullable String queryParameter(String name) {
     if (query == null) {
@@ -237,11 +247,14 @@ public final class Request {
     try {
       return java.net.URLDecoder.decode(text, java.nio.charset.StandardCharsets.UTF_8);
     } catch (IllegalArgumentException malformed) {
-      return text; // a stray % means itself, as browsers have it
+      return text; // browsers also keep a stray % as text
     }
   }
 
-  /** Without headers, query and body, which may be secrets. */
+  /**
+   * Returns the method and the path; headers, query and body are omitted because they may be
+   * secrets.
+   */
   @Override
   public String toString() {
     return "Request[" + method + " " + path + "]";

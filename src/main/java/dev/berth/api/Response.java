@@ -7,11 +7,11 @@ import io.vertx.core.streams.ReadStream;
 import java.io.OutputStream;
 
 /**
- * One response: a status, headers, and a body that is whole, produced piece by piece, or received
- * piece by piece from another deployment (which a handler may return as its own).
+ * An HTTP-style response: a status, headers and a body. The body is whole, produced in chunks, or
+ * received in chunks from another deployment. A handler may return a received response as its own.
  *
- * <p>Immutable, but that a body which streams is read or written once. Made by {@link #text},
- * {@link #json}, {@link #of}, {@link #stream} or {@link #output}.
+ * <p>Immutable, except that a streamed body can be read or written only once. Created by {@link
+ * #text}, {@link #json}, {@link #of}, {@link #stream} or {@link #output}.
  */
 public final class Response {
   private final int status;
@@ -27,11 +27,11 @@ public final class Response {
     this.body = body;
   }
 
-  /** How the body comes. */
+  /** The body of a response, in one of four forms. */
   public sealed interface Body {
-    /** All of it, read only for the receiver. */
+    /** A body that is completely in memory; read-only for its receiver. */
     final class Whole extends WholeBody implements Body {
-      /** Of bytes that nobody changes from now on. */
+      /** Creates a body from bytes that must not change afterwards. */
       public Whole(Buffer bytes) {
         super(bytes);
       }
@@ -41,56 +41,62 @@ public final class Response {
       }
     }
 
-    /** Written by user code, with back-pressure; the request holds its slot until it is done. */
+    /**
+     * A body that user code writes, with flow control. The request holds its slot until the body is
+     * complete.
+     */
     record Produced(Producer producer) implements Body {}
 
-    /** Written by a {@link BlockingHandler}, on its thread, which waits while no one reads. */
+    /**
+     * A body that a {@link BlockingHandler} writes on its own thread. A write blocks while the
+     * receiver does not read.
+     */
     record Output(BlockingProducer producer) implements Body {}
 
     /**
-     * Arriving from a replica, on the receiver's context, paused until a handler is set. Whoever
-     * receives it reads it to its end or cancels it.
+     * A body that arrives from a replica on the receiver's context, paused until a handler is set.
+     * The receiver must read the stream to its end or run {@code cancel}.
      */
     record Received(ReadStream<Buffer> stream, Runnable cancel) implements Body {}
   }
 
-  /** Writes a streamed body. */
+  /** Callback that writes a streamed body. */
   @FunctionalInterface
   public interface Producer {
     /**
-     * Called once, on the replica's context.
+     * Writes the body. Called once, on the replica's context.
      *
-     * @return completes when the whole body is written; a failure resets the stream, so that the
-     *     client sees a cut response and never a short one that looks whole
+     * @return completes when the whole body is written. A failure resets the stream, so that the
+     *     client detects a truncated response instead of a short one that looks complete.
      */
     Future<Void> writeTo(ResponseWriter writer);
   }
 
-  /** Writes a streamed body by blocking. */
+  /** Callback that writes a streamed body and may block. */
   @FunctionalInterface
   public interface BlockingProducer {
     /**
-     * Called once, after the handler has returned, on the handler's thread.
+     * Writes the body. Called once, on the handler's thread, after the handler has returned.
      *
-     * @param out holds back its writer while the receiver has no room: it keeps at most 64 KiB. Its
-     *     {@code flush} sends what it keeps. Closing it is not needed.
-     * @throws Exception resets the stream, so that the client sees a cut response
+     * @param out buffers at most 64 KiB and blocks its writer until the receiver accepts further
+     *     bytes. {@code flush} sends the buffered bytes. Closing the stream is not needed.
+     * @throws Exception resets the stream, so that the client detects a truncated response
      */
     void writeTo(OutputStream out) throws Exception;
   }
 
-  /** 200 with a text body. */
+  /** Creates a response with status 200 and a text body. */
   public static Response text(String text) {
     return of(200, "text/plain; charset=utf-8", Buffer.buffer(text));
   }
 
-  /** A status with a JSON text. */
+  /** Creates a response with a JSON body. */
   public static Response json(int status, String json) {
     return of(status, "application/json", Buffer.buffer(json));
   }
 
   /**
-   * A response of all its parts.
+   * Creates a response from all its parts.
    *
    * @param status an HTTP status, 200 to 599; else {@link IllegalArgumentException}
    * @param headers without framing headers (content-length, transfer-encoding, connection), which
@@ -100,18 +106,19 @@ public final class Response {
     return new Response(status, headers, body);
   }
 
-  /** A status with a body and its content type. */
+  /** Creates a response with a whole body and a content type. */
   public static Response of(int status, String contentType, Buffer body) {
     return Response.of(status, contentType(contentType), new Body.Whole(body));
   }
 
-  /** 200 with a body that is written piece by piece. */
+  /** Creates a response with status 200 and a body that {@code producer} writes in chunks. */
   public static Response stream(String contentType, Producer producer) {
     return Response.of(200, contentType(contentType), new Body.Produced(producer));
   }
 
   /**
-   * 200 with a body that a {@link BlockingHandler} writes after it has returned:
+   * Creates a response with status 200 and a body that a {@link BlockingHandler} writes after it
+   * has returned:
    *
    * <pre>{@code
    * return Response.output("text/csv", out -> {
@@ -129,46 +136,46 @@ public final class Response {
     return PairHeaders.checked(new String[] {"content-type", contentType});
   }
 
-  /** An HTTP status, 200 to 599. */
+  /** Returns the HTTP status, 200 to 599. */
   public int status() {
     return status;
   }
 
-  /** Its headers, read only. */
+  /** Returns the headers, read-only. */
   public Headers headers() {
     return headers;
   }
 
-  /** Whole, being produced, or arriving. */
+  /** Returns the body. */
   public Body body() {
     return body;
   }
 
-  /** The same response with another status. */
+  /** Returns a copy of this response with another status. */
   public Response withStatus(int status) {
     return new Response(status, headers, body);
   }
 
-  /** The same response with these headers alone. */
+  /** Returns a copy of this response with the given headers only. */
   public Response withHeaders(Headers headers) {
     return new Response(status, headers, body);
   }
 
-  /** The same response with one more header. */
+  /** Returns a copy of this response with one more header. */
   public Response withHeader(String name, String value) {
     return withHeaders(headers.with(name, value));
   }
 
-  /** The same response with another body. */
+  /** Returns a copy of this response with another body. */
   public Response withBody(Body body) {
     return new Response(status, headers, body);
   }
 
   /**
-   * The body as one buffer.
+   * Returns the body as one buffer. Fails for a body that is produced and not yet sent.
    *
-   * @param maxBytes the bound on what is gathered of a received stream; beyond it the stream is
-   *     cancelled and the future fails
+   * @param maxBytes the limit for a received stream; beyond this limit the stream is cancelled and
+   *     the future fails
    */
   public Future<Buffer> bytes(int maxBytes) {
     if (body instanceof Body.Whole whole) {
@@ -181,7 +188,6 @@ public final class Response {
         new IllegalStateException("body: not yet sent (expected: a received response)"));
   }
 
-  /** Without headers and body, which may be secrets. */
   private static Future<Buffer> gather(Body.Received received, int maxBytes) {
     Promise<Buffer> done = Promise.promise();
     Buffer gathered = Buffer.buffer();
@@ -202,6 +208,7 @@ public final class Response {
     return done.future();
   }
 
+  /** Returns the status; headers and body are omitted because they may be secrets. */
   @Override
   public String toString() {
     return "Response[" + status + "]";

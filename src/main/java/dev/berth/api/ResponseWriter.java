@@ -4,22 +4,22 @@ import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 
 /**
- * The sending half of a streamed response. It belongs to the replica's context; a write from
- * another thread hops there. Small pieces written in one tick leave as one frame.
+ * The writing end of a streamed response. Confined to the replica's context; a write from another
+ * thread is dispatched there. Small chunks written in one tick are coalesced into one frame.
  */
 public interface ResponseWriter {
 
   /**
-   * Sends a piece, of any size, in order.
+   * Sends a chunk of any size, in order.
    *
-   * @return completes when the receiver has room for the next piece. A producer that waits for it
-   *     holds one piece in memory; one that does not is failed when {@code stream_buffer_bytes}
-   *     (default 1 MiB) of its pieces wait. Fails with {@link BerthException.Cancelled} once the
-   *     receiver has gone.
+   * @return completes when the receiver can accept the next chunk. A producer that awaits this
+   *     future holds one chunk in memory. A producer that does not await it fails when more than
+   *     {@code stream_buffer_bytes} (default 1 MiB) of its chunks are unsent. Fails with {@link
+   *     BerthException.Cancelled} once the receiver has left.
    */
   Future<Void> write(Buffer piece);
 
-  /** {@link #write(Buffer)} of a UTF-8 text. */
+  /** Sends a text as UTF-8, as {@link #write(Buffer)} does. */
   default Future<Void> write(String text) {
     return write(Buffer.buffer(text));
   }

@@ -10,54 +10,54 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Replicas chosen together, with a slot held on each: all that were asked for, or none. The slots
- * are taken in one order, by the names of their deployments, whatever order they are asked for in;
- * so requests for several slots never wait for one another in a circle.
+ * Replicas chosen together with one slot reserved on each, all or none. Slots are acquired in the
+ * order of their deployments' names, independent of the order of the handles. Therefore several
+ * concurrent requests of this kind never deadlock.
  *
- * <p>Each handle's options count for its own selection: method, session, time to live of its lease
- * (at least 1 s here) and the deadline of its dispatch. The waiting has one deadline, the earliest
- * of all timeouts. What comes first is held, and its lease renewed, while the rest is waited for:
- * so ask together only for what is needed together.
+ * <p>The options of each handle apply to its own selection: method, session, lease time (at least 1
+ * s here) and the deadline of its dispatch. The wait has one deadline, the earliest of all
+ * timeouts. Slots acquired first stay reserved, with renewed leases, until the last one is granted.
+ * Therefore request only slots together that are needed together.
  */
 public final class Selections {
   private final List<ReplicaSelection> selections;
 
-  /** For a handle, which has chosen them. */
+  /** Creates an object from selections that a handle has chosen. For implementations of handles. */
   public Selections(List<ReplicaSelection> selections) {
     this.selections = List.copyOf(selections);
   }
 
   /**
-   * Chooses for each handle, or for none.
+   * Chooses one replica for each handle, all or none.
    *
-   * @param handles one for each slot; a deployment that is named twice gives two slots
+   * @param handles one for each slot; two handles of one deployment request two slots
    * @return completes on the context of the first handle. Fails with the {@link BerthException} of
-   *     the first that failed, and with {@link BerthException.BackPressure} at once when more slots
-   *     of a deployment are asked for than its replicas have
+   *     the first failed handle. Fails at once with {@link BerthException.BackPressure} when more
+   *     slots of a deployment are requested than its replicas have.
    */
   public static Future<Selections> all(List<? extends DeploymentHandle> handles) {
     return startAll(handles).future();
   }
 
-  /** As {@link #all(List)}. */
+  /** Chooses one replica for each handle, as {@link #all(List)} does. */
   public static Future<Selections> all(DeploymentHandle first, DeploymentHandle... others) {
     return all(Stream.concat(Stream.of(first), Stream.of(others)).toList());
   }
 
   /**
-   * As {@link #all(List)}, waiting for no longer than {@code wait}; with zero not at all: where a
-   * slot is not free at once there is none.
+   * Chooses as {@link #all(List)} does, and waits at most {@code wait}. With zero, the choice fails
+   * unless all slots are free at once.
    */
   public static Future<Selections> all(Duration wait, List<? extends DeploymentHandle> handles) {
     return startAll(wait, handles).future();
   }
 
-  /** As {@link #all(List)}, with a way to cancel. */
+  /** Starts an {@link #all(List)} that can be cancelled. */
   public static Pending<Selections> startAll(List<? extends DeploymentHandle> handles) {
     return first(handles).startChooseAll(handles, Optional.empty());
   }
 
-  /** As {@link #all(Duration, List)}, with a way to cancel. */
+  /** Starts an {@link #all(Duration, List)} that can be cancelled. */
   public static Pending<Selections> startAll(
       Duration wait, List<? extends DeploymentHandle> handles) {
     if (wait.isNegative()) {
@@ -74,18 +74,19 @@ public final class Selections {
   }
 
   /**
-   * Chooses for each handle, runs {@code use}, and closes what was not dispatched when the future
-   * it returns is done, whatever it came to. A failing close never hides a failure of {@code use}.
+   * Chooses for each handle, runs {@code use}, and closes the selections that were not dispatched
+   * when the future of {@code use} completes, whether it succeeded or failed. A failed close never
+   * hides a failure of {@code use}.
    */
   public static <T> Future<T> withAll(
       List<? extends DeploymentHandle> handles, Function<Selections, Future<T>> use) {
     return all(handles).compose(chosen -> closing(chosen, use, Selections::close));
   }
 
-  /** Runs {@code use}, and then {@code close}, whose failure never hides one of {@code use}. */
+  /** Runs {@code use}, then {@code close}. A failed close never hides a failure of {@code use}. */
   static <S, T> Future<T> closing(
       S chosen, Function<S, Future<T>> use, Function<S, Future<Void>> close) {
-    Future<T> used = Future.succeededFuture(chosen).compose(use); // fails with what it throws
+    Future<T> used = Future.succeededFuture(chosen).compose(use); // an exception fails the future
     return used.transform(
         done ->
             close
@@ -105,24 +106,25 @@ public final class Selections {
     }
   }
 
-  /** In the order of the handles. */
+  /** Returns the selections in the order of the handles. */
   public List<ReplicaSelection> selections() {
     return selections;
   }
 
-  /** The one of the handle at this place. */
+  /** Returns the selection of the handle at this index. */
   public ReplicaSelection get(int place) {
     return selections.get(place);
   }
 
-  /** How many. */
+  /** Returns the number of selections. */
   public int size() {
     return selections.size();
   }
 
   /**
-   * Closes each that was not dispatched, as {@link ReplicaSelection#close} does. All are tried; the
-   * future fails with the first failure, the others suppressed in it.
+   * Closes each selection that was not dispatched, as {@link ReplicaSelection#close} does. All are
+   * attempted. The future fails with the first failure, which has the others as suppressed
+   * exceptions.
    */
   public Future<Void> close() {
     Future<Void> all = Future.succeededFuture();

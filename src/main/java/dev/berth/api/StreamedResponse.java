@@ -4,8 +4,8 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
 
 /**
- * A response whose body is read as it arrives, whatever its size: a body that came whole is a
- * stream of one piece, and an empty one of none.
+ * A response whose body is read as a stream, regardless of its size. A whole body becomes a stream
+ * of one chunk, an empty body a stream of none.
  */
 public final class StreamedResponse {
   private final int status;
@@ -20,31 +20,32 @@ public final class StreamedResponse {
     this.cancel = cancel;
   }
 
-  /** As a handle makes it, and a test's stand-in for one. */
+  /** Creates a response. For implementations of handles and for test doubles. */
   public static StreamedResponse of(
       int status, Headers headers, ReadStream<Buffer> body, Runnable cancel) {
     return new StreamedResponse(status, headers, body, cancel);
   }
 
-  /** An HTTP status, 200 to 599. */
+  /** Returns the HTTP status, 200 to 599. */
   public int status() {
     return status;
   }
 
-  /** As the handler gave them. */
+  /** Returns the headers that the handler set. */
   public Headers headers() {
     return headers;
   }
 
   /**
-   * Belongs to the context of the handle; paused until a handler is set. Read to its end, or
-   * cancelled. Fails with a {@link BerthException} when it is cut short.
+   * Returns the body. Confined to the context of the handle, and paused until a handler is set.
+   * Must be read to its end or cancelled. Fails with a {@link BerthException} when the body is
+   * aborted.
    */
   public ReadStream<Buffer> body() {
     return body;
   }
 
-  /** Ends the body; its request is cancelled at the replica. */
+  /** Returns a callback that ends the body and cancels the request at the replica. */
   public Runnable cancel() {
     return cancel;
   }

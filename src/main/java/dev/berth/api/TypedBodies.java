@@ -3,7 +3,7 @@ package dev.berth.api;
 import io.vertx.core.Future;
 import java.util.Objects;
 
-/** What stands between requests and a function of values. */
+/** Adapter from request and response bodies to a function of typed values. */
 final class TypedBodies<I> {
   private final Class<I> type;
   private final Json json;

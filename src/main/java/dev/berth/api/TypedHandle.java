@@ -5,22 +5,24 @@ import io.vertx.core.buffer.Buffer;
 import java.util.Objects;
 
 /**
- * Calls a deployment with a value and gets a value: {@code handle.typed(Order.class,
- * Price.class).call(order)}. What is called may be typed itself, or any handler that takes and
- * answers JSON. Immutable.
+ * Client of a deployment that sends and receives typed values: {@code handle.typed(Order.class,
+ * Price.class).call(order)}. The called handler may be typed, or any handler that reads and writes
+ * JSON. Immutable.
  *
- * <p>Values are values: they go through their JSON, so that nobody sees what another does to them
- * later. But a record whose components are, all the way down, records, strings, boxes, primitives
- * or enums cannot be changed: inside an instance it is passed as it is, unless its JSON may be
- * larger than 64 KiB. A test kit passes nothing as it is, so that a test finds what has no JSON.
- * Where a bound counts bytes it counts those of the JSON, or for what is passed as it is how many
- * those are at most.
+ * <p><b>Copies.</b> Values are passed as JSON, so later changes by one side are invisible to the
+ * other. Deeply immutable records are an exception: their components are, recursively, records,
+ * strings, boxes, primitives or enums. Within an instance such a record is passed by reference,
+ * unless its JSON may exceed 64 KiB. A test kit always passes JSON, so that tests detect values
+ * without a JSON form.
  *
- * @param <I> what is sent
- * @param <O> what is answered
+ * <p><b>Bounds.</b> Limits in bytes apply to the JSON; for a value passed by reference, to the
+ * maximum size of its JSON.
+ *
+ * @param <I> the type of sent values
+ * @param <O> the type of received values
  */
 public final class TypedHandle<I, O> {
-  /** Bytes that an answer's JSON may have, unless said otherwise: 4 MiB. */
+  /** Default maximum size of a response's JSON in bytes: 4 MiB. */
   public static final int DEFAULT_MAX_RESPONSE_BYTES = 4 << 20;
 
   static final Headers JSON = Headers.of("content-type", "application/json");
@@ -42,9 +44,9 @@ public final class TypedHandle<I, O> {
   }
 
   /**
-   * As {@link DeploymentHandle#typed} makes it.
+   * Creates a typed handle, as {@link DeploymentHandle#typed} does.
    *
-   * @param shares whether what cannot be changed may be passed as it is
+   * @param shares whether deeply immutable values may be passed by reference
    */
   public static <I, O> TypedHandle<I, O> of(
       DeploymentHandle handle, Class<I> request, Class<O> response, boolean shares) {
@@ -53,29 +55,29 @@ public final class TypedHandle<I, O> {
   }
 
   /**
-   * The same, taking answers of so many bytes of JSON; a longer one fails its call.
+   * Returns a handle with another maximum size of response JSON; a larger response fails its call.
    *
    * @param bytes at least 64 KiB; else {@link IllegalArgumentException}
    */
   public TypedHandle<I, O> withMaxResponseBytes(int bytes) {
-    if (bytes < ValueShape.MAX_SHARED_BYTES) { // below, it is only known how many it may have
+    if (bytes < ValueShape.MAX_SHARED_BYTES) { // below, only an upper bound is known
       throw new IllegalArgumentException("bytes: " + bytes + " (expected: >= 65536)");
     }
     return new TypedHandle<>(handle, response, json, shares, bytes);
   }
 
   /**
-   * Sends a value, as a POST of JSON to {@code /}.
+   * Sends a value as a POST of JSON to {@code /}.
    *
-   * @return the value answered. Fails as {@link DeploymentHandle#call} does, and with {@link
-   *     BerthException.HandlerFailed} when the value has no JSON, when the status is not 2xx, and
-   *     when the answer is no {@code O}
+   * @return the received value. Fails as {@link DeploymentHandle#call} does. Also fails with {@link
+   *     BerthException.HandlerFailed} when the value has no JSON form, when the status is not 2xx,
+   *     or when the response is not an {@code O}.
    */
   public Future<O> call(I value) {
     return start(value).future();
   }
 
-  /** As {@link #call}, with a way to cancel. */
+  /** Starts a {@link #call} that can be cancelled. */
   public Pending<O> start(I value) {
     Objects.requireNonNull(value, "value: null (expected: one to send)");
     Request request;

@@ -4,18 +4,20 @@ import io.vertx.core.buffer.Buffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A value between two typed parts of one instance. Where it can be shared it is, and its bytes are
- * made only for who asks for them, such as another instance. That both ends know types is known by
- * this class being there, also when only bytes travel.
+ * A typed value passed between two typed ends of one instance. A shareable value is passed by
+ * reference and serialized only on demand, for example for another instance. The presence of this
+ * class marks both ends as typed, even when only bytes are passed.
  */
 final class TypedValue {
   private final Json json;
   private final @Nullable Object shared;
   private final int length;
-  private @Nullable Buffer bytes; // two threads may make them: they are alike
+  private @Nullable Buffer bytes; // a race serializes twice; the results are equal
 
   /**
-   * @throws IllegalArgumentException when it has no JSON
+   * Creates a value, serialized at once if it cannot be shared.
+   *
+   * @throws IllegalArgumentException when the value has no JSON form
    */
   TypedValue(Json json, Object value) {
     this.json = json;
@@ -34,12 +36,14 @@ final class TypedValue {
     return made;
   }
 
-  /** Bytes at most. */
+  /** Returns the maximum number of bytes of the JSON form. */
   int length() {
     return length;
   }
 
-  /** The value itself, or one that is made of its bytes. */
+  /**
+   * Returns the value itself if it is shared and of this type, else a value read from the bytes.
+   */
   <T> T as(Class<T> type, Json of) throws Json.Malformed {
     return shared != null && shared.getClass() == type ? type.cast(shared) : of.read(bytes(), type);
   }

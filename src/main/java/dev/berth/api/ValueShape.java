@@ -11,12 +11,15 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * Whether values of a class can be shared as they are: records of records, strings, boxes,
- * primitives and enums, all the way down, never change. And how long their JSON is at most, which
- * takes no JSON to tell.
+ * The analysis of a value class: whether its values can be shared, and the maximum size of their
+ * JSON. Records of records, strings, boxes, primitives and enums are deeply immutable and can be
+ * shared. The size is computed without serialization.
  */
 final class ValueShape {
-  /** Bytes; longer ones travel as their bytes, in pieces, under the bounds that those have. */
+  /**
+   * Maximum JSON size of a shared value in bytes. Larger values are sent as chunks, within the
+   * limits of streamed bodies.
+   */
   static final int MAX_SHARED_BYTES = 64 << 10;
 
   private static final int NUMBER_BYTES = 26; // -1.7976931348623157E308 and a comma
@@ -30,9 +33,10 @@ final class ValueShape {
       };
 
   private final boolean shared;
-  private final List<Method> measured = new ArrayList<>(); // of strings, enums and records
-  private int fixed = 2; // bytes of all else
-  private volatile boolean written; // one of them was: they have a JSON
+  // accessors of strings, enums and records
+  private final List<Method> measured = new ArrayList<>();
+  private int fixed = 2; // maximum bytes of all other components
+  private volatile boolean written; // a value was serialized: the class has a JSON form
 
   private ValueShape(Class<?> type) {
     shared = type.isRecord() && neverChanges(type, new HashSet<>());
@@ -60,11 +64,11 @@ final class ValueShape {
   }
 
   /**
-   * How many bytes its JSON has at most; -1 when it cannot be shared, or may have too many. The
-   * first of a class is written all the same: what has no JSON is not to work for as long as nobody
-   * needs it.
+   * Returns the maximum JSON size of a value in bytes; -1 when the value cannot be shared or may be
+   * too large. The first value of each class is serialized anyway, so that a class without a JSON
+   * form fails at once and not only on the first call to another instance.
    *
-   * @throws IllegalArgumentException when it has none
+   * @throws IllegalArgumentException when the value has no JSON form
    */
   static int sharedBytes(Object value, Json json) {
     ValueShape shape = KNOWN.get(value.getClass());
@@ -79,7 +83,10 @@ final class ValueShape {
     return bytes;
   }
 
-  /** With those before it; it goes on until they are too many, and no deeper. */
+  /**
+   * Returns {@code before} plus the bytes of this value. Stops at the limit, which also bounds the
+   * recursion.
+   */
   private int bytes(Object value, int before) {
     int bytes = before + fixed;
     try {
@@ -93,7 +100,7 @@ final class ValueShape {
         }
       }
     } catch (IllegalAccessException | InvocationTargetException throwsWhenRead) {
-      return MAX_SHARED_BYTES + 1; // the codec will say so
+      return MAX_SHARED_BYTES + 1; // serialization then reports the failure
     }
     return bytes;
   }

@@ -4,7 +4,10 @@ import io.vertx.core.buffer.Buffer;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** All of a body. One field: there are two of these in each request. */
+/**
+ * A body that is completely in memory. Has a single field, because each request holds two of these
+ * objects.
+ */
 abstract class WholeBody {
   private final Object content; // a buffer, or a typed value
 
@@ -12,19 +15,19 @@ abstract class WholeBody {
     this.content = content;
   }
 
-  /** The bytes; those of a typed value are made when they are first asked for. */
+  /** Returns the bytes. A typed value is serialized on the first call. */
   public Buffer bytes() {
     return content instanceof TypedValue value
         ? value.bytes()
         : Objects.requireNonNull((Buffer) content, "body: null (expected: bytes)");
   }
 
-  /** How many bytes, without making them: of a typed value how many they may be at most. */
+  /** Returns the number of bytes without serializing a value; for a typed value, an upper bound. */
   public int length() {
     return content instanceof TypedValue value ? value.length() : bytes().length();
   }
 
-  /** That both ends of a call know types; null when one of them may not. */
+  /** Returns the typed value if both ends of the call use typed values, else null. */
   static @Nullable TypedValue typed(Object body) {
     return body instanceof WholeBody whole && whole.content instanceof TypedValue value
         ? value

@@ -7,31 +7,37 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says how many replicas a deployment should have, in place of the ratio of its requests to its
- * target. Named by {@code autoscaling_config.policy.policy_function} for one deployment, or by
- * {@code autoscaling_policy} of an application for all of its deployments that autoscale, it is
- * made once, by a constructor that takes the map of {@code policy_kwargs} or by one that takes
- * nothing.
+ * Custom policy that returns the desired number of replicas of a deployment. Replaces the default
+ * policy, the ratio of ongoing requests to their target.
  *
- * <p>It is asked once a second, one ask at a time, on a thread that may block; while it answers its
- * last answer holds. What it must keep to: it answers from what it is shown and keeps what it wants
- * to remember in its state; after 10 s without an answer it is interrupted, and asked again when it
- * has ended. What Berth does with its answer, as Ray Serve does: scaling factors, bounds and delays
- * are applied afterwards, and a deployment without replicas that has requests gets its first one at
- * once, whatever the policy says. An answer that is none (null, no number, negative, beyond 10
- * 000), an exception and a timeout change nothing; they are counted, and shown with the decision.
+ * <p><b>Declaration.</b> {@code autoscaling_config.policy.policy_function} names the class for one
+ * deployment. {@code autoscaling_policy} of an application names it for all its deployments that
+ * autoscale. One object is created, by a constructor that accepts the map of {@code policy_kwargs}
+ * or by one without parameters.
+ *
+ * <p><b>Concurrency.</b> Called once per second, one call at a time, on a thread that may block.
+ * The last decision applies while a call runs. A call without a result after 10 s is interrupted;
+ * the next call starts after it has ended.
+ *
+ * <p><b>Contract.</b> A policy computes its decision from its {@link Context}, and stores data for
+ * later calls only in its state. Berth then applies scaling factors, bounds and delays, as Ray
+ * Serve does. A deployment without replicas that has requests receives its first replica at once,
+ * whatever the policy returns.
+ *
+ * <p><b>Failure.</b> An invalid decision (null, NaN, negative, above 10 000), an exception and a
+ * timeout change nothing. They are counted and reported with the decision.
  *
  * <p>Source: Ray Serve's custom autoscaling policies and AutoscalingContext.
  */
 @FunctionalInterface
 public interface AutoscalingPolicy {
 
-  /** For one deployment. */
+  /** Returns the decision for one deployment. */
   Answer decide(Context context);
 
   /**
-   * For the deployments of an application together; by default each for itself. One that is missing
-   * in the answer keeps its number.
+   * Returns the decisions for the deployments of an application; by default calls {@link #decide}
+   * for each. A deployment missing from the result keeps its number of replicas.
    */
   default Map<DeploymentId, Answer> decideAll(Map<DeploymentId, Context> contexts) {
     Map<DeploymentId, Answer> answers = new LinkedHashMap<>();
@@ -40,39 +46,40 @@ public interface AutoscalingPolicy {
   }
 
   /**
-   * What a policy wants.
+   * The decision of a policy.
    *
-   * @param replicas so many, a fraction being rounded up after the scaling factor
-   * @param state shown to it the next time, also by a later controller, which may have one that is
-   *     10 s old: maps, lists, strings, booleans, null, int, long and finite double, at most 16 384
-   *     characters of JSON and 32 levels
+   * @param replicas desired number of replicas; a fraction is rounded up after the scaling factor
+   * @param state passed to the next call, also by a later controller, which may have a state that
+   *     is 10 s old. Supports maps, lists, strings, booleans, null, int, long and finite double; at
+   *     most 16 384 characters of JSON and 32 levels.
    */
   record Answer(double replicas, Map<String, @Nullable Object> state) {
     public Answer {
-      state = Collections.unmodifiableMap(new LinkedHashMap<>(state)); // a copy that has nulls
+      state = Collections.unmodifiableMap(new LinkedHashMap<>(state)); // copy that permits nulls
     }
 
-    /** A number, and nothing to remember. */
+    /** Returns a decision with a number of replicas and an empty state. */
     public static Answer of(double replicas) {
       return new Answer(replicas, Map.of());
     }
   }
 
   /**
-   * A deployment as it stands.
+   * The current condition of a deployment.
    *
-   * @param deployment of which it is
-   * @param running replicas that serve
-   * @param target replicas that are wanted now
-   * @param minReplicas fewest it may have, at its capacity
-   * @param maxReplicas most it may have, at its capacity
-   * @param targetOngoingRequests that each replica is to have
-   * @param totalRequests waiting and running, aggregated over the look-back window
-   * @param latestRequests the same as reported last
-   * @param stats what replicas that serve tell of themselves by {@code recordAutoscalingStats}, by
-   *     replica and name, aggregated over the look-back window as requests are; without one that
-   *     tells nothing, or has not for that window or as long as an instance counts as silent
-   * @param state of its last answer; empty at first
+   * @param deployment the deployment
+   * @param running number of replicas that serve
+   * @param target number of replicas that are currently desired
+   * @param minReplicas minimum number of replicas, at the deployment's capacity
+   * @param maxReplicas maximum number of replicas, at the deployment's capacity
+   * @param targetOngoingRequests target number of requests per replica
+   * @param totalRequests queued and running requests, aggregated over the look-back window
+   * @param latestRequests queued and running requests, as last reported
+   * @param stats values of {@code recordAutoscalingStats} of the serving replicas, by replica and
+   *     name, aggregated over the look-back window as requests are. A replica is absent if it
+   *     reported no values within that window, or within the period after which an instance counts
+   *     as silent.
+   * @param state the state of the last decision; initially empty
    */
   record Context(
       DeploymentId deployment,

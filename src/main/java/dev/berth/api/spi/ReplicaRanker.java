@@ -4,18 +4,21 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says in which order the router should try the replicas of a deployment. The router takes a slot
- * of the first that grants one, and when every ranked one refuses it tries the rest itself: ranking
- * decides who is better, never who is possible.
+ * Policy that orders the replicas of a deployment for the router. The router acquires a slot of the
+ * first candidate that grants one. When every ranked candidate refuses, the router tries the
+ * remaining replicas itself. A ranking expresses preference; it never excludes a replica.
  *
- * <p>Named by {@code request_router_config.request_router_class}, a class of the application's code
- * is made once for a deployment, by a constructor that takes the map of {@code
- * request_router_kwargs} or by one that takes nothing. What it throws, and an index that is none,
- * costs speed only: that decision is made by power of two choices, and counted.
+ * <p><b>Declaration.</b> {@code request_router_config.request_router_class} names a class of the
+ * application's code. One object is created per deployment, by a constructor that accepts the map
+ * of {@code request_router_kwargs} or by one without parameters.
  *
- * <p>Called on the hot path, on event loops, by many threads at once: implementations are
- * thread-safe, never block, and do well to allocate nothing. What is looked up by a replica's name
- * is looked up in {@link #over}, which is called when the replicas change and not for each request.
+ * <p><b>Concurrency.</b> Called on the hot path, on event loops, by many threads at once.
+ * Implementations must be thread-safe, must never block, and should not allocate. Work per replica,
+ * such as a look-up by name, belongs in {@link #over}, which is called when the replicas change and
+ * not for each request.
+ *
+ * <p><b>Failure.</b> An exception or an invalid index affects speed only: the router then uses
+ * power of two choices for that decision, and counts the failure.
  *
  * <p>Source: Ray Serve's RequestRouter, its choose_replicas and initialize_state.
  */
@@ -25,15 +28,16 @@ public interface ReplicaRanker {
   /**
    * Writes the preferred candidates, best first, by their index; may leave {@code ranking} empty.
    *
-   * @param asker who is to get the slot
-   * @param random of the caller alone
+   * @param asker the request that needs a slot
+   * @param random confined to the caller
    */
   void rank(Candidates candidates, Asker asker, RandomGenerator random, Ranking ranking);
 
   /**
-   * Who ranks these replicas from now on, by the index that they have here; itself by default. What
-   * it keeps beyond a change of the replicas stays with the one that is asked, which is always the
-   * first. One call at a time, while others may still rank those before.
+   * Returns the ranker to use for these replicas from now on, with their indices; by default this
+   * object. State that must survive a change of the replicas belongs in the object that receives
+   * these calls, which is always the first one. One call runs at a time, while other threads may
+   * still rank the previous replicas.
    *
    * @param replicas as the first event loop sees them
    */
@@ -42,87 +46,97 @@ public interface ReplicaRanker {
   }
 
   /**
-   * A replica joined: who is told of its answers, for as long as it is there. Nobody by default,
-   * and then no clock is read.
+   * Returns the listener for the responses of a new replica, used as long as the replica exists.
+   * Null by default, which also avoids clock reads.
    */
   default @Nullable Listener joined(String replicaId) {
     return null;
   }
 
-  /** What it is called in the records of explained requests. */
+  /** Returns the name of this ranker in the records of explained requests. */
   default String name() {
     return getClass().getSimpleName();
   }
 
   /**
-   * What it compares of a candidate, less being better; NaN, which is the default, when that is no
-   * number. Asked for requests that are explained only.
+   * Returns the score of a candidate, lower being better; NaN, the default, when the ranker
+   * compares no number. Called only for explained requests.
    */
   default double score(Candidates candidates, int index) {
     return Double.NaN;
   }
 
-  /** Who wants a slot. */
+  /** The request that needs a slot. */
   @FunctionalInterface
   interface Asker {
-    /** Nothing says which requests belong together. */
+    /** Key of a request without affinity. */
     long NO_KEY = 0;
 
     /**
-     * Equal for requests that should meet the same replica, spread evenly over all 64 bits: a hash
-     * of the session's id, or of the shard key. {@link #NO_KEY} when there is none.
+     * Returns a key that is equal for requests with affinity to the same replica, spread evenly
+     * over all 64 bits. The key is a hash of the session id or of the shard key; {@link #NO_KEY}
+     * when absent.
      */
     long key();
   }
 
-  /** The routable replicas as one caller sees them: a view over an immutable snapshot. */
+  /** The routable replicas as seen by one caller: a view of an immutable snapshot. */
   interface Candidates {
-    /** How many there are; indices run from 0. */
+    /** Returns the number of candidates; indices start at 0. */
     int size();
 
-    /** Unique in its deployment, and never another's later. */
+    /** Returns the replica's id, unique in its deployment and never reused. */
     String replicaId(int index);
 
-    /** What {@link ReplicaRanker#joined} gave for it. */
+    /** Returns the listener that {@link ReplicaRanker#joined} returned for the replica. */
     @Nullable Listener listener(int index);
 
-    /** Requests running or reserved there: exact on this instance, an estimate elsewhere. */
+    /**
+     * Returns the number of requests running or reserved at the replica: exact on this instance, an
+     * estimate elsewhere.
+     */
     int ongoing(int index);
 
-    /** Slots there: {@code max_ongoing_requests}. */
+    /** Returns the number of slots of the replica: {@code max_ongoing_requests}. */
     int maxOngoing(int index);
 
-    /** Indices of a tier, each tier containing the one before it. Not to be written to. */
+    /**
+     * Returns the indices of a tier; each tier contains the previous one. The array must not be
+     * modified.
+     */
     int[] within(Tier tier);
   }
 
-  /** Told of one replica's answers; any event loop, several at once. */
+  /** Listener for the responses of one replica. Called on any event loop, concurrently. */
   @FunctionalInterface
   interface Listener {
     /**
-     * The head of a response, a failure, or the end of the caller's patience.
+     * Notifies of the head of a response, a failure, or the caller's timeout.
      *
-     * @param tookNanos since the request was sent there
-     * @param nowNanos now, on the instance's clock
+     * @param tookNanos time since the request was sent to the replica, in nanoseconds
+     * @param nowNanos current time in nanoseconds by the instance's clock
      */
     void answered(long tookNanos, long nowNanos);
   }
 
-  /** How far a replica is from the caller; nearer first. */
+  /** Distance of a replica from the caller, nearest first. */
   enum Tier {
-    /** Served by the caller's event loop. */
+    /** The caller's event loop. */
     SAME_LOOP,
-    /** In the caller's instance. */
+    /** The caller's instance. */
     SAME_NODE,
-    /** In the caller's availability zone. */
+    /** The caller's availability zone. */
     SAME_ZONE,
-    /** Anywhere. */
+    /** All replicas. */
     ANY
   }
 
-  /** An order being written: a reusable list of indices, bounded by its capacity. */
+  /** A ranking under construction: a reusable list of indices with a fixed capacity. */
   final class Ranking {
-    /** Ranked candidates a router tries before it scans: two per tier, and the same-loop one. */
+    /**
+     * Maximum number of candidates a router tries before it scans: two per tier, and the same-loop
+     * one.
+     */
     public static final int CAPACITY = 8;
 
     private final int[] indices = new int[CAPACITY];
@@ -141,17 +155,17 @@ public interface ReplicaRanker {
       indices[size++] = index;
     }
 
-    /** How many were added. */
+    /** Returns the number of indices. */
     public int size() {
       return size;
     }
 
-    /** The index at a place from 0, the best first. */
+    /** Returns the index at a position from 0, the best first. */
     public int get(int place) {
       return indices[place];
     }
 
-    /** Forgets them all. */
+    /** Removes all indices. */
     public void clear() {
       size = 0;
     }

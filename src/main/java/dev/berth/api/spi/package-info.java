@@ -1,7 +1,7 @@
 /**
- * What experts implement: policies that rank replicas, and that say how many there should be. A
- * policy is a pure function of what it is shown; it holds no slot and sends nothing, so a wrong one
- * costs speed and never correctness.
+ * Extension points for user policies: rankers of replicas, and autoscaling policies. A policy is a
+ * pure function of its inputs. It holds no slot and sends no message, so a wrong policy affects
+ * speed but never correctness.
  */
 @NullMarked
 package dev.berth.api.spi;
