@@ -10,13 +10,13 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.List;
 
-/** {@code berth.admin}: where the admin server listens, and who may use it. */
+/** {@code berth.admin}: the listener of the admin server, and access to it. */
 public final class AdminOptions {
 
-  /** Of an instance that is told none. */
+  /** Default of {@link #HOST}. */
   public static final String DEFAULT_HOST = "127.0.0.1";
 
-  /** Of an instance that is told none. */
+  /** Default of {@link #PORT}. */
   public static final int DEFAULT_PORT = 8265;
 
   private static final Keys KEYS = new Keys();
@@ -60,7 +60,10 @@ public final class AdminOptions {
     }
   }
 
-  /** Without asking a name server: a name other than localhost may be anything tomorrow. */
+  /**
+   * Returns whether a host is a loopback address. Makes no DNS query: a name other than localhost
+   * may resolve to another address later.
+   */
   static boolean isLoopback(String host) {
     if (host.equalsIgnoreCase("localhost") || host.matches("127(\\.\\d{1,3}){3}")) {
       return true;

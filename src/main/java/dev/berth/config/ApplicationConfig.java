@@ -20,16 +20,16 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One entry of {@code applications}.
+ * An entry of {@code applications}.
  *
- * @param settings what it says, within those of the file
- * @param entry all that the file says here, as JSON values
- * @param source where the entry stands in the file
+ * @param settings the settings of the entry, within those of the file
+ * @param entry the whole entry of the file, as JSON values
+ * @param source the position of the entry in the file
  */
 public record ApplicationConfig(
     Settings settings, Map<String, @Nullable Object> entry, Source source) {
 
-  /** Of an application that gives none. */
+  /** Name of an application whose entry has no name. */
   static final String DEFAULT_NAME = "default";
 
   private static final Keys KEYS = new Keys(Reach.CONTROLLER);
@@ -43,7 +43,7 @@ public record ApplicationConfig(
           .orNone()
           .means("Where the application answers; unique. null gives the application no HTTP.");
 
-  // its code, which the digest of a build is made of
+  // Code: these keys are part of a build's digest.
   public static final Key<ImportPath> IMPORT_PATH =
       ANEW.required("import_path", ImportPath.TYPE)
           .means("The static method that builds the application.");
@@ -66,7 +66,7 @@ public record ApplicationConfig(
               "Handed to the builder. {$file: PATH} and {$env: NAME} in place of a value are read"
                   + " where and when the builder runs; only the reference is kept and shown.");
 
-  // how it runs, beside its code
+  // Execution of the code.
   public static final Key<Settings> LOGGING_CONFIG =
       LIVE.optional("logging_config", LoggingOptions.SECTION)
           .fallback(settings -> settings.around(ServeConfig.LOGGING_CONFIG), "null")
@@ -87,7 +87,7 @@ public record ApplicationConfig(
               "One policy that decides for all of its deployments that have an autoscaling_config;"
                   + " theirs have no effect then.");
 
-  // --- Berth's own ---
+  // --- keys under berth ---
 
   private static final Keys OWN = new Keys(Reach.ROUTER);
 
@@ -108,7 +108,7 @@ public record ApplicationConfig(
           .misplaced("port", "http_options.port")
           .check(ApplicationConfig::check);
 
-  /** What an application says of its route, as {@link Settings#told} gave it. */
+  /** Reads an application's settings of its route in the form that instances exchange. */
   public static Settings toldOfRoute(Map<?, ?> json) {
     return OWN_SECTION.told(json);
   }
@@ -121,10 +121,13 @@ public record ApplicationConfig(
     if (own != null) {
       TrafficOptions.check(own, true);
     }
-    values.marks().tree(); // it is kept as JSON
+    values.marks().tree(); // reports an entry that cannot be stored as JSON
   }
 
-  /** Source: Ray Serve: what is set from outside is not to be decided here too. */
+  /**
+   * Reports an application that both scales from outside and autoscales. Source: Ray Serve, which
+   * forbids the same.
+   */
   private static void requireOneScaler(Settings values) {
     String autoscaled =
         values.all(DEPLOYMENTS).stream()
@@ -140,35 +143,43 @@ public record ApplicationConfig(
   }
 
   /**
-   * @param values as read
-   * @param file that they are a part of
+   * Creates an entry from settings that were read.
+   *
+   * @param values the settings as read
+   * @param file the settings of the file around them
    */
   static ApplicationConfig from(Settings values, Settings file) {
     Marks marks = values.marks();
     return new ApplicationConfig(values.read().within(file), marks.tree(), marks.place().source());
   }
 
-  /** Unique in the file. */
+  /** Returns the name, unique in the file. */
   public String name() {
     return settings.get(NAME);
   }
 
-  /** The value of a key; see {@link Settings#get}. */
+  /** Returns the value of a key; see {@link Settings#get}. */
   public <T> T get(Key<T> key) {
     return settings.get(key);
   }
 
-  /** Where it answers, unique in the file; null for an application without HTTP. */
+  /**
+   * Returns the prefix of the application's route, unique in the file; null for an application
+   * without HTTP.
+   */
   public @Nullable String routePrefix() {
     return settings.find(ROUTE_PREFIX);
   }
 
-  /** What its class loader reads, in order; absolute, existing. */
+  /** Returns the jars of the application's class loader, in order; absolute, existing. */
   public List<Path> jars() {
     return settings.get(JARS);
   }
 
-  /** What the file says here, with paths of jars that say where they are, wherever it is read. */
+  /**
+   * Returns the entry of the file with absolute paths of jars, so that it can be read from any
+   * folder.
+   */
   public Map<String, @Nullable Object> portable() {
     Map<String, @Nullable Object> portable = new LinkedHashMap<>(entry);
     if (entry.get(RUNTIME_ENV.name()) instanceof Map<?, ?> given
@@ -180,22 +191,22 @@ public record ApplicationConfig(
     return portable;
   }
 
-  /** This application with the same code in other files. */
+  /** Returns a copy with the same code in other files. */
   public ApplicationConfig withJars(List<Path> jars) {
     return new ApplicationConfig(settings.with(JARS, List.copyOf(jars)), entry, source);
   }
 
-  /** This application without its place in a text that nobody has. */
+  /** Returns a copy without positions, for a text that is not stored in any file. */
   public ApplicationConfig placeless() {
     return new ApplicationConfig(settings, entry, source.placeless());
   }
 
-  /** Overrides of what its code says, at most one for each name. */
+  /** Returns the overrides of the deployments, at most one for each name. */
   public List<Settings> deployments() {
     return settings.get(DEPLOYMENTS).stream().map(each -> each.within(settings)).toList();
   }
 
-  /** The overrides of one deployment, if the file has any. */
+  /** Returns the overrides of one deployment; empty when the file has none. */
   public Optional<Settings> deployment(String name) {
     return deployments().stream()
         .filter(each -> each.get(DeploymentConfig.NAME).equals(name))
@@ -203,9 +214,10 @@ public record ApplicationConfig(
   }
 
   /**
-   * What a deployment of it runs with: what is said here over what code says.
+   * Returns the effective settings of a deployment: the entry's overrides, then the values of its
+   * code.
    *
-   * @throws IllegalArgumentException when that is more than the instance allows
+   * @throws IllegalArgumentException when these exceed a limit of the instance
    */
   public Settings deployment(Deployment code) {
     Settings ofCode = DeploymentConfig.of(code);

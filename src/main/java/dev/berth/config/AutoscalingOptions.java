@@ -18,21 +18,20 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code autoscaling_config}: how the number of replicas of a deployment follows its load; and
- * {@code berth.autoscaling} beside it, what has no name in Ray Serve; and {@code berth.autoscaling}
- * of the instance.
+ * The autoscaling settings: {@code autoscaling_config} of a deployment; {@code berth.autoscaling}
+ * of a deployment, the keys unknown to Ray Serve; and {@code berth.autoscaling} of the instance.
  *
  * <p>Source: Ray Serve's AutoscalingConfig, with its defaults.
  */
 public final class AutoscalingOptions {
 
-  /** Largest factor and target: beyond it either says nothing. */
+  /** Maximum factor and target; larger values have no meaning. */
   private static final int MOST = 1_000_000;
 
-  /** Most replicas of a deployment, however many are asked for: more is a slip of the finger. */
+  /** Maximum number of replicas of a deployment; a larger number counts as a typing error. */
   public static final int REPLICAS_LIMIT = 10_000;
 
-  /** What is made of the samples in the window. */
+  /** The aggregation of the samples in the look-back window. */
   public enum Aggregation {
     MEAN,
     MAX,
@@ -56,7 +55,7 @@ public final class AutoscalingOptions {
 
   // --- a policy, of a deployment or of an application ---
 
-  /** What Ray Serve names its own policy by, which a deployment that names none has too. */
+  /** Paths of Ray Serve's default policies, which select the default policy here too. */
   private static final Pattern RAYS_OWN =
       Pattern.compile("ray\\.serve\\.autoscaling_policy[:.]\\w+_autoscaling_policy");
 
@@ -216,13 +215,18 @@ public final class AutoscalingOptions {
     return replicas != null && replicas == -1;
   }
 
-  /** Most replicas where the instance is the only node; null for no bound. */
+  /**
+   * Returns the maximum number of replicas when the instance is the only node; null for no limit.
+   */
   static @Nullable Integer mostAlone(Settings deployment) {
     boolean alone = deployment.around(InstanceOptions.CLUSTER) == null;
     return alone ? deployment.around(MAX_REPLICAS_PER_NODE) : null;
   }
 
-  /** Source: Ray Serve's get_capacity_adjusted_num_replicas. */
+  /**
+   * Returns a percentage of a number of replicas, at least 1 unless either is 0. Source: Ray
+   * Serve's get_capacity_adjusted_num_replicas.
+   */
   static int share(int replicas, double percent) {
     int share =
         BigDecimal.valueOf(replicas)
@@ -239,9 +243,12 @@ public final class AutoscalingOptions {
     return !auto ? 1 : alone == null ? 100 : Math.min(100, alone);
   }
 
-  /** Source: Ray Serve: a series of one sample tells nothing of the time between two. */
+  /**
+   * Warns of a look-back period no longer than the metrics interval, which would hold a single
+   * sample. Source: Ray Serve.
+   */
   private static void check(Settings values) {
-    Duration interval = values.find(METRICS_INTERVAL_S); // null where it is wrong
+    Duration interval = values.find(METRICS_INTERVAL_S); // null if invalid
     Duration back = values.find(LOOK_BACK_PERIOD_S);
     boolean given = interval != null && back != null && values.gives(METRICS_INTERVAL_S);
     if (given && back.compareTo(interval) <= 0) {
@@ -250,10 +257,13 @@ public final class AutoscalingOptions {
     }
   }
 
-  /** Knative's rule for its panic window: a longer one would be no second, shorter window. */
+  /**
+   * Requires a panic window no longer than the look-back period, as Knative does: a longer window
+   * would react later, not earlier.
+   */
   static void check(@Nullable Settings config, @Nullable Settings own) {
     if (own == null) {
-      return; // what is wrong with it is told already
+      return; // invalid, already reported
     }
     Duration panic = own.find(PANIC_WINDOW_S);
     Duration back = (config == null ? SECTION.empty() : config).find(LOOK_BACK_PERIOD_S);
@@ -263,7 +273,7 @@ public final class AutoscalingOptions {
     }
   }
 
-  /** What code says; null when it says nothing. */
+  /** Returns the settings declared in code; null when code declares none. */
   static @Nullable Settings of(Deployment.@Nullable Autoscaling code) {
     return code == null
         ? null
@@ -274,7 +284,7 @@ public final class AutoscalingOptions {
             .with(TARGET_ONGOING_REQUESTS, code.targetOngoingRequests());
   }
 
-  /** See {@link DeploymentConfig#atCapacity}. */
+  /** Returns the configuration scaled to a capacity; see {@link DeploymentConfig#atCapacity}. */
   static Settings atCapacity(Settings config, double percent, boolean rises) {
     Integer first = config.find(INITIAL_REPLICAS);
     Integer least = rises && first != null ? first : config.get(MIN_REPLICAS);
@@ -286,7 +296,8 @@ public final class AutoscalingOptions {
   }
 
   /**
-   * The class that decides; null for the ratio of requests to the target.
+   * Returns the class of the policy; null for the default policy, the ratio of requests to the
+   * target.
    *
    * @param policy of a deployment or of an application; null when there is none
    */

@@ -8,7 +8,7 @@ import dev.berth.config.keys.Types;
 import java.time.Duration;
 import java.util.List;
 
-/** {@code backpressure_config}: what a client is told when the queue of a deployment is full. */
+/** {@code backpressure_config}: the response to a client when the queue of a deployment is full. */
 public final class Backpressure {
 
   private static final Keys KEYS = new Keys();
@@ -22,7 +22,7 @@ public final class Backpressure {
 
   static final Section SECTION = KEYS.section();
 
-  /** What a deployment that says nothing does: 503 and a computed Retry-After. */
+  /** Default settings: status 503 and a computed Retry-After. */
   public static final Settings DEFAULTS = SECTION.empty();
 
   private Backpressure() {}

@@ -9,7 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A client that shows its name by a secret, in {@code Authorization: Bearer <secret>}. */
+/** A named client that authenticates by a secret, in {@code Authorization: Bearer <secret>}. */
 public final class BearerToken {
 
   private static final int MIN_CHARS = 16;
@@ -52,12 +52,12 @@ public final class BearerToken {
     return secret.length() >= MIN_CHARS && secret.chars().allMatch(c -> c > ' ' && c <= '~');
   }
 
-  /** A client with its secret. */
+  /** Creates the settings of a client from its secret. */
   public static Settings of(String name, String secret) {
     return SECTION.empty().with(NAME, name).with(TOKEN, secret);
   }
 
-  /** The secrets of clients by their names; nothing prints them. */
+  /** Returns the secrets by client name; must not be printed. */
   public static Map<String, String> secrets(List<Settings> clients) {
     Map<String, String> secrets = new HashMap<>();
     for (Settings client : clients) {

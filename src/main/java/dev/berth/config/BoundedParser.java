@@ -29,43 +29,52 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
 import org.snakeyaml.engine.v2.schema.CoreSchema;
 
 /**
- * Ends a text that is too much before a tree is made of it: too deep, too many values, or too many
- * characters in them. An alias counts as what it stands for, since that is what reading it takes.
+ * A YAML parser that rejects an excessive text before a tree is built: too deep, too many values,
+ * or too many characters. An alias counts as the value it refers to, because reading it costs as
+ * much.
  */
 final class BoundedParser implements Parser {
 
-  /** Of a file, or of what is submitted; a thousand applications have some hundred thousand. */
+  /**
+   * Maximum size of a file or a submitted text in bytes. A thousand applications take some hundred
+   * thousand bytes.
+   */
   static final int MOST_BYTES = 4 << 20;
 
-  /** Of the parser's, which may name what it found; in characters. */
+  /** Maximum length of a message of the parser, which may quote its input, in characters. */
   private static final int LONGEST_MESSAGE = 200;
 
   private static final String WELL_FORMED = "one well-formed YAML or JSON document";
 
-  /** Levels; what reads a tree recurses into it. */
+  /** Maximum depth in levels, because readers of the tree are recursive. */
   private static final int DEEPEST = 100;
 
-  /** Keys and values; a thousand applications of some deployments each have a hundred thousand. */
+  /**
+   * Maximum number of keys and values. A thousand applications with several deployments each have a
+   * hundred thousand.
+   */
   static final int MOST_VALUES = 200_000;
 
-  /** Names for aliases; each takes several times what its value does. */
+  /** Maximum number of anchors; each takes several times the memory of its value. */
   static final int MOST_ANCHORS = 10_000;
 
-  private static final String NON_SPECIFIC = "!"; // which is none
+  private static final String NON_SPECIFIC = "!"; // a tag without effect
 
-  /** What is inside: so many keys and values, with so many characters. */
+  /** The size of a subtree: its keys and values, and their characters. */
   private record Size(long values, long chars) {}
 
-  /** A mapping or list that has not ended, and what there was before it. */
+  /** An unfinished mapping or list, and the total size before it. */
   private record Open(Optional<Anchor> anchor, Size before) {}
 
   private final String name;
   private final Parser parser;
   private final Deque<Open> open = new ArrayDeque<>();
-  private final Map<Anchor, @Nullable Size> anchored = new HashMap<>(); // null while it is open
+  private final Map<Anchor, @Nullable Size> anchored = new HashMap<>(); // null until its node ends
   private Size all = new Size(0, 0);
 
   /**
+   * Creates a parser of one text.
+   *
    * @param name of the text, for its problems
    */
   BoundedParser(String name, Parser parser) {
@@ -124,7 +133,7 @@ final class BoundedParser implements Parser {
               "no mapping or list in itself");
         }
       }
-      default -> {} // of no size
+      default -> {} // has no size
     }
     return event;
   }
@@ -146,7 +155,9 @@ final class BoundedParser implements Parser {
     }
   }
 
-  /** One of its own kind says nothing; any other asks for a type that nothing here has. */
+  /**
+   * Rejects tags of collections, because no key has such a type; the standard tags are permitted.
+   */
   private void requireNoTag(CollectionStartEvent event) {
     Tag kind = event.getEventId() == Event.ID.MappingStart ? Tag.MAP : Tag.SEQ;
     String tag = event.getTag().orElse(NON_SPECIFIC);
@@ -160,16 +171,16 @@ final class BoundedParser implements Parser {
     return refusal(name, event.getStartMark(), value, expected);
   }
 
-  /** The one document of a text; empty for none. */
+  /** Parses the single document of a text; empty for an empty text. */
   static Optional<Node> compose(String name, String text) {
     LoadSettings settings =
         LoadSettings.builder()
             .setLabel(name)
             .setSchema(new CoreSchema())
-            .setAllowNonScalarKeys(true) // refused later, with their place
+            .setAllowNonScalarKeys(true) // rejected later with a position
             .setCodePointLimit(MOST_BYTES)
-            .setBufferSize(text.length() + 1) // a long scalar is copied once for each buffer
-            .setMaxAliasesForCollections(Integer.MAX_VALUE) // what they stand for is bounded
+            .setBufferSize(text.length() + 1) // a smaller buffer copies long scalars repeatedly
+            .setMaxAliasesForCollections(Integer.MAX_VALUE) // this parser bounds their size
             .build();
     try {
       return new Composer(
@@ -191,12 +202,12 @@ final class BoundedParser implements Parser {
     return line.length() <= LONGEST_MESSAGE ? line : line.substring(0, LONGEST_MESSAGE) + "...";
   }
 
-  /** Of a text as a whole. */
+  /** Returns the refusal of a text as a whole. */
   static ConfigException unreadable(String name, String value, String expected) {
     return refusal(name, Optional.empty(), value, expected);
   }
 
-  /** Of a text that is wrong at a mark, whatever key that is. */
+  /** Returns the refusal of a text for a problem at a mark, independent of any key. */
   static ConfigException refusal(String name, Optional<Mark> mark, String value, String expected) {
     int line = mark.map(at -> at.getLine() + 1).orElse(0);
     int column = mark.map(at -> at.getColumn() + 1).orElse(0);

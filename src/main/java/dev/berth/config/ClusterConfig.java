@@ -11,24 +11,25 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code berth.cluster}, checked: which node this is, of which cluster, and how it and the others
- * reach each other.
+ * The checked settings of {@code berth.cluster}: this node's identity, its cluster, and the
+ * addresses of the nodes.
  *
  * @param name of the cluster
- * @param node its name in the cluster; no other living one has it
+ * @param node the node's name, unique among the living nodes of the cluster
  * @param zone of the node; null for none
  * @param labels of the node
  * @param role of the node
- * @param control the control nodes of the cluster; empty where a worker does not say them
- * @param join where a worker asks for the controller, those of {@code control} when nothing else is
- *     said; not empty for a worker
- * @param bind name or address that it listens on
- * @param advertise name or address that other nodes reach it by
- * @param ports that it listens on
- * @param tls null where nothing is protected and all addresses are of this machine
- * @param interval between two signs of life
- * @param timeout of silence, after which a node is suspected; at least twice the interval
- * @param maxInflightBytesPerPeer bytes written to one node and not yet taken by its socket
+ * @param control the control nodes of the cluster; empty for a worker that does not list them
+ * @param join addresses at which a worker finds the controller, by default those of {@code
+ *     control}; not empty for a worker
+ * @param bind name or address of the node's listeners
+ * @param advertise name or address at which other nodes reach the node
+ * @param ports TCP ports of the node's listeners
+ * @param tls null for a cluster without TLS, whose addresses are all on this machine
+ * @param interval time between two heartbeats
+ * @param timeout silence after which a node is suspected; at least twice the interval
+ * @param maxInflightBytesPerPeer maximum number of bytes written to one node and not yet accepted
+ *     by its socket
  */
 public record ClusterConfig(
     String name,
@@ -46,7 +47,7 @@ public record ClusterConfig(
     Duration timeout,
     long maxInflightBytesPerPeer) {
 
-  /** Of a cluster, and of a node. */
+  /** Pattern of the names of clusters and nodes. */
   static final String NAME = "[a-z0-9-]{1,63}";
 
   static final String ADDRESS = "(\\[[0-9a-fA-F:.]+\\]|[^\\s:@/\\[\\]]+):([0-9]{1,5})";
@@ -54,29 +55,29 @@ public record ClusterConfig(
   private static final Pattern CONTROL_NODE = Pattern.compile("(" + NAME + ")@" + ADDRESS);
   private static final Pattern JOIN_ADDRESS = Pattern.compile("(dns:)?" + ADDRESS);
 
-  /** What a node does beside serving. */
+  /** Role of a node beside serving. */
   public enum Role {
-    /** It is one of those that agree on what is deployed. */
+    /** Member of the consensus group, which stores the desired state. */
     CONTROL,
-    /** It does what they say. */
+    /** Node that executes the controller's commands only. */
     WORKER
   }
 
   /**
-   * A node that agrees with the others on what is deployed.
+   * A member of the consensus group.
    *
-   * @param port where the others reach it; 0, in tests, for any free one
+   * @param port control port at which other nodes reach it; 0, in tests, for any free port
    */
   public record ControlNode(String name, String host, int port) {
 
-    /** Null for a text that is none. */
+    /** Parses {@code name@host:port}; null for another text. */
     static @Nullable ControlNode parse(String text) {
       Matcher parts = CONTROL_NODE.matcher(text);
       Integer port = parts.matches() ? portOf(parts.group(3)) : null;
       return port == null ? null : new ControlNode(parts.group(1), hostOf(parts.group(2)), port);
     }
 
-    /** As in the file. */
+    /** Returns the text as the file has it. */
     @Override
     public String toString() {
       return name + "@" + written(host, port);
@@ -84,13 +85,13 @@ public record ClusterConfig(
   }
 
   /**
-   * Where a control node may be.
+   * A possible address of a control node.
    *
-   * @param dns whether each address of the host is one, asked for anew at each try
+   * @param dns whether each address of the host is a candidate, resolved again on each attempt
    */
   public record JoinAddress(String host, int port, boolean dns) {
 
-    /** Null for a text that is none. */
+    /** Parses {@code host:port} or {@code dns:host:port}; null for another text. */
     static @Nullable JoinAddress parse(String text) {
       Matcher parts = JOIN_ADDRESS.matcher(text);
       Integer port = parts.matches() ? portOf(parts.group(3)) : null;
@@ -99,7 +100,7 @@ public record ClusterConfig(
           : new JoinAddress(hostOf(parts.group(2)), port, parts.group(1) != null);
     }
 
-    /** As in the file. */
+    /** Returns the text as the file has it. */
     @Override
     public String toString() {
       return (dns ? "dns:" : "") + written(host, port);
@@ -107,22 +108,22 @@ public record ClusterConfig(
   }
 
   /**
-   * TCP ports, all different; 0 for any free one.
+   * TCP ports, all different; 0 for any free port.
    *
-   * @param control of heartbeats and commands
-   * @param data of requests and their answers
-   * @param consensus of the control nodes among themselves
-   * @param https of the admin server and the jars, for other nodes
+   * @param control port of heartbeats and commands
+   * @param data port of requests and their responses
+   * @param consensus port of the control nodes' consensus
+   * @param https port of the admin server and the jars, for other nodes
    */
   public record Ports(int control, int data, int consensus, int https) {}
 
   /**
-   * Files in PEM, which exist.
+   * Existing PEM files of TLS.
    *
-   * @param certFile the node's certificate first
-   * @param keyFile its private key, PKCS #8
-   * @param caFile certificates that those of other nodes must be signed by
-   * @param reload whether they are read again when they change
+   * @param certFile certificate chain, the node's own certificate first
+   * @param keyFile the node's private key, PKCS #8
+   * @param caFile certificates that must have signed those of other nodes
+   * @param reload whether changed files are read again
    */
   public record Tls(Path certFile, Path keyFile, Path caFile, boolean reload) {
     /** Returns the files, named by their keys. */
@@ -136,20 +137,20 @@ public record ClusterConfig(
     }
   }
 
-  /** The collections are copied. */
+  /** Copies the collections. */
   public ClusterConfig {
     labels = Map.copyOf(labels);
     control = List.copyOf(control);
     join = List.copyOf(join);
   }
 
-  /** Null for a number that is none. */
+  /** Returns the port; null for a number out of range. */
   private static @Nullable Integer portOf(String digits) {
     int port = Integer.parseInt(digits);
     return port <= 65_535 ? port : null;
   }
 
-  /** Without the brackets of an IPv6 address. */
+  /** Returns the host without the brackets of an IPv6 address. */
   private static String hostOf(String text) {
     return text.replaceAll("[\\[\\]]", "");
   }

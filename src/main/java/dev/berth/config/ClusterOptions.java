@@ -26,7 +26,10 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
-/** {@code berth.cluster}: how instances are the nodes of one cluster. Without it there is none. */
+/**
+ * {@code berth.cluster}: membership of the instance in a cluster. Without this setting the instance
+ * is not in a cluster.
+ */
 public final class ClusterOptions {
 
   private static final Type<String> NAME_TYPE =
@@ -170,7 +173,7 @@ public final class ClusterOptions {
 
   static final Section SECTION = KEYS.section().check(ClusterOptions::check);
 
-  /** As they are used. */
+  /** Returns the settings as a checked value. */
   static ClusterConfig of(Settings cluster) {
     String zone = cluster.get(ZONE);
     Map<String, String> labels = new LinkedHashMap<>();
@@ -204,17 +207,17 @@ public final class ClusterOptions {
     try {
       return nameOf(InetAddress.getLocalHost().getHostName());
     } catch (UnknownHostException unnamed) {
-      return "localhost"; // which no certificate admits
+      return "localhost"; // no certificate permits this name
     }
   }
 
-  /** What a node is called whose host has this name. */
+  /** Returns the default node name for a host name. */
   static String nameOf(String host) {
     String name = host.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9-]", "-");
     return name.substring(0, Math.min(63, name.length()));
   }
 
-  /** Whether a cluster or a node may be called that. */
+  /** Returns whether a text is a valid name of a cluster or node. */
   public static boolean isName(String text) {
     return text.matches(ClusterConfig.NAME);
   }
@@ -225,7 +228,7 @@ public final class ClusterOptions {
         .toList();
   }
 
-  /** None where it is wrong. */
+  /** Returns the list; empty when it is invalid. */
   private static <T> List<T> list(Settings values, Key<List<T>> key) {
     return Objects.requireNonNullElse(values.around(key), List.of());
   }
@@ -270,7 +273,7 @@ public final class ClusterOptions {
     }
   }
 
-  /** Whether no item is told to be wrong, and left out. */
+  /** Returns whether all items of a list are valid; invalid items are reported and omitted. */
   private static <T> boolean knowsAll(Settings values, Key<List<T>> key) {
     Node given = values.marks().given().get(key.name());
     return given == null
@@ -307,7 +310,8 @@ public final class ClusterOptions {
 
   private static void requireLoopback(Settings values, Key<?> key, Stream<String> hosts) {
     String open = hosts.filter(each -> !AdminOptions.isLoopback(each)).findFirst().orElse(null);
-    if (open != null && values.gives(key)) { // else it is another key's
+    // else the problem belongs to the key that supplied the default
+    if (open != null && values.gives(key)) {
       values.problem(
           key,
           '"' + Scalars.shorten(open) + "\", which other machines may reach, and insecure: true",

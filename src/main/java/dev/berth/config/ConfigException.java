@@ -4,7 +4,10 @@ import dev.berth.config.keys.Problem;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** A configuration that was refused, with everything that is wrong with it. Stackless: expected. */
+/**
+ * Refusal of a configuration, with all its problems. Has no stack trace, because it is an expected
+ * result.
+ */
 public final class ConfigException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
@@ -12,8 +15,9 @@ public final class ConfigException extends RuntimeException {
   private final transient List<Problem> problems;
 
   /**
-   * {@code problems} keep their order, which is that of the file. Warnings may be among them, but
-   * not they alone.
+   * Creates a refusal.
+   *
+   * @param problems in the order of the file; may contain warnings, but at least one error
    */
   public ConfigException(List<Problem> problems) {
     super(
@@ -28,7 +32,7 @@ public final class ConfigException extends RuntimeException {
     this.problems = List.copyOf(problems);
   }
 
-  /** In the order of the file, warnings too. */
+  /** Returns the problems in the order of the file, including warnings. */
   public List<Problem> problems() {
     return problems;
   }

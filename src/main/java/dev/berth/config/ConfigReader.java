@@ -18,32 +18,32 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /**
- * Reads a configuration: all of it, or a {@link ConfigException} with every problem it has. What is
- * only warned of stands in {@link ServeConfig#warnings}.
+ * Reader of whole configurations. Returns the configuration, or throws a {@link ConfigException}
+ * with all problems. {@link ServeConfig#warnings} holds the warnings.
  */
 public final class ConfigReader {
 
   private ConfigReader() {}
 
   /**
-   * Reads a file in UTF-8. Relative paths in it start from its folder, those of settings from the
-   * current one. Blocks on the disk.
+   * Reads a file in UTF-8. Relative paths in the file start from its folder, those of settings from
+   * the current folder. Blocks on disk access.
    *
-   * @param settings that win over the file, later ones over earlier ones
+   * @param settings override the file; later ones override earlier ones
    */
   public static ServeConfig read(Path file, List<Setting> settings) {
     return readFile(file, settings, false).config();
   }
 
   /**
-   * As {@link #read(Path, List)}, for an instance that starts: entries of {@code applications} with
-   * a problem are left out, and stand in {@link Origin#refused}.
+   * Reads a file as {@link #read(Path, List)} does, for the start of an instance. Entries of {@code
+   * applications} with a problem are omitted and returned in {@link Origin#refused}.
    */
   public static ServeConfig readToStart(Path file, List<Setting> settings) {
     return readFile(file, settings, true).config();
   }
 
-  /** As {@link #read(Path, List)}, for an instance that runs. */
+  /** Reads a file as {@link #read(Path, List)} does, for submission to a running instance. */
   public static Submission submission(Path file, List<Setting> settings) {
     Read read = readFile(file, settings, false);
     if (!read.config().origin().namesApplications()) {
@@ -56,7 +56,7 @@ public final class ConfigReader {
     return Submission.of(read.config(), read.root(), read.top());
   }
 
-  /** What was read, and from what. */
+  /** A configuration, with the tree and the position it was read from. */
   private record Read(ServeConfig config, Node root, Place top) {}
 
   private static Read readFile(Path file, List<Setting> settings, boolean lenient) {
@@ -93,16 +93,18 @@ public final class ConfigReader {
    * Reads a text.
    *
    * @param name of the text, for its problems
-   * @param folder that relative paths in it start from
-   * @param settings that win over it
+   * @param folder base of relative paths in the text
+   * @param settings override the text
    */
   public static ServeConfig read(String name, Path folder, String text, List<Setting> settings) {
     return readText(name, folder, text, settings, null, false).config();
   }
 
   /**
-   * @param uri of it, as {@link Origin} has it
-   * @param lenient whether entries of applications may have problems
+   * Reads a text.
+   *
+   * @param uri of the file, as in {@link Origin}
+   * @param lenient whether entries of applications with problems are omitted instead of refused
    */
   private static Read readText(
       String name,
@@ -136,7 +138,10 @@ public final class ConfigReader {
     return new Read(ServeConfig.from(values, problems, uri), whole, top);
   }
 
-  /** Names the options in place of a line for problems that the file alone does not have. */
+  /**
+   * Returns a function that names the command-line options, instead of a line, in problems that the
+   * file alone does not have.
+   */
   private static UnaryOperator<Problem> blame(Node file, Place alone, List<Setting> settings) {
     ServeConfig.SECTION.read(file, alone);
     Set<Problem> own = Set.copyOf(alone.everyProblem());

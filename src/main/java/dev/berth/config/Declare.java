@@ -1,11 +1,11 @@
 package dev.berth.config;
 
-/** {@code berth.declare}: what a start declares of its file when something is kept. */
+/** {@code berth.declare}: the part of the file that a start declares when a stored state exists. */
 public enum Declare {
-  /** What the file says anew. */
+  /** Entries of the file that changed since the last declaration. */
   CHANGED,
-  /** Everything that the file says. */
+  /** All entries of the file. */
   ALL,
-  /** Nothing. */
+  /** No entries. */
   NEVER
 }

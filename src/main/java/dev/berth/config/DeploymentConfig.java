@@ -14,8 +14,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One entry of {@code deployments}: what it overrides of what code says, which overrides the
- * defaults. What a deployment runs with is {@code file.over(code).within(application)}.
+ * An entry of {@code deployments}. The entry overrides the values of the code, which override the
+ * defaults. The effective settings of a deployment are {@code file.over(code).within(application)}.
  */
 public final class DeploymentConfig {
 
@@ -27,7 +27,7 @@ public final class DeploymentConfig {
       KEYS.required("name", Types.NAME)
           .means("The deployment of the application this entry is about; unique.");
 
-  // how many there are, and how much each takes
+  // Number of replicas and capacity of each.
   public static final Key<Integer> NUM_REPLICAS = KEYS.add(AutoscalingOptions.NUM_REPLICAS);
   public static final Key<Settings> AUTOSCALING_CONFIG =
       KEYS.optional("autoscaling_config", AutoscalingOptions.SECTION)
@@ -58,7 +58,7 @@ public final class DeploymentConfig {
           .fallback(settings -> Map.of(), "null")
           .means("Handed to the handler's reconfigure hook. Overridden as a whole.");
 
-  // the life of a replica
+  // Lifecycle of a replica.
   public static final Key<Duration> GRACEFUL_SHUTDOWN_TIMEOUT_S =
       LIVE.key("graceful_shutdown_timeout_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(20))
           .means("How long a stopping replica may take to finish what it accepted.");
@@ -75,7 +75,7 @@ public final class DeploymentConfig {
   public static final Key<Integer> MAX_REPLICAS_PER_NODE =
       KEYS.add(AutoscalingOptions.MAX_REPLICAS_PER_NODE);
 
-  // how replicas of one version give way to those of another
+  // Rollout of a new version.
   public static final Key<Double> ROLLING_UPDATE_PERCENTAGE =
       KEYS.key("rolling_update_percentage", Types.numberAboveZero(1), 0.2)
           .orNull()
@@ -91,7 +91,7 @@ public final class DeploymentConfig {
                   + " first; it is Ray Serve's default, with which a single replica is gone until"
                   + " its successor runs.");
 
-  // --- Berth's own ---
+  // --- keys under berth ---
 
   private static final Keys OWN = new Keys(Reach.REPLICA_LIVE);
   private static final Keys OWN_ROUTER = OWN.reaching(Reach.ROUTER);
@@ -115,7 +115,7 @@ public final class DeploymentConfig {
                   + " share as many carriers as there are cores: handlers that compute stop each"
                   + " other there, those of other applications too.");
 
-  // the life of a request: its wait, its slot, its end
+  // Lifecycle of a request: queue, slot, completion.
   public static final Key<Duration> QUEUE_TIMEOUT_S =
       OWN_ROUTER
           .key("queue_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
@@ -161,7 +161,7 @@ public final class DeploymentConfig {
       OWN.mapping("autoscaling", AutoscalingOptions.OWN_SECTION)
           .means("Beside autoscaling_config, and only with it, what Ray Serve has no name for.");
 
-  // the start of replicas, which Ray Serve says in code alone
+  // Start of replicas; in Ray Serve, only code can set these values.
   public static final Key<Integer> MAX_CONSTRUCTOR_RETRY_COUNT =
       OWN.key("max_constructor_retry_count", Types.integer(1, 1_000_000, "starts"), 20)
           .means(
@@ -187,17 +187,19 @@ public final class DeploymentConfig {
   static final Section SECTION =
       KEYS.section().and(RayOnly.DEPLOYMENT).check(DeploymentConfig::check);
 
-  /** An entry that overrides nothing. */
+  /** Returns an entry without overrides. */
   public static Settings of(String name) {
     return SECTION.empty().with(NAME, name);
   }
 
-  /** What a deployment runs with, as {@link Settings#told} gave it. */
+  /** Reads the effective settings of a deployment in the form that instances exchange. */
   public static Settings told(Map<?, ?> json) {
     return SECTION.told(json);
   }
 
-  /** What code says about a deployment, as the lower side of {@link Settings#over}. */
+  /**
+   * Returns the settings declared in code, to be used as the lower side of {@link Settings#over}.
+   */
   public static Settings of(Deployment code) {
     return of(code.name())
         .with(NUM_REPLICAS, code.autoscaling() == null ? code.numReplicas() : null)
@@ -219,13 +221,13 @@ public final class DeploymentConfig {
     AutoscalingOptions.check(values.find(AUTOSCALING_CONFIG), values.find(AUTOSCALING));
   }
 
-  /** Whether what is said, by the file or by code, is that the number follows the load. */
+  /** Returns whether the file or the code requests autoscaling. */
   public static boolean autoscales(Settings settings) {
     return settings.gives(AUTOSCALING_CONFIG)
         || AutoscalingOptions.isAuto(settings.find(NUM_REPLICAS));
   }
 
-  /** It gives way to the bound of the instance. */
+  /** Returns the default, capped at the limit of the instance. */
   private static Duration reservationTtl(Settings settings) {
     Duration longest = settings.around(LimitOptions.MAX_RESERVATION_TTL_S);
     Duration usual = Duration.ofSeconds(10);
@@ -233,9 +235,9 @@ public final class DeploymentConfig {
   }
 
   /**
-   * What a deployment runs with as far as Ray Serve has a name for it, JSON values. Source: its
-   * DeploymentSchema, which its command line reads the answer with: a key it does not know, or a
-   * number of replicas of 0, would not pass.
+   * Returns the effective settings that Ray Serve knows, as JSON values. Source: Ray Serve's
+   * DeploymentSchema, which its command line uses to parse the response. The schema rejects unknown
+   * keys and a number of replicas of 0.
    */
   public static Map<String, @Nullable Object> ofRay(Settings settings) {
     Map<String, @Nullable Object> values = new LinkedHashMap<>(settings.json());
@@ -244,17 +246,17 @@ public final class DeploymentConfig {
   }
 
   /**
-   * What the file says over what code says. A number in the one takes the place of autoscaling in
-   * the other.
+   * Returns the overrides of the file over the values of the code. A fixed number in the file
+   * replaces autoscaling of the code.
    */
   static Settings over(Settings file, Settings code) {
     Settings both = file.over(code);
     return file.gives(NUM_REPLICAS) && !autoscales(file)
         ? both.put(AUTOSCALING_CONFIG, null)
-        : both; // a number of code's gives way to the one that autoscaling begins with
+        : both; // and autoscaling replaces a fixed number of the code
   }
 
-  /** These with the number that a deployment begins with where it follows the load. */
+  /** Returns a copy with the initial number of replicas if the deployment autoscales. */
   static Settings begun(Settings said) {
     if (!autoscales(said)) {
       return said;
@@ -262,15 +264,18 @@ public final class DeploymentConfig {
     Settings given = said.find(AUTOSCALING_CONFIG);
     Settings config = given == null ? AutoscalingOptions.SECTION.empty().within(said) : given;
     Integer first = config.find(AutoscalingOptions.INITIAL_REPLICAS);
-    Integer most = config.get(AutoscalingOptions.MAX_REPLICAS); // of auto, while that is said
+    // depends on num_replicas: auto, which is replaced below
+    Integer most = config.get(AutoscalingOptions.MAX_REPLICAS);
     return said.put(
             AUTOSCALING_CONFIG, config.put(AutoscalingOptions.MAX_REPLICAS, most).within(null))
         .put(NUM_REPLICAS, first == null ? config.get(AutoscalingOptions.MIN_REPLICAS) : first);
   }
 
   /**
-   * @param begun with the number that it begins with
-   * @throws IllegalArgumentException when the only node may not run as many
+   * Requires that the only node may run all replicas.
+   *
+   * @param begun settings with the initial number of replicas
+   * @throws IllegalArgumentException when the number exceeds {@code max_replicas_per_node}
    */
   static void requireRoom(Settings begun) {
     Integer most = AutoscalingOptions.mostAlone(begun);
@@ -284,12 +289,13 @@ public final class DeploymentConfig {
   }
 
   /**
-   * These settings with a share of the replicas, and of the bounds of their number, rounded half
-   * up, at least 1 unless the share or the number is 0: Ray Serve's {@code target_capacity}.
+   * Returns a copy with a percentage of the replicas and of their bounds. Implements Ray Serve's
+   * {@code target_capacity}. The result is rounded half up and at least 1, unless the percentage or
+   * the number is 0.
    *
-   * @param percent from 0 to 100; null for all of them
-   * @param rises whether it was less before, so that there are to be {@code initial_replicas} at
-   *     least
+   * @param percent from 0 to 100; null for all replicas
+   * @param rises whether the capacity was lower before; then the minimum is {@code
+   *     initial_replicas}
    */
   public static Settings atCapacity(Settings settings, @Nullable Double percent, boolean rises) {
     if (percent == null) {
@@ -306,9 +312,9 @@ public final class DeploymentConfig {
   }
 
   /**
-   * These settings with another number of replicas.
+   * Returns a copy with another number of replicas.
    *
-   * @param replicas 0 or more, where the file says at least 1
+   * @param replicas 0 or more; the file requires at least 1
    */
   public static Settings withReplicas(Settings settings, int replicas) {
     return settings.put(NUM_REPLICAS, replicas);

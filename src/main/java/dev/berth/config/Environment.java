@@ -8,15 +8,16 @@ import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** What the environment of the process sets over the file: the keys that name a variable. */
+/** Environment variables of the process that override the file. */
 public final class Environment {
   private Environment() {}
 
   /**
-   * A setting for each key of which a variable is set; of several, the one named first. They are to
-   * stand before those of the command line, which win.
+   * Returns one setting for each key with a set variable. Of several variables of a key, the first
+   * in its declaration applies. Place the result before the settings of the command line, which
+   * override it.
    *
-   * @param variables by name; null or empty for one that is not set
+   * @param variables by name; null or empty for a variable that is not set
    */
   public static List<Setting> settings(Function<String, @Nullable String> variables) {
     List<Setting> settings = new ArrayList<>();
@@ -43,7 +44,10 @@ public final class Environment {
     }
   }
 
-  /** Variables count seconds; what is no number is refused as it stands. */
+  /**
+   * Converts seconds, the unit of the variables, to the unit of the key. Returns a text that is not
+   * a number unchanged; reading then refuses it.
+   */
   private static String inUnitOf(Key<?> key, String value) {
     try {
       return key.type().unit().equals("ms")

@@ -5,7 +5,9 @@ import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Types;
 
-/** {@code berth.explain}: which requests are explained, and how many explanations are kept. */
+/**
+ * {@code berth.explain}: the selection of explained requests, and the number of retained records.
+ */
 public final class ExplainOptions {
 
   private static final Keys KEYS = new Keys();

@@ -11,7 +11,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** {@code http_options}: where requests come in. With {@code ssl_certfile} it speaks TLS only. */
+/**
+ * {@code http_options}: the listener of the HTTP server. With {@code ssl_certfile}, the server
+ * accepts TLS only.
+ */
 public final class HttpOptions {
 
   private static final Keys KEYS = new Keys();
@@ -34,7 +37,7 @@ public final class HttpOptions {
       KEYS.key("keep_alive_timeout_s", Types.SECONDS, Duration.ofSeconds(90))
           .means("How long a connection may stay open between two requests.");
 
-  // TLS: none of these, or the first two and what goes with them
+  // TLS: set none of these, or the first two and optionally the third.
   public static final Key<Path> SSL_KEYFILE =
       KEYS.optional("ssl_keyfile", Types.FILE)
           .means(
@@ -50,7 +53,7 @@ public final class HttpOptions {
 
   static final Section SECTION = KEYS.section().and(RayOnly.HTTP).check(HttpOptions::check);
 
-  /** Returns the files of TLS; null without it. */
+  /** Returns the TLS files; null without TLS. */
   public static @Nullable TlsFiles tls(Settings http) {
     PemFile certificate = file(SSL_CERTFILE, http);
     PemFile key = file(SSL_KEYFILE, http);

@@ -10,11 +10,11 @@ import org.jspecify.annotations.Nullable;
  * {@code import_path}: the static method that builds an application.
  *
  * @param className binary name, as in {@code com.acme.Shop} or {@code com.acme.Shop$Inner}
- * @param method {@code build} when the path names only the class
+ * @param method {@code build} when the path contains only the class
  */
 public record ImportPath(String className, String method) {
 
-  /** Of a path that names only a class. */
+  /** Method name of a path that contains only a class. */
   private static final String BUILDER_METHOD = "build";
 
   static final String EXPECTED =
@@ -24,14 +24,17 @@ public record ImportPath(String className, String method) {
   private static final String IDENTIFIER =
       "[\\p{L}\\p{Nl}\\p{Sc}\\p{Pc}][\\p{L}\\p{Nl}\\p{Sc}\\p{Pc}\\p{Nd}\\p{Mn}\\p{Mc}]*";
 
-  /** For a schema: as {@link #parse}, but for control characters, which Java allows. */
+  /**
+   * Pattern for a schema. Equivalent to {@link #parse}, except for control characters, which Java
+   * permits.
+   */
   static final String PATTERN =
       "^" + IDENTIFIER + "(\\." + IDENTIFIER + ")*(:" + IDENTIFIER + ")?$";
 
   static final Type<ImportPath> TYPE =
       Types.parsed(EXPECTED, ImportPath::parse, Schema.text(PATTERN));
 
-  /** Null when {@code text} is no import path. */
+  /** Parses an import path; null when {@code text} is none. */
   static @Nullable ImportPath parse(String text) {
     int colon = text.indexOf(':');
     String className = colon < 0 ? text : text.substring(0, colon);
@@ -48,7 +51,7 @@ public record ImportPath(String className, String method) {
         && text.codePoints().allMatch(Character::isJavaIdentifierPart);
   }
 
-  /** As the file may write it. */
+  /** Returns the path with its method. */
   @Override
   public String toString() {
     return className + ":" + method;

@@ -9,10 +9,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
-/** {@code berth}: what holds for the whole instance and has no name in Ray Serve. */
+/** {@code berth}: settings of the whole instance that Ray Serve does not have. */
 public final class InstanceOptions {
 
-  /** Of {@link #REVISION_HISTORY_LIMIT}. */
+  /** Default of {@link #REVISION_HISTORY_LIMIT}. */
   public static final int DEFAULT_REVISIONS = 10;
 
   private static final Keys KEYS = new Keys();
@@ -58,7 +58,7 @@ public final class InstanceOptions {
                   + " RFC 9113 has given up. HTTP/2 without TLS needs it for no client that begins"
                   + " with it.");
 
-  // what becomes of the instance when user code, an operator or the heap stops it
+  // Blocked loops, worker threads, shutdown and a full heap.
   public static final Key<Duration> BLOCKED_LOOP_AFTER_MS =
       KEYS.key("blocked_loop_after_ms", Types.millis(20, 60_000), Duration.ofMillis(100))
           .means(
@@ -88,7 +88,7 @@ public final class InstanceOptions {
                   + " find more than 95 % of the heap's oldest pool in use for 10 s, or take 98 % of the"
                   + " time for as long. It would live on and answer nobody.");
 
-  // what is deployed, and what of it a restart finds
+  // Persistence of the desired state across restarts.
   public static final Key<Path> STATE_DIR =
       KEYS.optional("state_dir", Types.PATH)
           .fallback(settings -> Path.of("berth-state").toAbsolutePath().normalize(), "berth-state")
@@ -118,7 +118,10 @@ public final class InstanceOptions {
 
   static final Section SECTION = KEYS.section().check(InstanceOptions::check);
 
-  /** What the cluster agreed on outlives its nodes. */
+  /**
+   * Rejects an ephemeral control node, because the cluster's state must outlive its nodes, and the
+   * event bus in a cluster.
+   */
   private static void check(Settings berth) {
     Settings cluster = berth.find(CLUSTER);
     boolean control =

@@ -7,12 +7,15 @@ import dev.berth.config.keys.Types;
 import java.time.Duration;
 import java.util.List;
 
-/** {@code berth.limits}: the bounds that keep an instance's memory finite, whatever clients do. */
+/**
+ * {@code berth.limits}: the limits that bound an instance's memory, independent of client
+ * behaviour.
+ */
 public final class LimitOptions {
 
   private static final Keys KEYS = new Keys();
 
-  // what waits for a slot; routers count it, and refuse with 503
+  // Waiters: counted by routers; a refused request gets 503.
   public static final Key<Integer> MAX_QUEUED_TOTAL =
       KEYS.key("max_queued_total", Types.integer(1, 10_000_000, "requests"), 10_000)
           .means(
@@ -25,11 +28,11 @@ public final class LimitOptions {
               "Bytes of the bodies of the waiting requests, over all deployments of the instance. A"
                   + " request that would go past it gets 503.");
 
-  // bodies of requests, as they arrive: the ingress counts each, and replicas those they gather
+  // Request bodies: the ingress counts each, replicas count those they gather.
   public static final Key<Long> MAX_BODY_BYTES =
       KEYS.key(
               "max_body_bytes",
-              Types.bytes(0, 1L << 53), // what every JSON reader holds exactly
+              Types.bytes(0, 1L << 53), // integers up to here are exact in every JSON reader
               1L << 30)
           .means(
               "Largest request body, whoever reads it; a larger one gets 413. A handler that takes its"
@@ -42,7 +45,7 @@ public final class LimitOptions {
               "Bytes of the request bodies that are gathered whole, over all requests of the instance."
                   + " A request that would go past it gets 503.");
 
-  // heads of requests, in bytes on the wire
+  // Heads of requests, in bytes on the wire.
   public static final Key<Integer> MAX_HEADER_BYTES =
       KEYS.key("max_header_bytes", Types.integer(256, 1 << 20, "bytes"), 8 << 10)
           .means("Sum of a request's header names and values; more gets 431.");
@@ -50,7 +53,7 @@ public final class LimitOptions {
       KEYS.key("max_uri_bytes", Types.integer(64, 1 << 20, "bytes"), 4 << 10)
           .means("Longest request line; a longer one gets 414.");
 
-  // how long a client may take; the time of a request as a whole is http_options'
+  // Timeouts of clients; the timeout of a whole request is in http_options.
   public static final Key<Duration> IDLE_TIMEOUT_S =
       KEYS.key("idle_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
           .means(
@@ -70,7 +73,7 @@ public final class LimitOptions {
       KEYS.key("header_read_timeout_s", Types.SECONDS, Duration.ofSeconds(10))
           .means("How long a client may take to send the whole head of a request; then 408.");
 
-  // what all clients together may take of the memory; a refused one has cost next to nothing
+  // Memory used by all clients together; a refusal costs almost none.
   public static final Key<Integer> MAX_CONNECTIONS =
       KEYS.key("max_connections", Types.integer(1, 10_000_000, "connections"))
           .fallback(
@@ -101,7 +104,7 @@ public final class LimitOptions {
                   + " far as a path's last ones tell before its handler runs; a request for one"
                   + " beyond it waits for up to 2 s, then gets 503.");
 
-  // what is on its way between routers and replicas
+  // Requests in flight between routers and replicas.
   public static final Key<Integer> PENDING_REQUESTS_PER_LOOP =
       KEYS.key("pending_requests_per_loop", Types.integer(1, 1 << 20, "requests"), 8192)
           .means(
@@ -116,7 +119,7 @@ public final class LimitOptions {
                   + " of them belong to the applications in equal parts, beyond the limit when"
                   + " others held all before one came.");
 
-  // slots held without a request
+  // Slots reserved without a request.
   public static final Key<Duration> MAX_RESERVATION_TTL_S =
       KEYS.key("max_reservation_ttl_s", Types.SECONDS, Duration.ofSeconds(300))
           .means("Bound of every deployment's reservation_ttl_s and of every renewal.");
@@ -125,7 +128,7 @@ public final class LimitOptions {
           .means(
               "Slots that one POST of /api/v1/reservations may ask for together. One more is a 400.");
 
-  // bodies of answers, from the handler until the client's socket has taken them
+  // Response bodies, from the handler until the client's socket has accepted them.
   public static final Key<Integer> STREAM_WINDOW_BYTES =
       KEYS.key("stream_window_bytes", Types.integer(64 << 10, 1 << 30, "bytes"), 256 << 10)
           .atMost(() -> LimitOptions.STREAM_BYTES_TOTAL)
@@ -146,7 +149,7 @@ public final class LimitOptions {
               "How long the reader of a stream may leave what it was sent unread; then the stream is"
                   + " ended. A connection whose socket takes nothing for as long is closed. A writer may be silent for as long as request_timeout_s lets it.");
 
-  // one HTTP/2 connection
+  // A single HTTP/2 connection.
 
   public static final Key<Integer> HTTP2_MAX_STREAMS =
       KEYS.key("http2_max_streams", Types.integer(1, 1 << 16, "requests"), 100)
@@ -180,11 +183,11 @@ public final class LimitOptions {
   }
 
   /**
-   * A part of the heap, so that a small one is not filled by what a large one has room for.
+   * Returns a share of the heap, so that defaults fit a small heap too; at least 1 MiB.
    *
-   * @param heapBytes the most the heap may grow to
-   * @param part 4 for a quarter
-   * @param atMost however large the heap
+   * @param heapBytes maximum size of the heap in bytes
+   * @param part divisor, 4 for a quarter
+   * @param atMost maximum of the share in bytes, for large heaps
    */
   static long heapShare(long heapBytes, int part, long atMost) {
     return Math.max(1 << 20, Math.min(atMost, heapBytes / part));

@@ -1,9 +1,9 @@
 package dev.berth.config;
 
-/** {@code encoding}: how a line of the log is written. */
+/** {@code encoding}: the format of log lines. */
 public enum LogEncoding {
-  /** One line of text for each event. */
+  /** A line of text for each event. */
   TEXT,
-  /** One JSON object for each event. */
+  /** A JSON object for each event. */
   JSON
 }

@@ -5,7 +5,7 @@ import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Types;
 
-/** {@code berth.log_ring}: how much of the log is kept in memory, for {@code berth logs}. */
+/** {@code berth.log_ring}: the bounds of the log in memory, for {@code berth logs}. */
 public final class LogRingOptions {
 
   private static final Keys KEYS = new Keys();

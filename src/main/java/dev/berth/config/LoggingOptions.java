@@ -12,16 +12,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.event.Level;
 
 /**
- * {@code logging_config}: what is logged, and how. One of a deployment stands in place of that of
- * its application, and that in place of the file's, each as a whole, as in Ray Serve. The access
- * log is off by default, where Ray Serve has it on.
+ * {@code logging_config}: the content and format of the log. A deployment's settings replace those
+ * of its application, and the application's replace the file's, each as a whole, as in Ray Serve.
+ * The access log is off by default; Ray Serve's is on.
  */
 public final class LoggingOptions {
 
   private static final List<Object> LEVELS =
       List.of("DEBUG", "INFO", "WARN", "ERROR", "WARNING", "CRITICAL", "FATAL", 10, 20, 30, 40, 50);
 
-  /** By name or by Python's number. */
+  /** Level by name or by Python's number. */
   private static final Type<Level> LEVEL =
       Types.parsed(
           "DEBUG, INFO, WARN or ERROR, or Python's number for one",
@@ -55,14 +55,14 @@ public final class LoggingOptions {
               Types.list(Types.TEXT),
               "the attributes of a Python log record do not exist here"));
 
-  /** What a file that says nothing gives. */
+  /** Default settings. */
   public static final Settings DEFAULTS = SECTION.empty();
 
   private LoggingOptions() {}
 
-  /** Null for a text that names no level. */
+  /** Returns the level; null for an unknown name. */
   private static @Nullable Level level(String text) {
-    return switch (text) { // the others are names and numbers of Python's logging
+    return switch (text) { // includes names and numbers of Python's logging
       case "DEBUG", "10" -> Level.DEBUG;
       case "INFO", "20" -> Level.INFO;
       case "WARN", "WARNING", "30" -> Level.WARN;

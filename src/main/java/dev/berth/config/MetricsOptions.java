@@ -7,7 +7,7 @@ import dev.berth.config.keys.Types;
 import java.time.Duration;
 import java.util.List;
 
-/** {@code berth.metrics}: the rhythm of the metrics path. */
+/** {@code berth.metrics}: intervals of the metrics path, and the exposed metrics. */
 public final class MetricsOptions {
 
   private static final Keys KEYS = new Keys();

@@ -11,23 +11,24 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a start has to know of the file that it reads, beside what that says.
+ * Facts about the configuration file that its content does not show, used at start.
  *
- * @param uri {@code file://host/real/path}; null when there is no file, or when settings change
- *     what it says of applications, so that what is submitted is not what the file says
- * @param namesApplications whether it has the key {@code applications}, be it an empty list
- * @param refused entries that are not among the applications, since something is wrong with them
+ * @param uri {@code file://host/real/path}. Null without a file, and when settings change its
+ *     applications or target capacity, because the submitted text then differs from the file.
+ * @param namesApplications whether the file has the key {@code applications}, even with an empty
+ *     list
+ * @param refused invalid entries, which are missing from the applications
  */
 public record Origin(@Nullable String uri, boolean namesApplications, List<Refused> refused) {
-  /** Of a URI: it is sent in a header. */
+  /** Maximum length of a URI in characters, because the URI is sent in a header. */
   public static final int MOST_CHARS = 4_096;
 
   private static final Path KERNELS_HOST = Path.of("/proc/sys/kernel/hostname");
 
   /**
-   * An entry of {@code applications} that cannot be used.
+   * An invalid entry of {@code applications}.
    *
-   * @param name null when that cannot be read either
+   * @param name null when the name is invalid too
    */
   public record Refused(@Nullable String name, List<Problem> problems) {}
 
@@ -35,7 +36,10 @@ public record Origin(@Nullable String uri, boolean namesApplications, List<Refus
     refused = List.copyOf(refused);
   }
 
-  /** Null when settings speak of applications, or when the file cannot be found any more. */
+  /**
+   * Returns the URI of a file; null when settings change applications or the target capacity, or
+   * when the file is no longer accessible.
+   */
   static @Nullable String uri(Path file, List<Setting> settings) {
     for (Setting setting : settings) {
       if (setting.key().startsWith(ServeConfig.APPLICATIONS.name())
@@ -54,7 +58,7 @@ public record Origin(@Nullable String uri, boolean namesApplications, List<Refus
 
   private static String host() throws IOException {
     return Files.isReadable(KERNELS_HOST)
-        ? Files.readString(KERNELS_HOST).strip() // without asking a name server
+        ? Files.readString(KERNELS_HOST).strip() // avoids a DNS query
         : InetAddress.getLocalHost().getHostName();
   }
 }

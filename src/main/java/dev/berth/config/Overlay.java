@@ -23,9 +23,9 @@ import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
 
 /**
- * Puts {@link Setting}s into the tree of a file before it is read, so that one reading checks both.
- * Mappings that are missing on the way are made, and so is an entry of {@code deployments}. What is
- * on the way is copied, since an alias may let it stand in several places.
+ * Applies {@link Setting}s to the tree of a file before it is read, so that one pass checks both.
+ * Creates missing mappings on the path, and a missing entry of {@code deployments}. Copies the
+ * nodes on the path, because an alias may share them.
  */
 final class Overlay {
 
@@ -38,7 +38,7 @@ final class Overlay {
     this.top = top;
   }
 
-  /** {@code root} with all settings, later ones over earlier ones. */
+  /** Returns {@code root} with all settings; later ones override earlier ones. */
   Node apply(Node root, List<Setting> settings) {
     Node node = root;
     for (Setting setting : settings) {
@@ -58,7 +58,7 @@ final class Overlay {
     return node;
   }
 
-  /** Empty when {@code key} is none. */
+  /** Splits a key into its names; empty when {@code key} is malformed. */
   static List<String> segments(String key) {
     List<String> segments = new ArrayList<>();
     Matcher matcher = SEGMENT.matcher(key);
@@ -70,7 +70,7 @@ final class Overlay {
       }
       boolean bracket = matcher.group(1) == null;
       if (end > 0 && dot == bracket) {
-        return List.of(); // a.[b], or [a]b
+        return List.of(); // malformed: a.[b] or [a]b
       }
       segments.add(bracket ? matcher.group(2) : matcher.group(1));
       end = matcher.end();
@@ -78,7 +78,7 @@ final class Overlay {
     return segments;
   }
 
-  /** Null after its problem is reported. */
+  /** Parses the value of a setting; null after reporting a problem. */
   private @Nullable Node value(Setting setting, String text) {
     Optional<Mark> mark = Optional.of(new Mark(setting.option(), 0, 0, 0, new int[0], 0));
     if (setting.verbatim()) {
@@ -102,10 +102,10 @@ final class Overlay {
     return new ScalarNode(Tag.STR, true, text, ScalarStyle.PLAIN, mark, Optional.empty());
   }
 
-  /** One setting's way through the tree. */
+  /** Application of one setting along its path through the tree. */
   private record Path(Place top, Setting setting, List<String> segments, Node value) {
 
-    /** {@code node} with the value below it; null after a problem is reported. */
+    /** Returns {@code node} with the value set below it; null after reporting a problem. */
     @Nullable Node set(@Nullable Node node, @Nullable Type<?> type, int depth) {
       if (depth == segments.size()) {
         return value;
@@ -170,7 +170,7 @@ final class Overlay {
       return list(items, list);
     }
 
-    /** By name, else by index; -1 when there is none. */
+    /** Returns the index of an item, found by name or else by index; -1 when there is none. */
     private static int indexOf(List<Node> items, String segment, @Nullable Section item) {
       int named = items.stream().map(each -> nameOf(each, item)).toList().indexOf(segment);
       boolean isIndex = segment.matches("[0-9]{1,6}") && Integer.parseInt(segment) < items.size();

@@ -10,25 +10,28 @@ import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
 /**
- * Where keys stand in the file that was written, for what an instance says of the text that was
- * made of it and sent: that has other lines, or none any more.
+ * Positions of keys in the original file. They replace the positions in an instance's messages
+ * about a submitted text, whose lines differ from the file's.
  *
- * @param root of the file, with what is set over it
- * @param top that names the file
+ * @param root the tree of the file with all settings applied
+ * @param top the top of the file, which holds its name
  */
 record Positions(Node root, Place top) {
   private static final String KEY = "[a-z_]+(?:\\[\\d+])?";
 
-  /** A place in what was sent, and the path of a key; or at the start of a message such a path. */
+  /**
+   * Pattern of a position in the submitted text with the path of a key, or of such a path alone at
+   * the start of a message.
+   */
   private static final Pattern TOLD =
       Pattern.compile(
           "(?:\\b%s:\\d+:\\d+: (?:warning: )?|(?<=^|\n|: |; ))(%s(?:\\.%s)*)(?=: )"
               .formatted(SubmittedConfig.SENT, KEY, KEY));
 
   /**
-   * The same message, with places of the file.
+   * Returns the message with positions of the file.
    *
-   * @param base what paths in it start from; empty for the top
+   * @param base prefix of the paths in the message; empty for the top
    */
   String located(String message, String base) {
     return TOLD.matcher(message).replaceAll(told -> Matcher.quoteReplacement(located(told, base)));
@@ -42,7 +45,10 @@ record Positions(Node root, Place top) {
     return there == null ? told.group() : top.where(there) + ": " + path;
   }
 
-  /** Null when there is none; unless it is to be exact, it is the nearest mapping around it. */
+  /**
+   * Returns the node of a path. When it is missing: null if {@code exact}, else the nearest node
+   * above it.
+   */
   private @Nullable Node find(String path, boolean exact) {
     Node at = root;
     for (String segment : Overlay.segments(path)) {

@@ -9,9 +9,9 @@ import dev.berth.config.keys.Types;
 import java.util.List;
 
 /**
- * What Ray Serve's file has and one JVM has not. A key is checked and warned of when leaving it
- * without effect changes nothing that a request or an operator would notice; it is refused when
- * ignoring it would let somebody believe that it holds. Source: Ray Serve's ServeDeploySchema.
+ * Keys of Ray Serve's file that have no counterpart in a JVM. A key without any observable effect
+ * for requests and operators is checked and reported as a warning. A key whose absence could
+ * mislead a user is refused. Source: Ray Serve's ServeDeploySchema.
  */
 final class RayOnly {
 
@@ -39,7 +39,7 @@ final class RayOnly {
           asRay("exporter_import_path", Types.TEXT),
           asRay("sampling_ratio", Types.number(0, 1)));
 
-  /** Beside the keys of {@link ServeConfig}. */
+  /** Keys of the file, in addition to {@link ServeConfig}. */
   static final Section FILE =
       Section.of(
           Key.noEffect(
@@ -53,7 +53,7 @@ final class RayOnly {
               TRACING_CONFIG,
               "no spans are made; the header traceparent is passed on"));
 
-  /** Beside the keys of {@link HttpOptions}. */
+  /** Keys of {@code http_options}, in addition to {@link HttpOptions}. */
   static final Section HTTP =
       Section.of(
               Key.noEffect(
@@ -66,7 +66,7 @@ final class RayOnly {
 
   // --- applications ---
 
-  /** Beside {@code runtime_env.jars}. */
+  /** Keys of {@code runtime_env}, in addition to {@code jars}. */
   static final Section RUNTIME_ENV =
       Section.of(
               Key.noEffect("py_modules", Types.ANY, NO_PYTHON),
@@ -101,7 +101,7 @@ final class RayOnly {
 
   private static final String NOT_PLACED = "there are no placement groups: " + ONE_MACHINE;
 
-  /** Beside the keys of {@link DeploymentConfig}. */
+  /** Keys of deployments, in addition to {@link DeploymentConfig}. */
   static final Section DEPLOYMENT =
       Section.of(
               Key.optional("ray_actor_options", RAY_ACTOR_OPTIONS)
@@ -130,7 +130,7 @@ final class RayOnly {
     return Key.optional(name, type).means("As in Ray Serve.");
   }
 
-  /** A list that asks for nothing; any other would mislead if ignored. */
+  /** Returns a type that permits only an empty list; a non-empty one would mislead if ignored. */
   private static <T> Type<List<T>> none(Type<List<T>> list, String why) {
     Schema empty = Schema.of("array").with("maxItems", 0);
     return new Type.Only<>(list, List::isEmpty, "[]", Section.NOT_SUPPORTED + why, empty);

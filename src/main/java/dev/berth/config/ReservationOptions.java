@@ -8,7 +8,7 @@ import dev.berth.config.keys.Types;
 import java.time.Duration;
 import java.util.List;
 
-/** {@code berth.reservations}: slots held for clients by tokens. */
+/** {@code berth.reservations}: slots reserved for external clients, identified by tokens. */
 public final class ReservationOptions {
 
   private static final Keys KEYS = new Keys();
@@ -29,7 +29,7 @@ public final class ReservationOptions {
               "Longest wait_timeout_s that may be asked for. The deployment's queue_timeout_s bounds it"
                   + " too.");
 
-  // what is remembered of tokens and keys that are over, so that a late client is told the truth
+  // Ended tokens and keys: retained so that late clients receive the true outcome.
   public static final Key<Integer> MAX_ENDED =
       KEYS.key("max_ended", Types.integer(1, 10_000_000, "reservations"), 20_000)
           .means(

@@ -18,15 +18,18 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code request_router_config}: in which order the replicas of a deployment are tried.
+ * {@code request_router_config}: the ranking of a deployment's replicas.
  *
  * <p>Source: Ray Serve's RequestRouterConfig, and the arguments of its routers.
  */
 public final class RouterOptions {
 
-  /** What the rankers take. */
+  /** Arguments of the rankers. */
   private static final class Arguments {
-    /** An argument that names the ranker, since Ray's command line imports what the key names. */
+    /**
+     * Argument that names the ranker. Needed because Ray's command line imports the class that
+     * {@code request_router_class} names.
+     */
     static final String NAMED = "berth.router";
 
     static final Section NONE = Section.of(Key.optional(NAMED, Types.ANY));
@@ -40,7 +43,7 @@ public final class RouterOptions {
     static final Type<Integer> FALLBACKS = Types.integer(0, 7, "");
   }
 
-  /** The rankers there are; a file calls them by their names in small letters. */
+  /** The built-in rankers; a file uses their names in lower case. */
   public enum Ranker {
     POWER_OF_TWO("PowerOfTwoChoicesRequestRouter", Arguments.TIERS),
     LEAST_REQUESTS(
@@ -54,9 +57,9 @@ public final class RouterOptions {
         "ConsistentHashRouter",
         Arguments.NONE,
         Key.optional("virtual_nodes", Arguments.VIRTUAL_NODES),
-        Key.optional("num_virtual_nodes", Arguments.VIRTUAL_NODES), // as Ray Serve has called it
+        Key.optional("num_virtual_nodes", Arguments.VIRTUAL_NODES), // Ray Serve's older name
         Key.optional("fallback_replicas", Arguments.FALLBACKS),
-        Key.optional("num_fallback_replicas", Arguments.FALLBACKS), // likewise
+        Key.optional("num_fallback_replicas", Arguments.FALLBACKS), // Ray Serve's older name
         Key.optional("load_factor", Types.number(1, 100)),
         Key.optional("affinity_rate_window_size", Types.integer(1, 1_000_000, ""))),
     LEAST_LATENCY(
@@ -73,7 +76,7 @@ public final class RouterOptions {
       this.arguments = some.and(Section.of(more));
     }
 
-    /** As a file calls it. */
+    /** Returns the name that a file uses. */
     @Override
     public String toString() {
       return name().toLowerCase(Locale.ROOT);
@@ -81,14 +84,14 @@ public final class RouterOptions {
   }
 
   /**
-   * Which ranker is wanted.
+   * The configured ranker.
    *
-   * @param className of one of the user's own, which then has the arguments; null for {@code
+   * @param className a class of the user's, which then receives the arguments; null for {@code
    *     ranker}
    */
   public record Choice(
       Ranker ranker, @Nullable String className, Map<String, @Nullable Object> arguments) {
-    /** Of a deployment of which nothing is said. */
+    /** Default of a deployment without settings. */
     public static final Choice USUAL = new Choice(Ranker.POWER_OF_TWO, null, Map.of());
 
     public double number(String argument, double fallback) {
@@ -96,7 +99,7 @@ public final class RouterOptions {
       return given instanceof Number number ? number.doubleValue() : fallback;
     }
 
-    /** True unless it is said to be false. */
+    /** Returns whether an argument is not set to false. */
     public boolean isOn(String argument) {
       return !Boolean.FALSE.equals(arguments.get(argument));
     }
@@ -108,7 +111,7 @@ public final class RouterOptions {
       "power_of_two, least_requests, round_robin, consistent_hash, least_latency, the path of Ray"
           + " Serve's router of that kind, or a Java class, as in com.acme.Nearest";
 
-  /** For a schema: what {@link #chosen} knows. */
+  /** Pattern for a schema, equivalent to {@link #chosen}. */
   private static final String PATTERN =
       "^("
           + Stream.of(Ranker.values()).map(Ranker::toString).collect(Collectors.joining("|"))
@@ -158,7 +161,7 @@ public final class RouterOptions {
 
   private RouterOptions() {}
 
-  /** What a deployment wants of its ranker; null is nothing. */
+  /** Returns the ranker of a deployment; {@code config} is null without settings. */
   public static Choice choice(@Nullable Settings config) {
     if (config == null) {
       return Choice.USUAL;
@@ -168,10 +171,10 @@ public final class RouterOptions {
     Object named = arguments.remove(Arguments.NAMED);
     Choice choice =
         chosen(named == null ? config.get(REQUEST_ROUTER_CLASS) : named.toString(), arguments);
-    return choice == null ? Choice.USUAL : choice; // it was checked
+    return choice == null ? Choice.USUAL : choice; // checked while reading
   }
 
-  /** What a text names; null when it is nothing. */
+  /** Returns the ranker that a text names; null for an unknown name. */
   private static @Nullable Choice chosen(String text, Map<String, @Nullable Object> arguments) {
     Matcher rays = RAYS.matcher(text);
     boolean ofRay = rays.matches();
@@ -189,7 +192,7 @@ public final class RouterOptions {
   private static void check(Settings values) {
     Map<String, @Nullable Object> arguments = values.find(REQUEST_ROUTER_KWARGS);
     if (arguments == null || arguments.isEmpty()) {
-      return; // wrong as such, or none
+      return; // invalid, or none
     }
     Object named = arguments.get(Arguments.NAMED);
     Object text = named == null ? values.find(REQUEST_ROUTER_CLASS) : named;

@@ -14,9 +14,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Arguments of a builder that are read on each node where the builder runs, when it runs: {@code
- * {$file: PATH}} and {@code {$env: NAME}}, in mappings and lists too. What is declared, kept and
- * shown has the reference alone.
+ * Builder arguments that each node reads at run time of the builder: {@code {$file: PATH}} and
+ * {@code {$env: NAME}}, also inside mappings and lists. The declared, stored and displayed
+ * configuration contains only the reference.
  */
 public final class SecretArguments {
   public static final String FILE = "$file";
@@ -27,12 +27,12 @@ public final class SecretArguments {
   private SecretArguments() {}
 
   /**
-   * The arguments with a reader's values in place of the references.
+   * Returns the arguments with the references replaced by a reader's values.
    *
-   * @param reader is given the key of an argument, {@code args.db.password}, and its reference: a
-   *     mapping with {@link #FILE} or {@link #ENV}, and nothing else if it is valid
+   * @param reader receives the key of an argument, {@code args.db.password}, and its reference: a
+   *     mapping with {@link #FILE} or {@link #ENV}, and no other key if valid
    */
-  @SuppressWarnings("unchecked") // a mapping of names stays one
+  @SuppressWarnings("unchecked") // keys of a Map<String, …> stay strings
   public static Map<String, @Nullable Object> read(
       Map<String, @Nullable Object> arguments,
       BiFunction<String, Map<?, ?>, @Nullable Object> reader) {
@@ -59,7 +59,7 @@ public final class SecretArguments {
     return given;
   }
 
-  /** Reports references that no node can read. */
+  /** Reports malformed references. */
   static void check(Settings values, Key<Map<String, @Nullable Object>> of) {
     Map<String, @Nullable Object> arguments = values.find(of);
     if (arguments != null) {

@@ -22,14 +22,14 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A whole configuration, checked.
+ * A whole, checked configuration.
  *
- * @param settings what the file says, but for its applications
- * @param applications what is served, in the order of the file
- * @param folder that relative paths in it start from; those of what is submitted later too
- * @param warnings what the file says to no effect, in its order
- * @param origin of it
- * @param source of problems that are found when the reading is over
+ * @param settings the settings of the file, except for its applications
+ * @param applications the served applications, in the order of the file
+ * @param folder base of relative paths, also for later submissions
+ * @param warnings problems that do not prevent the use of the file, in its order
+ * @param origin of the file
+ * @param source for problems that are found after reading
  */
 public record ServeConfig(
     Settings settings,
@@ -72,31 +72,31 @@ public record ServeConfig(
 
   static final Section SECTION = KEYS.section().and(RayOnly.FILE).check(ServeConfig::check);
 
-  /** What a file that says nothing gives. */
+  /** Default settings. */
   public static final Settings DEFAULTS = SECTION.empty();
 
-  /** Of a whole file, for an editor: JSON values. */
+  /** Returns the JSON Schema of a whole file, for editors, as JSON values. */
   public static Map<String, Object> schema() {
     return Schema.document(SECTION);
   }
 
-  /** The lists are copied. */
+  /** Copies the lists. */
   public ServeConfig {
     applications = List.copyOf(applications);
     warnings = List.copyOf(warnings);
   }
 
-  /** The value of a key; see {@link Settings#get}. */
+  /** Returns the value of a key; see {@link Settings#get}. */
   public <T> T get(Key<T> key) {
     return settings.get(key);
   }
 
-  /** The value of a key that may be unset; see {@link Settings#find}. */
+  /** Returns the value of a key that may be unset; see {@link Settings#find}. */
   public <T> @Nullable T find(Key<T> key) {
     return settings.find(key);
   }
 
-  /** What it says of the cluster; null when it says nothing. */
+  /** Returns the settings of the cluster; null without a cluster. */
   public @Nullable ClusterConfig cluster() {
     Settings cluster = find(InstanceOptions.CLUSTER);
     return cluster == null ? null : ClusterOptions.of(cluster);
@@ -129,7 +129,9 @@ public record ServeConfig(
     }
   }
 
-  /** Nobody may hold slots from the network without telling who it is. */
+  /**
+   * Requires authentication on the data port: a network client must not reserve slots anonymously.
+   */
   private static void checkDataPort(@Nullable Settings http, @Nullable Settings reservations) {
     if (reservations == null
         || !Boolean.TRUE.equals(reservations.find(ReservationOptions.DATA_PORT))) {
@@ -146,9 +148,10 @@ public record ServeConfig(
   }
 
   /**
-   * @param problems that are only warned of, or of entries of {@code applications}, which are left
-   *     out then
-   * @param uri as {@link Origin} has it
+   * Creates a configuration from settings that were read.
+   *
+   * @param problems warnings, and errors of entries of {@code applications}, which are then omitted
+   * @param uri of the file, as in {@link Origin}
    */
   static ServeConfig from(Settings values, List<Problem> problems, @Nullable String uri) {
     Settings file = values.read().put(APPLICATIONS, null);
@@ -174,13 +177,15 @@ public record ServeConfig(
         values.marks().place().source());
   }
 
-  /** The path of the entry of {@code applications} that has this problem; empty for none. */
+  /**
+   * Returns the path of the entry of {@code applications} that has this problem; empty for none.
+   */
   static String entry(Problem problem) {
     Matcher matcher = ENTRY.matcher(problem.path());
     return matcher.lookingAt() ? matcher.group() : "";
   }
 
-  /** This configuration with another value; null for the default. */
+  /** Returns a copy with another value; null for the default. */
   public <T> ServeConfig with(Key<T> key, @Nullable T value) {
     return new ServeConfig(
         settings.with(key, value), applications, folder, warnings, origin, source);

@@ -3,30 +3,29 @@ package dev.berth.config;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One value that the command line gives over the file.
+ * A value from the command line or the environment that overrides the file.
  *
- * @param option that it comes from, as in {@code --set}; its problems are told with it in place of
- *     the file
- * @param key where it goes: names joined by dots; an entry of a list by its name or its index, as
- *     in {@code applications.shop.deployments.cart.num_replicas}, or {@code applications[0].name}.
- *     A name with a dot stands in brackets
- * @param value YAML, or any text when {@code verbatim}; null when it is missing, which is told when
+ * @param option its source, as in {@code --set}, which replaces the file in its problems
+ * @param key path of names joined by dots. An entry of a list is addressed by its name or its
+ *     index, as in {@code applications.shop.deployments.cart.num_replicas} or {@code
+ *     applications[0].name}. A name that contains a dot is written in brackets.
+ * @param value YAML, or any text when {@code verbatim}; null when missing, which is reported when
  *     the setting is applied
- * @param verbatim whether the value is a string just as it stands
+ * @param verbatim whether the value is a string that is not parsed
  */
 public record Setting(String option, String key, @Nullable String value, boolean verbatim) {
 
-  /** A value in YAML. */
+  /** Creates a setting with a value in YAML. */
   public static Setting yaml(String option, String key, String value) {
     return new Setting(option, key, value, false);
   }
 
-  /** A string. */
+  /** Creates a setting with a string. */
   public static Setting text(String option, String key, String value) {
     return new Setting(option, key, value, true);
   }
 
-  /** From {@code key=value}, the value in YAML. */
+  /** Parses {@code key=value}, the value in YAML. */
   public static Setting parse(String option, String assignment) {
     int equals = assignment.indexOf('=');
     return equals < 0

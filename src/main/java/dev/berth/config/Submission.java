@@ -10,15 +10,15 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /**
- * A file as it is sent to an instance that runs: what is set over it is in it, and paths of jars
- * are absolute, since the instance does not know the file's folder. What holds for an instance from
- * its start, {@code http_options}, {@code logging_config} and {@code berth}, is left out, and with
- * it every secret.
+ * A file prepared for submission to a running instance. All settings are applied, and paths of jars
+ * are absolute, because the instance does not know the file's folder. Settings that are fixed at
+ * the start of an instance, {@code http_options}, {@code logging_config} and {@code berth}, are
+ * omitted, and thereby all secrets.
  *
- * @param config what the file means, checked
- * @param document under the file's own names, JSON values only, in its order
- * @param applications the entries of {@code applications}, by name, in its order
- * @param leftOut keys that the file has and that are not sent
+ * @param config the checked configuration
+ * @param document the file under its own names, JSON values only, in its order
+ * @param applications the entries of {@code applications}, by name, in the order of the file
+ * @param leftOut keys of the file that are not sent
  * @param positions of keys in the file
  */
 public record Submission(
@@ -34,8 +34,10 @@ public record Submission(
           ServeConfig.BERTH.name());
 
   /**
-   * @param root the file with what is set over it, already found to be right
-   * @param place its top, which knows where relative paths start
+   * Creates a submission.
+   *
+   * @param root the tree of the file with all settings applied, already checked
+   * @param place the top of the file, which holds the base of relative paths
    */
   static Submission of(ServeConfig config, Node root, Place place) {
     Map<String, @Nullable Object> whole = Types.FREE_MAP.read(root, place);
@@ -52,7 +54,7 @@ public record Submission(
   }
 
   /**
-   * What an instance says of what it was sent, with places of the file.
+   * Returns an instance's message about the submission with positions of the file.
    *
    * @param only the application that was sent; null for all
    */

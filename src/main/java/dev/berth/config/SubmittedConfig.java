@@ -15,12 +15,13 @@ import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /**
- * Reads what is submitted to a running instance: its applications and its target capacity. The rest
- * holds since the start and is warned of when it differs, as Ray Serve does. Relative paths start
- * from a folder of the caller's. May block on the disk.
+ * Reader of configurations submitted to a running instance: the applications and the target
+ * capacity. All other settings are fixed since the start; a difference is reported as a warning, as
+ * in Ray Serve. Relative paths start from a folder that the caller passes. May block on disk
+ * access.
  */
 public final class SubmittedConfig {
-  /** What is submitted, in the place of a file's name. */
+  /** Name of a submitted text, in place of a file's name. */
   public static final String SENT = "config";
 
   private static final Function<String, @Nullable Path> NONE = sha256 -> null;
@@ -33,20 +34,21 @@ public final class SubmittedConfig {
    * Reads a whole configuration.
    *
    * @param name of the text, for its problems
-   * @param running what the instance was started with
-   * @return that with the applications and the capacity of {@code text}, and warnings of it alone
-   * @throws ConfigException with every problem
+   * @param running the configuration at the start of the instance
+   * @return {@code running} with the applications and the capacity of {@code text}, and only its
+   *     warnings
+   * @throws ConfigException with all problems
    */
   public static ServeConfig read(String name, Path folder, String text, ServeConfig running) {
     return read(top(name, folder, NONE), name, text, running);
   }
 
   /**
-   * Reads what was sent, be it a whole configuration or one entry of {@code applications}.
+   * Reads a submitted text: a whole configuration or an entry of {@code applications}.
    *
-   * @param application whose entry it is; null for a whole one
-   * @param jars where a jar lies that was sent before, by its SHA-256; null for an unknown one
-   * @throws ConfigException with every problem
+   * @param application name of the entry; null for a whole configuration
+   * @param jars returns the path of an uploaded jar by its SHA-256; null when unknown
+   * @throws ConfigException with all problems
    */
   public static ServeConfig readSent(
       Path folder,
@@ -76,11 +78,11 @@ public final class SubmittedConfig {
   }
 
   /**
-   * Reads one entry of {@code applications}.
+   * Reads an entry of {@code applications}.
    *
-   * @param application its name; the entry may leave it out, and may not say another
-   * @return {@code running} with that application alone, and warnings of it alone
-   * @throws ConfigException with every problem
+   * @param application its name; the entry may omit the name, but must not contain another
+   * @return {@code running} with only that application, and only the warnings of {@code text}
+   * @throws ConfigException with all problems
    */
   public static ServeConfig readOne(
       String name, Path folder, String text, String application, ServeConfig running) {
@@ -92,7 +94,7 @@ public final class SubmittedConfig {
     Node root = compose(name, text);
     String key = ApplicationConfig.NAME.name();
     boolean unnamed = root instanceof MappingNode && Scalars.child(root, key) == null;
-    Node named = // anything else is told to be wrong by the one who reads it
+    Node named = // the section reports other node types
         unnamed
             ? new Overlay(top).apply(root, List.of(Setting.text(name, key, application)))
             : root;
@@ -126,7 +128,10 @@ public final class SubmittedConfig {
     return values;
   }
 
-  /** What runs, with these applications, which are held to its bounds, and this capacity. */
+  /**
+   * Returns the running configuration with these applications and this capacity, checked against
+   * the instance's limits.
+   */
   private static ServeConfig running(
       List<Settings> applications, @Nullable Double capacity, ServeConfig running, Place top) {
     Settings file = running.settings();
@@ -141,7 +146,7 @@ public final class SubmittedConfig {
         running.source());
   }
 
-  // --- what holds since the start ---
+  // --- settings fixed at start ---
 
   private static void warnOfDifferences(Settings values, Settings running) {
     Settings http = values.get(ServeConfig.HTTP_OPTIONS);

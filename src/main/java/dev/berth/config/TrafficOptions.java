@@ -25,18 +25,18 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which deployments answer on a route: {@code traffic}, {@code match}, {@code shadow} and {@code
- * shard_key}, in {@code berth} of an application for its own route, and in each of the instance's
- * {@code berth.endpoints} for a route over several applications.
+ * The traffic rules of a route: {@code traffic}, {@code match}, {@code shadow} and {@code
+ * shard_key}. They stand in {@code berth} of an application for its own route. In each of the
+ * instance's {@code berth.endpoints} they apply to a route over several applications.
  *
  * <p>Source: the traffic policies of Ray Serve's first router (seed 002); Envoy's weighted clusters
  * and request mirroring.
  */
 public final class TrafficOptions {
-  /** Most deployments of one route, shadows included. */
+  /** Maximum number of deployments of one route, including shadows. */
   public static final int MAX_SIDES = 16;
 
-  /** Most matches of one route. */
+  /** Maximum number of matches of one route. */
   public static final int MAX_MATCHES = 64;
 
   private static final String TOKEN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
@@ -190,16 +190,16 @@ public final class TrafficOptions {
 
   private TrafficOptions() {}
 
-  /** What an application says of its route; null when it says nothing. */
+  /** Returns an application's settings of its route; null when it has none. */
   public static @Nullable Settings ofRoute(Settings berth) {
     boolean said = Stream.of(TRAFFIC, MATCH, SHADOW, SHARD_KEY).anyMatch(key -> berth.gives(key));
     return said ? berth : null;
   }
 
   /**
-   * A deployment that a route names.
+   * Returns the id of a deployment that a route names.
    *
-   * @param application whose it is where nothing is said of that
+   * @param application of a deployment without {@code application}
    */
   public static DeploymentId id(Settings named, String application) {
     String of = named.find(APPLICATION);
@@ -207,9 +207,9 @@ public final class TrafficOptions {
   }
 
   /**
-   * Every deployment that a route names, with where it stands, as in {@code match[0].deployment}.
+   * Returns the deployments that a route names, by their path, as in {@code match[0].deployment}.
    *
-   * @param application as {@link #id} has it
+   * @param application as for {@link #id}
    */
   public static Map<String, DeploymentId> named(Settings route, String application) {
     Map<String, DeploymentId> named = new LinkedHashMap<>();
@@ -223,7 +223,9 @@ public final class TrafficOptions {
   }
 
   /**
-   * @throws IllegalArgumentException unless they can be a split
+   * Requires that weights are a valid split.
+   *
+   * @throws IllegalArgumentException when they are too many, out of range, or all 0
    */
   public static void requireWeights(Map<String, Double> weights) {
     weights.values().forEach(WEIGHT::require);
@@ -232,7 +234,10 @@ public final class TrafficOptions {
     }
   }
 
-  /** An endpoint with these weights, by {@code application#deployment}, in place of its own. */
+  /**
+   * Returns an endpoint with its weights replaced by these, keyed by {@code
+   * application#deployment}.
+   */
   public static Settings split(Settings endpoint, Map<String, Double> weights) {
     List<Settings> sides = new ArrayList<>();
     new TreeMap<>(weights)
@@ -249,7 +254,7 @@ public final class TrafficOptions {
     return endpoint.put(TRAFFIC, List.copyOf(sides));
   }
 
-  /** An endpoint with those of its deployments alone that fit. */
+  /** Returns an endpoint with only those deployments that match a predicate. */
   public static Settings only(Settings endpoint, Predicate<DeploymentId> fits) {
     Settings some = endpoint;
     for (Key<List<Settings>> key : NAMING) {
@@ -260,7 +265,7 @@ public final class TrafficOptions {
     return some;
   }
 
-  /** Whether somebody answers on a route who has a share of it. */
+  /** Returns whether a deployment of the split has a weight above 0. */
   public static boolean answers(Settings route) {
     return route.all(TRAFFIC).stream().anyMatch(TrafficOptions::weighs);
   }
@@ -291,9 +296,10 @@ public final class TrafficOptions {
   }
 
   /**
-   * The rules of one route, which are told all at once.
+   * Checks the rules of one route and reports all problems at once.
    *
-   * @param own whether it is an application's, whose deployments are its own
+   * @param own whether the route belongs to an application, which then may name only its own
+   *     deployments
    */
   static void check(Settings values, boolean own) {
     List<Settings> sides = values.all(TRAFFIC);
@@ -316,7 +322,7 @@ public final class TrafficOptions {
 
   private static boolean weighs(Settings side) {
     Double weight = side.find(WEIGHT);
-    return weight == null || weight > 0; // what is wrong is told already
+    return weight == null || weight > 0; // invalid, already reported
   }
 
   private static void checkOnce(Settings side, Set<String> seen) {

@@ -1,6 +1,6 @@
 package dev.berth.config;
 
-/** {@code berth.metrics.vertx}: what Vert.x counts by itself. */
+/** {@code berth.metrics.vertx}: the groups of Vert.x's own metrics. */
 public enum VertxMetrics {
   /** Requests of the ingress and of the admin server, as Vert.x sees them. */
   HTTP_SERVER,

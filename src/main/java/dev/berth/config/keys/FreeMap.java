@@ -14,11 +14,11 @@ import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
 /**
- * A mapping that belongs to the user. Its values are JSON's: String, Boolean, Integer or Long,
+ * A mapping with user-defined keys. Its values are JSON values: String, Boolean, Integer or Long,
  * Double, null, List and Map, all unmodifiable and in the order of the file.
  *
- * <p>YAML's aliases can make a few lines stand for a huge or endless tree, so depth and number of
- * values are bounded.
+ * <p>Depth and number of values are bounded, because a few lines of YAML aliases can expand to a
+ * huge or endless tree.
  */
 final class FreeMap implements Type<Map<String, @Nullable Object>> {
 
@@ -46,7 +46,7 @@ final class FreeMap implements Type<Map<String, @Nullable Object>> {
     return walk.failed ? null : map;
   }
 
-  /** One reading of one tree. It stops at the first problem, which it has then reported. */
+  /** A traversal of one tree. Stops at the first problem, after reporting it. */
   private static final class Walk {
     private int values;
     private boolean failed;

@@ -14,8 +14,8 @@ import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
 /**
- * {@code jars}: paths from the file's folder to jars, or to directories of jars, that exist; or
- * {@code sha256:} and the digits of one that was sent to the instance.
+ * {@code jars}: paths, relative to the file's folder, of existing jars or directories of jars; or
+ * {@code sha256:} and the digits of a jar that was uploaded to the instance.
  */
 final class JarList implements Type<List<Path>> {
 
@@ -46,7 +46,7 @@ final class JarList implements Type<List<Path>> {
     return List.copyOf(jars);
   }
 
-  /** The jars of one item; none after the problem with it is reported. */
+  /** Returns the jars of one item; none after reporting a problem. */
   private static List<Path> readItem(Node node, Place place) {
     String text = Scalars.string(node);
     if (text == null || text.isBlank()) {
@@ -76,7 +76,7 @@ final class JarList implements Type<List<Path>> {
     return jars;
   }
 
-  /** One that was sent before what names it. */
+  /** Returns a jar that was uploaded before the configuration that names it. */
   private static List<Path> byContent(String sha256, Node node, Place place) {
     Path jar = place.jar(sha256);
     if (jar == null) {

@@ -10,20 +10,20 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /**
- * One key of the file, declared once: its name, with its unit, what may stand behind it, its
- * default, what it reaches, and what it means. Reading, checking, merging, the schema, the
- * reference, the effective configuration and what a change of it needs follow from it. It is
- * declared while its class is loaded, and is not changed any more after that.
+ * A key of the file, declared once: its name with its unit, its type, its default, its reach and
+ * its meaning. Reading, checking, merging, the schema, the reference, the effective configuration
+ * and the effect of a change derive from this declaration. A key is declared while its class is
+ * loaded, and is immutable afterwards.
  *
- * @param <T> of its values
+ * @param <T> the type of its values
  */
 public final class Key<T> {
 
   /**
-   * A value that another key bounds.
+   * A bound set by another key.
    *
-   * @param by that key, which may be declared after this one
-   * @param above whether that is the least it may be, and not the most
+   * @param by the other key, which may be declared after this one
+   * @param above whether the bound is a minimum instead of a maximum
    */
   private record Bound(Supplier<Key<?>> by, boolean above) {}
 
@@ -31,32 +31,32 @@ public final class Key<T> {
   private final Type<T> type;
   private String meaning = "";
 
-  /** Whether a mapping without it is wrong. */
+  /** Flag: a mapping without this key is invalid. */
   private boolean required;
 
-  /** Whether {@code null} may stand behind it. */
+  /** Flag: the file may contain {@code null}. */
   private boolean nullable;
 
-  /** Whether {@code null} is then kept, in place of the default. */
+  /** Flag: {@code null} is stored as a value, instead of selecting the default. */
   private boolean noneIsAValue;
 
-  /** Whether file and code give it key by key. */
+  /** Flag: file and code are merged key by key. */
   private boolean merged;
 
-  /** Asked anew each time, since what it depends on may be said by another side. */
+  /** Default, computed on each use, because other layers may change the values it depends on. */
   private Function<Settings, @Nullable T> fallback = settings -> null;
 
   private String fallbackText = "";
   private Reach reach = Reach.INSTANCE;
   private final List<Bound> bounds = new ArrayList<>();
 
-  /** Which this one is never above, without a word. */
+  /** Key whose value silently caps this one. */
   private @Nullable Key<T> cap;
 
-  /** Told to who gives it. */
+  /** Reason shown to users that set this key. */
   private @Nullable String noEffect;
 
-  /** What to give in its place. */
+  /** Replacement of a deprecated key. */
   private @Nullable String instead;
 
   private Map<String, String> refusedWords = Map.of();
@@ -67,27 +67,27 @@ public final class Key<T> {
     this.type = type;
   }
 
-  // --- how one is declared ---
+  // --- declaration ---
 
-  /** A key with a default; null for one that {@link #fallback} will tell. */
+  /** Creates a key with a default; pass null for a default set by {@link #fallback}. */
   public static <T> Key<T> of(String name, Type<T> type, @Nullable T fallback) {
     return new Key<>(name, type)
         .fallback(none -> fallback, fallback == null ? "null" : type.write(fallback));
   }
 
-  /** A key the file must give. */
+  /** Creates a key that the file must contain. */
   public static <T> Key<T> required(String name, Type<T> type) {
     Key<T> key = new Key<>(name, type);
     key.required = true;
     return key.fallback(none -> null, "required");
   }
 
-  /** A key that is unset, {@code null}, unless the file gives it. */
+  /** Creates a key that is unset ({@code null}) unless the file contains it. */
   public static <T> Key<T> optional(String name, Type<T> type) {
     return of(name, type, null).orNull();
   }
 
-  /** A mapping of more keys, which is there though the file leaves it out. */
+  /** Creates a key for a nested mapping, which exists even if the file omits it. */
   public static Key<Settings> mapping(String name, Section section) {
     Key<Settings> key = of(name, section, section.empty());
     key.merged = true;
@@ -95,10 +95,10 @@ public final class Key<T> {
   }
 
   /**
-   * A key of Ray Serve's that changes nothing here and misleads nobody by it: its value is checked,
-   * then dropped with a warning.
+   * Creates a key of Ray Serve's that has no effect here, and whose absence misleads no user. Its
+   * value is checked, then ignored with a warning.
    *
-   * @param why a clause that ends the sentence "has no effect: ..."
+   * @param why a clause that completes the sentence "has no effect: ..."
    */
   public static <T> Key<T> noEffect(String name, Type<T> type, String why) {
     Key<T> key = new Key<>(name, type);
@@ -106,29 +106,29 @@ public final class Key<T> {
     return key.orNull().reaches(Reach.NOTHING).means("No effect: " + why + ".");
   }
 
-  /** One or two sentences for the reference. */
+  /** Sets the meaning for the reference, one or two sentences. */
   public Key<T> means(String text) {
     meaning = text;
     return this;
   }
 
-  /** With {@code null} allowed in the file, which means unset. */
+  /** Permits {@code null} in the file, which means unset. */
   public Key<T> orNull() {
     nullable = true;
     return this;
   }
 
-  /** With {@code null} allowed in the file, which is a value other than the default: none. */
+  /** Permits {@code null} in the file as a value of its own: none, instead of the default. */
   public Key<T> orNone() {
     noneIsAValue = true;
     return orNull();
   }
 
   /**
-   * With a default that depends on something.
+   * Sets a default that depends on other settings.
    *
-   * @param value made from what else is said, whenever it is asked for
-   * @param text as the reference shows it
+   * @param value computes the default from the other settings, on each use
+   * @param text the default as the reference shows it
    */
   public Key<T> fallback(Function<Settings, @Nullable T> value, String text) {
     fallback = value;
@@ -136,34 +136,37 @@ public final class Key<T> {
     return this;
   }
 
-  /** With what takes its value, and so with what a change of it needs; an instance unless said. */
+  /** Sets the reach, and thereby the effect of a change; by default {@link Reach#INSTANCE}. */
   public Key<T> reaches(Reach what) {
     reach = what;
     return this;
   }
 
-  /** Refused when above the value of {@code other}, a key beside it or of a mapping around it. */
+  /**
+   * Requires a value of at most the value of {@code other}, a key of the same or an enclosing
+   * mapping.
+   */
   public Key<T> atMost(Supplier<Key<?>> other) {
     bounds.add(new Bound(other, false));
     return this;
   }
 
-  /** Refused when below the value of {@code other}. */
+  /** Requires a value of at least the value of {@code other}. */
   public Key<T> atLeast(Supplier<Key<?>> other) {
     bounds.add(new Bound(other, true));
     return this;
   }
 
-  /** Taken for the value of {@code other} when above it. */
+  /** Caps the value at the value of {@code other}. */
   public Key<T> cappedBy(Key<T> other) {
     cap = other;
     return this;
   }
 
   /**
-   * Still read, with a warning.
+   * Marks the key as deprecated: still read, with a warning.
    *
-   * @param other what to give in its place
+   * @param other the replacement
    */
   public Key<T> deprecated(String other) {
     instead = other;
@@ -171,7 +174,7 @@ public final class Key<T> {
   }
 
   /**
-   * With a word that Ray Serve takes here, refused in these words.
+   * Refuses a word that Ray Serve accepts for this key.
    *
    * @param why a clause that follows "not supported by this version: "
    */
@@ -180,75 +183,78 @@ public final class Key<T> {
     return this;
   }
 
-  /** With a variable of the environment that sets it, in seconds where it is a time. */
+  /** Adds an environment variable that sets the key, in seconds for a duration. */
   public Key<T> variable(String environment) {
     variables.add(environment);
     return this;
   }
 
-  // --- what follows from it ---
+  // --- properties ---
 
-  /** As in the file. */
+  /** Returns the name, as the file contains it. */
   public String name() {
     return name;
   }
 
-  /** What may stand behind it. */
+  /** Returns the type of the values. */
   public Type<T> type() {
     return type;
   }
 
-  /** One or two sentences for the reference. */
+  /** Returns the meaning for the reference, one or two sentences. */
   public String meaning() {
     return meaning;
   }
 
-  /** Variables of the environment that set it, the one that wins first. */
+  /** Returns the environment variables that set the key, by descending precedence. */
   public List<String> variables() {
     return List.copyOf(variables);
   }
 
-  /** Whether the file must give it. */
+  /** Returns whether the file must contain the key. */
   public boolean required() {
     return required;
   }
 
-  /** Whether the file may give it as {@code null}. */
+  /** Returns whether the file may contain {@code null} for the key. */
   public boolean nullable() {
     return nullable;
   }
 
-  /** Whether {@code null} says something other than nothing. */
+  /** Returns whether {@code null} is a value of its own, instead of selecting the default. */
   public boolean noneIsAValue() {
     return noneIsAValue;
   }
 
-  /** Whether it is a mapping that two sides give key by key; any other value is given whole. */
+  /**
+   * Returns whether the key is a mapping that is merged key by key; any other value is replaced as
+   * a whole.
+   */
   public boolean merged() {
     return merged;
   }
 
-  /** The default as the reference shows it. */
+  /** Returns the default as the reference shows it. */
   public String fallbackText() {
     return fallbackText;
   }
 
-  /** What takes its value. */
+  /** Returns the reach of the value. */
   public Reach reach() {
     return reach;
   }
 
-  /** Why it has no meaning here; null for one that does something. */
+  /** Returns the reason for having no effect; null for a key with an effect. */
   @Nullable String noEffect() {
     return noEffect;
   }
 
-  /** What has taken its place; null when nothing has. */
+  /** Returns the replacement of a deprecated key; null for any other key. */
   @Nullable String instead() {
     return instead;
   }
 
-  /** The value at {@code node}, or null after its problems are reported at {@code place}. */
+  /** Reads the value at {@code node}; null after reporting problems at {@code place}. */
   @Nullable T read(Node node, Place place) {
     String word = Scalars.string(node);
     String why = word == null ? null : refusedWords.get(word);
@@ -259,18 +265,18 @@ public final class Key<T> {
     return null;
   }
 
-  /** The value where nobody says one; null for a key that then stays unset. */
+  /** Returns the default; null for a key that stays unset. */
   public @Nullable T fallback(Settings settings) {
     return fallback.apply(settings);
   }
 
-  /** {@code value}, or less where another key caps it. */
+  /** Returns {@code value}, or the value of the capping key if lower. */
   public T capped(T value, Settings settings) {
     T most = cap == null ? null : settings.find(cap);
     return most != null && compare(value, most) > 0 ? most : value;
   }
 
-  /** Reports a value that is past the one of a key that bounds it. */
+  /** Reports a value that violates the bound of another key. */
   public void checkBounds(Settings settings) {
     bounds.forEach(bound -> checkBound(bound.by.get(), bound.above, settings));
   }
@@ -285,21 +291,21 @@ public final class Key<T> {
     }
   }
 
-  /** Of integers, whatever their size, or of times. */
+  /** Compares two integers of any size, or two durations. */
   private static int compare(Object one, Object other) {
     return one instanceof Duration time
         ? time.compareTo((Duration) other)
         : Long.compare(((Number) one).longValue(), ((Number) other).longValue());
   }
 
-  /** Throws unless {@code value} is allowed: the check of a value that comes from code. */
+  /** Checks a value that comes from code; throws unless the type permits it. */
   public void require(T value) {
     if (!type.allows(value)) {
       throw refusal(type.write(value), type.expected());
     }
   }
 
-  /** As the file's problems are told, without a place. */
+  /** Returns an exception in the format of a file's problems, without a position. */
   public IllegalArgumentException refusal(String value, String expected) {
     return new IllegalArgumentException(name + ": " + value + " (expected: " + expected + ")");
   }

@@ -5,8 +5,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of a section in the order of their declaration, which is that of the reference. All that
- * is to be written for one more key is its declaration, and where its value is taken:
+ * A builder of a section. The order of declaration is the order of the reference. A new key needs
+ * only its declaration, and the code that uses its value:
  *
  * <pre>
  *   private static final Keys KEYS = new Keys();
@@ -29,7 +29,9 @@ public final class Keys {
   }
 
   /**
-   * @param reach of those that do not say another
+   * Creates a builder.
+   *
+   * @param reach default reach of the keys
    */
   public Keys(Reach reach) {
     this(new ArrayList<>(), reach);
@@ -40,43 +42,43 @@ public final class Keys {
     this.reach = reach;
   }
 
-  /** These, to declare more among them that reach something else. */
+  /** Returns a builder that adds keys with another reach to the same section. */
   public Keys reaching(Reach what) {
     return new Keys(declared, what);
   }
 
-  /** One that is declared elsewhere. */
+  /** Adds a key that is declared elsewhere. */
   public <T> Key<T> add(Key<T> key) {
     declared.add(key);
     return key.reaches(reach);
   }
 
-  /** See {@link Key#of}. */
+  /** Adds a key with a default; see {@link Key#of}. */
   public <T> Key<T> key(String name, Type<T> type, @Nullable T fallback) {
     return add(Key.of(name, type, fallback));
   }
 
-  /** One whose default is told by {@link Key#fallback}. */
+  /** Adds a key whose default {@link Key#fallback} sets. */
   public <T> Key<T> key(String name, Type<T> type) {
     return key(name, type, null);
   }
 
-  /** See {@link Key#required}. */
+  /** Adds a required key; see {@link Key#required}. */
   public <T> Key<T> required(String name, Type<T> type) {
     return add(Key.required(name, type));
   }
 
-  /** See {@link Key#optional}. */
+  /** Adds an optional key; see {@link Key#optional}. */
   public <T> Key<T> optional(String name, Type<T> type) {
     return add(Key.optional(name, type));
   }
 
-  /** See {@link Key#mapping}. Its keys say what they reach. */
+  /** Adds a nested mapping; see {@link Key#mapping}. Its keys have their own reach. */
   public Key<Settings> mapping(String name, Section section) {
     return add(Key.mapping(name, section)).reaches(Reach.INSTANCE);
   }
 
-  /** All that were declared so far. */
+  /** Returns a section of the keys declared so far. */
   public Section section() {
     return Section.of(declared.toArray(new Key<?>[0]));
   }

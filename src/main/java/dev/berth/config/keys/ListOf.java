@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
-/** Items of one type; a wrong item is reported and left out. */
+/** A list with items of one type. An invalid item is reported and omitted. */
 public record ListOf<T>(Type<T> item) implements Type<List<T>> {
 
   @Override

@@ -8,20 +8,22 @@ import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /**
- * Where a mapping of the file stands, and where its values do: for problems, while it is read.
+ * The positions of a mapping of the file and of its values, used to report problems while reading.
  *
  * @param node the mapping
  * @param given the values, by key
- * @param place where its problems go
+ * @param place receiver of problems
  */
 public record Marks(Node node, Map<String, Node> given, Place place) {
 
-  /** Where the value of {@code key} stands, or else the mapping. */
+  /**
+   * Returns the position of the value of {@code key}; without a value, the position of the mapping.
+   */
   Optional<Mark> of(Key<?> key) {
     return given.getOrDefault(key.name(), node).getStartMark();
   }
 
-  /** As {@link #of}, in words. */
+  /** Returns the position as {@link #of} does, in words. */
   String where(Key<?> key) {
     Place.Spot spot = place.spot(of(key));
     return spot.line() == 0 ? spot.file() : "line " + spot.line();
@@ -31,12 +33,15 @@ public record Marks(Node node, Map<String, Node> given, Place place) {
     place.key(key.name()).problem(of(key), value, expected);
   }
 
-  /** Reads the mapping behind {@code key}, which must be given, as a section too: for problems. */
+  /**
+   * Reads the mapping of {@code key} as another section, in order to report problems. The mapping
+   * must contain the key.
+   */
   public void check(Key<?> key, Section as) {
     as.read(Objects.requireNonNull(given.get(key.name())), place.key(key.name()));
   }
 
-  /** Warns that the value of {@code key} has no effect. */
+  /** Reports a warning at the value of {@code key}; without a value, does nothing. */
   public void warn(Key<?> key, String value, String expected) {
     Node at = given.get(key.name());
     if (at != null) {
@@ -45,8 +50,8 @@ public record Marks(Node node, Map<String, Node> given, Place place) {
   }
 
   /**
-   * Everything that stands here, as JSON values; empty when it is none, which is reported unless
-   * something else is wrong already.
+   * Returns the whole mapping as JSON values; empty when it has no JSON form. This problem is
+   * reported only when the file has no other error.
    */
   public Map<String, @Nullable Object> tree() {
     Place told = place.isWrong() ? Place.nowhere() : place;

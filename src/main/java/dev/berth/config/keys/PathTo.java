@@ -10,11 +10,11 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /**
- * A path, from the folder of the configuration, and what is made of it.
+ * A path, resolved against the folder of the configuration, and the value derived from it.
  *
- * @param wrong what is the matter with what is there; null for nothing
- * @param taken what is taken of what is there
- * @param written a value as a default
+ * @param wrong returns the problem with the file at the path; null for none
+ * @param taken returns the value
+ * @param written writes a value as a default
  */
 record PathTo<T>(
     String expected,
@@ -23,14 +23,17 @@ record PathTo<T>(
     Function<T, String> written)
     implements Type<T> {
 
-  /** Of what need not be there yet. */
+  /** A path that need not exist. */
   static final Type<Path> ANY =
       new PathTo<>("a path", path -> null, Function.identity(), Path::toString);
 
-  /** Of a file that exists and can be read. */
+  /** A readable, existing file. */
   static final Type<Path> FILE = file(Function.identity(), Path::toString);
 
-  /** Of such a file that holds a secret, which nothing prints; empty when it holds no text. */
+  /**
+   * The content of a readable file that holds a secret, which is never printed; empty when the file
+   * holds no text.
+   */
   static final Type<String> SECRET = file(PathTo::text, secret -> Secret.NOT_SHOWN);
 
   private static <T> Type<T> file(Function<Path, T> taken, Function<T, String> written) {

@@ -12,13 +12,16 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.nodes.Node;
 
-/** Where in a file the reading is, and where its problems go. One thread, one reading. */
+/**
+ * A position in the tree of a file during reading, which also receives problems. Confined to the
+ * thread of one reading.
+ */
 public final class Place {
 
-  /** That one reading looks at on the disk, those of a folder of jars too. */
+  /** Maximum number of files that one reading may inspect, including those in folders of jars. */
   static final int MOST_FILES = 50_000;
 
-  private static final int LONGEST_PATH = 4096; // characters, as Linux has it
+  private static final int LONGEST_PATH = 4096; // characters, as in Linux
 
   private final Reading reading;
   private final String path;
@@ -29,13 +32,15 @@ public final class Place {
   }
 
   /**
-   * The top of a file.
+   * Creates the top of a file.
    *
    * @param file as the user named it
-   * @param folder that relative paths in the file start from
-   * @param elsewhere the path of a key of this name somewhere in a file, or null: for hints
-   * @param all whether {@link #everyProblem} will be asked for
-   * @param jars where a jar lies, by its SHA-256 in 64 hexadecimal digits; null for an unknown one
+   * @param folder base of relative paths in the file
+   * @param elsewhere returns the path of a key of a given name anywhere in a file, or null; for
+   *     hints
+   * @param all whether {@link #everyProblem} will be called
+   * @param jars returns the path of a jar by its SHA-256 in 64 hexadecimal digits; null when
+   *     unknown
    */
   public static Place top(
       String file,
@@ -48,17 +53,17 @@ public final class Place {
         new Reading(file, folder, elsewhere, new Problems(all), new HashMap<>(), files, jars), "");
   }
 
-  /** The top of what stands in no file, which starts from the current folder. */
+  /** Creates a top without a file, whose base is the current folder. */
   static Place nowhere() {
     return top("", Path.of(""), name -> null, false, sha256 -> null);
   }
 
-  /** A jar by its content; null for an unknown one. */
+  /** Returns the path of a jar by its content; null when unknown. */
   @Nullable Path jar(String sha256) {
     return reading.jars().apply(sha256);
   }
 
-  /** Of the value of a key of this mapping. */
+  /** Returns the place of the value of a key of this mapping. */
   public Place key(String name) {
     return new Place(reading, path.isEmpty() ? name : path + "." + name);
   }
@@ -67,19 +72,19 @@ public final class Place {
     return new Place(reading, path + "[" + index + "]");
   }
 
-  /** From the top, as in {@code applications[0].name}; empty for the top. */
+  /** Returns the path from the top, as in {@code applications[0].name}; empty for the top. */
   public String path() {
     return path;
   }
 
   /**
-   * {@code path} as seen from the file's folder, or from the current one when {@code node} comes
-   * from the command line. Paths are of the default file system.
+   * Resolves {@code path} against the file's folder, or against the current folder when {@code
+   * node} comes from the command line. Paths belong to the default file system.
    *
-   * @throws InvalidPathException when it is none
+   * @throws InvalidPathException when it is not a path
    */
   public Path resolve(Node node, String path) {
-    if (path.length() > LONGEST_PATH) { // of many parts it takes long
+    if (path.length() > LONGEST_PATH) { // many segments are slow to normalize
       throw new InvalidPathException(path, "longer than " + LONGEST_PATH + " characters");
     }
     boolean given = node.getStartMark().map(this::isOfOption).orElse(false);
@@ -91,27 +96,27 @@ public final class Place {
     return !mark.getName().equals(reading.file());
   }
 
-  /** The path of a key called {@code name} somewhere in a file; null when there is none. */
+  /** Returns the path of a key called {@code name} anywhere in a file; null when there is none. */
   @Nullable String elsewhere(String name) {
     return reading.elsewhere().apply(name);
   }
 
-  /** Where relative paths start. */
+  /** Returns the base of relative paths. */
   public Path folder() {
     return reading.folder();
   }
 
-  /** A problem with a setting that cannot be applied. */
+  /** Reports a problem with a setting that cannot be applied. */
   public void problem(String option, String key, String value, String expected) {
     reading.problems().add(new Problem(option, 0, 0, Scalars.shorten(key), value, expected));
   }
 
-  /** Reports a problem with what stands at {@code node}. */
+  /** Reports a problem at {@code node}. */
   public void problem(Node node, String value, String expected) {
     problem(node.getStartMark(), value, expected);
   }
 
-  /** Reports a problem at {@code mark}; without one, of the file as a whole. */
+  /** Reports a problem at {@code mark}; without a mark, a problem of the whole file. */
   public void problem(Optional<Mark> mark, String value, String expected) {
     report(Problem.Severity.ERROR, mark, value, expected);
   }
@@ -128,12 +133,12 @@ public final class Place {
         .add(new Problem(severity, spot.file(), spot.line(), spot.column(), path, value, expected));
   }
 
-  /** Notes where this place stands, for problems that are found when the reading is over. */
+  /** Records the position of this place, for problems that are found after reading. */
   void remember(Node node) {
     reading.spots().put(path, spot(node.getStartMark()));
   }
 
-  /** What is remembered of this place and below. */
+  /** Returns the recorded positions of this place and below. */
   public Source source() {
     return new Source(reading.file(), path, reading.spots());
   }
@@ -148,43 +153,50 @@ public final class Place {
         : new Spot(reading.file(), start.getLine() + 1, start.getColumn() + 1);
   }
 
-  /** Where a node stands, {@code file:line:column}, or the option that gives it. */
+  /** Returns the position of a node, {@code file:line:column}, or the option that set the node. */
   public String where(Node node) {
     Spot spot = spot(node.getStartMark());
     return spot.line() == 0 ? spot.file() : spot.file() + ":" + spot.line() + ":" + spot.column();
   }
 
-  /** Takes leave to look at one more file; false when so many were looked at. */
+  /** Counts the inspection of one more file; returns false when the limit is reached. */
   boolean tryLook() {
     return reading.filesLeft().getAndDecrement() > 0;
   }
 
-  /** Whether leave was refused. */
+  /** Returns whether an inspection was refused. */
   boolean hasLookedEnough() {
     return reading.filesLeft().get() < 0;
   }
 
-  /** Whether there are problems so far that are no warnings. */
+  /** Returns whether an error was reported so far; warnings do not count. */
   public boolean isWrong() {
     return reading.problems().refuse();
   }
 
-  /** Whether so many are told already that the next one is only counted. */
+  /**
+   * Returns whether the number of reported errors is at its limit; further ones are only counted.
+   */
   boolean isFull() {
     return reading.problems().isFull();
   }
 
-  /** The first problems and warnings so far, in the order of the file, and how many more. */
+  /**
+   * Returns the first problems and warnings so far in the order of the file, and the number of
+   * further ones.
+   */
   public List<Problem> problems() {
     return reading.problems().first();
   }
 
-  /** All of them, of a place that keeps them. */
+  /** Returns all problems; requires a place that was created to retain all. */
   public List<Problem> everyProblem() {
     return reading.problems().every();
   }
 
   /**
+   * A position in a file.
+   *
    * @param file or the option of the command line
    * @param line from 1; 0 for none
    * @param column from 1; 0 for none

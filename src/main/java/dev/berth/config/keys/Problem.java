@@ -1,17 +1,17 @@
 package dev.berth.config.keys;
 
 /**
- * One thing to say about a configuration.
+ * A problem of a configuration.
  *
- * @param severity whether it keeps the configuration from being used
- * @param file as the user named it, or the option of the command line that gives the value; empty
- *     for a text that is not at hand any more
+ * @param severity whether the problem prevents the use of the configuration
+ * @param file as the user named it, or the option of the command line that set the value; empty for
+ *     a text that is no longer available
  * @param line from 1; 0 when the problem is the file itself, or an option
  * @param column from 1; 0 when the problem is the file itself, or an option
  * @param path of the key, as in {@code applications[0].deployments[1].num_replicas}; empty for the
  *     file itself
- * @param value what stands there, as text of bounded length, or what is the matter with it
- * @param expected what would be right
+ * @param value the actual text, of bounded length, or a description of the problem
+ * @param expected a description of valid values
  */
 public record Problem(
     Severity severity,
@@ -22,27 +22,27 @@ public record Problem(
     String value,
     String expected) {
 
-  /** What becomes of a configuration with such a problem. */
+  /** Consequence of a problem for its configuration. */
   public enum Severity {
-    /** It is refused. */
+    /** Configuration refused. */
     ERROR,
-    /** It is used; what the problem is about has no effect. */
+    /** Configuration used; the affected key has no effect, or is deprecated. */
     WARNING
   }
 
-  /** An {@link Severity#ERROR}. */
+  /** Creates an {@link Severity#ERROR}. */
   public Problem(String file, int line, int column, String path, String value, String expected) {
     this(Severity.ERROR, file, line, column, path, value, expected);
   }
 
-  /** Whether the configuration is used in spite of it. */
+  /** Returns whether the configuration is used despite the problem. */
   public boolean isWarning() {
     return severity == Severity.WARNING;
   }
 
   /**
-   * One line: {@code file:line:column: path: value (expected: …)}; a warning has the word before
-   * its path.
+   * Returns a line {@code file:line:column: path: value (expected: …)}; a warning has the word
+   * before its path.
    */
   @Override
   public String toString() {
@@ -50,7 +50,7 @@ public record Problem(
     return (where.isEmpty() ? "" : where + ": ") + (isWarning() ? "warning: " : "") + message();
   }
 
-  /** The line without its place. */
+  /** Returns the line without its position. */
   public String message() {
     String text = value + " (expected: " + expected + ")";
     return path.isEmpty() ? text : path + ": " + text;

@@ -4,10 +4,12 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** What was found so far: the first errors and warnings, and how many there are. One thread. */
+/**
+ * Collector of problems: the first errors and warnings, and their numbers. Confined to one thread.
+ */
 public final class Problems {
 
-  /** Of errors that are told, and of warnings. The others are counted. */
+  /** Maximum number of errors, and of warnings, that are reported; further ones are counted. */
   public static final int MOST = 100;
 
   private final List<Problem> kept = new ArrayList<>();
@@ -16,7 +18,9 @@ public final class Problems {
   private int warnings;
 
   /**
-   * @param all whether all are kept, for one who asks for them
+   * Creates an empty collector.
+   *
+   * @param all whether to retain all problems, for {@link #every}
    */
   Problems(boolean all) {
     this.all = all;
@@ -28,24 +32,27 @@ public final class Problems {
     }
   }
 
-  /** Whether something keeps the configuration from being used. */
+  /** Returns whether an error prevents the use of the configuration. */
   boolean refuse() {
     return errors > 0;
   }
 
-  /** Whether another error would only be counted, so that its text is worth no work. */
+  /** Returns whether further errors are only counted, so that their texts need not be computed. */
   boolean isFull() {
     return errors >= MOST;
   }
 
-  /** What is kept, in the order of the file. */
+  /** Returns the retained problems in the order of the file. */
   List<Problem> every() {
     List<Problem> every = new ArrayList<>(kept);
     every.sort(Comparator.comparingInt(Problem::line).thenComparingInt(Problem::column));
     return every;
   }
 
-  /** The first ones, in the order of the file; how many more there are stands last. */
+  /**
+   * Returns the first problems in the order of the file; the last ones state the number of further
+   * problems.
+   */
   List<Problem> first() {
     List<Problem> first = new ArrayList<>();
     int[] left = {MOST, MOST};

@@ -1,17 +1,17 @@
 package dev.berth.config.keys;
 
-/** What a key reaches, and with it what a change of its value needs. */
+/** The part of the system that uses the value of a key, which determines the effect of a change. */
 public enum Reach {
-  /** The instance, from its start to its end: a change needs a restart. */
+  /** The instance, from its start to its end: a change requires a restart. */
   INSTANCE,
-  /** The controller: a change needs nothing of a replica. */
+  /** The controller: a change does not affect replicas. */
   CONTROLLER,
-  /** The routers: a change needs nothing of a replica. */
+  /** The routers: a change does not affect replicas. */
   ROUTER,
-  /** Replicas, those that run too: a change is given to them. */
+  /** New and running replicas: a change is sent to running replicas. */
   REPLICA_LIVE,
-  /** Replicas that start: a change needs new ones. */
+  /** New replicas only: a change requires new replicas. */
   REPLICA_ANEW,
-  /** Nothing but the reading of the file. */
+  /** The reader of the file only. */
   NOTHING
 }

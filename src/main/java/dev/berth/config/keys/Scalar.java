@@ -6,7 +6,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
-/** A single value: {@code read} gives null when the node is of another kind. */
+/** A single value. {@code reader} returns null when the node is of another kind. */
 public record Scalar<T>(
     String expected,
     String unit,
@@ -16,7 +16,7 @@ public record Scalar<T>(
     Map<String, Object> schema)
     implements Type<T> {
 
-  /** Of whatever is read, without a unit. */
+  /** Creates a type without a unit that permits all values of the reader. */
   Scalar(String expected, Function<Node, @Nullable T> reader, Map<String, Object> schema) {
     this(expected, "", reader, value -> true, Object::toString, schema);
   }

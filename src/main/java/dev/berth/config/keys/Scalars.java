@@ -11,10 +11,10 @@ import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
 
-/** The single values of YAML's core schema: which kind one is, and what it says. */
+/** Access to the scalar values of YAML's core schema: their kinds and values. */
 public final class Scalars {
 
-  private static final int MOST_DIGITS = 400; // more than any double has before its point
+  private static final int MOST_DIGITS = 400; // more than the integer digits of any double
 
   private static final int MOST_SHOWN = 60;
 
@@ -31,7 +31,10 @@ public final class Scalars {
 
   private Scalars() {}
 
-  /** What a mapping has under a key; null when it has none, or is none. */
+  /**
+   * Returns the value of a key of a mapping; null when the key is missing or the node is no
+   * mapping.
+   */
   public static @Nullable Node child(@Nullable Node node, String key) {
     if (node instanceof MappingNode mapping) {
       for (NodeTuple each : mapping.getValue()) {
@@ -43,29 +46,29 @@ public final class Scalars {
     return null;
   }
 
-  /** Whether the file says {@code null}, or nothing behind a key. */
+  /** Returns whether the node is {@code null} or an empty value. */
   public static boolean isNull(Node node) {
     return node.getTag().equals(Tag.NULL)
         && (!(node instanceof ScalarNode scalar) || scalar.getValue().matches(NULL));
   }
 
-  /** The string at {@code node}, or null when something else is there. */
+  /** Returns the string at {@code node}; null when the node is of another kind. */
   public static @Nullable String string(Node node) {
     return node instanceof ScalarNode scalar && node.getTag().equals(Tag.STR)
         ? scalar.getValue()
         : null;
   }
 
-  /** The boolean at {@code node}, or null when something else is there. */
+  /** Returns the boolean at {@code node}; null when the node is of another kind. */
   static @Nullable Boolean bool(Node node) {
     return node instanceof ScalarNode scalar
             && node.getTag().equals(Tag.BOOL)
-            && scalar.getValue().matches(BOOL) // an explicit tag says nothing of it
+            && scalar.getValue().matches(BOOL) // an explicit tag does not check this
         ? Boolean.valueOf(scalar.getValue())
         : null;
   }
 
-  /** The integer at {@code node}, of any size, or null when something else is there. */
+  /** Returns the integer at {@code node}, of any size; null when the node is of another kind. */
   static @Nullable BigInteger integer(Node node) {
     if (!(node instanceof ScalarNode scalar) || !node.getTag().equals(Tag.INT)) {
       return null;
@@ -87,7 +90,7 @@ public final class Scalars {
     }
   }
 
-  /** The number at {@code node}; null when something else is there, or no finite number. */
+  /** Returns the number at {@code node}; null when the node is of another kind or not finite. */
   static @Nullable BigDecimal number(Node node) {
     BigInteger integer = integer(node);
     if (integer != null) {
@@ -105,7 +108,7 @@ public final class Scalars {
     }
   }
 
-  /** What stands at {@code node}, with its kind: {@code "8000", a string}. */
+  /** Returns the text at {@code node} with its kind: {@code "8000", a string}. */
   public static String describe(Node node) {
     if (node instanceof MappingNode) {
       return "a mapping";
@@ -122,7 +125,7 @@ public final class Scalars {
         + (kind == null ? "tagged " + shorten(node.getTag().getValue()) : kind);
   }
 
-  /** What stands at {@code node}, a string in quotes; of bounded length. */
+  /** Returns the text at {@code node}, of bounded length; a string is quoted. */
   static String show(Node node) {
     if (!(node instanceof ScalarNode scalar)) {
       return describe(node);
@@ -131,7 +134,7 @@ public final class Scalars {
     return node.getTag().equals(Tag.STR) ? '"' + text + '"' : text;
   }
 
-  /** {@code text} on one line, of bounded length. */
+  /** Returns {@code text} on one line, of bounded length. */
   public static String shorten(String text) {
     String shown = text.length() <= MOST_SHOWN ? text : text.substring(0, MOST_SHOWN) + "...";
     StringBuilder line = new StringBuilder(shown);

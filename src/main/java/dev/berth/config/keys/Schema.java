@@ -7,10 +7,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A JSON Schema of draft 2020-12, made from the same keys as the reading and the reference. It says
- * of each value what the reading says of it, for an editor to show while the file is written. Left
- * to the reading are rules over several keys, files that must exist, and the difference between 1
- * and 1.0, which JSON does not make.
+ * A JSON Schema of draft 2020-12, generated from the same keys as the reader and the reference. It
+ * makes the same checks of single values as the reader, so that an editor can show problems while
+ * the file is written. Only the reader checks rules over several keys and the existence of files,
+ * and distinguishes 1 from 1.0, which JSON does not.
  */
 public final class Schema extends LinkedHashMap<String, Object> {
 
@@ -18,7 +18,7 @@ public final class Schema extends LinkedHashMap<String, Object> {
 
   private Schema() {}
 
-  /** The schema of a whole file: maps, lists, strings, numbers and booleans, as JSON has them. */
+  /** Returns the schema of a whole file: maps, lists, strings, numbers and booleans, as in JSON. */
   public static Map<String, Object> document(Section file) {
     Schema document = new Schema();
     document.with("$schema", "https://json-schema.org/draft/2020-12/schema");
@@ -27,39 +27,41 @@ public final class Schema extends LinkedHashMap<String, Object> {
     return document;
   }
 
-  /** Anything. */
+  /** Returns a schema that permits any value. */
   static Schema any() {
     return new Schema();
   }
 
   /**
+   * Returns a schema of a type.
+   *
    * @param type as JSON Schema names it
    */
   public static Schema of(String type) {
     return any().with("type", type);
   }
 
-  /** One of a few values. */
+  /** Returns a schema that permits only some values. */
   public static Schema oneOf(List<?> values) {
     return any().with("enum", values);
   }
 
   /**
-   * A string.
+   * Returns a schema of strings.
    *
-   * @param pattern as JSON Schema has it, a regular expression of ECMA-262
+   * @param pattern as in JSON Schema, a regular expression of ECMA-262
    */
   public static Schema text(String pattern) {
     return of("string").with("pattern", pattern);
   }
 
-  /** This schema, changed. */
+  /** Sets a keyword of this schema, and returns this object. */
   public Schema with(String keyword, Object value) {
     put(keyword, value);
     return this;
   }
 
-  /** What stands behind {@code key}, with what an editor shows of it. */
+  /** Returns the schema of a key's value, with its description and default for editors. */
   static Schema ofKey(Key<?> key) {
     Map<String, Object> value = key.type().schema();
     Schema schema = any();
@@ -79,7 +81,7 @@ public final class Schema extends LinkedHashMap<String, Object> {
     return schema;
   }
 
-  /** The default as JSON; null when it is only told in words. */
+  /** Returns the default as JSON; null when the default is only described in words. */
   private static @Nullable Object fallback(@Nullable Object type, String text) {
     if (text.equals("null")) {
       return null;

@@ -4,10 +4,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
-/** A string that nothing prints, not even when it is wrong. */
+/** A string that is never printed, even when invalid. */
 final class Secret implements Type<String> {
 
-  /** In place of one. */
+  /** Text printed in place of a secret. */
   static final String NOT_SHOWN = "(not shown)";
 
   @Override

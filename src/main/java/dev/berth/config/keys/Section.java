@@ -16,12 +16,12 @@ import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
 
 /**
- * The keys of one mapping of the file: a row of the table for each. Immutable; the methods that add
- * to it return a new one.
+ * The keys of one mapping of the file; each is a row of the reference's table. Immutable; methods
+ * that add to a section return a new one.
  */
 public final class Section implements Type<Settings> {
 
-  /** How a refusal of something Ray Serve has begins; why it is refused follows. */
+  /** Prefix of the refusal of a Ray Serve feature; the reason follows. */
   public static final String NOT_SUPPORTED = "not supported by this version: ";
 
   private final List<Key<?>> keys;
@@ -46,17 +46,17 @@ public final class Section implements Type<Settings> {
     this.empty = Settings.empty(this);
   }
 
-  @SuppressWarnings("unchecked") // only a mapping is merged
+  @SuppressWarnings("unchecked") // only mappings are merged
   private static Key<Settings> mapping(Key<?> key) {
     return (Key<Settings>) key;
   }
 
-  /** Of these keys, in this order; each belongs to one section. */
+  /** Creates a section of these keys, in this order; each key belongs to one section. */
   public static Section of(Key<?>... keys) {
     return new Section(List.of(keys), Map.of(), Map.of(), values -> {});
   }
 
-  /** These keys and those of {@code more}, with what it refuses. */
+  /** Returns a section with the keys and refusals of {@code more} added. */
   public Section and(Section more) {
     List<Key<?>> all = new ArrayList<>(keys);
     all.addAll(more.keys);
@@ -65,8 +65,8 @@ public final class Section implements Type<Settings> {
   }
 
   /**
-   * A name Ray Serve has here, refused because ignoring it would mislead; {@code null} asks for
-   * nothing and is let pass.
+   * Returns a section that refuses a name of Ray Serve's, because ignoring it would mislead. The
+   * value {@code null} requests nothing and is permitted.
    *
    * @param why a clause that follows {@link #NOT_SUPPORTED}
    */
@@ -74,7 +74,7 @@ public final class Section implements Type<Settings> {
     return new Section(keys, with(refused, Map.of(name, why)), misplaced, check);
   }
 
-  /** A name that belongs elsewhere. */
+  /** Returns a section that refuses a name and suggests its correct path. */
   public Section misplaced(String name, String rightPath) {
     return new Section(keys, refused, with(misplaced, Map.of(name, rightPath)), check);
   }
@@ -85,32 +85,38 @@ public final class Section implements Type<Settings> {
     return Collections.unmodifiableMap(all);
   }
 
-  /** A rule over several keys, run when the mapping is read; it reports through the values. */
+  /**
+   * Returns a section with a rule over several keys. The rule runs when the mapping is read, and
+   * reports problems through the values.
+   */
   public Section check(Consumer<Settings> rule) {
     return new Section(keys, refused, misplaced, rule);
   }
 
-  /** In the order of their declaration, which is that of the reference. */
+  /** Returns the keys in the order of their declaration, which is that of the reference. */
   public List<Key<?>> keys() {
     return keys;
   }
 
-  /** What Ray Serve has here and this version refuses, and why. */
+  /** Returns the names of Ray Serve's that this version refuses, with the reasons. */
   public Map<String, String> refused() {
     return refused;
   }
 
-  /** The keys that are mappings of more keys. */
+  /** Returns the keys that are nested mappings. */
   List<Key<Settings>> mappings() {
     return mappings;
   }
 
-  /** Of which nothing is said: every key has its default. */
+  /** Returns settings without values: every key has its default. */
   public Settings empty() {
     return empty;
   }
 
-  /** By identity, since each key is declared once; -1 for one of another section. */
+  /**
+   * Returns the index of a key, compared by identity because each key is declared once; -1 for a
+   * key of another section.
+   */
   int indexOf(Key<?> key) {
     for (int i = 0; i < keys.size(); i++) {
       if (keys.get(i) == key) {
@@ -120,12 +126,15 @@ public final class Section implements Type<Settings> {
     return -1;
   }
 
-  /** Whether it is a key of this section, or of a mapping in it. */
+  /** Returns whether a key belongs to this section, or to a mapping in it. */
   boolean knows(Key<?> key) {
     return pathOf(key) != null;
   }
 
-  /** From here, as in {@code limits.max_connections}; null for a key of another section. */
+  /**
+   * Returns the path from this section, as in {@code limits.max_connections}; null for a key of
+   * another section.
+   */
   @Nullable String pathOf(Key<?> key) {
     if (indexOf(key) >= 0) {
       return key.name();
@@ -140,7 +149,8 @@ public final class Section implements Type<Settings> {
   }
 
   /**
-   * The first key called {@code name} here or below, as in {@code applications[].name}; or null.
+   * Returns the path of the first key called {@code name} here or below, as in {@code
+   * applications[].name}; null when there is none.
    */
   public @Nullable String pathOf(String name) {
     if (find(name) != null) {
@@ -216,7 +226,7 @@ public final class Section implements Type<Settings> {
     return values;
   }
 
-  /** The name of a key, or null after the problem with it is reported. */
+  /** Returns the name of a key; null after reporting a problem. */
   private static @Nullable String nameOf(Node node, Place place, Map<String, Integer> lines) {
     if (!(node instanceof ScalarNode scalar) || !scalar.getTag().equals(Tag.STR)) {
       place.problem(node, Scalars.describe(node) + " as a key", "a name");
@@ -234,16 +244,16 @@ public final class Section implements Type<Settings> {
   }
 
   /**
-   * Reads what {@link Settings#told} gave, which was checked before; names that it does not know
-   * are let pass.
+   * Reads settings in the form that instances exchange. They were checked before; unknown names are
+   * ignored.
    *
-   * @throws IllegalArgumentException naming a key whose value is none, or that lacks one
+   * @throws IllegalArgumentException naming a key whose value is invalid or missing
    */
   public Settings told(Map<?, ?> json) {
     return Told.settings(this, json);
   }
 
-  /** The key of that name, or null. */
+  /** Returns the key of that name; null when there is none. */
   public @Nullable Key<?> find(String name) {
     return keys.stream().filter(key -> key.name().equals(name)).findFirst().orElse(null);
   }
@@ -261,7 +271,9 @@ public final class Section implements Type<Settings> {
     }
   }
 
-  /** {@code null} asks for nothing, so there is nothing to warn of. */
+  /**
+   * Reports warnings of a key. The value {@code null} requests nothing, so it causes no warning.
+   */
   private static void warnOf(Key<?> key, NodeTuple entry, Place place) {
     if (key.noEffect() != null && !Scalars.isNull(entry.getValueNode())) {
       place.warning(entry.getKeyNode(), "has no effect: " + key.noEffect(), "leave it out");
@@ -292,7 +304,7 @@ public final class Section implements Type<Settings> {
     }
   }
 
-  /** The keys that do something here. */
+  /** Returns the names of the keys that have an effect and are not deprecated. */
   private String expectedName() {
     String names =
         keys.stream()

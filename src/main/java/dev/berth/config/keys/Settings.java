@@ -12,23 +12,23 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is said of the keys of one {@link Section}, and of those of the mappings in it; where
- * nothing is, a key has its default. Immutable, may be read from any thread. A look-up goes over
- * the keys of the section: what runs hot takes a value into a field once.
+ * The values of the keys of one {@link Section} and of its nested mappings. A key without a value
+ * has its default. Immutable and thread-safe. A look-up scans the keys of the section, so hot code
+ * reads a value once into a field.
  *
  * <pre>
- *   file.over(code)          // what is said: the file's, else code's
- *       .within(instance)    // beside what is said around it
- *       .get(LINGER_S)       // what holds: that, or the default, and never above its cap
+ *   file.over(code)          // values of the file, else of the code
+ *       .within(instance)    // inside the settings of an enclosing mapping
+ *       .get(LINGER_S)       // the value, or the default, never above its cap
  * </pre>
  */
 public final class Settings {
 
-  /** What is said of a key that has no value. */
+  /** Marker of a key without a value. */
   private enum Without {
-    /** {@code null}, where that says something. */
+    /** Explicit {@code null}, where it is a value of its own. */
     NONE,
-    /** Something wrong, which is reported; no rule is held to it. */
+    /** Invalid value, already reported; rules ignore the key. */
     WRONG
   }
 
@@ -45,7 +45,7 @@ public final class Settings {
     this.marks = marks;
   }
 
-  /** Of which nothing is said. */
+  /** Returns settings without values. */
   static Settings empty(Section section) {
     return new Settings(section, new @Nullable Object[section.keys().size()], null, null);
   }
@@ -53,10 +53,10 @@ public final class Settings {
   // --- values ---
 
   /**
-   * The value of a key that is never unset.
+   * Returns the value of a key that is never unset.
    *
-   * @throws IllegalStateException when it is
-   * @throws IllegalArgumentException when it is a key of something else
+   * @throws IllegalStateException when the key is unset
+   * @throws IllegalArgumentException when the key belongs to another section
    */
   public <T> T get(Key<T> key) {
     T value = find(key);
@@ -66,13 +66,15 @@ public final class Settings {
     return value;
   }
 
-  /** The value, the default when nothing is said; null when unset. */
+  /** Returns the value, or else the default; null when unset. */
   public <T> @Nullable T find(Key<T> key) {
     return find(key, this);
   }
 
   /**
-   * @param asked where the asking began, which a default may depend on
+   * Returns the value of a key.
+   *
+   * @param asked the settings at the start of the look-up, which a default may depend on
    */
   private <T> @Nullable T find(Key<T> key, Settings asked) {
     int index = section.indexOf(key);
@@ -91,7 +93,7 @@ public final class Settings {
     return outer.find(key);
   }
 
-  @SuppressWarnings("unchecked") // what is said was read, or checked, with this key's own type
+  @SuppressWarnings("unchecked") // values were read or checked with this key's type
   private <T> @Nullable T own(int index, Key<T> key, Settings asked) {
     Object value = said[index];
     if (value instanceof Without) {
@@ -101,28 +103,30 @@ public final class Settings {
     return found instanceof Settings inner ? (T) inner.within(asked) : found;
   }
 
-  /** The mappings of a list; none where it is wrong. */
+  /** Returns the mappings of a list; empty when the list is invalid. */
   public List<Settings> all(Key<List<Settings>> key) {
     return Objects.requireNonNullElse(find(key), List.of());
   }
 
-  /** Whether it is a key of these, or of a mapping around them. */
+  /** Returns whether a key belongs to these settings, or to an enclosing mapping. */
   boolean knows(Key<?> key) {
     return section.knows(key) || (outer != null && outer.knows(key));
   }
 
-  /** The value of a key of a mapping around this one; its default where there is none. */
+  /**
+   * Returns the value of a key of an enclosing mapping; its default when there is no such mapping.
+   */
   public <T> @Nullable T around(Key<T> key) {
     return knows(key) ? find(key) : key.fallback(this);
   }
 
-  // --- others made from them ---
+  // --- derived settings ---
 
   /**
-   * These with another value, also of a key of a mapping in them; null is as if nothing was said. A
-   * list or a map is kept as it is: pass one that nobody changes.
+   * Returns a copy with another value, also for a key of a nested mapping; null removes the value.
+   * Does not copy lists and maps: pass ones that never change.
    *
-   * @throws IllegalArgumentException when the file could not say it
+   * @throws IllegalArgumentException when a file could not contain the value
    */
   public <T> Settings with(Key<T> key, @Nullable T value) {
     if (value != null) {
@@ -133,7 +137,7 @@ public final class Settings {
     return changed;
   }
 
-  /** As {@link #with}, unchecked. */
+  /** Returns a copy as {@link #with} does, without checks. */
   public Settings put(Key<?> key, @Nullable Object value) {
     int index = section.indexOf(key);
     if (index >= 0) {
@@ -149,7 +153,7 @@ public final class Settings {
     throw new IllegalArgumentException(key.name() + ": foreign key (expected: one of its own)");
   }
 
-  /** These, and {@code lower}'s where nothing is said here. */
+  /** Returns these settings, with {@code lower}'s values for keys without a value. */
   public Settings over(Settings lower) {
     @Nullable Object[] both = said.clone();
     List<Key<?>> keys = section.keys();
@@ -166,14 +170,14 @@ public final class Settings {
   }
 
   /**
-   * These as a part of others: keys of those are found here too, and defaults that depend on them
-   * are made from them.
+   * Returns these settings nested in others. Keys of the others are then found here too, and
+   * defaults may depend on them.
    */
   public Settings within(@Nullable Settings around) {
     return new Settings(section, said, around, marks);
   }
 
-  /** These without what only their reading needs. */
+  /** Returns a copy without the data that only reading needs. */
   public Settings read() {
     @Nullable Object[] values = new @Nullable Object[said.length];
     for (int i = 0; i < values.length; i++) {
@@ -187,16 +191,20 @@ public final class Settings {
     return new Settings(section, values, outer, null);
   }
 
-  // --- as the file would say them ---
+  // --- as JSON ---
 
-  /** What holds and does something, defaults too, as JSON values in the order of the keys. */
+  /**
+   * Returns the effective values as JSON values in the order of the keys, including defaults. Omits
+   * keys without effect.
+   */
   public Map<String, @Nullable Object> json() {
     return json(false);
   }
 
   /**
-   * As {@link #json}, and what a file could not say, such as no replicas: for an instance that
-   * reads it by {@link Section#told}, and then has what is equal to these by themselves.
+   * Returns the form that instances exchange: the values of {@link #json}, plus values that a file
+   * could not contain, such as zero replicas. The receiving instance then has settings equal to
+   * these.
    */
   public Map<String, @Nullable Object> told() {
     return json(true);
@@ -208,7 +216,7 @@ public final class Settings {
     return Collections.unmodifiableMap(all);
   }
 
-  /** Of {@link #json} what reaches something, without the mappings that it stands in. */
+  /** Returns the values of {@link #json} with a given reach, without their nesting. */
   public Map<String, @Nullable Object> reaching(Reach reach) {
     Map<String, @Nullable Object> all = new LinkedHashMap<>();
     for (Key<?> key : section.keys()) {
@@ -233,13 +241,13 @@ public final class Settings {
       return inner.json(unchecked);
     }
     if (value instanceof Duration || value instanceof Double) {
-      return new BigDecimal(type.write(value)); // as people write it: 20 and not 20.0
+      return new BigDecimal(type.write(value)); // as users write: 20 instead of 20.0
     }
     if (type instanceof ListOf<?> list) {
       return jsonItems(list, (List<?>) value, unchecked);
     }
     if (value instanceof Integer && !type.write(value).equals(value.toString())) {
-      return type.write(value); // a word that stands for it
+      return type.write(value); // a word that represents the number
     }
     boolean plain = value instanceof Number || value instanceof Boolean || value instanceof Map;
     return plain ? value : type.write(value);
@@ -250,39 +258,43 @@ public final class Settings {
     return items.stream().map(item -> json(type.item(), (T) item, unchecked)).toList();
   }
 
-  // --- while a file is read ---
+  // --- reading ---
 
-  /** Of which nothing is said yet; their section says it before anybody else sees them. */
+  /** Returns settings without values, which their section fills before it publishes them. */
   static Settings reading(Section section, Marks marks) {
     return new Settings(section, empty(section).said, null, marks);
   }
 
-  /** See {@link #reading}; the value is null where the file says null. */
+  /** Sets a value while reading, see {@link #reading}; null for a null in the file. */
   <T> void say(Key<T> key, @Nullable T value) {
     boolean none = value == null && key.noneIsAValue();
     said[section.indexOf(key)] = none ? Without.NONE : value;
   }
 
-  /** See {@link #reading}. */
+  /** Marks a value as invalid while reading, see {@link #reading}. */
   void sayWrong(Key<?> key) {
     said[section.indexOf(key)] = Without.WRONG;
   }
 
-  /** Where they stand in a file that is being read. */
+  /** Returns the positions in the file; available only while reading. */
   public Marks marks() {
     return Objects.requireNonNull(marks, "marks");
   }
 
-  /** Whether the file gives {@code key} something, right or wrong; {@code null} is nothing. */
+  /**
+   * Returns whether the file contains a value of {@code key}, valid or invalid; {@code null} does
+   * not count.
+   */
   public boolean gives(Key<?> key) {
     Object value = said[section.indexOf(key)];
     return value != null && value != Without.NONE;
   }
 
   /**
-   * Reports a problem with the value of {@code key}, at it or else at the mapping.
+   * Reports a problem with the value of {@code key}, at its position or else at that of the
+   * mapping.
    *
-   * @throws IllegalArgumentException with it when the value comes from code
+   * @throws IllegalArgumentException with the problem, when the value comes from code
    */
   public void problem(Key<?> key, String value, String expected) {
     if (marks == null) {
@@ -291,12 +303,15 @@ public final class Settings {
     marks.problem(key, value, expected);
   }
 
-  /** Reports each value that is past the one of a key that bounds it, in mappings and lists too. */
+  /**
+   * Reports each value that violates a bound set by another key, including nested mappings and
+   * lists.
+   */
   public void checkBounds() {
     for (int i = 0; i < said.length; i++) {
       if (said[i] instanceof Settings inner) {
         inner.within(this).checkBounds();
-      } else if (said[i] instanceof List<?> list) { // of a file that is huge there are many
+      } else if (said[i] instanceof List<?> list) { // may have very many items
         list.stream()
             .filter(Settings.class::isInstance)
             .forEach(item -> ((Settings) item).within(this).checkBounds());
@@ -306,7 +321,10 @@ public final class Settings {
     }
   }
 
-  /** The name of a key for one who reads about these: with its path when it stands elsewhere. */
+  /**
+   * Returns the name of a key for readers of these settings; with its path when it belongs to
+   * another mapping.
+   */
   String pathOf(Key<?> key) {
     Settings whole = this;
     while (whole.outer != null) {
@@ -332,7 +350,7 @@ public final class Settings {
     }
   }
 
-  /** By what holds, be it said or a default; what does nothing is not looked at. */
+  /** Compares effective values, including defaults; ignores keys without effect. */
   @Override
   public boolean equals(@Nullable Object other) {
     return other instanceof Settings settings
@@ -353,7 +371,7 @@ public final class Settings {
     return effects;
   }
 
-  /** Secrets are not shown. */
+  /** Returns the effective values; secrets are not shown. */
   @Override
   public String toString() {
     return json().toString();

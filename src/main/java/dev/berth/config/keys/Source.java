@@ -3,8 +3,8 @@ package dev.berth.config.keys;
 import java.util.Map;
 
 /**
- * Where something of a configuration stands, for problems that only the code it names can tell: a
- * missing class, an unknown deployment. Equal to itself only.
+ * The position of a part of a configuration, for problems found after reading, such as a missing
+ * class or an unknown deployment. Compared by identity.
  */
 public final class Source {
 
@@ -13,8 +13,10 @@ public final class Source {
   private final Map<String, Place.Spot> spots;
 
   /**
-   * @param path that keys are relative to
-   * @param spots by whole path; not changed any more
+   * Creates a position.
+   *
+   * @param path base of relative keys
+   * @param spots positions by full path; not modified afterwards
    */
   Source(String file, String path, Map<String, Place.Spot> spots) {
     this.file = file;
@@ -22,16 +24,16 @@ public final class Source {
     this.spots = spots;
   }
 
-  /** The same without a place, where the text is nobody's file. */
+  /** Returns a source without positions, for a text that is not stored in a file. */
   public Source placeless() {
     return new Source("", path, Map.of());
   }
 
   /**
-   * A problem with the value of a key, at its place or at that of the nearest mapping around it.
+   * Creates a problem with the value of a key, at its position or at that of the nearest enclosing
+   * mapping.
    *
-   * @param key as in {@code import_path} or {@code deployments[1].name}, from where this source
-   *     stands
+   * @param key relative to this source, as in {@code import_path} or {@code deployments[1].name}
    */
   public Problem problem(String key, String value, String expected) {
     String whole = path.isEmpty() ? key : path + "." + key;

@@ -4,16 +4,16 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** What somebody who wrote an unknown key probably meant. */
+/** Finder of the key that the author of an unknown key probably meant. */
 final class Suggestion {
 
   private Suggestion() {}
 
-  /** The nearest of {@code names}; null when none is near. */
+  /** Returns the nearest of {@code names}; null when none is near. */
   static @Nullable String forName(String name, List<String> names) {
     String bare = bare(name);
     String nearest = null;
-    int best = 1 + Math.max(1, bare.length() / 4); // a quarter of the letters may be wrong
+    int best = 1 + Math.max(1, bare.length() / 4); // tolerates a quarter of the letters
     for (String candidate : names) {
       int distance = distance(bare, bare(candidate));
       if (distance < best) {
@@ -24,12 +24,15 @@ final class Suggestion {
     return nearest;
   }
 
-  /** Letters and digits only, so that numReplicas and num-replicas are num_replicas. */
+  /** Returns letters and digits only, so that numReplicas and num-replicas equal num_replicas. */
   private static String bare(String name) {
     return name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "");
   }
 
-  /** Letters to insert, drop, change or swap with their neighbour (optimal string alignment). */
+  /**
+   * Returns the number of letters to insert, drop, change or swap with their neighbour (optimal
+   * string alignment).
+   */
   private static int distance(String left, String right) {
     int[][] cost = new int[left.length() + 1][right.length() + 1];
     for (int i = 0; i <= left.length(); i++) {

@@ -14,7 +14,8 @@ import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
 
 /**
- * Settings as one instance tells them to another: by what holds, and without any rule of a file.
+ * Reader of the settings that one instance sends to another: effective values, without the checks
+ * of a file.
  */
 final class Told {
   private Told() {}
@@ -32,7 +33,7 @@ final class Told {
     return all;
   }
 
-  /** Null when it is none. */
+  /** Returns the value; null when it is invalid. */
   private static @Nullable Object value(Type<?> type, Object json) {
     if (type instanceof Section section) {
       return json instanceof Map<?, ?> map ? settings(section, map) : null;
@@ -49,12 +50,12 @@ final class Told {
       return List.copyOf(all);
     }
     Node node = node(json);
-    return type instanceof Scalar<?> scalar // beyond what a file may say there are values too
+    return type instanceof Scalar<?> scalar // permits values that a file could not contain
         ? scalar.reader().apply(node)
         : type.read(node, Place.nowhere());
   }
 
-  /** As the parser of a file would give it. */
+  /** Returns the node that the parser of a file would produce. */
   private static Node node(@Nullable Object json) {
     if (json instanceof Map<?, ?> map) {
       List<NodeTuple> all = new ArrayList<>();

@@ -6,44 +6,47 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /**
- * What may stand behind a key: how it reads, which values it allows, and how to say so.
+ * The type of a key's values: reading, the permitted values, and their description.
  *
  * @param <T> the Java type of the value; {@link java.time.Duration} for times, {@link Long} for
  *     bytes
  */
 public interface Type<T> {
 
-  /** The allowed values in words, as in {@code an integer from 0 to 65535}. */
+  /** Returns the permitted values in words, as in {@code an integer from 0 to 65535}. */
   String expected();
 
-  /** The unit of the value as the file writes it, as in {@code s}; empty when it has none. */
+  /** Returns the unit of the value in the file, as in {@code s}; empty without a unit. */
   default String unit() {
     return "";
   }
 
-  /** The value of {@code node}, or null after its problems are reported at {@code place}. */
+  /** Reads the value of {@code node}; null after reporting problems at {@code place}. */
   @Nullable T read(Node node, Place place);
 
-  /** Whether a value that comes from code is one the file could have given. */
+  /** Returns whether a file could contain a value that comes from code. */
   default boolean allows(T value) {
     return true;
   }
 
-  /** What it takes, as far as one value shows it, as a JSON Schema of draft 2020-12. */
+  /**
+   * Returns a JSON Schema of draft 2020-12 of the permitted values, as far as single values
+   * determine it.
+   */
   Map<String, Object> schema();
 
-  /** A default as the file would write it. */
+  /** Returns a default as the file would contain it. */
   default String write(T value) {
     return String.valueOf(value);
   }
 
   /**
-   * Some of the values of another type.
+   * A subset of the values of another type.
    *
-   * @param fine whether a value is one of them
-   * @param expected they, in words
-   * @param why what is the matter with the others
-   * @param schema of the fine ones
+   * @param fine whether a value belongs to the subset
+   * @param expected the subset in words
+   * @param why the problem with all other values
+   * @param schema of the subset
    */
   record Only<T>(
       Type<T> inner, Predicate<T> fine, String expected, String why, Map<String, Object> schema)

@@ -14,55 +14,58 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
-/** The kinds of values a key may have. */
+/** Factories of the types of key values. */
 public final class Types {
 
-  /** Of an integer: what {@link #wholeNumber} takes. */
+  /** Largest integer that {@link #wholeNumber} accepts. */
   private static final long LARGEST = (1L << 62) - 1;
 
   private static final String LINE = "(?=.*\\S)[^\\x00-\\x1f\\x7f-\\x9f]+";
 
   private static final BigDecimal NANOS_PER_SECOND = BigDecimal.valueOf(1_000_000_000);
 
-  /** Longest time the file may give: a year. Longer is a slip of the pen, and would overflow. */
+  /**
+   * Maximum duration in a file: one year. A longer one is probably a typing error, and would
+   * overflow.
+   */
   private static final Duration LONGEST = Duration.ofDays(365);
 
-  /** TCP port; 0 takes any free one. */
+  /** TCP port; 0 selects any free port. */
   public static final Type<Integer> PORT = integer(0, 65_535, "");
 
-  /** A time above 0, in seconds, fractions allowed. */
+  /** Duration above 0, in seconds, with fractions. */
   public static final Type<Duration> SECONDS =
       seconds("a number of seconds above 0, at most ", time -> !time.isZero());
 
-  /** A time in seconds, fractions and 0 allowed. */
+  /** Duration in seconds, with fractions and 0. */
   public static final Type<Duration> SECONDS_OR_ZERO =
       seconds("a number of seconds from 0 to ", time -> true);
 
-  /** A number of any size, from 0. */
+  /** Number of any size, from 0. */
   public static final Type<Double> NUMBER_FROM_ZERO =
       number("a number >= 0", 0, Double.MAX_VALUE, true);
 
-  /** {@code true} or {@code false}. */
+  /** Boolean, {@code true} or {@code false}. */
   public static final Type<Boolean> BOOL =
       new Scalar<>("true or false", Scalars::bool, Schema.of("boolean"));
 
-  /** A string that nothing prints, not even when it is wrong. */
+  /** String that is never printed, even when invalid. */
   public static final Type<String> SECRET = new Secret();
 
-  /** The path of a file that holds a secret and nothing else; the value is the secret. */
+  /** Path of a file that holds only a secret; the value is the secret. */
   public static final Type<String> SECRET_FILE = PathTo.SECRET;
 
-  /** A file that exists and can be read, from the file's folder. */
+  /** Existing, readable file, relative to the configuration's folder. */
   public static final Type<Path> FILE = PathTo.FILE;
 
-  /** A path, from the file's folder, of what need not be there. */
+  /** Path that need not exist, relative to the configuration's folder. */
   public static final Type<Path> PATH = PathTo.ANY;
 
-  /** A string that says something, on one line. */
+  /** Non-blank string on one line. */
   public static final Type<String> TEXT =
       string("a non-empty string on one line", "^" + LINE + "$");
 
-  /** Name of an application or a deployment. Ids join the two with {@code #}. */
+  /** Name of an application or a deployment. Ids join the two names with {@code #}. */
   public static final Type<String> NAME =
       string("a non-empty string on one line, without #", "^(?!.*#)" + LINE + "$");
 
@@ -72,11 +75,11 @@ public final class Types {
           "empty, or a path that starts with /, does not end with /, and has no ? or #",
           "^((?=/)(?!.*[?#])(?!.*/$)" + LINE + ")?$");
 
-  /** What a metric's name may begin with; empty for nothing. */
+  /** Prefix of metric names, possibly empty. */
   public static final Type<String> METRIC_PREFIX =
       string("empty, or letters, digits and _, no digit first", "^([a-zA-Z_][a-zA-Z0-9_]*)?$");
 
-  /** An address, or a network of addresses. */
+  /** Returns a type of IP addresses and networks. */
   public static Type<String> network() {
     return string(
         "an IP address, or a network as 10.0.0.0/8",
@@ -92,25 +95,25 @@ public final class Types {
         : NetUtil.isValidIpV6Address(address) && address.indexOf('%') < 0 && bits <= 128;
   }
 
-  /** As Ray Serve's rules. */
+  /** Route prefix, by Ray Serve's rules. */
   public static final Type<String> ROUTE_PREFIX =
       string(
           "a path that starts with /, does not end with / unless it is / itself, and has no { or }",
           "^(/|(?=/)(?!.*[{}])(?!.*/$)" + LINE + ")$");
 
-  /** What an item of {@link #JARS} begins with that is named by its SHA-256, which follows. */
+  /** Prefix of an item of {@link #JARS} that is named by its SHA-256, which follows. */
   public static final String JAR_BY_CONTENT = "sha256:";
 
-  /** Existing jars and directories of jars; the value is the jars. */
+  /** Existing jars and directories of jars; the value is the list of jars. */
   public static final Type<List<Path>> JARS = new JarList();
 
   /** Any mapping of JSON values. */
   public static final Type<Map<String, @Nullable Object>> FREE_MAP = new FreeMap();
 
-  /** Anything; what nobody reads. */
+  /** Any value, for keys that are never used. */
   public static final Type<Object> ANY = new Scalar<>("any value", node -> node, Schema.any());
 
-  /** A mapping of names to strings. */
+  /** Mapping of names to strings. */
   public static final Type<Map<String, @Nullable Object>> TEXT_MAP =
       new Type.Only<>(
           FREE_MAP,
@@ -121,12 +124,12 @@ public final class Types {
 
   private Types() {}
 
-  /** A count from {@code least} to {@code most}, both included. */
+  /** Returns a type of integers from {@code least} to {@code most}, both included. */
   public static Type<Integer> integer(int least, int most, String unit) {
     return ranged(least, most, unit, Types::toInt, Integer::longValue);
   }
 
-  /** As {@link #integer}, or -1 for none. */
+  /** Returns a type as {@link #integer} does, which also permits -1 for none. */
   public static Type<Integer> integerOrNone(int least, int most, String unit) {
     Type<Integer> counts = integer(least, most, unit);
     return new Scalar<>(
@@ -138,7 +141,7 @@ public final class Types {
         Schema.any().with("anyOf", List.of(Schema.oneOf(List.of(-1)), counts.schema())));
   }
 
-  /** As {@link #integer}, or a word, which is -1. */
+  /** Returns a type as {@link #integer} does, which also permits a word, read as -1. */
   public static Type<Integer> integerOr(String word, int least, int most, String unit) {
     Type<Integer> counts = integer(least, most, unit);
     return new Scalar<>(
@@ -154,29 +157,29 @@ public final class Types {
         Schema.any().with("anyOf", List.of(Schema.oneOf(List.of(word)), counts.schema())));
   }
 
-  /** Bytes, as a plain integer. */
+  /** Returns a type of byte counts, written as plain integers. */
   public static Type<Long> bytes(long least, long most) {
     return ranged(least, most, "bytes", BigInteger::longValue, Long::longValue);
   }
 
-  /** A time in whole seconds, as HTTP's Retry-After wants it. */
+  /** Returns a type of durations in whole seconds, as HTTP's Retry-After requires. */
   public static Type<Duration> wholeSeconds(int least, int most) {
     return ranged(
         least, most, "s", number -> Duration.ofSeconds(number.longValue()), Duration::toSeconds);
   }
 
-  /** A time in whole milliseconds. */
+  /** Returns a type of durations in whole milliseconds. */
   public static Type<Duration> millis(int least, int most) {
     return ranged(
         least, most, "ms", number -> Duration.ofMillis(number.longValue()), Duration::toMillis);
   }
 
-  /** One of a few words or numbers, told apart by their text. */
+  /** Returns a type that permits some words or numbers, compared by their text. */
   public static <T> Type<T> choice(List<T> all) {
     return choice(all, Object::toString);
   }
 
-  /** One of an enum's words, in lower case. */
+  /** Returns a type that permits an enum's constants, in lower case. */
   public static <E extends Enum<E>> Type<E> words(Class<E> all) {
     return choice(List.of(all.getEnumConstants()), word -> word.name().toLowerCase(Locale.ROOT));
   }
@@ -201,12 +204,12 @@ public final class Types {
     return new Scalar<>(expected, "", read, all::contains, write, Schema.oneOf(shown));
   }
 
-  /** A number from {@code least} to {@code most}, both included. */
+  /** Returns a type of numbers from {@code least} to {@code most}, both included. */
   public static Type<Double> number(double least, double most) {
     return number("a number from " + write(least) + " to " + write(most), least, most, true);
   }
 
-  /** A number above 0, at most {@code most}. */
+  /** Returns a type of numbers above 0 and at most {@code most}. */
   public static Type<Double> numberAboveZero(double most) {
     return number("a number above 0, at most " + write(most), 0, most, false);
   }
@@ -233,9 +236,9 @@ public final class Types {
   }
 
   /**
-   * A value that a text stands for, or a whole number taken as text.
+   * Returns a type of values parsed from a text; an integer in the file is parsed as text.
    *
-   * @param parse null for a text that stands for none
+   * @param parse returns null for an invalid text
    */
   public static <T> Type<T> parsed(
       String expected, Function<String, @Nullable T> parse, Map<String, Object> schema) {
@@ -249,7 +252,7 @@ public final class Types {
     return new Scalar<>(expected, read, schema);
   }
 
-  /** A list whose items all have one type. */
+  /** Returns a type of lists with items of one type. */
   public static <T> Type<List<T>> list(Type<T> item) {
     return new ListOf<>(item);
   }
@@ -272,7 +275,7 @@ public final class Types {
         Schema.of("integer").with("minimum", least).with("maximum", Math.min(most, LARGEST)));
   }
 
-  /** Null when it has more bits: it must not wrap around into the range. */
+  /** Returns null for a number of more bits, which must not wrap around into the range. */
   private static @Nullable Integer toInt(BigInteger number) {
     return number.bitLength() < Integer.SIZE ? Integer.valueOf(number.intValue()) : null;
   }
@@ -292,7 +295,7 @@ public final class Types {
         inRange,
         Types::writeSeconds,
         Schema.of("number")
-            // A nanosecond is the least that is not 0.
+            // The minimum above 0 is one nanosecond.
             .with("minimum", allowed.test(Duration.ZERO) ? 0 : BigDecimal.valueOf(1, 9))
             .with("maximum", LONGEST.toSeconds()));
   }
@@ -313,7 +316,7 @@ public final class Types {
   }
 
   /**
-   * A string that a pattern describes.
+   * Returns a type of strings that match a pattern.
    *
    * @param pattern a regular expression of ECMA-262, from {@code ^} to {@code $}
    */
