@@ -175,8 +175,7 @@ public abstract sealed class BerthException extends RuntimeException {
 
   /**
    * Failure because the call named a method that the handler does not have. The request did not
-   * run. The
-   * message lists the existing methods; the response to an HTTP client does not.
+   * run. The message lists the existing methods; the response to an HTTP client does not.
    */
   public static final class NoSuchMethod extends BerthException {
     /** Creates an exception with a readable message. */

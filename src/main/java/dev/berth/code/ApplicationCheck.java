@@ -7,15 +7,15 @@ import dev.berth.config.keys.Problem;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What can be told of a configuration's applications without running their code. */
+/** Validator of a configuration's applications that does not run their code. */
 public final class ApplicationCheck {
 
   private ApplicationCheck() {}
 
   /**
-   * Opens the jars and looks for the builders, of every application. Blocks on the disk.
+   * Opens the jars of every application and looks up the builders. Blocks on disk access.
    *
-   * @return every problem, in the order of the file; empty when each builder is there
+   * @return all problems, in the order of the file; empty when each builder exists
    */
   public static List<Problem> problems(ServeConfig config) {
     List<Problem> problems = new ArrayList<>();

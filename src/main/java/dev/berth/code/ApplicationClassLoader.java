@@ -15,16 +15,17 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The classes of one application: its own jars first, so that the version of a library that it
- * brings is the one that it gets, whatever Berth or another application has.
+ * Class loader of one application. It searches the application's own jars first, so that the
+ * application uses its own versions of libraries, independent of Berth and other applications.
  *
- * <p>What both sides speak with comes from Berth alone, or a handler's {@code Future} would not be
- * the replica's: the JDK, {@code dev.berth.api}, Vert.x with its Netty, and SLF4J. A class of these
- * packages that Berth does not have, as of another module of Vert.x, is then looked for in the
- * jars. What the jars do not have is looked for in Berth.
+ * <p><b>Shared classes.</b> Classes of shared packages come from Berth only; otherwise a handler's
+ * {@code Future} would be a different class from the replica's. The shared packages are those of
+ * the JDK, {@code dev.berth.api}, Vert.x with its Netty, and SLF4J. A class of these packages that
+ * Berth lacks, such as one of another module of Vert.x, is loaded from the jars. A class that the
+ * jars lack is loaded from Berth.
  */
 final class ApplicationClassLoader extends URLClassLoader {
-  /** What the name of each begins with; that of its application follows. */
+  /** Prefix of the name of each loader; the name of its application follows. */
   static final String NAMED = "application ";
 
   private static final List<String> SHARED =
@@ -55,7 +56,7 @@ final class ApplicationClassLoader extends URLClassLoader {
     this.berth = berth;
   }
 
-  /** Whose classes they are. */
+  /** Returns the name of the application. */
   String application() {
     return application;
   }
@@ -67,7 +68,7 @@ final class ApplicationClassLoader extends URLClassLoader {
   @Override
   protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
     if (isShared(name)) {
-      return super.loadClass(name, resolve); // Berth first, as class loaders do
+      return super.loadClass(name, resolve); // parent first, the default order
     }
     synchronized (getClassLoadingLock(name)) {
       Class<?> found = findLoadedClass(name);
@@ -92,10 +93,10 @@ final class ApplicationClassLoader extends URLClassLoader {
   }
 
   /**
-   * Returns the static thread locals of its classes. Runs user code where a class was not
+   * Returns the static thread locals of the loaded classes. Runs user code when a class was not
    * initialized.
    *
-   * @param names takes the names of the fields
+   * @param names receives the names of the fields
    */
   List<ThreadLocal<?>> threadLocals(List<String> names) {
     List<ThreadLocal<?>> locals = new ArrayList<>();
@@ -110,7 +111,7 @@ final class ApplicationClassLoader extends URLClassLoader {
           }
         }
       } catch (ReflectiveOperationException | RuntimeException | LinkageError broken) {
-        // Of this class none can be had; of the others they can.
+        // This class has no accessible thread locals; other classes may have some.
       }
     }
     locals.removeIf(Objects::isNull);

@@ -32,10 +32,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The code that an application's {@code import_path} names: found, and not yet run. May block on
- * the disk.
+ * The code that an application's {@code import_path} names, found but not yet run. May block on
+ * disk access.
  *
- * @param config that names it
+ * @param config of the application
  * @param builder public, static; without a parameter, or with a map
  * @param classLoader of the application's jars; null when it has none
  */
@@ -50,7 +50,9 @@ record ApplicationCode(
           + " returns a dev.berth.api.Application";
 
   /**
-   * @throws ConfigException with every problem that can be told without running the code
+   * Opens the jars and finds the builder.
+   *
+   * @throws ConfigException with all problems that can be found without running the code
    */
   static ApplicationCode find(ApplicationConfig config) {
     List<Problem> problems = new ArrayList<>();
@@ -69,8 +71,9 @@ record ApplicationCode(
   }
 
   /**
-   * Equal for equal {@code import_path}, args and contents of the jars, wherever they lie and
-   * whenever they were made: of each entry a jar's directory has the checksum. Reads no contents.
+   * Returns the identity of the code. It is equal for equal {@code import_path}, args and contents
+   * of the jars, independent of their paths and times. Uses the checksums in the directories of the
+   * jars, and reads no contents.
    */
   String identity() {
     Fingerprint print =
@@ -90,7 +93,10 @@ record ApplicationCode(
     return print.toString();
   }
 
-  /** A class loader of the jars. A broken jar would be passed over in silence, so each is read. */
+  /**
+   * Returns a class loader of the jars; null without jars. Opens each jar, because a class loader
+   * silently ignores a broken one.
+   */
   private static @Nullable ApplicationClassLoader open(
       ApplicationConfig config, List<Problem> problems) {
     List<URL> urls = new ArrayList<>();
@@ -155,7 +161,7 @@ record ApplicationCode(
     return String.join(", ", names) + (jars.size() > 4 ? ", ..." : "");
   }
 
-  /** With a map of arguments, or else without a parameter. */
+  /** Returns the builder with a map of arguments, or else the one without a parameter. */
   private static @Nullable Method builder(ApplicationConfig config, Method[] methods) {
     Method without = null;
     for (Method method : methods) {
@@ -171,7 +177,7 @@ record ApplicationCode(
     return without;
   }
 
-  /** A problem with the value of a key of an application, at its place in the file. */
+  /** Creates a problem with the value of a key of an application, at its position in the file. */
   static Problem problem(ApplicationConfig config, String key, String value, String expected) {
     return config.source().problem(key, value, expected);
   }
@@ -181,10 +187,10 @@ record ApplicationCode(
   }
 
   /**
-   * Calls the builder, under the application's class loader. Runs user code.
+   * Calls the builder with the application's class loader as context class loader. Runs user code.
    *
-   * @throws StartFailedException when it fails
-   * @throws ConfigException when it returns something else than an application
+   * @throws StartFailedException when the builder fails
+   * @throws ConfigException when the result is not an application
    */
   Application build() {
     Object built = UnderLoader.call(classLoader, this::call);
@@ -207,7 +213,7 @@ record ApplicationCode(
     }
   }
 
-  /** The value of an argument that is read here. No failure says anything of it. */
+  /** Reads the value that an argument refers to. No failure message contains the value. */
   private String secret(String key, Map<?, ?> reference) {
     Object file = reference.get(SecretArguments.FILE);
     if (file == null) {
@@ -247,7 +253,7 @@ record ApplicationCode(
                 config.name(), config.get(IMPORT_PATH), StartFailedException.describe(cause)));
   }
 
-  /** Gives the jars back. */
+  /** Closes the jars. */
   @Override
   public void close() {
     close(config, classLoader);

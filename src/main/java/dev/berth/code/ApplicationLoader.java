@@ -15,16 +15,18 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Reads the code of an application and calls its builder. May block, and runs user code. */
+/**
+ * Loader of an application: finds the code and calls its builder. May block, and runs user code.
+ */
 final class ApplicationLoader {
 
   private ApplicationLoader() {}
 
   /**
-   * For code that was read before only the settings are made anew.
+   * Loads an application. For code that is already loaded, creates only new settings.
    *
-   * @param known code of this application, by build
-   * @throws ConfigException with every problem of what the file says, in view of the code
+   * @param known loaded code of this application, by build
+   * @throws ConfigException with all problems of the file with this code
    * @throws StartFailedException when the code fails
    */
   static Builds.Read read(Builds.Source source, Map<String, LoadedApplication> known) {
@@ -48,7 +50,10 @@ final class ApplicationLoader {
     }
   }
 
-  /** The file's values over the code's, for each deployment of the code. */
+  /**
+   * Returns the effective settings of each deployment of the code: the file's values, then the
+   * code's.
+   */
   static Map<DeploymentId, Settings> settings(Builds.Source source, Application application) {
     ApplicationConfig config = source.config();
     List<Problem> unknown = unknown(config, application);
@@ -67,7 +72,7 @@ final class ApplicationLoader {
     return settings;
   }
 
-  /** Deployments that the file names and the code does not have. */
+  /** Returns problems for deployments that the file names and the code does not have. */
   private static List<Problem> unknown(ApplicationConfig config, Application application) {
     List<String> known = application.deployments().stream().map(Deployment::name).toList();
     List<Problem> unknown = new ArrayList<>();

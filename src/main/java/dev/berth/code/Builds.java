@@ -31,20 +31,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The code of this instance's applications, by build: read off the loop when the controller asks
- * for it, shared by the revisions that differ in nothing but settings, and given back when no
- * replica of it is left. Several builds of one application stand side by side, each with a class
- * loader of its own. Belongs to the control loop.
+ * The loaded code of this instance's applications, by build. A build is read on a separate thread
+ * when the controller requests it. Revisions that differ only in settings share it. The build is
+ * closed when no replica uses it. Several builds of one application can coexist, each with its own
+ * class loader. Confined to the control loop.
  */
 public final class Builds {
   private static final Logger LOG = LoggerFactory.getLogger(Builds.class);
 
   /**
-   * What is to be built.
+   * Inputs of a build.
    *
    * @param config of the application
-   * @param file that {@code config} is a part of
-   * @param rises whether its target capacity was lower before
+   * @param file that contains {@code config}
+   * @param rises whether the file's target capacity was lower before
    */
   public record Source(ApplicationConfig config, ServeConfig file, boolean rises) {
     public Source(ApplicationConfig config, ServeConfig file) {
@@ -52,13 +52,17 @@ public final class Builds {
     }
   }
 
-  /** What was declared; null when that revision is not wanted any more. Control loop. */
+  /**
+   * Look-up of declared revisions. Returns null for a revision that is no longer desired. Confined
+   * to the control loop.
+   */
   @FunctionalInterface
   public interface Sources {
     @Nullable Source find(String application, long revision);
 
     /**
-     * What was built on another instance, and is wanted here; fails when there is no such build.
+     * Returns the source of a build of another instance, which is required here; fails when there
+     * is no such build.
      */
     default Future<Source> elsewhere(String application, String build) {
       return Future.failedFuture(
@@ -72,15 +76,15 @@ public final class Builds {
   /**
    * Code that is being read.
    *
-   * @param config that names it
+   * @param config of its application
    */
   public record Reading(ApplicationConfig config, Future<Read> read) {}
 
   private static final class Held {
     final LoadedApplication code;
-    int users; // replicas that may still run it, and builds that may come to use it
+    int users; // replicas that may run it, and pending builds that may reuse it
     boolean discarded;
-    int telling; // events on their way to the controller, which then knows of it
+    int telling; // Built events that the controller has not yet processed
 
     Held(LoadedApplication code) {
       this.code = code;
@@ -93,17 +97,19 @@ public final class Builds {
   private final Consumer<ControllerEvent> controller;
   private final Consumer<LoadedApplication> gone;
   private final Map<String, Held> held = new LinkedHashMap<>(); // by name
-  private final Map<String, Build> last = new HashMap<>(); // asked for, by application
-  private final Map<String, Reading> early = new HashMap<>(); // not asked for yet, by application
-  private final List<Reading> reading = new ArrayList<>(); // asked for
+  private final Map<String, Build> last = new HashMap<>(); // requested, by application
+  private final Map<String, Reading> early = new HashMap<>(); // not yet requested, by application
+  private final List<Reading> reading = new ArrayList<>(); // requested
   private final Map<String, Promise<Held>> obtaining = new HashMap<>(); // by name
   private boolean closed;
 
   /**
+   * Creates an empty cache.
+   *
    * @param threads run user code
    * @param control the control loop
-   * @param controller told what came of it
-   * @param gone told of code that nothing uses any more
+   * @param controller receives the results of builds
+   * @param gone receives code that is no longer used
    */
   public Builds(
       HookThreads threads,
@@ -118,7 +124,9 @@ public final class Builds {
     this.gone = gone;
   }
 
-  /** Code that is being read already answers the next build of its application. */
+  /**
+   * Registers code whose reading has started, which serves as the next build of its application.
+   */
   public void readEarly(Reading begun) {
     assert control.isHere();
     early.put(begun.config().name(), begun);
@@ -135,10 +143,10 @@ public final class Builds {
     Reading begun = early.remove(command.application());
     Reading reads = begun == null ? read(command, known) : begun;
     if (reads == null) {
-      return; // another revision is wanted by now, and its build is on its way
+      return; // another revision is desired; its build follows
     }
     last.put(command.application(), command);
-    known.forEach(each -> each.users++); // none of them goes while it may be found fit
+    known.forEach(each -> each.users++); // keeps all open, as each may match
     reading.add(reads);
     reads
         .read()
@@ -176,7 +184,10 @@ public final class Builds {
         : new Reading(source.config(), Future.failedFuture(new StartFailedException(lost)));
   }
 
-  /** Reads code before anybody asks for it; {@link #readEarly} takes it. Any thread. */
+  /**
+   * Starts to read code before the controller requests it; pass the result to {@link #readEarly}.
+   * Thread-safe.
+   */
   public static Reading read(HookThreads threads, Source source) {
     return read(threads, source, Map.of());
   }
@@ -201,9 +212,12 @@ public final class Builds {
     return new Reading(source.config(), read.future());
   }
 
-  /** Whether no later one answers: of the same revision, with other settings of the whole file. */
+  /**
+   * Returns whether no later command supersedes this one: a command for the same revision with
+   * other settings of the whole file.
+   */
   private boolean isLast(Build command) {
-    if (last.get(command.application()) != command) { // an equal one may have been asked for since
+    if (last.get(command.application()) != command) { // by identity: a later command may be equal
       return false;
     }
     last.remove(command.application());
@@ -217,13 +231,13 @@ public final class Builds {
       return;
     }
     Held known = held.computeIfAbsent(name(code.name(), code.build()), name -> new Held(code));
-    known.discarded = false; // wanted again
+    known.discarded = false; // desired again
     if (known.code != code) {
-      code.close(); // read twice at the same time
+      code.close(); // read twice concurrently
     }
     known.telling++;
     controller.accept(new Built(command.application(), command.revision(), read.built));
-    control.execute(() -> known.telling--); // behind what it is told
+    control.execute(() -> known.telling--); // runs after the event
   }
 
   private void failed(Build command, Throwable failed) {
@@ -255,24 +269,25 @@ public final class Builds {
   }
 
   /**
-   * Discards code of earlier controllers that the present one does not know once its recovery has
-   * ended, and so would never discard. Code that a replica still runs goes with its last replica.
+   * Discards code of earlier controllers that the current controller does not know at the end of
+   * its recovery, and would therefore never discard. Code with replicas is closed with its last
+   * replica.
    *
-   * @param known builds by application, those that other instances alone run included
+   * @param known builds by application, including those that run only on other instances
    */
   public void keepOnly(Map<String, Set<String>> known) {
     assert control.isHere();
     for (Held each : List.copyOf(held.values())) {
       Set<String> kept = known.getOrDefault(each.code.name(), Set.of());
       if (each.telling == 0 && !kept.contains(each.code.build())) {
-        each.discarded = true; // until it is built again
+        each.discarded = true; // until a new build reuses it
         closeIfUnused(each);
       }
     }
   }
 
   /**
-   * The code of a build, for one more replica, which gives it back with {@link #release}.
+   * Returns the code of a build for one more replica, which must {@link #release} it.
    *
    * @return null when there is no such build
    */
@@ -287,11 +302,12 @@ public final class Builds {
   }
 
   /**
-   * The code of a build that a controller elsewhere knows, for one more replica, which gives it
-   * back with {@link #release}; it goes with the last of them. Asked for again while it is being
-   * read, it is read once.
+   * Returns the code of a build that a controller on another node knows, for one more replica,
+   * which must {@link #release} it. The code is closed with its last replica. Concurrent calls
+   * share one read.
    *
-   * @return completes on the control loop; fails when it cannot be had, or is another build here
+   * @return completes on the control loop; fails when the code is not available, or when this
+   *     instance produces a different build from it
    */
   public Future<LoadedApplication> obtain(String application, String build) {
     assert control.isHere();
@@ -338,13 +354,14 @@ public final class Builds {
     if (known.code != code) {
       code.close();
     }
-    known.discarded = true; // nobody discards what was built elsewhere: it goes with its last user
-    known.users++; // while those who asked take it
+    // No command discards a build of another instance: its last user closes it.
+    known.discarded = true;
+    known.users++; // holds it open for the waiting callers
     here.complete(known);
     leave(known);
   }
 
-  /** Nothing of a replica is left. Any thread. */
+  /** Releases code after a replica has completely stopped. Thread-safe. */
   public void release(LoadedApplication code) {
     control.execute(
         () -> {
@@ -374,7 +391,7 @@ public final class Builds {
     return application + "/" + build;
   }
 
-  /** Jars that classes are, or may soon be, loaded from. */
+  /** Returns the jars that classes are loaded from, or may soon be. */
   public Set<Path> jarsInUse() {
     assert control.isHere();
     Set<Path> jars = new HashSet<>();
@@ -384,19 +401,19 @@ public final class Builds {
     return jars;
   }
 
-  /** What a build was made from; null when there is no such build. */
+  /** Returns the configuration of a build; null when there is no such build. */
   public @Nullable ApplicationConfig config(String application, String build) {
     assert control.isHere();
     Held found = held.get(name(application, build));
     return found == null ? null : found.code.config();
   }
 
-  /** The builds whose code is held, {@code application/build}. */
+  /** Returns the names of the loaded builds, {@code application/build}. */
   public List<String> names() {
     return List.copyOf(held.keySet());
   }
 
-  /** Gives back the jars of all of them, and of those that are still being read when they are. */
+  /** Closes the jars of all builds, and those of pending reads when they complete. */
   public void closeAll() {
     assert control.isHere();
     closed = true;
@@ -405,7 +422,7 @@ public final class Builds {
     closeEarly();
   }
 
-  /** Closes code that was read early and never asked for, once a controller has begun. */
+  /** Closes code that was read early and never requested, once a controller has started. */
   public void closeEarly() {
     assert control.isHere();
     early.values().forEach(each -> each.read().onSuccess(read -> read.code.close()));

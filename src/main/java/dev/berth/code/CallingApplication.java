@@ -5,15 +5,17 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Whose code calls, where nothing else says it: on a thread that an application made itself. */
+/**
+ * Finder of the application whose code is calling, for threads that an application created itself.
+ */
 public final class CallingApplication {
   private static final StackWalker WALKER = StackWalker.getInstance(Option.RETAIN_CLASS_REFERENCE);
 
   private CallingApplication() {}
 
   /**
-   * The application whose jars have the innermost of the callers, or else the one that made the
-   * thread. Null when it is none's.
+   * Returns the application whose jars contain the innermost caller, or else the application that
+   * created the thread; null for code of no application.
    */
   public static @Nullable String find() {
     String found =
@@ -27,7 +29,10 @@ public final class CallingApplication {
     return found == null ? of(Thread.currentThread().getContextClassLoader()) : found;
   }
 
-  /** The application whose code threw it, or called what did; null when it is none's. */
+  /**
+   * Returns the application whose code threw the exception, or called the code that threw; null for
+   * code of no application.
+   */
   public static @Nullable String thatThrew(Throwable thrown) {
     return Stream.of(thrown.getStackTrace())
         .map(StackTraceElement::getClassLoaderName)

@@ -11,9 +11,9 @@ import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Damaged files of a state directory, put aside to be looked at. */
+/** Damaged files of a state directory, retained for inspection. */
 public final class DamagedFiles {
-  /** Number that a folder keeps. */
+  /** Maximum number of damaged files per folder. */
   public static final int MAX_KEPT = 3;
 
   private static final Logger LOG = LoggerFactory.getLogger(DamagedFiles.class);
@@ -22,7 +22,7 @@ public final class DamagedFiles {
 
   private DamagedFiles() {}
 
-  /** Removes all but the newest of a folder, and this one. Blocks. */
+  /** Removes all damaged files of a folder except the newest and {@code latest}. Blocks. */
   public static void removeOld(Path latest) {
     try (Stream<Path> files = Files.list(latest.resolveSibling(""))) {
       List<Path> old =

@@ -7,9 +7,9 @@ import dev.berth.controller.DeploymentVersion;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which change of a deployment needs what: other code needs new replicas, other settings of a
- * replica are given to those that run, and what only the controller and the routers use needs
- * nothing of a replica.
+ * Factory of deployment versions, which determine the effect of a change. Other code requires new
+ * replicas. Other replica settings are sent to running replicas. Settings used only by the
+ * controller and the routers do not affect replicas.
  *
  * <p>Source: Ray Serve's {@code DeploymentVersion}; {@code DeploymentVersionsTest} names each key.
  */
@@ -17,8 +17,10 @@ final class DeploymentVersions {
   private DeploymentVersions() {}
 
   /**
+   * Returns the version of a deployment.
+   *
    * @param build identity of the application's code
-   * @param routePrefix where the application answers; null when it does not
+   * @param routePrefix prefix of the application's route; null without HTTP
    */
   static DeploymentVersion of(String build, Settings settings, @Nullable String routePrefix) {
     Fingerprint code = new Fingerprint();

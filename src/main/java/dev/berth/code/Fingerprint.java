@@ -11,16 +11,16 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A short name of what was put in: the same for the same values, whatever the order of the keys of
- * a map. The first 12 hex digits of a SHA-256, which people can compare and no two versions of one
- * deployment will share by chance.
+ * A short digest of named values. Equal values have equal fingerprints, independent of the order of
+ * map keys. Consists of the first 12 hex digits of a SHA-256: short enough for users to compare,
+ * long enough that two versions of a deployment do not collide by chance.
  */
 public final class Fingerprint {
   private static final int DIGITS = 12;
 
   private final MessageDigest digest = sha256();
 
-  /** A digest that every JDK has. */
+  /** Returns a SHA-256 digest, which every JDK has. */
   public static MessageDigest sha256() {
     try {
       return MessageDigest.getInstance("SHA-256");
@@ -30,7 +30,9 @@ public final class Fingerprint {
   }
 
   /**
-   * @param value a JSON value, or something whose text says it all
+   * Adds a named value.
+   *
+   * @param value a JSON value, or an object whose text identifies it
    */
   Fingerprint add(String name, @Nullable Object value) {
     text(name);
@@ -55,14 +57,16 @@ public final class Fingerprint {
     }
   }
 
-  /** With its length, so that no two sequences of texts are the same bytes. */
+  /**
+   * Adds a text with its length, so that different sequences of texts never yield the same bytes.
+   */
   private void text(String text) {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     digest.update(ByteBuffer.allocate(Integer.BYTES).putInt(bytes.length).flip());
     digest.update(bytes);
   }
 
-  /** The name; nothing may be added afterwards. */
+  /** Returns the fingerprint. Nothing may be added afterwards. */
   @Override
   public String toString() {
     return HexFormat.of().formatHex(digest.digest()).substring(0, DIGITS);

@@ -3,17 +3,17 @@ package dev.berth.code;
 import java.nio.file.Path;
 
 /**
- * A file of code, by its content.
+ * A jar file, identified by its content.
  *
- * @param name as it was submitted, for people
- * @param digest equal for files that hold the same, in hexadecimal digits
+ * @param name the submitted file name, for display
+ * @param digest SHA-256 of the content in hexadecimal digits
  */
 public record Jar(String name, String digest) {
 
   /**
-   * The one in a file, which may be a copy of one.
+   * Returns the jar of a file, which may be a stored copy.
    *
-   * @param digest of what is in it
+   * @param digest of the content of the file
    */
   public static Jar at(Path file, String digest) {
     String name = file.getFileName().toString();
@@ -22,19 +22,19 @@ public record Jar(String name, String digest) {
     return new Jar(copy ? name.substring(0, name.length() - end.length()) + ".jar" : name, digest);
   }
 
-  /** Of its copy: another for each content. */
+  /** Returns the file name of its copy, unique per content. */
   public String copyName() {
     String plain = name.replaceAll("\\.jar$", "").replaceAll("[^A-Za-z0-9._-]", "_");
     String shortened = plain.length() > 60 ? plain.substring(0, 60) : plain;
     return shortened + endOfCopy(digest);
   }
 
-  /** What the names of all copies with this content end with. */
+  /** Returns the suffix of the names of all copies with this content. */
   public static String endOfCopy(String digest) {
     return "-" + digest.substring(0, 32) + ".jar";
   }
 
-  /** What people call a jar, of which this may be the copy. */
+  /** Returns the submitted name of a jar, which may be a stored copy. */
   static String given(Path jar) {
     return jar.getFileName().toString().replaceFirst("-[0-9a-f]{32}\\.jar$", ".jar");
   }

@@ -25,10 +25,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The SHA-256 of files, remembered for as long as a file stands at its path with the same size,
- * times and inode: to read 17 MB for one takes a cold JVM a tenth of a second. Beside the time of
- * the last write that of the last change of the inode is looked at, since the former can be set
- * back. A wrong one does little harm: what is kept is named by what was copied.
+ * Cache of the SHA-256 of files. A digest is valid while the file at a path has the same size,
+ * times and inode. Computing one for 17 MB takes a cold JVM a tenth of a second. The change time of
+ * the inode is compared too, because the modification time can be set back. A stale digest does
+ * little harm: a stored copy is named by the digest of its own content.
  *
  * <pre>
  *   line = digest ' ' size,mtime,ctime,device:inode ' ' path
@@ -38,15 +38,18 @@ final class JarDigests {
   private static final Logger LOG = LoggerFactory.getLogger(JarDigests.class);
   private static final Pattern LINE = Pattern.compile("([0-9a-f]{64}) (\\S+) (.+)");
 
-  /** Files that are remembered; the oldest go. */
+  /** Maximum number of cached files; the oldest are evicted. */
   static final int MOST_FILES = 4_096;
 
-  /** A file that was written to more lately may be again without another time of its write. */
+  /**
+   * Minimum age of a cacheable modification, in milliseconds. A file modified more recently may be
+   * modified again with the same modification time.
+   */
   static final long SETTLED_MS = 2_000;
 
   private record Seen(String stamp, String digest) {}
 
-  /** What a file was when it was looked at, and when it was last written to. */
+  /** The attributes of a file at one time, and the time of its last modification. */
   private record Look(String stamp, long changedMs) {
     static Look at(Path file) throws IOException {
       if (file.getFileSystem().supportedFileAttributeViews().contains("unix")) {
@@ -79,13 +82,15 @@ final class JarDigests {
   private boolean changed;
 
   /**
+   * Creates an empty cache.
+   *
    * @param nowMs milliseconds since 1970
    */
   JarDigests(LongSupplier nowMs) {
     this.nowMs = nowMs;
   }
 
-  /** Takes what an earlier process remembered, and keeps there what is read from now on. */
+  /** Loads the digests that an earlier process stored in a file, and stores further ones there. */
   void keepIn(Path file) {
     kept = file;
     changed = !seen.isEmpty();
@@ -103,7 +108,7 @@ final class JarDigests {
     }
   }
 
-  /** That of a file; null when it has to be read. */
+  /** Returns the cached digest of a file; null when the file must be read. */
   @Nullable String known(Path file) throws IOException {
     Seen last = seen.get(name(file));
     return last != null && last.stamp.equals(Look.at(file).stamp) ? last.digest : null;
@@ -114,7 +119,7 @@ final class JarDigests {
     return known != null ? known : copy(file, OutputStream.nullOutputStream());
   }
 
-  /** Copies a file, and gives the digest of what was copied. */
+  /** Copies a file, and returns the digest of the copied bytes. */
   String copy(Path file, OutputStream to) throws IOException {
     Look before = Look.at(file);
     String digits = read(file, to);
@@ -125,7 +130,7 @@ final class JarDigests {
     return digits;
   }
 
-  /** Copies a file, and returns the SHA-256 of what was copied in hexadecimal digits. */
+  /** Copies a file, and returns the SHA-256 of the copied bytes in hexadecimal digits. */
   static String read(Path file, OutputStream to) throws IOException {
     MessageDigest digest = Fingerprint.sha256();
     try (InputStream in = Files.newInputStream(file)) {
@@ -149,7 +154,9 @@ final class JarDigests {
     return file.toAbsolutePath().normalize().toString();
   }
 
-  /** Writes down what is new, for a later process. It is not forced: it can be read again. */
+  /**
+   * Stores new digests for a later process. Not forced to disk, because they can be computed again.
+   */
   void save() {
     Path file = kept;
     if (file == null || !changed) {
@@ -159,7 +166,7 @@ final class JarDigests {
     List<String> lines =
         seen.entrySet().stream()
             .map(each -> each.getValue().digest + ' ' + each.getValue().stamp + ' ' + each.getKey())
-            .filter(line -> LINE.matcher(line).matches()) // none with the end of a line in its path
+            .filter(line -> LINE.matcher(line).matches()) // omits paths with line breaks
             .toList();
     try {
       PrivateFiles.createDirectories(file.resolveSibling(""));

@@ -23,16 +23,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Copies of jars, by their content: a later write to a jar breaks neither the code that runs from
- * its copy nor a rollback to it, and equal code is equal by its bytes. Blocks; one caller at a
+ * Store of copies of jars, by content. A later write to a jar affects neither the code that runs
+ * from its copy nor a rollback to it. Equal code has equal bytes. Methods block; one caller at a
  * time.
  *
- * <p><b>Place.</b> The state's directory once there is one ({@link #keepIn}), and before that a
- * directory that goes with the process. Copies of both are found.
+ * <p><b>Place.</b> The state's directory once it is set ({@link #keepIn}), before that a temporary
+ * directory that is removed with the process. Copies are found in both.
  *
- * <p><b>Lifetime.</b> A copy stays while the owner {@link #needed needs} it, while code may be
- * loaded from it, until the command that kept it ends, and for an hour after another node or a
- * client sent it or asked for it.
+ * <p><b>Lifetime.</b> A copy is retained while the owner {@link #needed needs} it, while code may
+ * be loaded from it, and until the command that stored it ends. It is also retained for an hour
+ * after another node or a client sent or requested it.
  */
 public class JarRepository {
   private static final Logger LOG = LoggerFactory.getLogger(JarRepository.class);
@@ -41,10 +41,10 @@ public class JarRepository {
   private static final String COPY = ".+-[0-9a-f]{32}\\.jar";
   private static final Predicate<Path> ALL = copy -> true;
 
-  /** Bytes of all copies together. */
+  /** Maximum total size of all copies in bytes. */
   public static final long MAX_BYTES = 8L << 30;
 
-  /** The time that a jar stays after it was received or found, though nothing needs it. */
+  /** Minimum retention of a jar after it was received or found, even when nothing needs it. */
   public static final Duration TAKEN_FOR = Duration.ofHours(1);
 
   private record Taken(String digest, long atMs) {}
@@ -52,18 +52,20 @@ public class JarRepository {
   private final LongSupplier steadyMs;
   private final long maxBytes;
   private final JarDigests digests;
-  private final List<Path> directories = new ArrayList<>(); // the first gets new copies
+  private final List<Path> directories = new ArrayList<>(); // the first receives new copies
   private @Nullable Path temporary; // one of them
   private @Nullable Set<Path> inUse = Set.of();
-  private final Set<Path> kept = new HashSet<>(); // by the present command
+  private final Set<Path> kept = new HashSet<>(); // by the current command
   private final Map<Path, Taken> taken = new HashMap<>();
   private final Set<Path> receiving = new HashSet<>();
-  private boolean tidied; // by the present command
+  private boolean tidied; // by the current command
 
   /**
+   * Creates a repository without a directory.
+   *
    * @param nowMs milliseconds since 1970
-   * @param steadyMs the same, for ages alone
-   * @param maxBytes of all copies together; {@link #MAX_BYTES}
+   * @param steadyMs milliseconds of a monotonic clock, for ages only
+   * @param maxBytes maximum total size of all copies, {@link #MAX_BYTES}
    */
   public JarRepository(LongSupplier nowMs, LongSupplier steadyMs, long maxBytes) {
     this.steadyMs = steadyMs;
@@ -71,7 +73,7 @@ public class JarRepository {
     this.digests = new JarDigests(nowMs);
   }
 
-  /** Keeps new copies in a directory of the state from now on. */
+  /** Stores new copies in a directory of the state from now on. */
   public final void keepIn(Path stateDirectory) {
     Path directory = stateDirectory.resolve("jars");
     if (!directories.contains(directory)) {
@@ -91,17 +93,17 @@ public class JarRepository {
 
   // --- the owner ---
 
-  /** Jars whose copies stay. */
+  /** Returns the jars whose copies are retained. */
   protected Set<Jar> needed() {
     return Set.of();
   }
 
-  /** Those of the needed jars that {@link #letGo} never lets go of. */
+  /** Returns the needed jars that {@link #letGo} never drops. */
   protected Set<Jar> neededAlways() {
     return Set.of();
   }
 
-  /** Lets go of some needed jars for want of room; returns whether there were any. */
+  /** Drops some needed jars to free space; returns whether there were any. */
   protected boolean letGo() {
     return false;
   }
@@ -109,10 +111,11 @@ public class JarRepository {
   // --- commands ---
 
   /**
-   * A command begins, or has ended: copies that only an earlier one kept may go.
+   * Marks the start or the end of a command: copies that only an earlier command stored may be
+   * removed.
    *
-   * @param running copies that code may be loaded from until the next begins; null when that is not
-   *     known, and all copies stay
+   * @param running copies that code may be loaded from until the next call; null when unknown,
+   *     which retains all copies
    */
   public void begin(@Nullable Set<Path> running) {
     kept.clear();
@@ -120,7 +123,7 @@ public class JarRepository {
     tidied = false;
   }
 
-  /** Returns what jars are, without keeping them. */
+  /** Returns the identities of jars, without storing them. */
   public final List<Jar> identify(List<Path> files) throws IOException {
     List<Jar> jars = new ArrayList<>();
     for (Path file : files) {
@@ -131,9 +134,9 @@ public class JarRepository {
   }
 
   /**
-   * Keeps copies; they outlast a crash when this returns, unless they go with the process.
+   * Stores copies. On return they survive a crash, except for copies in the temporary directory.
    *
-   * @throws IOException when one cannot be read, or there is no room whatever was let go of
+   * @throws IOException when a jar cannot be read, or when dropping jars does not free enough space
    */
   public final List<Jar> keep(List<Path> files) throws IOException {
     List<Jar> jars = new ArrayList<>();
@@ -155,7 +158,7 @@ public class JarRepository {
     String digest = received == null ? digests.known(file) : received.digest;
     long bytes = Files.size(file);
     if (digest == null && size(ALL) + bytes > maxBytes) {
-      digest = digests.of(file); // without room for one more, it may be there
+      digest = digests.of(file); // without space for another copy, it may already be stored
     }
     if (digest != null && isThere(Jar.at(file, digest), directory)) {
       return Jar.at(file, digest);
@@ -163,13 +166,16 @@ public class JarRepository {
     requireRoom(bytes, file.toString());
     try {
       return copy(file, directory);
-    } catch (IOException failed) { // for want of room on the disk, as likely as not
+    } catch (IOException failed) { // probably a full disk
       while (makeRoom() && directory.toFile().getUsableSpace() < bytes) {}
       return copy(file, directory);
     }
   }
 
-  /** Copies a file. The copy is named by what was copied, though the file changed meanwhile. */
+  /**
+   * Copies a file. The name of the copy is based on the copied bytes, even if the file changed
+   * meanwhile.
+   */
   private Jar copy(Path file, Path directory) throws IOException {
     Path copying = directory.resolve(COPYING);
     Files.deleteIfExists(copying);
@@ -208,7 +214,7 @@ public class JarRepository {
     return temporary != null && file.startsWith(temporary);
   }
 
-  /** Copies jars from the directory that goes with the process to that of the state. */
+  /** Copies jars from the temporary directory to that of the state. */
   protected final void outlast(Set<Jar> jars) throws IOException {
     if (temporary != null) {
       Path directory = directory();
@@ -223,18 +229,21 @@ public class JarRepository {
 
   // --- copies ---
 
-  /** Where the copy of a jar is, or would be. */
+  /** Returns the path of a jar's copy, whether or not it exists. */
   public final Path path(Jar jar) {
     List<Path> all = directories.stream().map(each -> each.resolve(jar.copyName())).toList();
     return all.stream().filter(Files::exists).findFirst().orElse(all.get(0));
   }
 
-  /** Returns whether the copy of a jar is whole, or was copied again from one of another name. */
+  /**
+   * Returns whether an intact copy of a jar exists. If necessary, first creates the copy from one
+   * with another name and the same content.
+   */
   public final boolean isThere(Jar jar) {
     return directories.stream().anyMatch(each -> isThere(jar, each)) || copyAgain(jar);
   }
 
-  /** Returns whether the copy of a jar is there; one with another content is put aside. */
+  /** Returns whether the copy of a jar exists; renames a damaged one. */
   private boolean isThere(Jar jar, Path directory) {
     Path file = directory.resolve(jar.copyName());
     try {
@@ -266,7 +275,10 @@ public class JarRepository {
     }
   }
 
-  /** Returns where the copy with a content is, which stays for a while; null without one. */
+  /**
+   * Returns the path of the copy with a content, and retains the copy for a while; null without
+   * one.
+   */
   public final @Nullable Path find(String digest) throws IOException {
     String end = Jar.endOfCopy(digest);
     for (Path file : files(COPY)) {
@@ -278,11 +290,12 @@ public class JarRepository {
     return null;
   }
 
-  // --- what comes from elsewhere ---
+  // --- received jars ---
 
   /**
-   * Returns where a jar of that size may be written before it is {@link #take taken}. Nothing gives
-   * way to it before it has come, and it is refused if that would not be enough.
+   * Returns the path to write a received jar of that size to, before {@link #take}. Removes no
+   * other copies until the jar is complete. Refuses the jar if removing them would not free enough
+   * space.
    */
   public final Path begin(long bytes) throws IOException {
     Path directory = directory();
@@ -298,7 +311,7 @@ public class JarRepository {
     return file;
   }
 
-  /** Keeps what was written there, by its content. */
+  /** Stores a received file under its content. */
   public void take(Path written, Jar jar) throws IOException {
     if (find(jar.digest()) != null) {
       deleteQuietly(written);
@@ -312,10 +325,10 @@ public class JarRepository {
     forceNames(copy.getParent());
   }
 
-  // --- room ---
+  // --- disk space ---
 
   private void requireRoom(long bytes, String of) throws IOException {
-    requireAtMost(staying() + bytes, of); // else all would be let go of in vain
+    requireAtMost(staying() + bytes, of); // else all copies would be dropped in vain
     while (size(ALL) + bytes > maxBytes && makeRoom()) {}
     requireAtMost(size(ALL) + bytes, of);
   }
@@ -327,7 +340,7 @@ public class JarRepository {
     }
   }
 
-  /** Returns the bytes of the copies that give way to nothing. */
+  /** Returns the total size of the copies that are never dropped. */
   private long staying() throws IOException {
     return size(stays(neededAlways()));
   }
@@ -354,7 +367,7 @@ public class JarRepository {
   }
 
   /**
-   * Removes unused copies, and then lets go of needed ones.
+   * Frees space: removes unused copies first, then drops needed ones.
    *
    * @return whether there were any
    */
@@ -367,10 +380,10 @@ public class JarRepository {
     return true;
   }
 
-  /** Removes what nothing needs, parts of copies of an earlier process included. */
+  /** Removes copies that nothing needs, including partial copies of an earlier process. */
   public final void removeUnused() {
     taken.values().removeIf(each -> steadyMs.getAsLong() - each.atMs >= TAKEN_FOR.toMillis());
-    receiving.removeIf(file -> !Files.exists(file)); // what was given up
+    receiving.removeIf(file -> !Files.exists(file)); // abandoned uploads
     Predicate<Path> stays = stays(needed());
     try {
       for (Path file : files(COPY + "|" + RECEIVED + ".+|" + COPYING)) {
@@ -395,7 +408,7 @@ public class JarRepository {
     return all;
   }
 
-  /** Removes what goes with the process. */
+  /** Removes the temporary directory. */
   public final void close() {
     if (temporary != null) {
       try {

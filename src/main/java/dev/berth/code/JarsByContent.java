@@ -11,14 +11,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Jars that go by their content in what is deployed, for who does not have them at their paths. One
- * thread at a time.
+ * Converter of jar paths in a configuration to content digests, for receivers without access to the
+ * paths. Not thread-safe.
  */
 public final class JarsByContent {
   private final Map<String, String> digests = new HashMap<>(); // by path
 
   /**
-   * Reads one. Blocks.
+   * Reads a jar. Blocks.
    *
    * @return its SHA-256 in hexadecimal digits; null when it was read before
    */
@@ -31,7 +31,10 @@ public final class JarsByContent {
     return digits;
   }
 
-  /** A configuration, or an entry of its applications, that names what was read by its content. */
+  /**
+   * Replaces the paths of the jars that were read by their digests, in a configuration or in an
+   * entry of its applications. Modifies and returns {@code declared}.
+   */
   public JsonObject inPlaceOfPaths(JsonObject declared) {
     if (declared.getValue("applications") instanceof JsonArray applications) {
       applications.stream().map(JsonObject.class::cast).forEach(this::inPlaceOfPaths);

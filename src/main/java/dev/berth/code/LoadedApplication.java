@@ -19,13 +19,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An application whose code has been read: what runs, with which settings.
+ * An application whose code is loaded, with the settings of its deployments.
  *
  * @param build identity of the code: equal for equal code and arguments
- * @param config as the file has it
- * @param application as its builder made it
- * @param settings of each deployment, the file's over the code's
- * @param code it was built by; null when someone else built it
+ * @param config as in the file
+ * @param application result of the builder
+ * @param settings effective settings of each deployment, the file's values over the code's
+ * @param code that built it; null when it was built elsewhere
  */
 public record LoadedApplication(
     String build,
@@ -35,17 +35,17 @@ public record LoadedApplication(
     @Nullable ApplicationCode code)
     implements AutoCloseable {
 
-  /** Of its own jars; null when it has none. */
+  /** Returns the class loader of the application's jars; null when it has none. */
   public @Nullable ClassLoader classLoader() {
     return code == null ? null : code.classLoader();
   }
 
   /**
-   * Makes an object of a class that the file names, under the loader of its own jars or else
-   * Berth's. Runs user code.
+   * Creates an object of a class that the file names, with the class loader of the application's
+   * jars, or else Berth's. Runs user code.
    *
-   * @param arguments for a constructor that takes any
-   * @throws Exception what its constructor threw, among others
+   * @param arguments for a constructor with a map parameter
+   * @throws Exception among others, the exception of the constructor
    */
   public <T> T make(Class<T> type, String name, Map<String, @Nullable Object> arguments)
       throws Exception {
@@ -64,10 +64,10 @@ public record LoadedApplication(
   }
 
   /**
-   * An application whose builder was called elsewhere, with no jars of its own.
+   * Creates an application whose builder was called elsewhere, without jars of its own.
    *
-   * @throws ConfigException when the file names a deployment that the code has not, or a policy or
-   *     a ranker that is none
+   * @throws ConfigException when the file names a deployment that the code does not have, or an
+   *     invalid policy or ranker
    */
   public static LoadedApplication of(
       ApplicationConfig config, Application application, ServeConfig file) {
@@ -92,7 +92,7 @@ public record LoadedApplication(
     return new DeploymentId(name(), deployment);
   }
 
-  /** Code of a deployment. */
+  /** Returns the code of a deployment. */
   public Deployment deployment(DeploymentId id) {
     return application.deployments().stream()
         .filter(each -> each.name().equals(id.name()))
@@ -101,12 +101,12 @@ public record LoadedApplication(
             () -> new IllegalArgumentException("deployment: " + id + " (expected: known)"));
   }
 
-  /** As the controller is told of it. */
+  /** Returns the description for the controller. */
   public BuiltApplication built() {
     return built(settings, config);
   }
 
-  /** As the controller is told of it when it is to run with other settings than its own. */
+  /** Returns the description for the controller, with other settings than those of this object. */
   BuiltApplication built(Map<DeploymentId, Settings> wanted, ApplicationConfig as) {
     List<DeploymentTarget> targets = new ArrayList<>();
     wanted.forEach(
@@ -124,7 +124,7 @@ public record LoadedApplication(
         TrafficOptions.ofRoute(as.get(ApplicationConfig.BERTH)));
   }
 
-  /** Gives its jars back; classes of it that were not yet loaded cannot be from now on. */
+  /** Closes the jars. Classes that are not yet loaded cannot be loaded afterwards. */
   @Override
   public void close() {
     if (code != null) {

@@ -14,15 +14,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The autoscaling policies and rankers of users' own that a file names, each made of a map of
- * arguments or of nothing.
+ * The user-defined autoscaling policies and rankers that a file names. Each has a constructor with
+ * a map of arguments, or without parameters.
  *
  * @param config of the application
- * @param problems gets one for each class that would not do
+ * @param problems receives a problem for each unsuitable class
  */
 record NamedClasses(ApplicationConfig config, ClassLoader loader, List<Problem> problems) {
 
-  /** Checks all of them, and runs nothing of them. */
+  /** Checks all classes without running their code. */
   void check() {
     policy("autoscaling_policy", config.settings().find(ApplicationConfig.AUTOSCALING_POLICY));
     List<Settings> deployments = config.deployments();
@@ -54,7 +54,9 @@ record NamedClasses(ApplicationConfig config, ClassLoader loader, List<Problem> 
   }
 
   /**
-   * @param name null for none of a user's own
+   * Checks one class.
+   *
+   * @param name null when the file names no class
    */
   private void check(
       String path, Class<?> type, @Nullable String name, String key, Map<String, ?> arguments) {

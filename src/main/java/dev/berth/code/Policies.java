@@ -31,17 +31,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the autoscaling policies of applications, which is user code: on a hook thread of the
- * application, and of each policy one ask at a time. One that comes meanwhile is passed over; after
- * {@link #MOST_PASSED_OVER} of these the one under way is interrupted and counts as failed. So a
- * policy that heeds no interrupt keeps one thread and not all. A policy is made by its first ask,
- * and again when its code or its arguments are others. Belongs to the control loop.
+ * Caller of the autoscaling policies of applications, which are user code. Confined to the control
+ * loop.
+ *
+ * <p><b>Concurrency.</b> A policy runs on a hook thread of its application, one call at a time.
+ * Requests during a call are skipped. After {@link #MOST_PASSED_OVER} skipped requests the call is
+ * interrupted and counts as failed. Therefore a policy that ignores interrupts occupies one thread,
+ * not all.
+ *
+ * <p><b>Lifetime.</b> The first request creates the policy. A request with other code or arguments
+ * creates a new one.
  */
 public final class Policies {
-  /** A controller asks once a second: so many seconds a policy has, a thread's wait included. */
+  /**
+   * Maximum number of skipped requests. The controller sends one request per second, so this is the
+   * timeout of a policy in seconds, including the wait for a thread.
+   */
   static final int MOST_PASSED_OVER = 10;
 
-  /** Characters of a failure that decisions keep; the log has all of it. */
+  /** Maximum length of a failure in a decision, in characters; the log has the full text. */
   private static final int MOST_SHOWN = 300;
 
   private static final PolicyReply NOTHING = new PolicyReply(PolicyAnswer.NOTHING, null);
@@ -55,8 +63,10 @@ public final class Policies {
   private final Map<PolicySource.Scope, Held> all = new HashMap<>();
 
   /**
-   * @param controller told what policies answer
-   * @param nanoClock read by hook threads too
+   * Creates a caller without policies.
+   *
+   * @param controller receives the replies of policies
+   * @param nanoClock also read by hook threads
    */
   public Policies(
       HookThreads threads,
@@ -71,13 +81,13 @@ public final class Policies {
     this.nanoClock = nanoClock;
   }
 
-  /** Asks a policy; the controller is told what it answers. */
+  /** Calls a policy, and sends its reply to the controller. */
   public void ask(AskPolicy command) {
     assert control.isHere();
     PolicySource source = command.source();
     Held held = all.get(source.scope());
     if (held != null && !held.source.equals(source)) {
-      held.call.interrupt(); // nobody waits for what it says
+      held.call.interrupt(); // its reply is no longer needed
       held = null;
     }
     if (held != null && held.underWay) {
@@ -87,7 +97,7 @@ public final class Policies {
     String application = source.scope().application();
     LoadedApplication code = builds.acquire(application, source.build());
     if (code == null) {
-      return; // another build is wanted by now, and asked for soon
+      return; // another build is desired, and its request follows
     }
     Held asked = held == null ? new Held(source, code) : held;
     all.put(source.scope(), asked);
@@ -100,7 +110,10 @@ public final class Policies {
     }
   }
 
-  /** Nothing of a deployment is left: nobody waits for what is said of it. */
+  /**
+   * Interrupts the calls that compute the replicas of a removed deployment: their replies are no
+   * longer needed.
+   */
   public void forget(DeploymentId deployment) {
     assert control.isHere();
     for (Held held : all.values()) {
@@ -113,7 +126,7 @@ public final class Policies {
     }
   }
 
-  /** Nothing uses some code any more: nor are its policies asked. */
+  /** Removes the policies of code that is no longer used. */
   public void gone(LoadedApplication code) {
     assert control.isHere();
     all.values().removeIf(held -> held.code == code);
@@ -127,16 +140,16 @@ public final class Policies {
     return all;
   }
 
-  /** One policy. */
+  /** A policy and its current call. */
   private final class Held {
     final PolicySource source;
     final LoadedApplication code;
-    private @Nullable AutoscalingPolicy policy; // of whichever thread asks
-    final UserCall call = new UserCall(); // for each ask
+    private @Nullable AutoscalingPolicy policy; // confined to the current call's thread
+    final UserCall call = new UserCall(); // reused by all calls
     boolean underWay;
-    private int passedOver; // of the one under way
+    private int passedOver; // during the current call
     private boolean failing;
-    private volatile long begunNanos; // when it was asked, and then when it ran
+    private volatile long begunNanos; // time of the request, then of its execution
 
     Held(PolicySource source, LoadedApplication code) {
       this.source = source;

@@ -8,14 +8,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a policy remembers, as JSON, under its class: to another one it says nothing. A copy is made
- * first, and given up where it grows too large: what user code hands over may have no end.
+ * Writer of a policy's state as JSON. The state is stored under the policy's class, so that another
+ * policy ignores it. Copies the state first, and stops when the copy grows too large, because user
+ * code may return an endless structure.
  */
 final class PolicyState {
-  /** Most characters of it. */
+  /** Maximum length of the JSON in characters. */
   static final int MAX_CHARS = 16_384;
 
-  /** Most maps and lists within one another. */
+  /** Maximum nesting of maps and lists. */
   static final int MAX_DEPTH = 32;
 
   private static final String EXPECTED =
@@ -28,7 +29,9 @@ final class PolicyState {
   private PolicyState() {}
 
   /**
-   * @throws IllegalArgumentException when it is too large, or JSON cannot say it
+   * Returns the JSON of a state.
+   *
+   * @throws IllegalArgumentException when the state is too large, or has no JSON form
    */
   static String write(String policy, Map<String, @Nullable Object> state) {
     String json = new JsonObject().put(policy, new PolicyState().plain(state, 0)).encode();

@@ -10,21 +10,21 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
 
-/** Files of the state, which their owner alone may read: entries may hold secrets. */
+/** Files of the state. Only their owner may read them, because entries may contain secrets. */
 public final class PrivateFiles {
   private static final boolean POSIX =
       FileSystems.getDefault().supportedFileAttributeViews().contains("posix");
 
   private PrivateFiles() {}
 
-  /** Makes a directory, and those around it, for their owner alone. */
+  /** Creates a directory and its parents, accessible only to their owner. */
   public static void createDirectories(Path directory) throws IOException {
     if (!Files.isDirectory(directory)) {
       Files.createDirectories(directory, permissions("rwx------"));
     }
   }
 
-  /** Returns the attribute of a new file. */
+  /** Returns the attributes of a new file. */
   public static FileAttribute<?>[] ownerOnly() {
     return permissions("rw-------");
   }
@@ -37,7 +37,10 @@ public final class PrivateFiles {
         : new FileAttribute<?>[0];
   }
 
-  /** Not every system lets a directory be opened; those that do not need not be told. */
+  /**
+   * Forces the entries of a directory to disk. Does nothing on systems that cannot open a
+   * directory, which do not need it.
+   */
   public static void forceNames(Path directory) throws IOException {
     FileChannel channel;
     try {

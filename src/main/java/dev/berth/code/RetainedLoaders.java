@@ -18,7 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Class loaders of builds that nothing uses any more. Static thread locals of their classes are
+ * Class loaders of builds that are no longer used. Static thread locals of their classes are
  * removed from the event loops, whose threads never end. A loader that outlives a collection which
  * unloads classes is retained by user code: it is counted, and reported once with its known
  * holders. Confined to the control loop, except {@link #retained}.
@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 public final class RetainedLoaders {
   private static final Logger LOG = LoggerFactory.getLogger(RetainedLoaders.class);
 
-  /** A class without instances that goes with the next collection that unloads classes. */
+  /** Class without instances, unloaded by the next collection that unloads classes. */
   private static final class Canary {}
 
   private static final class Closed {
@@ -48,13 +48,15 @@ public final class RetainedLoaders {
   private final LongSupplier nanoClock;
   private final long graceNanos;
   private final List<Closed> closed = new ArrayList<>();
-  private @Nullable WeakReference<Class<?>> canary; // while a loader is closed and there
+  private @Nullable WeakReference<Class<?>> canary; // set while a closed loader may exist
   private long canaryNanos;
   private volatile int retained;
 
   /**
-   * @param loops where user code runs
-   * @param graceNanos what a build may still be remembered for after it was closed
+   * Creates an empty set.
+   *
+   * @param loops event loops that run user code
+   * @param graceNanos permitted lifetime of a loader after its build was closed, in nanoseconds
    */
   public RetainedLoaders(
       HookThreads threads,
@@ -67,13 +69,15 @@ public final class RetainedLoaders {
     this.graceNanos = graceNanos;
   }
 
-  /** Nothing uses a build any more, whose classes are of this loader; null when it has no jars. */
+  /**
+   * Registers the class loader of a build that is no longer used; null for a build without jars.
+   */
   public void closed(String application, @Nullable ClassLoader of) {
     if (of instanceof ApplicationClassLoader loader) {
       Closed one = new Closed(application, loader, nanoClock.getAsLong());
       closed.add(one);
       try {
-        threads.run(application, Kind.STOP, () -> removeLocals(one)); // it may run user code
+        threads.run(application, Kind.STOP, () -> removeLocals(one)); // may run user code
       } catch (RejectedExecutionException noThread) {
         one.holders = "its thread locals were not looked at";
       }
@@ -90,7 +94,10 @@ public final class RetainedLoaders {
     }
   }
 
-  /** Looks whether a collection has unloaded classes since; cheap, several times a second. */
+  /**
+   * Checks whether a collection has unloaded classes since the last call. Cheap; called several
+   * times a second.
+   */
   public void look() {
     if (closed.isEmpty() || (canary != null && canary.get() != null)) {
       return;
@@ -134,12 +141,14 @@ public final class RetainedLoaders {
         RetainedLoaders.class.getResourceAsStream("RetainedLoaders$Canary.class")) {
       byte[] bytes = Objects.requireNonNull(code).readAllBytes();
       return MethodHandles.lookup().defineHiddenClass(bytes, false).lookupClass();
-    } catch (IOException | IllegalAccessException impossible) { // it is ours
+    } catch (IOException | IllegalAccessException impossible) { // own class
       throw new IllegalStateException(impossible);
     }
   }
 
-  /** Loaders that outlive their build, as the last collection found. Thread-safe. */
+  /**
+   * Returns the number of loaders that outlive their build, as of the last collection. Thread-safe.
+   */
   public int retained() {
     return retained;
   }

@@ -4,8 +4,9 @@ import dev.berth.protocol.UserFailure;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The instance could not start because of what it was told to run. The message is one line and says
- * it all; the stack of user code that failed was logged where it failed.
+ * Failure of an instance or application to start because of its configuration or code. The message
+ * is a complete description in one line. The stack trace of failed user code was logged where it
+ * failed.
  */
 public final class StartFailedException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -14,7 +15,9 @@ public final class StartFailedException extends RuntimeException {
     super(oneLine(message), null, false, false);
   }
 
-  /** A failure in one line: its class and message, and those of what caused it. */
+  /**
+   * Returns a description of a failure in one line: its class and message, and those of its causes.
+   */
   public static String describe(Throwable failure) {
     StringBuilder text = new StringBuilder();
     @Nullable Throwable each = UserFailure.legible(failure);
@@ -27,7 +30,10 @@ public final class StartFailedException extends RuntimeException {
     return oneLine(text.toString());
   }
 
-  /** As people are told: what says so itself without its class. */
+  /**
+   * Returns a description for users. Omits the class of a {@link StartFailedException}, whose
+   * message is complete.
+   */
   public static String why(Throwable failure) {
     return failure instanceof StartFailedException
         ? String.valueOf(failure.getMessage())

@@ -1,8 +1,8 @@
 /**
- * A jar becomes an application, once per build: found, loaded by a class loader of its own, built
- * by its builder, shared by the revisions that differ in nothing but settings, and given back when
- * no replica of it is left. Reading blocks and runs user code, so it is done on threads of its own;
- * what is held belongs to the control loop.
+ * The loading of application code, once per build: find the jars, load them with a class loader of
+ * their own, and call the builder. Revisions that differ only in settings share a build. The build
+ * is released when no replica uses it. Reading blocks and runs user code, so it runs on separate
+ * threads; the loaded builds are confined to the control loop.
  *
  * <p>Source: Ray Serve's {@code build_app} and its {@code DeploymentVersion}.
  */
