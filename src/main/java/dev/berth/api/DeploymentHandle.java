@@ -112,8 +112,8 @@ public interface DeploymentHandle {
    * states the rules.
    *
    * @param handles one for each slot, this handle first
-   * @param wait the maximum wait for all slots, in addition to the timeouts of the handles; zero
-   *     means no wait
+   * @param wait the maximum wait for all slots; the timeouts of the handles apply too. Zero means
+   *     no wait, empty no maximum.
    */
   Pending<Selections> startChooseAll(
       List<? extends DeploymentHandle> handles, Optional<Duration> wait);

@@ -24,13 +24,13 @@ public interface ReplicaSelection {
   /** Returns the id of the instance that hosts the replica. */
   String nodeId();
 
-  /** Returns the advertised host of that instance; empty when not configured. */
+  /** Returns the host of that instance; empty when unknown. */
   Optional<String> host();
 
-  /** Returns the advertised port of that instance, which may be 0; empty when not configured. */
+  /** Returns the port of that instance, which may be 0; empty when unknown. */
   OptionalInt port();
 
-  /** Returns the availability zone of that instance; empty when not configured. */
+  /** Returns the availability zone of that instance; empty when unknown. */
   Optional<String> availabilityZone();
 
   /**

@@ -53,7 +53,7 @@ public final class AutoscalingOptions {
                   + " stays. Without berth.cluster the instance is the only node, and more are"
                   + " refused when the application is loaded.");
 
-  // --- a policy, of a deployment or of an application ---
+  // --- policy of a deployment or an application ---
 
   /** Paths of Ray Serve's default policies, which select the default policy here too. */
   private static final Pattern RAYS_OWN =

@@ -64,7 +64,7 @@ public final class TrafficOptions {
     }
   }
 
-  // --- a deployment that is named ---
+  // --- target of a rule ---
 
   private static final Keys TO = new Keys(Reach.ROUTER);
 
@@ -84,7 +84,7 @@ public final class TrafficOptions {
 
   private static final Section SIDE_SECTION = SIDE.section().and(TO.section());
 
-  // --- a part of a request ---
+  // --- part of a request ---
 
   private static final Keys PART = new Keys(Reach.ROUTER);
 
