@@ -8,6 +8,7 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.ReplicaDirectory;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import dev.berth.replica.slots.Ledgers;
@@ -69,11 +70,11 @@ public class DecisionBenchmark {
       routes.add(new RoutingSnapshot.Route(info(ordinal), true));
     }
     Routers routers =
-        new PlaneBuilder("here", System::nanoTime, (node, address, message) -> false)
+        new PlaneBuilder("here", System::nanoTime, (node, address, message) -> SendResult.GONE)
             .loop(Runnable::run, () -> true)
             .loop(Runnable::run, () -> true)
             .routers(directory(ledgers));
-    DeploymentRouter router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
+    DeploymentRouter router = routers.router(DEPLOYMENT, RoutingProbe.DEFAULTS);
     routers.update(
         new RoutingSnapshot(DEPLOYMENT, new RoutingSnapshot.Version(1, 1), true, routes));
     return router;
