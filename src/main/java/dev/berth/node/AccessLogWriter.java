@@ -9,15 +9,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The thread that writes the access log, once a route asks for it. Lines go to the logger {@code
- * berth.access}, at INFO, so that logback's own configuration may send them elsewhere. Belongs to
- * the control loop.
+ * Thread that writes the access log, once a route requests one. Lines go to the logger {@code
+ * berth.access} at INFO, so logback's configuration may redirect them. Confined to the control
+ * loop.
  */
 final class AccessLogWriter {
-  /** The lines are whole: time and level are not put before them by default. */
+  /** Logger name. Each line is complete: the default layout adds no time and no level. */
   static final String LOGGER = "berth.access";
 
-  final AccessLog log; // where the loops put what is to be logged
+  final AccessLog log; // receives entries from the loops
   private final Meters meters;
   private final Promise<Void> ended = Promise.promise();
   private boolean started;
@@ -28,7 +28,7 @@ final class AccessLogWriter {
     this.meters = meters;
   }
 
-  /** Begins to write; a second call does nothing. */
+  /** Starts the writer; a second call does nothing. */
   void start() {
     if (started) {
       return;
@@ -43,7 +43,7 @@ final class AccessLogWriter {
     new DaemonThread(writer, "berth-access-log").start();
   }
 
-  /** Writes what waits, then ends. */
+  /** Writes the pending lines, then ends the thread. */
   Future<Void> stop() {
     log.close();
     return started ? ended.future() : Future.succeededFuture();

@@ -54,28 +54,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One instance's life: starts its parts, loads its applications, routes each as soon as it runs,
- * and drains. Its state belongs to the control loop.
+ * Lifecycle of one instance. Starts its parts, loads its applications, routes each application once
+ * it runs, and drains. State is confined to the control loop.
  *
  * <pre>
- *   start: event loops, core; beside them each application's code: found -> built
- *          -> listening; beside it each application: replicas -> routed
- *   close: notice -> no new connections -> requests under way end -> replicas drain -> the rest
+ *   start: event loops, core; in parallel each application's code: found -> built
+ *          -> listening; in parallel each application: replicas -> routed
+ *   close: notice -> no new connections -> requests in flight end -> replicas drain -> the rest
  * </pre>
  */
 public final class BerthNode {
   private static final Logger LOG = LoggerFactory.getLogger(BerthNode.class);
 
-  /** Of the time an instance may take to stop, what draining may use; the rest is for closing. */
+  /** Share of {@code berth.shutdown_timeout_s} that draining may use; the rest is for closing. */
   private static final double DRAIN_SHARE = 0.9;
 
   private static final int MOST_ROUTES_SAID = 8;
 
   private final ServeConfig config;
   private final LogFeed log;
-  private final CompletionStage<String> stop; // of the start
+  private final CompletionStage<String> stop; // aborts the start
   private final @Nullable ClusterConfig cluster;
-  private @Nullable LogDirectory held; // by a worker: others would remove its fetched jars
+  private @Nullable LogDirectory held; // a worker's lock; another process would remove fetched jars
   private final Identity identity;
   private final long beganNanos;
   private final InstanceThreads threads;
@@ -86,14 +86,14 @@ public final class BerthNode {
   private final Promise<BerthNode> started = Promise.promise();
   private final Promise<Void> closed = Promise.promise();
   final LoopVerticle control = new LoopVerticle("control loop");
-  private volatile @Nullable InstanceParts parts; // once the event loops are there
+  private volatile @Nullable InstanceParts parts; // set once the event loops exist
   private final AtomicBoolean closeAsked = new AtomicBoolean();
 
   private final Promise<String> stopAsked = Promise.promise();
   private final @Nullable ServeControl serve; // null: the controller is on another node
   private final InitialApplications initial;
 
-  // The control loop's.
+  // Confined to the control loop.
   private final Set<String> awaited = new HashSet<>(); // applications that do not run yet
   private boolean listening;
 
@@ -131,7 +131,7 @@ public final class BerthNode {
               threads.commands(),
               control,
               TimeOfDay.of(identity.wallClock()::millis, identity.nanoClock()));
-      initial = // beside the event loops
+      initial = // reads the code while the event loops start
           new InitialApplications(
               serve,
               threads.commands(),
@@ -143,12 +143,12 @@ public final class BerthNode {
   /**
    * Starts an instance.
    *
-   * @param log of the process, whose last lines the admin server shows
-   * @param stop ends a start that is not over; what is said of it is who asked. A worker waits for
-   *     its controller for as long as that takes.
-   * @return completes when it listens and every application runs; fails, with nothing left of it,
-   *     with {@link StartFailedException} when an application cannot run, else with what kept the
-   *     instance from listening
+   * @param log log of the process; the admin server shows its last lines
+   * @param stop aborts a start that has not finished; its value names the origin of the stop. The
+   *     wait of a worker for its controller has no other limit.
+   * @return completes when the instance listens and every application runs. Fails after all parts
+   *     are released: with {@link StartFailedException} when an application cannot run, else with
+   *     the error that kept the instance from listening
    */
   public static Future<BerthNode> start(
       ServeConfig config, LogFeed log, CompletionStage<String> stop) {
@@ -178,7 +178,7 @@ public final class BerthNode {
     return cluster != null && cluster.role() == ClusterConfig.Role.WORKER;
   }
 
-  /** Returns the log of what is declared, which a worker has not. */
+  /** Returns the log of the desired state; null on a worker. */
   private @Nullable StateLog stateLog() {
     if (isWorker()) {
       return null;
@@ -197,17 +197,17 @@ public final class BerthNode {
     return side == null ? new StandaloneRole(parts) : new ControlRole(parts, side);
   }
 
-  /** The port it serves on. */
+  /** Returns the port for clients. */
   public int port() {
     return running().ingress.port();
   }
 
-  /** The port of its admin server. */
+  /** Returns the port of the admin server. */
   public int adminPort() {
     return running().admin.port();
   }
 
-  /** What it is made of. */
+  /** Returns the parts of the instance, which must have started. */
   InstanceParts running() {
     return Objects.requireNonNull(parts, "node: not started (expected: a started one)");
   }
@@ -218,10 +218,11 @@ public final class BerthNode {
         new VertxOptions()
             .setEventLoopPoolSize(
                 config.get(InstanceOptions.EVENT_LOOPS) + (cluster == null ? 1 : 2))
-            .setWorkerPoolSize(4) // of user code that works for no request; nothing of ours
-            .setInternalBlockingPoolSize(20) // files that handlers of all applications read
-            // LoopWatchVerticle says so sooner, once, and with the handler's name: here
-            // once a minute for a loop that stays blocked, without its stack.
+            .setWorkerPoolSize(4) // for user code outside requests; Berth uses none
+            // for files that handlers read; shared by all applications
+            .setInternalBlockingPoolSize(20)
+            // LoopWatchVerticle reports a blocked loop sooner, once, and with the handler's name.
+            // Vert.x warns once a minute while the loop stays blocked, without its stack.
             .setMaxEventLoopExecuteTime(60)
             .setMaxEventLoopExecuteTimeUnit(TimeUnit.SECONDS)
             .setBlockedThreadCheckInterval(60_000)
@@ -243,7 +244,7 @@ public final class BerthNode {
 
   // --- start ---
 
-  /** What it begins with is released by {@link #end}, however the start fails. */
+  /** Begins the start. If the start fails, {@link #end} releases the resources acquired here. */
   private void begin() {
     try {
       held = isWorker() ? held(config) : null;
@@ -266,7 +267,7 @@ public final class BerthNode {
         () -> {
           try {
             step.run();
-          } catch (Throwable thrown) { // errors of linking, too
+          } catch (Throwable thrown) { // linkage errors included
             fail(thrown);
           }
         });
@@ -283,10 +284,10 @@ public final class BerthNode {
       meters.addCounter("berth_handshakes_ended", transport::handshakesEnded);
     }
     parts = made;
-    // One that has started is closed, as whoever has it does.
+    // After the start, the promise is complete: fail() then only closes the instance.
     stop.thenApply(by -> new StartFailedException(by + " came before the start was over"))
         .thenAccept(early -> control.execute(() -> fail(early)));
-    // Nothing listens before every application's code is found fit for what the file says.
+    // The instance listens only after the code of every application passed the checks of the file.
     made.startCore()
         .compose(core -> initial.read())
         .onComplete(read -> step(() -> serve(made)), this::fail);
@@ -340,7 +341,7 @@ public final class BerthNode {
     }
   }
 
-  /** Where its applications answer, as many as a person reads. */
+  /** Returns the URLs of at most {@code MOST_ROUTES_SAID} routes, for the log. */
   private String routes() {
     boolean tls = config.settings().find(HttpOptions.SSL_CERTFILE) != null;
     String base =
@@ -352,14 +353,14 @@ public final class BerthNode {
     return prefixes.isEmpty() ? base : prefixes.size() > MOST_ROUTES_SAID ? shown + " ..." : shown;
   }
 
-  /** One that can be opened: every interface has this machine's too. */
+  /** Returns a URL that works on this machine; a wildcard host becomes localhost. */
   private static String url(String scheme, String host, int port) {
     boolean every = host.equals("0.0.0.0") || host.equals("::");
     String shown = every ? "localhost" : host.contains(":") ? "[" + host + "]" : host;
     return scheme + "://" + shown + ":" + port;
   }
 
-  /** The start failed: takes everything down again, then says why. */
+  /** Stops all parts after a failed start, then fails the start with the cause. */
   private void fail(Throwable cause) {
     control.execute(
         () ->
@@ -373,7 +374,9 @@ public final class BerthNode {
                     }));
   }
 
-  /** Ends a start whose parts were not made: it takes no requests, and keeps its state at most. */
+  /**
+   * Ends a start that failed before its parts existed: no requests yet, at most an open state log.
+   */
   private Future<Void> endUnwired() {
     Future<Void> released = serve == null ? Future.succeededFuture() : serve.close();
     return Future.join(initial.read(), released).eventually(this::end).mapEmpty();
@@ -383,7 +386,7 @@ public final class BerthNode {
     return TimeUnit.NANOSECONDS.toMillis(identity.now() - beganNanos);
   }
 
-  /** What the controller says of an application, which may be one that the start waits for. */
+  /** Handles a new state of an application; the start may wait for this application. */
   private void announced(Announce announce) {
     assert control.isHere();
     String name = announce.application();
@@ -406,10 +409,10 @@ public final class BerthNode {
   // --- close ---
 
   /**
-   * Drains and stops the instance; a second call waits for the first. Any thread.
+   * Drains and stops the instance; a second call waits for the first. Thread-safe.
    *
-   * @return completes when nothing of it is left; fails with a {@link TimeoutException} when it had
-   *     to be stopped with requests under way, since {@code berth.shutdown_timeout_s} was over
+   * @return completes when all parts have stopped; fails with a {@link TimeoutException} when
+   *     requests were still in flight after 90 % of {@code berth.shutdown_timeout_s}
    */
   public Future<Void> close() {
     if (closeAsked.compareAndSet(false, true)) {
@@ -418,13 +421,16 @@ public final class BerthNode {
     return closed.future();
   }
 
-  /** An operator wants it to drain, and to end. */
+  /** Begins the drain that an operator requested. */
   private void drainAsked() {
     stopAsked.tryComplete("POST /api/v1/drain");
     close();
   }
 
-  /** Completes when the instance is told to stop from inside, with who told it. Any thread. */
+  /**
+   * Returns a future that completes when an operator's request stops the instance; its value names
+   * the request. Thread-safe.
+   */
   public Future<String> stopAsked() {
     return stopAsked.future();
   }
@@ -446,7 +452,7 @@ public final class BerthNode {
         .stopOthers()
         .timeout(Math.max(500, left), TimeUnit.MILLISECONDS)
         .onFailure(failed -> LOG.warn("{} did not stop in order", identity.node(), failed))
-        .onComplete(stopped -> control.execute(() -> ended(notDrained))); // its last is a thread's
+        .onComplete(stopped -> control.execute(() -> ended(notDrained))); // completes off the loop
   }
 
   private void ended(@Nullable Throwable notDrained) {
@@ -458,9 +464,9 @@ public final class BerthNode {
             });
   }
 
-  /** Gives back what is left: threads, jars, event loops. */
+  /** Releases the remaining resources: threads, jars, event loops. */
   private Future<Void> end() {
-    closeAsked.set(true); // the heap watch takes a loop that ends without it for one without memory
+    closeAsked.set(true); // else the heap watch takes the end of a loop for a full heap
     threads.stop();
     workers.stop();
     InstanceParts all = parts;

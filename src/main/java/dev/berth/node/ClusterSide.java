@@ -45,21 +45,20 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The part that each node of a cluster has, whatever its role: its data links, its end of the
- * control link, and the other nodes as far as it knows them. Confined to the control loop, unless a
- * method says otherwise.
+ * Cluster part of a node in any role: its data links, its end of the control link, and its view of
+ * the other nodes. Confined to the control loop, unless a method states otherwise.
  */
 final class ClusterSide implements LinkListener {
-  /** So long a node that could not be reached from here is passed over, and then tried again. */
+  /** Pause before routers retry a node that was unreachable from here. */
   private static final Duration PASSED_OVER = Duration.ofSeconds(5);
 
-  /** How often the files of certificates are looked at. */
+  /** Interval of the checks for changed certificate files. */
   private static final Duration LOOK_INTERVAL = Duration.ofSeconds(5);
 
-  /** In place of an event: nothing runs on the node any more. */
+  /** Message in place of an event: no replica runs on the node any more. */
   static final JsonObject EMPTIED = new JsonObject().put("emptied", true);
 
-  /** Wait for a controller, or for the commit that the node left. */
+  /** Maximum wait for a controller, or for the commit that the node left. */
   private static final Duration GOODBYE_WAIT = Duration.ofSeconds(3);
 
   private static final Duration DRAIN_LOOK = Duration.ofMillis(100);
@@ -68,19 +67,19 @@ final class ClusterSide implements LinkListener {
   private final Identity identity;
   private final LoopVerticle control;
   private final LinkTls tls;
-  final ControlLoops controlLoops; // of its control links
-  final PeerClient peers; // asks other nodes by HTTPS
+  final ControlLoops controlLoops; // loops of the control links
+  final PeerClient peers; // HTTPS client of other nodes
   final LinkBus links;
-  private volatile String ownMark = ""; // in tokens; empty until it is registered
+  private volatile String ownMark = ""; // node part of tokens; empty until registration
   private volatile Members members = Members.NONE; // written by the control loop
-  private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timers, by bus name
-  private final Set<String> leaving = new HashSet<>(); // as they say themselves, by bus name
-  private @Nullable DataPlane plane; // which is made after the links
+  private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timer ids by bus name
+  private final Set<String> leaving = new HashSet<>(); // bus names of nodes that announced a leave
+  private @Nullable DataPlane plane; // created after the links
   volatile boolean hasController;
-  private long reload = -1; // timer
-  private @Nullable NodeInfo self; // once it listens
-  private @Nullable ControlClient client; // once it joins
-  private Future<Void> left = Future.succeededFuture(); // is committed
+  private long reload = -1; // timer id of the certificate checks
+  private @Nullable NodeInfo self; // set once the node listens
+  private @Nullable ControlClient client; // set once the node joins
+  private Future<Void> left = Future.succeededFuture(); // completes when the leave is committed
 
   ClusterSide(ClusterTerms terms, Identity identity, EventLoops loops, InstanceBus mailboxes) {
     this.config = terms.config();
@@ -107,7 +106,7 @@ final class ClusterSide implements LinkListener {
             identity.nanoClock());
   }
 
-  /** What requests pass through. */
+  /** Sets the data plane, which is created after the links. */
   void carries(DataPlane made) {
     plane = made;
   }
@@ -117,10 +116,10 @@ final class ClusterSide implements LinkListener {
   }
 
   /**
-   * Takes data links from now on.
+   * Starts to accept data links.
    *
    * @param https port of the admin server for other nodes
-   * @param http port of clients
+   * @param http port for clients
    */
   Future<Void> listen(int https, int http) {
     if (config.tls() != null && config.tls().reload()) {
@@ -143,7 +142,7 @@ final class ClusterSide implements LinkListener {
         .mapEmpty();
   }
 
-  /** Returns the process of this start of the node: its bus name after its name. */
+  /** Returns the process id of this start: the part of the bus name after the node name. */
   String process() {
     return identity.node().substring(config.node().length() + 1);
   }
@@ -155,9 +154,9 @@ final class ClusterSide implements LinkListener {
   }
 
   /**
-   * Connects this node to its controller; it listens by now.
+   * Connects this node, which listens already, to its controller.
    *
-   * @param to the controller
+   * @param to connector to the controller
    */
   ControlClient join(Connector to, ControlClient.Listener listener) {
     ControlClient made =
@@ -177,19 +176,19 @@ final class ClusterSide implements LinkListener {
     return made;
   }
 
-  /** Begins to leave the cluster: nothing new comes here from now on, where there are others. */
+  /** Begins to leave the cluster. Other nodes, if any, send no new requests here from now on. */
   void leave() {
     if (client != null) {
       left = client.leave();
-      links.leave(); // to the nodes that send here, be there a controller or not
+      links.leave(); // notifies senders, with or without a controller
     }
   }
 
   /**
-   * Moves the replicas elsewhere, as no request of this node is in flight any more. Others may use
-   * them until others are there, or the longest grace is over.
+   * Drains the replicas, once no request of this node is in flight. Other nodes may use the
+   * replicas until replacements run elsewhere, or until the longest grace has passed.
    *
-   * @return completes when the node may go
+   * @return completes when the node may exit
    */
   Future<Void> left(InstanceHost host) {
     ControlClient joined = client;
@@ -205,7 +204,10 @@ final class ClusterSide implements LinkListener {
         });
   }
 
-  /** Without a controller, which would start others, the replicas stay for a shorter time. */
+  /**
+   * Stops all replicas after {@code grace}. A worker without a controller gets no replacements and
+   * waits at most {@code GOODBYE_WAIT}.
+   */
   private void drain(InstanceHost host, Future<Void> emptied, Duration grace) {
     boolean led = config.role() == ClusterConfig.Role.CONTROL || hasController;
     Duration rest = led || grace.compareTo(GOODBYE_WAIT) <= 0 ? grace : GOODBYE_WAIT;
@@ -217,16 +219,16 @@ final class ClusterSide implements LinkListener {
     }
   }
 
-  /** Returns whether no other node stays, as far as this one knows them. */
+  /** Returns whether all other nodes that this node knows are leaving. */
   private boolean isAlone() {
     return members.list().stream()
         .filter(each -> each.state() != State.LEAVING)
         .allMatch(each -> each.node().busName().equals(identity.node()));
   }
 
-  // --- who is there ---
+  // --- members ---
 
-  /** This process is a node. */
+  /** Handles the welcome: this process is a registered node now. */
   void welcomed(Welcome welcome) {
     hasController = true;
     plane().routers().controlled(true);
@@ -234,13 +236,13 @@ final class ClusterSide implements LinkListener {
     links.register(new OwnRegistration(welcome.authority().clusterId(), welcome.registration()));
   }
 
-  /** Nobody commands this node, until it is welcome again. */
+  /** Handles the loss of the controller, which lasts until the next welcome. */
   void noController() {
     hasController = false;
     plane().routers().controlled(false);
   }
 
-  /** Takes what the controller says of the nodes, if it is newer. */
+  /** Applies a member list of the controller, if it is newer than the known list. */
   void members(Members newer) {
     if (!newer.isAfter(members)) {
       return;
@@ -260,7 +262,7 @@ final class ClusterSide implements LinkListener {
     gone.forEach(this::gone);
   }
 
-  /** All that is known of them. */
+  /** Returns the newest known member list. Thread-safe. */
   Members members() {
     return members;
   }
@@ -269,7 +271,7 @@ final class ClusterSide implements LinkListener {
     return registration + "." + node;
   }
 
-  /** How tokens name nodes. Any thread. */
+  /** Returns the mapping between nodes and their marks in tokens. Thread-safe. */
   Keepers keepers() {
     return new Keepers(
         () -> ownMark,
@@ -288,7 +290,10 @@ final class ClusterSide implements LinkListener {
     plane().nodeLost(name);
   }
 
-  /** Nothing new for one that is silent or leaves, while there are others. */
+  /**
+   * Updates whether routers avoid a node. They avoid suspected, leaving and unreachable nodes while
+   * other nodes remain.
+   */
   private void passOver(Member member) {
     boolean passed =
         member.state() == Member.State.SUSPECTED || member.state() == Member.State.LEAVING;
@@ -298,7 +303,7 @@ final class ClusterSide implements LinkListener {
         .suspected(name, passed || leaving.contains(name) || unreachable.containsKey(name));
   }
 
-  // --- links, told of on the loops that have them ---
+  // --- events of links, on the loops that own them ---
 
   @Override
   public void broken(String busNode, int loop) {
@@ -344,19 +349,19 @@ final class ClusterSide implements LinkListener {
     }
   }
 
-  /** Returns whether a process could be reached from here of late. Thread-safe. */
+  /** Returns whether no recent attempt to reach a process failed. Thread-safe. */
   boolean reaches(String busNode) {
     return !unreachable.containsKey(busNode);
   }
 
-  /** Names of nodes that could not be reached from here of late. Any thread. */
+  /** Returns the names of nodes that were recently unreachable from here. Thread-safe. */
   Set<String> unreachable() {
     Set<String> names = new TreeSet<>();
     unreachable.keySet().forEach(each -> names.add(NodeInfo.nameOf(each)));
     return names;
   }
 
-  /** Shows its numbers. Any thread. */
+  /** Reports the metrics of the cluster. Thread-safe. */
   void show(Series into) {
     links.show(into);
     List<Member> known = members.list();
@@ -368,7 +373,7 @@ final class ClusterSide implements LinkListener {
     into.gauge("berth_controller_connected", hasController ? 1 : 0);
   }
 
-  /** What this node answers others by HTTPS. */
+  /** Creates the admin server for other nodes, which uses HTTPS. */
   AdminVerticle peerServer(Meters meters, List<AdminRoutes> routes) {
     HttpServerOptions options =
         tls.httpServer().setHost(config.bind()).setPort(config.ports().https());
@@ -378,19 +383,21 @@ final class ClusterSide implements LinkListener {
   }
 
   /**
-   * What operators are told here of all nodes, before what this one answers of itself: ledgers,
-   * explained requests and logs.
+   * Returns the operator routes that gather ledgers, explained requests and logs from all nodes.
+   * They are mounted before the routes of this node alone.
    */
   List<AdminRoutes> ofAllNodes() {
     return List.of(new GatheredRoutes(peers, this::everyPeer));
   }
 
-  /** Returns all nodes, as they are asked by HTTPS. */
+  /** Returns all known nodes, this node included. */
   List<NodeInfo> everyPeer() {
     return members.list().stream().map(Member::node).toList();
   }
 
-  /** Returns a node as operators see it; a null number is not known here. */
+  /**
+   * Returns a node's details for operators; null stands for a number that this node does not know.
+   */
   static ClusterDetails.Node shown(
       Member member,
       @Nullable Integer replicas,

@@ -23,13 +23,13 @@ import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * On what terms an instance is a node of a cluster.
+ * Configuration and TLS material of an instance that is a node of a cluster.
  *
- * @param tls by which nodes know each other
+ * @param tls certificates with which nodes authenticate one another
  */
 record ClusterTerms(ClusterConfig config, LinkTls tls) {
 
-  /** Fails when a file of TLS cannot be read, or is not this node's. */
+  /** Reads the TLS files. Fails when a file is unreadable, or belongs to another node. */
   static Future<@Nullable ClusterTerms> read(Vertx vertx, ClusterConfig config) {
     ClusterConfig.Tls files = config.tls();
     Future<LinkTls> tls =
@@ -39,7 +39,10 @@ record ClusterTerms(ClusterConfig config, LinkTls tls) {
     return tls.map(read -> new ClusterTerms(config, read));
   }
 
-  /** Nodes that call and were commanded before. Blocks, on no event loop. */
+  /**
+   * Returns the nodes that connect during the start and had a controller before. Blocks; call on no
+   * event loop.
+   */
   static List<FirstCaller> callers(Vertx vertx, ClusterConfig config) {
     ContextInternal loop = ((VertxInternal) vertx).createEventLoopContext();
     try {
@@ -70,7 +73,7 @@ record ClusterTerms(ClusterConfig config, LinkTls tls) {
         hello.runs());
   }
 
-  /** The log of a control node. */
+  /** Returns the options of a control node's log. */
   static ConsensusEngine.Options consensus(
       ServeConfig file, ClusterConfig config, Identity identity) {
     ClusterConfig.Tls files = config.tls();
@@ -78,7 +81,7 @@ record ClusterTerms(ClusterConfig config, LinkTls tls) {
         file.get(InstanceOptions.STATE_DIR),
         config.name(),
         config.node(),
-        InetAddress.getLoopbackAddress().getHostAddress(), // while nobody else takes part
+        InetAddress.getLoopbackAddress().getHostAddress(), // until the group has other members
         config.ports().consensus(),
         files == null ? null : files.files(),
         new UUID(identity.chance().nextLong(), identity.chance().nextLong()).toString());

@@ -60,27 +60,27 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A control node, whose controller commands the nodes of a cluster: this one by calls, the others
- * by their control links. Confined to the control loop.
+ * Role of a control node whose controller commands the nodes of a cluster: this node by calls, the
+ * others over their control links. Confined to the control loop.
  */
 final class ControlRole extends LocalController implements ControlServer.Listener, Registrations {
-  /** In a message that is no command: the applications that are declared, and no others. */
+  /** Key of a message that is no command: the complete list of declared applications. */
   static final String DECLARED = "declared";
 
-  /** How long nodes that start wait for routes of what is being deployed. */
+  /** Maximum wait of starting nodes for the routes of applications that are deploying. */
   private static final Duration UNROUTED = Duration.ofSeconds(10);
 
-  /** How often jars that this node lost are asked of the others. */
+  /** Interval of the attempts to fetch jars that this node lost from other nodes. */
   private static final Duration RESTORE = Duration.ofSeconds(2);
 
   private final ClusterSide side;
   private final LinkServer controlLinks;
   private final ControlServer server;
   private final StandingCommands standing = new StandingCommands();
-  private Future<Void> restoring = Future.succeededFuture(); // the last round
-  private long restores = -1; // timer
+  private Future<Void> restoring = Future.succeededFuture(); // last attempt to fetch lost jars
+  private long restores = -1; // timer id
   private boolean standsBy;
-  private final Set<String> told = new HashSet<>(); // bus names of others that were given all of it
+  private final Set<String> told = new HashSet<>(); // bus names of nodes with all standing commands
 
   ControlRole(Parts parts, ClusterSide side) {
     super(parts);
@@ -104,7 +104,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     return node.equals(on.identity().node());
   }
 
-  // --- what the controller wants ---
+  // --- commands of the controller ---
 
   @Override
   void command(Command command) {
@@ -113,7 +113,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
       return;
     }
     if (standsBy) {
-      return; // this instance is commanded no more than the others
+      return; // while it stands by, no node receives commands
     }
     super.command(command);
     if (standing.keep(command)) {
@@ -163,7 +163,10 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     return standing.complete();
   }
 
-  /** What the one before commanded comes anew, and so do all inventories. */
+  /**
+   * Passes all members to a new controller. The controller repeats all standing commands, and every
+   * node connects again with its inventory.
+   */
   @Override
   void tellHosted(Consumer<ControllerEvent> controller) {
     standing.begin(serve.applications().stream().map(DeclaredApplication::name).toList());
@@ -184,11 +187,11 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     switch (state) {
       case SUSPECTED -> controller.accept(new NodeSuspected(node, true));
       case LEAVING -> controller.accept(new NodeLeaving(node));
-      case CORDONED, ALIVE -> {} // silent ones may be cordoned, too
+      case CORDONED, ALIVE -> {} // joined() reports cordons, which suspected nodes may have, too
     }
   }
 
-  /** A node is there, which operators may have drained before. */
+  /** Reports a node to the controller, with its cordon if an operator drained the node before. */
   private void joined(String node, @Nullable String zone, Consumer<ControllerEvent> controller) {
     controller.accept(new NodeJoined(node, zone));
     if (serve.nodes().cordoned().contains(NodeInfo.nameOf(node))) {
@@ -196,22 +199,25 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     }
   }
 
-  // --- what becomes of nodes ---
+  // --- membership events ---
 
   @Override
   public void joined(Member member, boolean fresh) {
     if (isHere(member.node().busName())) {
-      return; // the controller began with it
+      return; // the controller knew this node from its start
     }
     joined(member.node().busName(), member.node().zone(), this::tell);
   }
 
-  /** Whatever it was told of before, its link is new: all that holds is said again. */
+  /**
+   * Passes an inventory to the controller, then sends all standing commands. They are sent on each
+   * new link, since earlier ones may be lost.
+   */
   @Override
   public void inventory(Member member, Buffer inventory) {
     String node = member.node().busName();
     if (isHere(node)) {
-      return; // the controller sees it
+      return; // the controller receives the local inventory directly
     }
     ControllerEvent event = JsonForm.EVENTS.decode(new JsonObject(inventory));
     if (!(event instanceof Inventory of) || !of.node().equals(node)) {
@@ -268,14 +274,14 @@ final class ControlRole extends LocalController implements ControlServer.Listene
       tell(gone instanceof Lost ? new NodeLost(node) : new NodeLeft(node));
     } else if (news instanceof StandBy it) {
       standsBy = true;
-      side.noController(); // for the routers here, too
+      side.noController(); // local routers lose the controller, too
       standing.begin(List.of());
-      serve.nodes(registry -> registry.standingBy(it.reason())); // over restarts, until --adopt
+      serve.nodes(registry -> registry.standingBy(it.reason())); // persists until --adopt
       serve.refuse("the controller stands by: " + it.reason());
     }
   }
 
-  // --- who is a node, as the control nodes' log has it; thread-safe ---
+  // --- registrations in the log of the control nodes; thread-safe ---
 
   @Override
   public Future<Void> register(String name, String process) {
@@ -301,7 +307,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
         .toList();
   }
 
-  /** Returns what the controller on this node commands by now. */
+  /** Returns the cluster's epoch and the log position of this node's controller. */
   private Authority authority() {
     DesiredState now = serve.logged();
     Map.Entry<Long, String> command = now.command();
@@ -318,7 +324,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     return serve.logged().includes(seen.revision(), seen.digest());
   }
 
-  // --- start and end ---
+  // --- start and stop ---
 
   @Override
   public Future<Void> start() {
@@ -343,7 +349,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
         .mapEmpty();
   }
 
-  /** Jars that were found missing or damaged come from nodes that run what they are of. */
+  /** Fetches missing or damaged jars from nodes that run their applications. */
   private void restore() {
     List<Jar> lost = List.copyOf(serve.lostJars());
     if (lost.isEmpty() || !restoring.isComplete()) {
@@ -377,7 +383,10 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     return CommandGate.name(serve.nodes().cluster(), serve.nodes().generation());
   }
 
-  /** An emptied control node must not answer that it knows no application. */
+  /**
+   * Returns why operators' requests are refused, or null. A control node that lost its state must
+   * not report that there are no applications.
+   */
   private @Nullable String closed() {
     return standsBy || serve.applications().isEmpty() ? server.closed() : null;
   }
@@ -388,13 +397,13 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     return super.drains();
   }
 
-  /** Lets other nodes make up for the replicas. */
+  /** Lets other nodes start replacements for the replicas. */
   @Override
   public Future<Void> withdraw() {
     return side.left(host());
   }
 
-  /** Closes the log last: until then nodes that leave are committed, and fetch code here. */
+  /** Closes the log last: leaving nodes need its commits, and other nodes fetch code through it. */
   @Override
   public Future<Void> stop() {
     on.vertx().cancelTimer(restores);
@@ -406,7 +415,10 @@ final class ControlRole extends LocalController implements ControlServer.Listene
         .eventually(() -> control.call(serve::close));
   }
 
-  /** The node that the controller is on is one as others are, but for what calls do. */
+  /**
+   * Listener of the link between the controller and its own node, which is registered like any
+   * other node. Direct calls replace its inventory and its commands.
+   */
   private final class OwnLink implements ControlClient.Listener {
     @Override
     public void welcomed(Welcome welcome) {

@@ -40,9 +40,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The steps by which an instance does what its controller wants, by type of action. An action that
- * fails is logged, and the next ones are done all the same. A command of an older controller is
- * refused. Confined to the control loop.
+ * Steps that carry out the actions of a controller, by type of action. A failed action is logged,
+ * and later actions still run. Commands of an older controller are refused. Confined to the control
+ * loop.
  */
 final class ControllerActions implements Consumer<ControllerAction> {
   private static final Logger LOG = LoggerFactory.getLogger(ControllerActions.class);
@@ -57,10 +57,10 @@ final class ControllerActions implements Consumer<ControllerAction> {
   }
 
   /**
-   * Makes the steps of commands on this instance, wherever the controller is.
+   * Creates the steps for commands on this instance, whichever node the controller is on.
    *
    * @param gate knows the newest controller
-   * @param log whose levels deployments may have
+   * @param log sets the log levels of deployments
    */
   static ControllerActions ofInstance(
       EpochGate gate,
@@ -99,12 +99,12 @@ final class ControllerActions implements Consumer<ControllerAction> {
   }
 
   /**
-   * Makes the steps beside the controller: what it publishes, logs, stores and asks.
+   * Creates the steps beside the controller: publishing, logging, storing and policy calls.
    *
    * @param gate knows the newest controller
-   * @param routing of the controller there is
-   * @param serve stores what autoscaling found, and the states of applications
-   * @param instances do all commands, in their order
+   * @param routing supplies the publisher of the current controller
+   * @param serve stores autoscaled replica counts and the states of applications
+   * @param instances run all commands, in order
    */
   static ControllerActions ofController(
       EpochGate gate,
@@ -128,7 +128,7 @@ final class ControllerActions implements Consumer<ControllerAction> {
         .on(Forget.class, forget -> policies.forget(forget.deployment()));
   }
 
-  /** Adds a step for a type of action, after those that it has. */
+  /** Adds a step for a type of action, after the existing steps of this type. */
   <A extends ControllerAction> ControllerActions on(Class<A> type, Consumer<A> step) {
     steps.merge(type, action -> step.accept(type.cast(action)), Consumer::andThen);
     return this;
@@ -144,7 +144,7 @@ final class ControllerActions implements Consumer<ControllerAction> {
       if (action instanceof Command command) {
         instances.accept(command);
       }
-    } catch (RuntimeException failed) { // the others are no worse for it
+    } catch (RuntimeException failed) { // later actions still run
       LOG.error("not done: {}", action, failed);
     }
   }

@@ -20,10 +20,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What requests pass through in an instance once they are read: its routers, its replicas, and the
- * bounds that they share. A server, a test kit and a simulation make theirs here, each of its own
- * ports, and say when a loop gets a message and when time has passed. Any thread, unless a method
- * says otherwise.
+ * Request path of an instance behind the ingress: its routers, its replicas and their shared
+ * limits. A server, a test kit and a simulation each create one from their own ports, and drive its
+ * messages and ticks. Thread-safe, unless a method states otherwise.
  */
 public final class DataPlane implements LoopWatchVerticle.Listener {
   private final InstancePorts ports;
@@ -33,8 +32,8 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
   private final List<ReplicaLoop> replicaLoops = new ArrayList<>();
 
   /**
-   * @param explained takes the records of explained requests
-   * @param limits its own: some of them count
+   * @param explained receives the records of explained requests
+   * @param limits limits of this data plane alone, since some of them count
    */
   public DataPlane(
       InstancePorts ports, HandlerPorts handlers, Explanations explained, InstanceLimits limits) {
@@ -49,7 +48,7 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
     }
   }
 
-  /** The routers alone, where others play the replicas. */
+  /** Creates the routers alone, for callers with replicas of their own. */
   public static Routers routers(
       InstancePorts ports,
       ReplicaDirectory replicas,
@@ -63,7 +62,7 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
         limits.loop());
   }
 
-  // --- what it is made of ---
+  // --- parts ---
 
   public InstancePorts ports() {
     return ports;
@@ -81,22 +80,22 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
     return routers;
   }
 
-  /** How many event loops it has. */
+  /** Returns the number of event loops. */
   public int loops() {
     return replicaLoops.size();
   }
 
-  /** The replicas' share of an event loop. */
+  /** Returns the replica part of an event loop. */
   public ReplicaLoop replicas(int loop) {
     return replicaLoops.get(loop);
   }
 
-  // --- what drives it ---
+  // --- messages and time ---
 
   /**
-   * Names what is to be received on a loop: each address, and who takes its messages there.
+   * Passes each address of a loop, with the receiver of its messages, to {@code bus}.
    *
-   * @param bus takes them from now on, or as soon as the caller says
+   * @param bus delivers messages to the receiver, at once or from a later time
    */
   public void receive(int loop, BiConsumer<String, Consumer<BusMessage>> bus) {
     bus.accept(Addresses.router(ports.node(), loop), routers.loop(loop)::onMessage);
@@ -108,7 +107,10 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
     host.loopBlocked(loop, blocked);
   }
 
-  /** A loop takes no tasks, or does so again: routers here and elsewhere avoid its replicas. */
+  /**
+   * Marks a loop as blocked or running. Routers of all instances avoid the replicas of a blocked
+   * loop.
+   */
   @Override
   public void loopBlocked(int loop, boolean isBlocked) {
     routers.loopBlocked(loop, isBlocked);
@@ -116,22 +118,25 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
   }
 
   /**
-   * Another instance left or died, for good: what waits for it fails, what runs for it is
-   * cancelled.
+   * Handles another instance that left or died for good. Requests that wait for it fail, and
+   * requests that run for it are cancelled.
    *
-   * @param lost its name on the bus, of this one start of it
+   * @param lost bus name of the lost process
    */
   public void nodeLost(String lost) {
     routers.nodeLost(lost);
     replicaLoops.forEach(loop -> loop.routersLost(lost));
   }
 
-  /** Looks after deadlines and streams; every {@link ReplicaLoop#TICK_NANOS}, on that loop. */
+  /**
+   * Checks deadlines and streams of a loop. Call it on that loop every {@link
+   * ReplicaLoop#TICK_NANOS}.
+   */
   public void tick(int loop) {
     tick(loop, RouterLoop::tick);
   }
 
-  /** A tick that misses no deadline up to now: for a clock that stands still until the next. */
+  /** Checks every deadline up to now, for a clock that advances only between ticks. */
   public void tickExactly(int loop) {
     tick(loop, RouterLoop::tickExactly);
   }

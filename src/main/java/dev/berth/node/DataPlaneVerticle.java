@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** The shell of an event loop's routers and replicas: their bus consumers and their one timer. */
+/** Verticle of an event loop's routers and replicas: their bus consumers and their shared timer. */
 final class DataPlaneVerticle extends VerticleBase {
   private final DataPlane plane;
   private final int loop;

@@ -6,17 +6,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Refuses the commands of a controller that another one has followed. Belongs to the control loop,
- * but for the count.
+ * Fence that refuses the commands of every controller but the newest. Confined to the control loop,
+ * except for the count.
  */
 final class EpochGate {
   private static final Logger LOG = LoggerFactory.getLogger(EpochGate.class);
 
   private @Nullable Epoch newest;
-  private @Nullable Epoch said; // refused, and logged
+  private @Nullable Epoch said; // last refused epoch, already logged
   private volatile long refused;
 
-  /** Whether a command of this controller is to be done. */
+  /** Returns whether a command of an epoch may run. A newer epoch fences all older ones. */
   boolean admits(Epoch epoch) {
     Epoch known = newest;
     if (known == null || epoch.compareTo(known) > 0) {
@@ -34,7 +34,7 @@ final class EpochGate {
     return false;
   }
 
-  /** Commands refused. Any thread. */
+  /** Returns the number of refused commands. Thread-safe. */
   long refused() {
     return refused;
   }

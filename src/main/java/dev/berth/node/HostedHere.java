@@ -16,23 +16,23 @@ import java.util.Map;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
-/** One replica of this instance, and how far it is with its commands. The control loop's. */
+/** Replica of this instance, with the progress of its commands. Confined to the control loop. */
 final class HostedHere {
   final Replica replica;
   final LoadedApplication code;
-  final Future<Void> startOver; // no user code of its start runs any more
+  final Future<Void> startOver; // completes when no user code of the start runs
   private final long startedMs;
-  DeploymentTarget target; // it runs with
+  DeploymentTarget target; // settings that the replica runs with
 
-  /** What it is being given, or will be when it runs. */
+  /** Target that is being applied, or will be once the replica runs. */
   @Nullable DeploymentTarget next;
 
-  /** The last time that its user_config changed. */
+  /** Result of the last change of {@code user_config}. */
   Future<Void> userConfigTaken = Future.succeededFuture();
 
-  @Nullable Registration shown; // in the meters, once it runs
-  boolean running; // it came up
-  boolean stopping; // it was told to stop, or died
+  @Nullable Registration shown; // metrics registration of a running replica
+  boolean running; // the start succeeded
+  boolean stopping; // stopped by a command, or died
 
   HostedHere(
       ReplicaHost.Starting starting,
@@ -59,7 +59,7 @@ final class HostedHere {
         replica.wholeBodyBytes());
   }
 
-  /** Returns what routers know of a replica here: it is reservable, and has no port of its own. */
+  /** Returns a replica's entry for routers: reservable, without a port of its own. */
   private static ReplicaInfo info(
       String id,
       DeploymentTarget target,
@@ -80,9 +80,7 @@ final class HostedHere {
         Map.of());
   }
 
-  /**
-   * Returns the inventory entry of a replica whose code is being fetched: it has no address yet.
-   */
+  /** Returns the inventory entry of a replica without an address, whose code is being fetched. */
   static Found unbuilt(StartReplica command, long nowMs) {
     DeploymentTarget target = command.target();
     ReplicaAddress nowhere = new ReplicaAddress(command.node(), 0, -1, 0);
@@ -97,7 +95,7 @@ final class HostedHere {
         nowMs);
   }
 
-  /** For a controller that starts anew. */
+  /** Returns the inventory entry of the replica for a new controller. */
   Found found() {
     ReplicaPhase phase;
     if (!running) {

@@ -21,27 +21,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The applications that an instance starts with, of its file or of what was kept: their code is
- * read while its event loops are made, for neither needs the other. Of a file's applications none
- * may be unfit. A worker starts with none. Made on any thread, then the control loop's.
+ * Applications that an instance starts with, from its file or from its stored state. Their code is
+ * read while the event loops start, since neither needs the other. An unusable application of the
+ * file fails the start. A worker starts with none. Created on any thread, then confined to the
+ * control loop.
  */
 final class InitialApplications {
   private static final Logger LOG = LoggerFactory.getLogger(InitialApplications.class);
 
   private final Future<Void> opened;
   private final List<Builds.Reading> loads = new ArrayList<>();
-  private List<String> awaited = List.of(); // those of a file; written before it is open
+  private List<String> awaited = List.of(); // names from the file; set before opened completes
 
-  /** Of a worker. */
+  /** Creates the empty set of a worker. */
   InitialApplications() {
     opened = Future.succeededFuture();
   }
 
   /**
-   * Finds out what is declared, and starts to read it.
+   * Opens the desired state, then reads the code of its applications.
    *
-   * @param commands may block, and runs no user code
-   * @param callers nodes that call and were commanded before; blocks
+   * @param commands executor that may block and runs no user code
+   * @param callers nodes that connect and had a controller before; blocks
    */
   InitialApplications(
       ServeControl serve,
@@ -60,16 +61,16 @@ final class InitialApplications {
             }
             all.stream()
                 .map(each -> serve.find(each.name(), each.revision()))
-                .filter(Objects::nonNull) // else it cannot be read: the build finds out why
+                .filter(Objects::nonNull) // null if unreadable; the build reports the cause
                 .forEach(source -> loads.add(Builds.read(threads, source)));
             promise.complete();
-          } catch (Throwable thrown) { // whatever it is, the start must not wait for ever
+          } catch (Throwable thrown) { // any error must end the wait of the start
             promise.tryFail(thrown);
           }
         });
   }
 
-  /** Completes when each of them is read, or failed to be; it does not fail. */
+  /** Returns a future that completes when each application is read or unreadable; never fails. */
   Future<Void> read() {
     return opened
         .<Void>compose(
@@ -77,13 +78,13 @@ final class InitialApplications {
         .otherwiseEmpty();
   }
 
-  /** Why the instance cannot start, once all are read; null when it can. */
+  /** Returns why the instance cannot start, once all are read; null if the instance can start. */
   @Nullable Throwable problem() {
     if (opened.failed()) {
       return opened.cause();
     }
     if (awaited.isEmpty()) {
-      return null; // what was kept ran once: operators see what has become of it
+      return null; // stored applications ran before; their status shows a failure
     }
     List<Problem> problems = new ArrayList<>();
     Throwable first = null;
@@ -96,7 +97,7 @@ final class InitialApplications {
         first = cause instanceof StartFailedException ? cause : unexpected(name, cause);
       }
     }
-    return problems.isEmpty() ? first : new ConfigException(problems); // of all applications
+    return problems.isEmpty() ? first : new ConfigException(problems); // from all applications
   }
 
   private static StartFailedException unexpected(String application, Throwable cause) {
@@ -105,18 +106,18 @@ final class InitialApplications {
         "application " + application + ": " + StartFailedException.describe(cause));
   }
 
-  /** Returns the names of those that the start waits for. */
+  /** Returns the names of the applications that the start waits for. */
   List<String> awaited() {
     return awaited;
   }
 
-  /** Hands what was read to whoever builds: it answers the first build of each. */
+  /** Passes the code to {@code builds}, which uses it for the first build of each application. */
   void handTo(Builds builds) {
     loads.forEach(builds::readEarly);
     loads.clear();
   }
 
-  /** Gives back the jars of what was read and not handed on. */
+  /** Releases the jars of code that was read but not passed on. */
   void close() {
     loads.forEach(load -> load.read().onSuccess(read -> read.code().close()));
   }

@@ -36,18 +36,18 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an instance does as a controller commands, wherever that one is: code, replicas, routers and
- * routes. Belongs to the control loop.
+ * Runtime of an instance under a controller on any node: code, replicas, routers and routes.
+ * Confined to the control loop.
  */
 final class InstanceHost {
 
   /**
-   * What an instance is given.
+   * Dependencies of an instance.
    *
-   * @param meters of all of it
-   * @param threads run what may block: builders, and the hooks of handlers
-   * @param log of the process
-   * @param cluster that it is a node of; null for none
+   * @param meters metrics of the whole instance
+   * @param threads threads for blocking work: builders, and the hooks of handlers
+   * @param log log of the process
+   * @param cluster cluster of the node; null for none
    */
   record Instance(
       ServeConfig config,
@@ -62,7 +62,7 @@ final class InstanceHost {
     }
   }
 
-  /** For so long, or longer, a replica that stopped is remembered with its code. */
+  /** Minimum time before the loader of a closed build counts as retained. */
   private static final long MIN_REMEMBERED_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   private final Instance on;
@@ -76,9 +76,9 @@ final class InstanceHost {
   final ControllerActions actions;
 
   /**
-   * @param role gives the code, and receives what happens; called later
-   * @param requests what they pass through
-   * @param accessEncoding how requests are logged; null when they are not
+   * @param role supplies code and receives events; called later
+   * @param requests data plane of the instance
+   * @param accessEncoding returns the encoding of the access log; null without an access log
    */
   InstanceHost(
       Instance on,
@@ -192,14 +192,14 @@ final class InstanceHost {
   }
 
   private Builds builds() {
-    return builds; // likewise
+    return builds; // created after its callers
   }
 
   private InstanceRouters deployments() {
-    return deployments; // which is made after those who ask it
+    return deployments; // created after its callers
   }
 
-  /** Everything that is hosted here, for a controller that does not know of it. */
+  /** Returns all hosted replicas, for a controller that does not know them. */
   Inventory inventory() {
     return new Inventory(on.identity.node(), replicas.inventory(), replicas.complete());
   }

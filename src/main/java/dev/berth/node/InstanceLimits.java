@@ -14,14 +14,13 @@ import dev.berth.routing.reserve.ReservationLimits;
 import dev.berth.routing.slots.InstanceBounds;
 
 /**
- * What {@code berth.limits} means to each part of an instance.
+ * Limits of each part of an instance, from {@code berth.limits}.
  *
- * @param replica bounds of its replicas
- * @param ledger bounds of their ledgers
- * @param bodies what the bodies that arrive at them may hold together; counts, so one for each
- *     instance
- * @param instance what its routers may hold together; counts, so one for each instance
- * @param loop bounds of each router loop
+ * @param replica limits of its replicas
+ * @param ledger limits of their ledgers
+ * @param bodies shared limit of all incoming bodies; counts, so one object for each instance
+ * @param instance shared limits of all routers; counts, so one object for each instance
+ * @param loop limits of each router loop
  */
 public record InstanceLimits(
     ReplicaLimits replica,
@@ -45,7 +44,10 @@ public record InstanceLimits(
         loop(limits));
   }
 
-  /** What is sent to a node is not taken up by one that would be suspected meanwhile. */
+  /**
+   * Returns the limits of a router loop. The accept time is at most the cluster timeout: a node
+   * that was suspected in between must not accept the message.
+   */
   private static LoopLimits loop(Settings limits) {
     LoopLimits defaults = LoopLimits.DEFAULTS;
     Settings cluster = limits.find(InstanceOptions.CLUSTER);
@@ -62,7 +64,7 @@ public record InstanceLimits(
             : cluster.get(ClusterOptions.UNAVAILABLE_TIMEOUT_S).toNanos());
   }
 
-  /** What {@code berth.reservations} means to the table of tokens. */
+  /** Returns the limits of the token table, from {@code berth.reservations}. */
   static ReservationLimits reservations(Settings options) {
     return new ReservationLimits(
         options.get(ReservationOptions.MAX_HELD_TOTAL),
@@ -86,7 +88,10 @@ public record InstanceLimits(
         limits.get(MetricsOptions.STATS_TIMEOUT_MS).toNanos());
   }
 
-  /** Ended tokens are remembered for max(TTL, 60 s), so that refusals say which. */
+  /**
+   * Returns the ledger limits. Ended tokens are retained for max(TTL, 60 s), so that refusals can
+   * name the cause.
+   */
   private static LedgerLimits ledger(Settings limits) {
     LedgerLimits defaults = LedgerLimits.DEFAULTS;
     return new LedgerLimits(

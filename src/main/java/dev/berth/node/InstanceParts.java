@@ -72,14 +72,14 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The parts of an instance, made and wired to one another: which exist, on which event loop, in
- * which order they start and stop. When is {@link BerthNode}'s to say. Belongs to the control loop.
+ * Parts of an instance and their wiring: event loops, start order and stop order. {@link BerthNode}
+ * decides when they start and stop. Confined to the control loop.
  */
 final class InstanceParts {
   /** Time for clients to learn of a drain before the listener and idle connections close. */
   private static final Duration NOTICE = Duration.ofMillis(250);
 
-  /** How often a drain looks whether tokens still hold slots. */
+  /** Interval, in ms, of a drain's checks whether tokens still hold slots. */
   private static final long RESERVATION_LOOK_MS = 50;
 
   private final InstanceHost.Instance on;
@@ -87,7 +87,7 @@ final class InstanceParts {
   private final Identity identity;
   private final EventLoops loops;
   private final @Nullable InstanceBus mailboxes; // null: the event bus carries messages
-  final @Nullable ClusterSide side; // null: an instance by itself
+  final @Nullable ClusterSide side; // null: no cluster
   private final Meters meters;
   final Ingress ingress;
   private final Runnable endLog;
@@ -96,18 +96,19 @@ final class InstanceParts {
   final DataPlane plane;
   final ReservationTable reservations;
   private final AccessLogWriter accessLog;
-  final MetricsPusher pusher; // what tells the controller of the handles
+  final MetricsPusher pusher; // reports handle metrics to the controller
   final AdminVerticle admin;
-  private final @Nullable AdminVerticle peer; // admin for other nodes; null without any
+  private final @Nullable AdminVerticle peer; // admin server for other nodes; null: no cluster
   final NodeRole role;
-  final InstanceHost host; // the role's
+  final InstanceHost host; // created by the role
   private final RoutingFeedVerticle feed;
-  // Stop those started; the first serving loop adds the later ones, the control loop takes all.
+  // Stop actions of the started ingresses. The first serving loop adds the later ones, and the
+  // control loop runs all.
   private final List<Supplier<Future<Void>>> ingresses = new CopyOnWriteArrayList<>();
-  private final List<Supplier<Future<Void>>> others = new ArrayList<>(); // likewise, in that order
+  private final List<Supplier<Future<Void>>> others = new ArrayList<>(); // in start order
 
   /**
-   * @param roles makes its role
+   * @param roles creates the role of the instance
    */
   InstanceParts(InstanceHost.Instance on, NodeRole.Factory roles) {
     this.on = on;
@@ -230,7 +231,10 @@ final class InstanceParts {
         () -> !role.complete().isComplete());
   }
 
-  /** How requests are logged; null when they are not. Starts the writer if it is needed. */
+  /**
+   * Returns the encoding of the access log and starts its writer; null if the settings disable the
+   * log.
+   */
   @Nullable LogEncoding accessEncoding(Settings logging) {
     if (!logging.get(LoggingOptions.ENABLE_ACCESS_LOG)) {
       return null;
@@ -265,7 +269,7 @@ final class InstanceParts {
 
   // --- start ---
 
-  /** Starts what requests pass through. */
+  /** Starts the data plane, its sweeps and its watches. */
   Future<Void> startCore() {
     assert loops.control().isHere();
     UpkeepVerticle upkeep =
@@ -295,7 +299,7 @@ final class InstanceParts {
     return Future.all(started).compose(all -> joinable());
   }
 
-  /** Other nodes can reach this one. */
+  /** Opens this node for other nodes; does nothing without a cluster. */
   private Future<Void> joinable() {
     if (side == null || peer == null) {
       return Future.succeededFuture();
@@ -305,7 +309,9 @@ final class InstanceParts {
         .compose(listens -> side.listen(peer.port(), config.get(HttpOptions.PORT)));
   }
 
-  /** Takes a loop's messages from now on, if the verticles' consumers do not. */
+  /**
+   * Returns a handler that subscribes a loop to its mailbox, if mailboxes replace the event bus.
+   */
   private Handler<Void> receiveOn(int index) {
     return started -> {
       if (mailboxes == null) {
@@ -327,7 +333,7 @@ final class InstanceParts {
         plane);
   }
 
-  /** Starts what listens, and the metrics. */
+  /** Starts the admin server, the metrics, and the ingress once the role is complete. */
   Future<Void> startEdge(Duration stopTimeout) {
     assert loops.control().isHere();
     int pending = config.get(LimitOptions.PENDING_REQUESTS_PER_LOOP);
@@ -342,7 +348,7 @@ final class InstanceParts {
   }
 
   private Future<Void> startIngress(Duration stopTimeout) {
-    // With port 0 the first one finds the port that the others join.
+    // With port 0, the first ingress binds a free port that the others share.
     return startIngress(0, stopTimeout)
         .compose(
             first ->
@@ -377,12 +383,12 @@ final class InstanceParts {
    * Ends the work of the instance in order.
    *
    * <pre>
-   *   notice -> no new connections -> idle ones close, requests under way end -> replicas drain
+   *   notice -> no new connections -> idle ones close, requests in flight end -> replicas drain
    * </pre>
    *
-   * @param limit of the whole drain
+   * @param limit maximum duration of the whole drain
    * @param listening whether there are clients to be notified
-   * @param alsoAwaited a future that is to end before the instance does
+   * @param alsoAwaited a future that ends before the instance does
    * @return completes when no work is left; fails with a {@link TimeoutException} at the limit
    */
   Future<Void> drain(Duration limit, boolean listening, Future<?> alsoAwaited) {
@@ -391,8 +397,8 @@ final class InstanceParts {
     ingress.drain();
     host.replicas.drainStarts();
     Future<Void> released = role.drains();
-    // Every answer now says that its connection will close. Who is about to send on a connection
-    // that is idle for an instant learns it so, and is not cut off.
+    // From now on every response announces that its connection closes. A client that is about to
+    // send on an idle connection thus receives a notice instead of a reset.
     long notice = listening ? Math.min(NOTICE.toMillis(), Math.max(2, limit.toMillis() / 10)) : 2;
     Future<Void> answered =
         passed(notice / 2)
@@ -400,11 +406,11 @@ final class InstanceParts {
             .compose(
                 over -> {
                   ingress.closePort();
-                  return passed(notice / 2); // who has just connected asks by then
+                  return passed(notice / 2); // new connections send their request by then
                 })
             .compose(closed -> stopIngress());
-    // A request may need replicas that are not its own, so these stay until all requests have
-    // ended, or the longest grace has.
+    // A request may call replicas of other deployments. All replicas stay until every request has
+    // ended, or until the longest grace has passed.
     long grace = Math.max(1, host.deployments.longestGrace().toMillis());
     Future<Void> withdrawn =
         answered
@@ -420,8 +426,8 @@ final class InstanceParts {
   }
 
   /**
-   * Waits until no token holds a slot any more, or the limit: its holder may come to use it, and
-   * may have no connection yet. What is held after that is given back.
+   * Waits until no token holds a slot, or until the limit. The holder of a token may still use the
+   * slot, and may have no connection yet. Then releases the remaining slots.
    */
   private Future<Void> reservationsOver(Duration limit) {
     if (ingresses.isEmpty() || reservations.held() == 0) {
@@ -443,18 +449,18 @@ final class InstanceParts {
         .onComplete(
             done -> {
               on.vertx().cancelTimer(looking);
-              reservations.releaseAll(); // else their replicas would wait for them in vain
+              reservations.releaseAll(); // else replicas would wait for unused tokens
             });
   }
 
-  /** Accepts no more, and waits for the requests under way. */
+  /** Stops accepting connections, and waits for the requests in flight. */
   private Future<Void> stopIngress() {
     List<Future<Void>> stopped = ingresses.stream().map(Supplier::get).toList();
     ingresses.clear();
     return Future.join(stopped).mapEmpty();
   }
 
-  /** Stops everything else, in the reverse order: the pusher's last batch finds its controller. */
+  /** Stops all other parts in reverse order: the pusher's last batch reaches the controller. */
   Future<Void> stopOthers() {
     assert loops.control().isHere();
     host.deployments.hide();
@@ -465,7 +471,7 @@ final class InstanceParts {
       stopped = stopped.eventually(stop);
     }
     return stopped
-        .eventually(() -> loops.control().undeploy(admin)) // last: someone may be looking
+        .eventually(() -> loops.control().undeploy(admin)) // last: operators may watch the stop
         .eventually(role::stop)
         .eventually(accessLog::stop)
         .onComplete(over -> endLog.run());

@@ -27,17 +27,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which ranker each deployment's router has here. One of the user's own is made on a thread of the
- * application, and ranks once it is there; until then the one before it does. The code that it is
- * of stays for as long as it ranks. Belongs to the control loop.
+ * Rankers of the deployments' routers on this instance. A user's ranker is created on a thread of
+ * its application and ranks once it exists; until then the previous ranker ranks. Its code stays
+ * loaded while it ranks. Confined to the control loop.
  */
 public final class InstanceRankers {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceRankers.class);
 
   /**
-   * What is wanted of a deployment.
+   * Ranker that the settings of a deployment request.
    *
-   * @param build that has the class, of one of the user's own; else empty
+   * @param build build that has the class of a user's ranker; else empty
    */
   private record Wanted(Choice choice, String build) {
     static final Wanted USUAL = new Wanted(Choice.USUAL, "");
@@ -57,7 +57,7 @@ public final class InstanceRankers {
     this.nanoClock = nanoClock;
   }
 
-  /** Gives a router the ranker that its deployment wants, if it has another one. */
+  /** Sets the ranker that a deployment requests, if its router has another one. */
   void choose(DeploymentRouter router, DeploymentTarget target) {
     Choice choice =
         RouterOptions.choice(target.settings().find(DeploymentConfig.REQUEST_ROUTER_CONFIG));
@@ -75,13 +75,13 @@ public final class InstanceRankers {
     }
   }
 
-  /** Its router is gone. */
+  /** Releases the ranker of a removed router. */
   void forget(DeploymentId id) {
     wanted.remove(id);
     use(id, null);
   }
 
-  /** A ranker of that code ranks from now on, in place of the one before. */
+  /** Records the code whose ranker ranks from now on, and releases the previous code. */
   private void use(DeploymentId id, @Nullable LoadedApplication code) {
     LoadedApplication before = code == null ? ranking.remove(id) : ranking.put(id, code);
     if (before != null) {
@@ -113,13 +113,13 @@ public final class InstanceRankers {
     };
   }
 
-  // --- one of the user's own ---
+  // --- rankers of users ---
 
   private void make(DeploymentRouter router, Wanted next) {
     DeploymentId id = router.deployment();
     LoadedApplication code = builds.acquire(id.application(), next.build);
     if (code == null) {
-      wanted.put(id, new Wanted(next.choice, "")); // another build is, and told of soon
+      wanted.put(id, new Wanted(next.choice, "")); // another build follows with its own command
       return;
     }
     try {
@@ -148,7 +148,7 @@ public final class InstanceRankers {
       @Nullable Throwable why) {
     DeploymentId id = router.deployment();
     if (!next.equals(wanted.get(id))) {
-      builds.release(code); // meanwhile another one is
+      builds.release(code); // another ranker is wanted by now
       return;
     }
     String name = String.valueOf(next.choice.className());

@@ -53,17 +53,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Starts, reconfigures and stops replicas on this instance as the controller commands, and tells it
- * what came of it. A command that comes twice is done once, and answered again. Belongs to the
- * control loop, unless a method says otherwise.
+ * Starts, reconfigures and stops replicas on this instance as the controller commands, and reports
+ * the results. A repeated command runs once and is reported again. Confined to the control loop,
+ * unless a method states otherwise.
  *
- * <p>Over 500 lines: each command and each thing that happens to a replica changes the one table of
- * what is hosted.
+ * <p>Over 500 lines: each command and each event of a replica changes the one table of hosted
+ * replicas.
  */
 public class InstanceReplicas implements ReplicaListener {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceReplicas.class);
 
-  /** Replicas that ended, so that a late command starts none of them again, and start failures. */
+  /** Maximum of ended replicas, which no late command may restart, and of start failures. */
   private static final int MAX_REMEMBERED = 16_384;
 
   private static final class Latest<V> extends LinkedHashMap<String, V> {
@@ -86,17 +86,17 @@ public class InstanceReplicas implements ReplicaListener {
   private final Map<String, Found> obtaining = new LinkedHashMap<>(); // replicas without code yet
   private final Map<String, HostedHere> hosted = new LinkedHashMap<>();
   private final Map<DeploymentId, DeploymentTarget> complete = new LinkedHashMap<>();
-  private final Latest<String> startFailures = new Latest<>(); // logged last, by deployment
+  private final Latest<String> startFailures = new Latest<>(); // last logged reason by deployment
   private final Latest<Boolean> ended = new Latest<>();
-  private int nextLoop; // of a replica that is to start
-  private @Nullable Long drainStartedNanos; // of the whole instance
-  private @Nullable Promise<Void> emptied; // once somebody waits for it
+  private int nextLoop; // loop of the next replica to start
+  private @Nullable Long drainStartedNanos; // start of the instance's drain
+  private @Nullable Promise<Void> emptied; // set by emptied()
 
   /**
-   * @param shown shows one that runs, until it is closed
+   * @param shown shows the metrics of a running replica, until its registration is closed
    * @param control the control loop
-   * @param epochs another number for each replica
-   * @param controller told of what happens; any thread
+   * @param epochs returns a different number for each replica
+   * @param controller receives events on any thread
    */
   public InstanceReplicas(
       DataPlane plane,
@@ -126,7 +126,7 @@ public class InstanceReplicas implements ReplicaListener {
       if (known.running && !known.stopping) {
         controller.accept(new ReplicaRunning(known.info()));
       }
-      return; // else its start answers
+      return; // else the pending start reports its result
     }
     if (ended.containsKey(id)) {
       controller.accept(new ReplicaStopped(id));
@@ -142,7 +142,7 @@ public class InstanceReplicas implements ReplicaListener {
     ReplicaHost.Starting starting;
     try {
       starting = plane.host().begin(spec(id, target, code), seats(target, code));
-    } catch (RuntimeException failed) { // no more places
+    } catch (RuntimeException failed) { // the host's limit is reached
       builds.release(code);
       refused(id, StartFailedException.describe(failed));
       return;
@@ -156,7 +156,7 @@ public class InstanceReplicas implements ReplicaListener {
             thrown -> control.execute(() -> failed(begun, thrown)));
   }
 
-  /** Its code is not here yet. Told to stop meanwhile, it is not started. */
+  /** Fetches missing code, then starts the replica unless a stop arrived meanwhile. */
   private void obtain(StartReplica command) {
     DeploymentTarget target = command.target();
     Found unbuilt = HostedHere.unbuilt(command, plane.ports().wallClock().millis());
@@ -182,9 +182,9 @@ public class InstanceReplicas implements ReplicaListener {
     controller.accept(new ReplicaFailed(replicaId, reason));
   }
 
-  /** All loops for a replica that is spread, else one, in turn over those that are not blocked. */
+  /** Returns all loops for a spread replica, else the next loop in turn that is not blocked. */
   private List<ReplicaSeat> seats(DeploymentTarget target, LoadedApplication code) {
-    int first = plane.host().loopFrom(nextLoop); // gives the replica its address
+    int first = plane.host().loopFrom(nextLoop); // loop of the replica's address
     nextLoop = (first + 1) % plane.loops();
     return IntStream.range(0, isSpread(target) ? plane.loops() : 1)
         .mapToObj(offset -> plane.replicas((first + offset) % plane.loops()))
@@ -230,7 +230,7 @@ public class InstanceReplicas implements ReplicaListener {
   }
 
   private void runs(HostedHere here) {
-    if (here.stopping) { // told to stop before it ran, or died at once
+    if (here.stopping) { // stopped before it ran, or died at once
       here.replica.shutDown(Duration.ZERO).onComplete(stopped -> control.execute(() -> end(here)));
       return;
     }
@@ -248,12 +248,12 @@ public class InstanceReplicas implements ReplicaListener {
   private void failed(HostedHere here, Throwable thrown) {
     end(here);
     if (here.stopping) {
-      return; // that it stopped was told
+      return; // the stop is reported already
     }
     String reason = StartFailedException.describe(thrown);
     if (!(thrown instanceof CancellationException)
         && !reason.equals(startFailures.put(here.target.id().toString(), reason))) {
-      Throwable shown = UserFailure.legible(thrown); // once, for its stack
+      Throwable shown = UserFailure.legible(thrown); // logged once per reason, for its stack
       LOG.error("replica {} did not start", here.id(), shown);
     }
     controller.accept(new ReplicaFailed(here.id(), reason));
@@ -269,11 +269,11 @@ public class InstanceReplicas implements ReplicaListener {
       controller.accept(
           new ReconfigureFailed(command.replicaId(), target.version(), "it is not there"));
     } else if (!here.running) {
-      here.next = target; // given to it as soon as it runs
+      here.next = target; // applied once the replica runs
     } else if (here.next != null ? here.next.equals(target) : here.target.equals(target)) {
       if (here.next == null) {
         reconfigured(here);
-      } // else its hook answers
+      } // else the running hook reports its result
     } else {
       reconfigure(here, target);
     }
@@ -288,7 +288,7 @@ public class InstanceReplicas implements ReplicaListener {
         limits(settings),
         healthChecks(settings));
     Map<String, Object> userConfig = settings.get(DeploymentConfig.USER_CONFIG);
-    if (here.userConfigTaken.failed() // a hook that failed is asked again
+    if (here.userConfigTaken.failed() // a failed hook runs again
         || !userConfig.equals(before.settings().get(DeploymentConfig.USER_CONFIG))) {
       here.userConfigTaken = here.replica.reconfigure(userConfig);
     }
@@ -298,7 +298,7 @@ public class InstanceReplicas implements ReplicaListener {
 
   private void reconfigured(HostedHere here, DeploymentTarget target, @Nullable Throwable thrown) {
     if (here.next != target || here.stopping) {
-      return; // another one follows, or nothing
+      return; // superseded, or stopping
     }
     here.next = null;
     if (thrown == null) {
@@ -332,13 +332,13 @@ public class InstanceReplicas implements ReplicaListener {
     } else if (!here.running) {
       boolean first = !here.stopping;
       here.stopping = true;
-      here.replica.abandonStart(); // what of it comes up all the same is stopped then
+      here.replica.abandonStart(); // a replica that still comes up is then stopped
       if (first) {
         controller.accept(new ReplicaStopped(here.id()));
         lookWhetherEmpty();
       }
     } else if (here.stopping) {
-      here.replica.shutDown(left(grace)); // sooner, if that is sooner
+      here.replica.shutDown(left(grace)); // the shorter grace counts
     } else {
       here.stopping = true;
       here.replica
@@ -347,10 +347,10 @@ public class InstanceReplicas implements ReplicaListener {
     }
   }
 
-  /** Drains all, within their own graces, as nobody commands it any more. */
+  /** Drains all replicas within their own graces, when no controller will stop them. */
   void stopAll() {
     List.copyOf(obtaining.keySet())
-        .forEach(each -> stop(each, Duration.ZERO)); // it is not to start later
+        .forEach(each -> stop(each, Duration.ZERO)); // prevents a later start
     for (HostedHere each : List.copyOf(hosted.values())) {
       stop(each.id(), each.target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S));
     }
@@ -361,7 +361,7 @@ public class InstanceReplicas implements ReplicaListener {
     controller.accept(new ReplicaStopped(here.id()));
   }
 
-  /** Nothing of it takes anything more. Its code is in use until its last request has settled. */
+  /** Removes an ended replica. Its code is released after its last request has settled. */
   private void end(HostedHere here) {
     if (!hosted.remove(here.id(), here)) {
       return;
@@ -379,7 +379,7 @@ public class InstanceReplicas implements ReplicaListener {
     }
   }
 
-  /** What is left of a grace: a drain of the instance has used some of it. */
+  /** Returns the rest of a grace: a drain of the instance has used some of it. */
   private Duration left(Duration grace) {
     Long since = drainStartedNanos;
     if (since == null) {
@@ -389,13 +389,13 @@ public class InstanceReplicas implements ReplicaListener {
     return left.isNegative() ? Duration.ZERO : left;
   }
 
-  /** The instance drains from now on: the graces of its deployments run. */
+  /** Starts the graces of all deployments, as the instance drains from now on. */
   void drainStarts() {
     assert control.isHere();
     drainStartedNanos = plane.ports().nanoClock().getAsLong();
   }
 
-  // --- what happens to them, told by the host on any thread ---
+  // --- events of replicas, sent by the host on any thread ---
 
   @Override
   public void startWaits(Replica replica, String reason) {
@@ -419,7 +419,7 @@ public class InstanceReplicas implements ReplicaListener {
     }
   }
 
-  /** It has stopped; if nobody told it to, it died. */
+  /** Reports and ends a replica that stopped without a command. */
   private void died(String replicaId) {
     HostedHere here = hosted.get(replicaId);
     if (here != null && !here.stopping) {
@@ -430,9 +430,9 @@ public class InstanceReplicas implements ReplicaListener {
   }
 
   /**
-   * Ends a replica at once, as if it had died: what it runs is answered as of unknown outcome.
+   * Ends a replica at once, as if it had died: its running requests end with an unknown outcome.
    *
-   * @return false when the deployment has none of that name here
+   * @return false when the deployment has no such replica here
    */
   public boolean kill(DeploymentId deployment, String replicaId) {
     assert control.isHere();
@@ -441,14 +441,14 @@ public class InstanceReplicas implements ReplicaListener {
       return false;
     }
     if (here.running) {
-      here.replica.kill(); // its new state tells
+      here.replica.kill(); // its change of state is reported
     } else {
       here.replica.abandonStart();
     }
     return true;
   }
 
-  /** Handlers on virtual threads wait for a carrier, or, with an empty text, no longer. */
+  /** Reports that handlers on virtual threads wait for a carrier; an empty text ends the report. */
   void carriersBlocked(String text) {
     assert control.isHere();
     hosted.values().stream()
@@ -460,25 +460,25 @@ public class InstanceReplicas implements ReplicaListener {
     return target.settings().get(DeploymentConfig.THREADS).equals("virtual");
   }
 
-  // --- what is there ---
+  // --- inventory ---
 
-  /** Keeps for a later controller what was complete. */
+  /** Stores the last complete target of a deployment for a later controller. */
   public void remember(Remember command) {
     assert control.isHere();
     complete.compute(command.deployment(), (id, before) -> command.complete());
   }
 
-  /** Forgets a deployment that is gone. */
+  /** Forgets the start failures of a removed deployment. */
   public void forget(DeploymentId deployment) {
     startFailures.remove(deployment.toString());
   }
 
-  /** The last target of each deployment of which every replica ran. */
+  /** Returns for each deployment the last target with which every replica ran. */
   public List<DeploymentTarget> complete() {
     return List.copyOf(complete.values());
   }
 
-  /** Everything that is hosted here and was not told to stop before it ran. */
+  /** Returns all hosted replicas, except those that were stopped before they ran. */
   public List<Found> inventory() {
     List<Found> found = new ArrayList<>(obtaining.values());
     hosted.values().stream()
@@ -487,13 +487,13 @@ public class InstanceReplicas implements ReplicaListener {
     return found;
   }
 
-  /** Requests a replica works on now, those that hold a slot included; -1 when it is not here. */
+  /** Returns a replica's requests in flight, reserved slots included; -1 when it is not here. */
   public int ongoing(String replicaId) {
     HostedHere here = hosted.get(replicaId);
     return here == null ? -1 : here.replica.slots().ongoing();
   }
 
-  /** Completes once nothing runs here, nor is to run; now, or later. */
+  /** Returns a future that completes once no replica runs or starts here. */
   Future<Void> emptied() {
     assert control.isHere();
     Promise<Void> promise = Promise.promise();
@@ -508,7 +508,7 @@ public class InstanceReplicas implements ReplicaListener {
     }
   }
 
-  /** How many are here, in whatever state. */
+  /** Returns the number of hosted replicas in any state. */
   int size() {
     return hosted.size();
   }

@@ -19,17 +19,17 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The routers of this instance's deployments: made and configured as the controller wants, shown in
- * the meters, and taken away when their deployment is gone. Belongs to the control loop, unless a
- * method says otherwise.
+ * Routers of this instance's deployments. Creates and configures them as the controller commands,
+ * shows their metrics, and removes them with their deployments. Confined to the control loop,
+ * unless a method states otherwise.
  */
 public final class InstanceRouters {
 
-  /** One router, and where it is shown. */
+  /** Router with the registration of its metrics. */
   private static final class Routed {
     final DeploymentRouter router;
     final Registration shown;
-    @Nullable DeploymentTarget target; // null while only code that runs wants it
+    @Nullable DeploymentTarget target; // null while only running code needs the router
 
     Routed(DeploymentRouter router, Registration shown) {
       this.router = router;
@@ -44,8 +44,8 @@ public final class InstanceRouters {
   private final Map<DeploymentId, Routed> routed = new HashMap<>();
 
   /**
-   * @param maxReservationTtlNanos what callers may ask for at most
-   * @param shows shows one, until it is closed
+   * @param maxReservationTtlNanos maximum TTL of a reservation
+   * @param shows shows the metrics of a router, until its registration is closed
    */
   public InstanceRouters(
       Routers routers,
@@ -58,7 +58,7 @@ public final class InstanceRouters {
     this.shows = shows;
   }
 
-  /** Makes the router of a deployment, so that snapshots find it, or gives it other settings. */
+  /** Creates the router of a deployment, so that snapshots find it, or changes its settings. */
   public void configure(DeploymentTarget target) {
     Routed known = ensure(target.id(), target.settings());
     known.router.configure(routerSettings(target.settings()));
@@ -66,7 +66,7 @@ public final class InstanceRouters {
     known.target = target;
   }
 
-  /** Makes the routers that the handlers of a build may ask for. */
+  /** Creates the routers that the handlers of a build may call. */
   void ensure(LoadedApplication code) {
     code.settings().forEach(this::ensure);
   }
@@ -80,7 +80,7 @@ public final class InstanceRouters {
         });
   }
 
-  /** A deployment is gone: who waits for it is told so, and nothing of its router is kept. */
+  /** Removes a deployment's router with all its state; its waiters fail. */
   public void forget(DeploymentId id) {
     Routed gone = routed.remove(id);
     if (gone != null) {
@@ -90,7 +90,7 @@ public final class InstanceRouters {
     }
   }
 
-  /** The code is gone: the routers that only its handlers wanted go too. */
+  /** Removes the routers that only the handlers of closed code called. */
   void forgetUnwanted(LoadedApplication code) {
     for (DeploymentId id : code.settings().keySet()) {
       Routed known = routed.get(id);
@@ -100,18 +100,18 @@ public final class InstanceRouters {
     }
   }
 
-  /** Whether the controller wants a deployment to exist. */
+  /** Returns whether the controller has configured a deployment. */
   boolean isWanted(DeploymentId id) {
     Routed known = routed.get(id);
     return known != null && known.target != null;
   }
 
-  /** The router of a deployment that was configured. */
+  /** Returns the router of a configured deployment. */
   public DeploymentRouter router(DeploymentId id) {
     return known(id, routed.get(id)).router;
   }
 
-  /** What a deployment was last configured with. */
+  /** Returns the settings that a deployment was last configured with. */
   public Settings settings(DeploymentId id) {
     Routed known = routed.get(id);
     return known(id, known == null ? null : known.target).settings();
@@ -124,7 +124,7 @@ public final class InstanceRouters {
     return found;
   }
 
-  /** A handle for user code on a serving loop. Any thread. */
+  /** Returns a handle for user code on a serving loop. Thread-safe. */
   BareHandle handle(LoadedApplication code, String name, int loop) {
     DeploymentId id = code.id(name);
     Settings settings = code.settings().get(id);
@@ -150,7 +150,7 @@ public final class InstanceRouters {
         DeploymentConfig.autoscales(settings));
   }
 
-  /** The longest grace of all deployments. */
+  /** Returns the longest graceful shutdown time of all deployments. */
   Duration longestGrace() {
     return routed.values().stream()
         .filter(each -> each.target != null)
@@ -159,12 +159,12 @@ public final class InstanceRouters {
         .orElse(Duration.ZERO);
   }
 
-  /** How many there are. */
+  /** Returns the number of routers. */
   int size() {
     return routed.size();
   }
 
-  /** Takes all out of the meters; the pusher then sends a final zero of each. */
+  /** Removes all routers from the metrics; the pusher then sends a final zero of each. */
   void hide() {
     routed.values().forEach(each -> each.shown.close());
   }

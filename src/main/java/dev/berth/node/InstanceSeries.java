@@ -16,17 +16,17 @@ import dev.berth.routing.slots.InstanceBounds;
 import java.util.Locale;
 import java.util.Map;
 
-/** What an instance shows: its routers, event loops, tokens and bounds. */
+/** Metric series of an instance: its routers, event loops, tokens and limits. */
 final class InstanceSeries {
   private InstanceSeries() {}
 
-  /** What the request bodies of the instance hold together, and how much they may. */
+  /** Shows the memory of the instance's request bodies, with its limits. */
   static void show(BodyBounds bodies, Series into) {
     into.gauge("berth_body_stream_bytes", bodies.windows().taken(), bodies.windows().most());
     into.gauge("berth_body_buffered_bytes", bodies.gathered().taken(), bodies.gathered().most());
   }
 
-  /** What all routers of the instance hold together, and how much they may. */
+  /** Shows the totals of all routers of the instance, with their limits. */
   static void show(InstanceBounds bounds, Settings limits, Series into) {
     into.gauge("berth_queued_requests", bounds.queued(), limits.get(LimitOptions.MAX_QUEUED_TOTAL));
     into.gauge(
@@ -56,7 +56,7 @@ final class InstanceSeries {
     into.counter("berth_falsely_held_requests", replicas.falselyHeld());
   }
 
-  /** What is shown of the slots that are held by tokens; never a token, nor who holds it. */
+  /** Shows the slots that tokens hold, but no token and no holder. */
   static void show(ReservationTable table, Series into) {
     into.gauge("berth_reservations_held", table.held());
     into.gauge("berth_reservations_asked", table.permitsTaken(), table.limits.maxHeld());
@@ -83,10 +83,10 @@ final class InstanceSeries {
   }
 
   /**
-   * What the router of a deployment shows. All handles of an instance to one deployment share that
-   * router, so Ray's {@code handle} and {@code actor_id} have nothing to tell apart here.
+   * Shows a deployment's router. All handles of an instance to one deployment share the router, so
+   * Ray's {@code handle} and {@code actor_id} have nothing to distinguish here.
    *
-   * @param route of the deployment's application; empty when it has none
+   * @param route route of the deployment's application; empty without a route
    */
   static void show(DeploymentRouter router, String route, Series unlabelled) {
     DeploymentId id = router.deployment();

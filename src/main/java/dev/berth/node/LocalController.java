@@ -64,34 +64,36 @@ import org.slf4j.LoggerFactory;
  * A role whose controller is on this instance. It commands this node; a subclass may add others.
  *
  * <p><b>State.</b> One controller at a time, and none between two. The next one has a later term,
- * and receives what is declared and what runs before it decides, so requests and replicas continue.
- * Events between two controllers are dropped, since they are part of what the next one receives.
+ * and receives the declared and the hosted state before it decides, so requests and replicas
+ * continue. Events between two controllers are dropped: the next controller receives their outcome.
  *
- * <p><b>Concurrency.</b> Confined to the control loop, unless a method says otherwise.
+ * <p><b>Concurrency.</b> Confined to the control loop, unless a method states otherwise.
  *
  * <p><b>Failure.</b> A controller that failed is followed by another; the wait before it doubles
  * with each failure.
  */
 abstract class LocalController implements NodeRole, ServeControl.Controls {
-  /** For what is answered: shorter than the time after which a pusher gives its batch up. */
+  /**
+   * Options of requests: the timeout is shorter than the time after which a pusher drops its batch.
+   */
   private static final DeliveryOptions ANSWERED =
       new DeliveryOptions(EventBusSender.LOCAL).setSendTimeout(1_500);
 
   private static final Logger LOG = LoggerFactory.getLogger(LocalController.class);
 
-  /** Bounds of the wait before a controller that failed is followed. */
+  /** Bounds, in ms, of the wait before a failed controller is replaced. */
   private static final long MIN_WAIT_MS = 50;
 
   private static final long MAX_WAIT_MS = 30_000;
 
-  /** Run time after which a failure has another reason than the one before. */
+  /** Run time, in ns, after which a later failure counts as the first one of a new series. */
   private static final long WELL_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   /**
    * The parts of a role with a controller.
    *
-   * @param hosts makes what the controller commands here
-   * @param serve the declared state, and the commands of operators
+   * @param hosts creates the host that the controller commands
+   * @param serve the desired state, and the commands of operators
    * @param announced receives the states of applications
    * @param drainAsked begins the drain of the instance
    */
@@ -113,9 +115,9 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
   private final ScalingWatch scaling;
   private final ControllerActions actions;
 
-  private RoutingPublisher publisher; // of the controller there is, or is to be the first
+  private RoutingPublisher publisher; // of the current or the first controller
   private @Nullable ControllerVerticle current;
-  private Future<Void> changing = Future.succeededFuture(); // the last start or stop of one
+  private Future<Void> changing = Future.succeededFuture(); // last start or stop of a controller
   private long lastTerm;
   private long beganNanos;
   private int failures; // in a row
@@ -145,7 +147,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     serve.connect(this);
   }
 
-  // --- what operators ask ---
+  // --- requests of operators ---
 
   @Override
   public Future<ServeDetails> details(@Nullable Double targetCapacity, @Nullable String stateDir) {
@@ -197,7 +199,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     return Future.succeededFuture();
   }
 
-  // --- its parts ---
+  // --- parts ---
 
   @Override
   public void gone(LoadedApplication code) {
@@ -205,7 +207,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     serve.removeUnusedJars();
   }
 
-  /** Makes a controller of an epoch. */
+  /** Creates a controller of an epoch. */
   Controller controller(Epoch epoch) {
     return new Controller(
         new ControllerPorts(
@@ -240,7 +242,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     return List.of(here.apply(serve.commands()), jars, new BuildRoutes(this::source));
   }
 
-  /** Returns the numbers of replicas of all deployments, by bus name of their node. */
+  /** Returns the replica counts of all deployments, by bus name of the node. */
   Map<String, Integer> replicas() {
     return current().map(Controller::replicas).orElse(Map.of());
   }
@@ -275,11 +277,11 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     return start(serve.logged().term());
   }
 
-  // --- the controller's life ---
+  // --- lifecycle of the controller ---
 
   private Future<Void> start(long wanted) {
     assert control.isHere();
-    long term = Math.max(wanted, lastTerm + 1); // whatever was kept of it: later than the last
+    long term = Math.max(wanted, lastTerm + 1); // later than the last, even if that was not logged
     lastTerm = term;
     Epoch epoch = new Epoch(serve.nodes().generation(), term, on.identity().node());
     Controller made = controller(epoch);
@@ -305,7 +307,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
             });
   }
 
-  /** Ends the controller and starts one of a later term; completes when that one decides. */
+  /** Replaces the controller by one of a later term; completes when the new one has started. */
   @Override
   public Future<Void> restart(long term) {
     assert control.isHere();
@@ -343,40 +345,40 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     }
   }
 
-  // --- the nodes that it commands: this one ---
+  // --- commanded nodes: this one ---
 
-  /** Does a command on the instance that it is for, or on all, behind the commands before it. */
+  /** Runs a command on its instance, or on all, after the earlier commands. */
   void command(Command command) {
     host.actions.accept(command);
   }
 
-  /** Sends a message to the routers of an instance; it may be lost. */
+  /** Sends a message, which may be lost, to the routers of an instance. */
   void send(String node, BusMessage message) {
     bus().send(Addresses.routing(node), message, EventBusSender.LOCAL);
   }
 
-  /** Returns the nodes that a controller waits for when it begins. */
+  /** Returns the nodes whose inventory a new controller waits for. */
   Collection<String> nodes() {
     return List.of(on.identity().node());
   }
 
-  /** Tells a controller that begins what runs where, after it received what is declared. */
+  /** Sends the hosted state to a new controller, after the declared state. */
   void tellHosted(Consumer<ControllerEvent> controller) {
-    host.builds.closeEarly(); // of what was declared by now all that is wanted was asked for
+    host.builds.closeEarly(); // the controller has requested every build that it needs
     controller.accept(host.inventory());
   }
 
-  /** Notes that the controller decides: it knows what runs. */
+  /** Handles the end of a recovery: discards the builds that the controller does not need. */
   void recovered(Recovered known) {
     host.builds.keepOnly(known.builds());
   }
 
-  /** Notes the state of an application. */
+  /** Passes on the new state of an application. */
   void announced(Announce state) {
     parts.announced().accept(state);
   }
 
-  // --- what happens here ---
+  // --- events of this instance ---
 
   @Override
   public InstanceHost host() {
@@ -412,7 +414,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     return on.vertx().eventBus();
   }
 
-  // --- the end ---
+  // --- drain and stop ---
 
   @Override
   public Future<Void> drains() {

@@ -13,39 +13,39 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place of an instance beside its controller: the controller is on it and commands it alone, or
- * commands a cluster from it, or is on another node. Each role makes the host that it commands.
- * Confined to the control loop, unless a method says otherwise.
+ * Role of an instance toward its controller. The controller is on the instance and commands it
+ * alone, or commands a cluster from it, or is on another node. Each role creates the host that it
+ * commands. Confined to the control loop, unless a method states otherwise.
  */
 interface NodeRole extends Builds.Sources {
 
-  /** Makes the role of an instance from its parts. */
+  /** Creates the role of an instance from its parts. */
   @FunctionalInterface
   interface Factory {
     /**
-     * @param host makes what the role commands
-     * @param side of a node of a cluster; null for an instance by itself
+     * @param host creates the host that the role commands
+     * @param side cluster part of a node; null for an instance without a cluster
      */
     NodeRole make(Instance on, Function<NodeRole, InstanceHost> host, @Nullable ClusterSide side);
   }
 
-  /** The code, replicas, routers and routes that the controller commands here. */
+  /** Returns the code, replicas, routers and routes that the controller commands here. */
   InstanceHost host();
 
   /** Sends an event to the controller, in the order of the calls. Thread-safe. */
   void tell(ControllerEvent event);
 
-  /** Sends a message to the controller that may be lost, and is repeated by its sender. */
+  /** Sends a message to the controller, which may be lost; its sender repeats it. */
   void send(BusMessage message);
 
   /**
-   * Sends a message to the controller that is answered within 1.5 s or not at all.
+   * Sends a message to the controller, which replies within 1.5 s or not at all.
    *
-   * @return with the term of the controller that took it
+   * @return the term of the controller that received the message
    */
   Future<Long> ask(BusMessage message);
 
-  /** Notes that nothing here uses that code any more. */
+  /** Handles code that nothing on this instance uses any more. */
   void gone(LoadedApplication code);
 
   /**
@@ -55,31 +55,31 @@ interface NodeRole extends Builds.Sources {
    */
   List<AdminRoutes> operators(Function<ControllerCommands, AdminRoutes> here);
 
-  /** Returns the routes that another node answers; mounted last. */
+  /** Returns the routes that forward to another node; mounted last. */
   default List<AdminRoutes> forwarded() {
     return List.of();
   }
 
-  /** Starts the controller, or the link to it; completes when it commands. */
+  /** Starts the controller, or the link to the controller. */
   Future<Void> start();
 
-  /** Completes when requests may come: this instance received all that holds for it. */
+  /** Returns a future that completes when requests may arrive: all standing commands are here. */
   Future<Void> complete();
 
   /**
-   * Begins the drain of the instance: operators give it no more commands.
+   * Begins the drain of the instance: commands of operators are refused from now on.
    *
    * @return completes when the state directory is released, if that is done before the stop
    */
   Future<Void> drains();
 
   /**
-   * Drains the replicas, as no request is in flight any more.
+   * Drains the replicas, after the last request in flight.
    *
-   * @return completes when none is left
+   * @return completes when no replica is left
    */
   Future<Void> withdraw();
 
-  /** Ends the controller, or the link to it, and releases the state directory. */
+  /** Ends the controller, or the link to the controller, and releases the state directory. */
   Future<Void> stop();
 }

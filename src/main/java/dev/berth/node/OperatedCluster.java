@@ -21,10 +21,10 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * What operators ask of the cluster whose controller is on this node. That a node is drained is
- * kept with who is a node: it outlasts the controller, and the node's own process.
+ * Commands of operators to the cluster whose controller is on this node. A node's cordon is stored
+ * in the node registry: it outlasts the controller, and the process of the node.
  *
- * @param replicas of all deployments, by bus name
+ * @param replicas replica counts of all deployments, by bus name
  */
 record OperatedCluster(
     ClusterSide side,
@@ -71,7 +71,7 @@ record OperatedCluster(
         status.unreachableFrom());
   }
 
-  /** Its replicas are made up for elsewhere before they stop. */
+  /** Cordons a node. Replacements for its replicas start on other nodes before they stop. */
   @Override
   public Future<Void> drain(String node) {
     NodeRegistry registry = serve.nodes();
@@ -115,7 +115,7 @@ record OperatedCluster(
             });
   }
 
-  /** Tells the controller that a node, by bus name, is cordoned or is so no longer. */
+  /** Reports to the controller whether a node, by bus name, is cordoned. */
   static void tell(String busName, boolean on, Consumer<ControllerEvent> controller) {
     controller.accept(new NodeCordoned(busName, on));
     if (on) {

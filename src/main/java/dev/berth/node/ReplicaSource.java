@@ -9,9 +9,10 @@ import dev.berth.routing.DeploymentRouter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a replica's ledger holds, whichever instance's handles sent it, and what its handlers tell.
+ * Metrics of a replica: the load of its ledger, from the handles of all instances, and the
+ * statistics of its handlers.
  *
- * @param router of its deployment, which knows whether that autoscales
+ * @param router router of the deployment, which knows whether it autoscales
  */
 public record ReplicaSource(Replica replica, DeploymentRouter router)
     implements HandleMetricSource {

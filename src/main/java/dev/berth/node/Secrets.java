@@ -5,8 +5,8 @@ import java.security.SecureRandom;
 import java.util.function.LongSupplier;
 
 /**
- * 64 unguessable bits a call, from any thread. Each thread takes them in blocks: a call of the
- * system's generator for each token would cost more than the rest of a reserve.
+ * Thread-safe generator of 64 unguessable bits per call. Each thread draws them in blocks: a call
+ * of the system's generator for each token would cost more than the rest of a reserve.
  */
 final class Secrets implements LongSupplier {
   private static final int BLOCK_BYTES = 512;

@@ -3,7 +3,7 @@ package dev.berth.node;
 import dev.berth.controller.ControllerEvent.Withdrawn;
 import io.vertx.core.Future;
 
-/** An instance by itself: its controller commands no other. */
+/** Role of an instance without a cluster: its controller commands this instance alone. */
 class StandaloneRole extends LocalController {
 
   StandaloneRole(Parts parts) {
@@ -15,17 +15,17 @@ class StandaloneRole extends LocalController {
     return Future.succeededFuture();
   }
 
-  /** Releases the state directory at once, so that another instance may start meanwhile. */
+  /** Releases the state directory at once, so that another instance may start during the drain. */
   @Override
   public Future<Void> drains() {
     super.drains();
     return serve.close();
   }
 
-  /** Deletes what is declared: there is no other node for it. */
+  /** Withdraws all applications: no other node can run them. */
   @Override
   public Future<Void> withdraw() {
     applications().forEach(each -> tell(new Withdrawn(each)));
-    return control.call(() -> host().replicas.emptied()); // behind these
+    return control.call(() -> host().replicas.emptied()); // after these events
   }
 }

@@ -20,23 +20,26 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What holds for every instance until something else is commanded: how deployments are configured,
- * where applications answer. One that joins is given all of it, and listens when that is complete;
- * so does the controller's own, and when it is registered. Control loop.
+ * Commands that hold for every instance until they are replaced: configurations of deployments, and
+ * routes of applications. A new node receives all of them, and listens once they are complete. The
+ * controller's own instance also waits for its registration. Confined to the control loop.
  */
 final class StandingCommands {
   private final Map<DeploymentId, Configure> deployments = new LinkedHashMap<>();
   private final Map<DeploymentId, Remember> rolledOut = new LinkedHashMap<>();
   private final Map<String, RouteTo> routes = new LinkedHashMap<>(); // by application
   private final Map<String, SplitEndpoint> splits = new LinkedHashMap<>(); // by route
-  private final List<Map<?, ? extends Command>> kinds = // deployments before what leads to them
+  private final List<Map<?, ? extends Command>> kinds = // deployments before their routes
       List.of(deployments, rolledOut, routes, splits);
-  private final Set<String> unrouted = new HashSet<>(); // applications that may get a route yet
+  private final Set<String> unrouted = new HashSet<>(); // applications whose route may still come
   private boolean recovered; // the controller decides
-  private boolean registered; // its own node is
+  private boolean registered; // the controller's own node is registered
   private Promise<Void> complete = Promise.promise();
 
-  /** Whether it is for every instance; if so it is kept, or takes one away that was. */
+  /**
+   * Stores a command that addresses every instance, or removes the one that it ends. Returns
+   * whether the command addresses every instance.
+   */
   boolean keep(Command command) {
     if (command instanceof Configure configure) {
       deployments.put(configure.target().id(), configure);
@@ -60,9 +63,9 @@ final class StandingCommands {
   }
 
   /**
-   * Another controller begins, which commands all of it anew.
+   * Clears all commands, which a new controller repeats.
    *
-   * @param applications that are declared
+   * @param applications applications that are declared
    */
   void begin(Collection<String> applications) {
     kinds.forEach(Map::clear);
@@ -78,13 +81,19 @@ final class StandingCommands {
     look();
   }
 
-  /** Before, other nodes take nothing from this one, and its tokens would not say who made them. */
+  /**
+   * Marks the controller's own node as registered. Before, other nodes accept nothing from this
+   * node, and its tokens would not name it.
+   */
   void registered() {
     registered = true;
     look();
   }
 
-  /** What is being deployed may have served before: its route is still to come. */
+  /**
+   * Handles a new state. An application that is deploying may have served before: its route may
+   * still come.
+   */
   void announced(Announce state) {
     if (state.status() != ApplicationStatus.DEPLOYING) {
       unrouted.remove(state.application());
@@ -92,7 +101,10 @@ final class StandingCommands {
     }
   }
 
-  /** What has no route yet gets one late; a controller that stands by is never registered. */
+  /**
+   * Ends the wait for missing routes, which follow late, and for the registration, which a
+   * controller that stands by never gets.
+   */
   void giveUp() {
     unrouted.clear();
     registered();
@@ -104,12 +116,12 @@ final class StandingCommands {
     }
   }
 
-  /** Completes when each application that answers somewhere is routed. */
+  /** Returns a future that completes when each application with a route prefix is routed. */
   Future<Void> complete() {
     return complete.future();
   }
 
-  /** Returns the commands that hold now, in an order in which an instance can do them. */
+  /** Returns the current commands, each after the commands that it depends on. */
   List<Command> all() {
     return kinds.stream().<Command>flatMap(each -> each.values().stream()).toList();
   }

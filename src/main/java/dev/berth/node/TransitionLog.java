@@ -18,20 +18,19 @@ import org.slf4j.event.Level;
 import org.slf4j.spi.LoggingEventBuilder;
 
 /**
- * One line of the log for each change of state of an application, a deployment or a replica, with
- * what changed, from what to what, and why, each under a key of its own. Belongs to the control
- * loop.
+ * Log of state changes: one line for each change of an application, a deployment or a replica. The
+ * subject, both states and the reason have keys of their own. Confined to the control loop.
  */
 final class TransitionLog {
   private static final Logger LOG = LoggerFactory.getLogger("dev.berth.Transitions");
   private static final String NOWHERE = "NONE";
 
-  private final Map<String, String> states = new HashMap<>(); // last said, by what has it
+  private final Map<String, String> states = new HashMap<>(); // last logged state, by subject
   private boolean draining;
 
   /**
-   * From now on what goes goes with the instance, and is declared as it was: only of replicas is it
-   * told, so that it is known which keep a drain waiting.
+   * Omits applications and deployments from now on: they end with the instance and stay declared.
+   * Replicas are still logged, so that operators see which of them delay a drain.
    */
   void drains() {
     draining = true;
@@ -109,8 +108,8 @@ final class TransitionLog {
   }
 
   /**
-   * @param what is in the state {@code to} from now on
-   * @param gone whether it is told of for the last time
+   * @param what subject of the new state {@code to}
+   * @param gone whether this line is the last one of the subject
    */
   private void say(LoggingEventBuilder line, String what, Enum<?> to, boolean gone, String reason) {
     String before = gone ? states.remove(what) : states.put(what, to.name());
@@ -120,7 +119,7 @@ final class TransitionLog {
     whole.log("{}: {} -> {}", what, from, to);
   }
 
-  /** States that are remembered. */
+  /** Returns the number of remembered states. */
   int size() {
     return states.size();
   }

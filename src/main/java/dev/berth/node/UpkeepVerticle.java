@@ -8,8 +8,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends the leases that ran out, and audits the ledgers, on the control event loop: a blocked
- * serving loop keeps no lease alive.
+ * Expires leases and audits ledgers on the control loop, so that a blocked serving loop keeps no
+ * lease alive.
  */
 final class UpkeepVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(UpkeepVerticle.class);
@@ -23,7 +23,7 @@ final class UpkeepVerticle extends VerticleBase {
   private volatile long mismatches;
 
   /**
-   * @param alsoSwept what runs out beside leases; every 100 ms
+   * @param alsoSwept expires other entries; runs every 100 ms
    */
   UpkeepVerticle(ReplicaHost replicas, Runnable alsoSwept) {
     this.replicas = replicas;
@@ -42,7 +42,10 @@ final class UpkeepVerticle extends VerticleBase {
     alsoSwept.run();
   }
 
-  /** Once for each mismatch; what it looks like by now, the ledger endpoint shows. */
+  /**
+   * Counts a new or changed mismatch. The first one of a ledger is logged; the ledger endpoint
+   * shows the current state.
+   */
   private void mismatched(LedgerView view) {
     mismatches++;
     if (view.lastAudit().findings() == 1) {
@@ -50,7 +53,7 @@ final class UpkeepVerticle extends VerticleBase {
     }
   }
 
-  /** Mismatches found, since start. Any thread. */
+  /** Returns the number of mismatches since start. Thread-safe. */
   long mismatches() {
     return mismatches;
   }

@@ -13,11 +13,11 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Has Vert.x count for itself, into the registry of the instance. Not loaded unless it is asked
- * for.
+ * Configures Vert.x to count into the registry of the instance. Loaded only if the settings name
+ * such a metric.
  */
 final class VertxMeters {
-  /** Without the method and the route, which clients choose. */
+  /** Labels, without the method and the route, which clients choose. */
   private static final Set<Label> LABELS =
       EnumSet.of(Label.HTTP_CODE, Label.EB_SIDE, Label.POOL_TYPE, Label.POOL_NAME);
 

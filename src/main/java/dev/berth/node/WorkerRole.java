@@ -55,14 +55,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A worker, whose controller is on another node: this one does what it commands, and reports what
- * happens. While no controller is connected, requests are routed by its last snapshots. Confined to
- * the control loop.
+ * Role of a worker, whose controller is on another node. The worker runs its commands and reports
+ * events. Without a controller, routers use the last snapshots. Confined to the control loop.
  */
 class WorkerRole implements NodeRole, ControlClient.Listener {
   private static final Logger LOG = LoggerFactory.getLogger(WorkerRole.class);
 
-  /** Applications that a node names when it calls. */
+  /** Maximum number of applications that a node names when it connects. */
   private static final int MOST_RUNS = 100;
 
   private final Instance on;
@@ -72,11 +71,11 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
   private final SharedJars jars;
   private final RemoteCode code;
   private final Promise<Void> commanded = Promise.promise();
-  private @Nullable Welcome welcome; // the last one
-  private @Nullable ControlClient client; // once this node listens
+  private @Nullable Welcome welcome; // last received
+  private @Nullable ControlClient client; // set once this node listens
 
   /**
-   * @param offLoop may block
+   * @param offLoop executor that may block
    */
   WorkerRole(
       Instance on, Function<NodeRole, InstanceHost> hosts, ClusterSide side, Executor offLoop) {
@@ -105,7 +104,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     return host;
   }
 
-  // --- code of the controller's ---
+  // --- code from the controller ---
 
   @Override
   public Builds.@Nullable Source find(String application, long revision) {
@@ -117,7 +116,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     return code.source(application, build).map(found -> new Builds.Source(found, on.config()));
   }
 
-  // --- what the instance says ---
+  // --- messages to the controller ---
 
   @Override
   public void tell(ControllerEvent event) {
@@ -140,7 +139,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
 
   @Override
   public void send(BusMessage message) {
-    if (client != null) { // else it is said again
+    if (client != null) { // else its sender repeats it later
       client.bus(encoded(message));
     }
   }
@@ -174,7 +173,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     return List.of(ClusterRoutes.withoutControl(this::lastKnown), forward);
   }
 
-  /** Returns the cluster as this node last learned of it; null while there is a controller. */
+  /** Returns the cluster as this node last knew it; null while a controller is connected. */
   private @Nullable ClusterDetails lastKnown() {
     if (side.hasController) {
       return null;
@@ -197,7 +196,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
         side.members().list().stream().map(this::lastKnown).toList());
   }
 
-  /** Returns a node, the controller's as suspected. */
+  /** Returns the last known state of a node; the controller's node counts as suspected. */
   private ClusterDetails.Node lastKnown(Member member) {
     NodeInfo node = member.node();
     return ClusterSide.shown(
@@ -212,7 +211,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     return welcome != null && node.name().equals(welcome.controller());
   }
 
-  /** Returns the node that the controller is on; null while it is not known. */
+  /** Returns the node of the controller; null while unknown. */
   private @Nullable NodeInfo controlNode() {
     return side.members().list().stream()
         .map(Member::node)
@@ -233,11 +232,11 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     jars.removeUnused();
   }
 
-  // --- what the controller says ---
+  // --- messages from the controller ---
 
   /**
-   * What ran under a registration that was lost is nobody's any more; what was published meanwhile
-   * is asked for.
+   * Requests the routing state that was published meanwhile. After a lost registration, also stops
+   * all replicas, which have no owner any more.
    */
   @Override
   public void welcomed(Welcome welcome) {
@@ -264,7 +263,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     }
     Command command = JsonForm.COMMANDS.decode(json);
     if (!(command instanceof CommandTo one) || one.node().equals(on.identity().node())) {
-      if (!host.actions.gate().admits(command.epoch())) { // else nothing would be done, unseen
+      if (!host.actions.gate().admits(command.epoch())) { // else its refusal would go unnoticed
         throw new IllegalStateException(
             "commands of " + command.epoch() + " (expected: of a later one, which is known)");
       }
@@ -272,7 +271,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     }
   }
 
-  /** All that holds was said before it. */
+  /** Handles the list of declared applications, which follows all standing commands. */
   private void declared(JsonArray applications) {
     Set<String> names = new HashSet<>();
     applications.forEach(each -> names.add((String) each));
@@ -299,7 +298,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     }
   }
 
-  // --- start and end ---
+  // --- start and stop ---
 
   @Override
   public Future<Void> start() {

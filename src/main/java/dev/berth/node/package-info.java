@@ -1,8 +1,8 @@
 /**
- * Puts one instance together: event loops, verticles, the clock, the seed, and the order in which
- * things start and stop. The only package that imports all others and the only one that reads the
- * clock; it decides nothing about requests. On shutdown it stops accepting first, drains next, and
- * closes last, within a bounded time.
+ * Composition root of an instance: event loops, verticles, the clock, the seed, and the order of
+ * start and stop. The only package that imports all others, and the only one that reads the clock.
+ * The package decides nothing about requests. On shutdown it stops accepting first, drains next,
+ * and closes last, within a bounded time.
  */
 @NullMarked
 package dev.berth.node;
