@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Measures how long a virtual thread waits for a carrier, by one that does nothing, while a replica
- * runs its handlers on virtual threads. Confined to the control loop, except where noted.
+ * Probe of the wait for carrier threads: an empty virtual thread, started while a replica runs its
+ * handlers on virtual threads. Confined to the control loop, except where noted.
  */
 public final class CarrierWatch {
   private static final Logger LOG = LoggerFactory.getLogger(CarrierWatch.class);
@@ -20,10 +20,10 @@ public final class CarrierWatch {
   /** Period of {@link #look}. */
   public static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  /** Wait for a carrier from which on the carriers count as blocked. */
+  /** Minimum wait for a carrier at which the carriers count as blocked. */
   static final long BLOCKED_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** Time between two lines of the log. */
+  /** Minimum time between two log lines. */
   static final long LINE_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   private final InstanceHandlerThreads handlers;
@@ -34,8 +34,8 @@ public final class CarrierWatch {
   private long nextLineNanos;
 
   /**
-   * @param listener notified of the handler that keeps others from carriers, for people; empty when
-   *     none does any longer
+   * @param listener receives a text about the handler that blocks the carriers; empty when none
+   *     does any longer
    */
   public CarrierWatch(
       InstanceHandlerThreads handlers, LongSupplier nanoClock, Consumer<String> listener) {
@@ -46,7 +46,7 @@ public final class CarrierWatch {
     this.watch = new LoopWatch(BLOCKED_NANOS, INTERVAL_NANOS, nextLineNanos);
   }
 
-  /** Sends a probe unless one is on its way; every 100 ms. */
+  /** Sends a probe unless one is in flight. Called every 100 ms. */
   public void look() {
     long now = nanoClock.getAsLong();
     switch (watch.observe(now)) {
@@ -61,7 +61,7 @@ public final class CarrierWatch {
       try {
         handlers.probe(this::answer);
       } catch (RuntimeException | OutOfMemoryError noThread) {
-        answer(); // nothing is known
+        answer(); // without a thread, the wait is unknown
       }
     }
   }
@@ -80,7 +80,7 @@ public final class CarrierWatch {
     }
   }
 
-  /** Shows it while it measures. */
+  /** Shows the waits while replicas use virtual threads. */
   public void show(Series into) {
     if (handlers.anyVirtual()) {
       lag.collect(into);

@@ -8,13 +8,13 @@ import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.EventBus;
 
 /**
- * Sends over the event bus of Vert.x, to the consumers that the verticles of routers and replicas
- * of this instance have there. The codec passes a message as it is; its wire form is for others.
+ * Sender over the event bus of Vert.x, to the consumers of this instance's router and replica
+ * verticles. The codec passes a message unchanged; its wire form is for other nodes.
  *
- * @param bus knows {@link BusMessageCodec}
+ * @param bus event bus with a registered {@link BusMessageCodec}
  */
 public record EventBusSender(EventBus bus) implements BusSender {
-  /** For messages on the event bus that stay in this instance. */
+  /** Delivery options for messages on the event bus that stay in this instance. */
   public static final DeliveryOptions LOCAL =
       new DeliveryOptions().setLocalOnly(true).setCodecName(BusMessageCodec.NAME);
 

@@ -15,21 +15,20 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The event loops of an instance: N that serve, and one that controls, each another thread. That
- * this is so is checked at the start and not assumed: a handler that blocks its loop would
- * otherwise stop health checks and leases too, and one ingress less would halve the throughput
- * without a word.
+ * The event loops of an instance: N serving loops and one control loop, each with its own thread.
+ * The start checks that the threads differ. Otherwise a handler that blocks its loop would also
+ * stop health checks and leases, and a missing ingress would silently halve the throughput.
  *
- * @param serving in the order of their index
- * @param control admin, controller, pusher and sweeps, and nothing that serves
- * @param links heartbeats of a cluster's nodes, and nothing else; null without one
+ * @param serving serving loops, in the order of their index
+ * @param control loop of admin, controller, pusher and sweeps; serves no requests
+ * @param links loop of heartbeats between nodes, and nothing else; null without a cluster
  */
 public record EventLoops(
     List<LoopVerticle> serving, LoopVerticle control, @Nullable LoopVerticle links) {
-  /** What the thread of the control loop is called. */
+  /** Name of the control loop's thread. */
   public static final String CONTROL_THREAD = "berth-control";
 
-  /** The worker pool of what the instance itself does; user code never runs on it. */
+  /** Worker pool for the instance's own work; user code never runs on it. */
   private static final DeploymentOptions OWN_WORKERS =
       new DeploymentOptions().setWorkerPoolName("berth-instance").setWorkerPoolSize(4);
 
@@ -38,12 +37,12 @@ public record EventLoops(
   }
 
   /**
-   * Takes all loops of a Vert.x that was made for as many.
+   * Deploys all loops of a Vert.x whose event loop pool has exactly this size.
    *
-   * @param control not deployed yet
-   * @param links likewise; null without a cluster
-   * @param workers of the applications that the serving ones run
-   * @return fails when they are not all distinct
+   * @param control control loop, not deployed yet
+   * @param links links loop, not deployed yet; null without a cluster
+   * @param workers worker pools of the applications on the serving loops
+   * @return fails when two loops share a thread
    */
   public static Future<EventLoops> of(
       Vertx vertx,
@@ -62,7 +61,7 @@ public record EventLoops(
         .map(
             all -> {
               made.requireDistinct(((VertxInternal) vertx).nettyEventLoopGroup());
-              // So that its share of the processor can be told from outside.
+              // Lets tools outside the process attribute processor time to the control loop.
               control.execute(() -> Thread.currentThread().setName(CONTROL_THREAD));
               return made;
             });
@@ -74,7 +73,7 @@ public record EventLoops(
         : vertx.deployVerticle(loop, OWN_WORKERS);
   }
 
-  /** Nothing of an application is left: its worker threads end. */
+  /** Ends the worker threads of an application that is completely removed. */
   public void forget(String application) {
     serving.forEach(loop -> loop.forget(application));
   }

@@ -4,31 +4,30 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether the heap is so full that the process is of no use any more, though it lives: the live set
- * stayed above 95 % of its pool for 10 s, as collections found it, or the collector took 98 % of
- * the time for as long.
+ * Detector of heap exhaustion in a live process. The heap is exhausted when collections found the
+ * live set above 95 % of its pool for 10 s, or when the collector took 98 % of the time for 10 s.
  *
- * <p>What a pool holds is evidence only when a collection has just looked at it. One that found
- * less, or one look at which the collector took less, begins the time anew. Plain: confined to who
- * calls it.
+ * <p>The usage of a pool is evidence only right after a collection of that pool. A collection that
+ * finds less, or one observation with less collector time, restarts the 10 s. Confined to its
+ * caller.
  */
 public final class HeapVerdict {
-  /** How long it must have been so. */
+  /** Minimum duration of a condition before the heap counts as exhausted. */
   public static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private static final double FULL = 0.95;
   private static final double COLLECTING = 0.98;
 
-  /** One pause may be long; it is a state when one follows the other. */
+  /** Minimum number of full collections: one pause alone may be long. */
   private static final int MIN_COLLECTIONS = 3;
 
   /**
-   * What was seen at one time.
+   * Observation of the heap at one time.
    *
-   * @param liveBytes of the oldest pool, after the last collection that looked at it
-   * @param maxBytes what the pool may grow to
-   * @param collections full ones so far
-   * @param gcMillis time that the process stood still for collections so far
+   * @param liveBytes usage of the oldest pool after its last collection
+   * @param maxBytes maximum size of the pool
+   * @param collections number of full collections since start
+   * @param gcMillis time that collections paused the process since start
    */
   public record Sight(
       long liveBytes, long maxBytes, long collections, long gcMillis, long nowNanos) {}
@@ -39,7 +38,7 @@ public final class HeapVerdict {
   private boolean collecting;
   private Sight collectingSince = new Sight(0, 0, 0, 0, 0);
 
-  /** Why the process should end; null when it should not. */
+  /** Returns why the process should end; null when it should continue. */
   @Nullable String of(Sight now) {
     Sight last = before;
     before = now;
@@ -57,7 +56,10 @@ public final class HeapVerdict {
     return onlyCollects(last, now) ? "the collector takes 98 % of the time, for 10 s" : null;
   }
 
-  /** Whether it was full for so long, and no collection has looked at it again: one should. */
+  /**
+   * Returns whether the pool was full for 10 s without a new collection: the caller should request
+   * one.
+   */
   public boolean wantsCollection(long nowNanos) {
     return full && nowNanos - fullSinceNanos >= PATIENCE_NANOS;
   }

@@ -20,12 +20,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends the process when its heap is full ({@link HeapVerdict}), or when that has ended one of its
- * event loops; on a thread of its own. Netty and Vert.x swallow an {@link OutOfMemoryError} in
- * their tasks, so that the process would live on and answer nobody.
+ * Thread that ends the process when its heap is exhausted ({@link HeapVerdict}), or when exhaustion
+ * has ended an event loop. Netty and Vert.x swallow an {@link OutOfMemoryError} in their tasks, so
+ * the process would otherwise live on without serving.
  */
 public final class HeapWatch implements Runnable {
-  /** Of {@code berth run}: the heap was full. */
+  /** Exit code of {@code berth run} for a full heap. */
   private static final int EXIT_CODE = 5;
 
   private static final Logger LOG = LoggerFactory.getLogger(HeapWatch.class);
@@ -36,7 +36,7 @@ public final class HeapWatch implements Runnable {
   private static final List<String> OF_YOUNG_OR_PARTS =
       List.of("Young", "Copy", "Scavenge", "Minor", "Pauses", "Concurrent");
 
-  // Made in time: even a constant takes memory when it is used first.
+  // Created early: even the first use of a constant takes memory.
   private final String loopEnded = "an event loop has ended";
   private final String noMemory = "there was no memory to look at the heap for 10 s";
 
@@ -46,7 +46,7 @@ public final class HeapWatch implements Runnable {
   private final EventExecutor[] loops;
   private final boolean concurrent;
   private final BooleanSupplier closing;
-  private volatile byte @Nullable [] room = new byte[1 << 20]; // for the last words
+  private volatile byte @Nullable [] room = new byte[1 << 20]; // reserve for the last log line
 
   private HeapWatch(MemoryPoolMXBean oldest, VertxInternal vertx, BooleanSupplier closing) {
     this.oldest = oldest;
@@ -62,7 +62,7 @@ public final class HeapWatch implements Runnable {
   /**
    * Watches this process until the instance closes.
    *
-   * @param vertx whose loops end with it and not before
+   * @param vertx its loops end only when the instance closes
    */
   public static void start(Vertx vertx, BooleanSupplier closing) {
     MemoryPoolMXBean pool = oldest();
@@ -74,7 +74,7 @@ public final class HeapWatch implements Runnable {
     new DaemonThread(watch, "berth-heap-watch").start();
   }
 
-  /** By itself and not by an executor, which an {@link OutOfMemoryError} can end. */
+  /** Runs on a plain thread: an {@link OutOfMemoryError} can end the threads of an executor. */
   @Override
   public void run() {
     int blind = 0;
@@ -97,12 +97,12 @@ public final class HeapWatch implements Runnable {
   private @Nullable String look() {
     for (int i = 0; i < loops.length; i++) {
       if (loops[i].isShuttingDown()) {
-        return loopEnded; // Netty ends one that cannot go on
+        return loopEnded; // Netty ends a loop that cannot continue
       }
     }
     String why = verdict.of(sight());
     if (why == null && verdict.wantsCollection(System.nanoTime())) {
-      System.gc(); // an instance that cannot work any more asks for no memory either
+      System.gc(); // an exhausted instance allocates too little to cause a collection
     }
     return why;
   }
@@ -112,13 +112,13 @@ public final class HeapWatch implements Runnable {
       room = null;
       LOG.error("out of memory, the process halts with exit code {}: {}", EXIT_CODE, why);
     } catch (OutOfMemoryError none) {
-      // The exit code says it.
+      // The exit code still reports the cause.
     } finally {
       Runtime.getRuntime().halt(EXIT_CODE); // an orderly end would need memory
     }
   }
 
-  /** The pool that objects stay in: that of old ones, or the only one. */
+  /** Returns the pool of long-lived objects: the pool of old objects, or the only pool. */
   private static @Nullable MemoryPoolMXBean oldest() {
     MemoryPoolMXBean found = null;
     for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
@@ -140,16 +140,16 @@ public final class HeapWatch implements Runnable {
       if (isFull(name)) {
         collections += each.getCollectionCount();
       }
-      if (!name.contains("Cycles")) { // during which the process runs
+      if (!name.contains("Cycles")) { // the process runs during cycles
         millis += each.getCollectionTime();
       }
     }
-    // After a concurrent collection what was garbage by its end is in use too: no live set.
+    // After a concurrent collection, usage includes garbage that arose meanwhile: no live set.
     long used = concurrent ? 0 : live.getUsed();
     return new HeapVerdict.Sight(used, live.getMax(), collections, millis, System.nanoTime());
   }
 
-  /** Whether a collector by this name looks at old objects; those that do not have such names. */
+  /** Returns whether a collector of this name collects old objects. */
   private static boolean isFull(String name) {
     return OF_YOUNG_OR_PARTS.stream().noneMatch(name::contains);
   }

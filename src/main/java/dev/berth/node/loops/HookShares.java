@@ -16,45 +16,45 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which builder or hook runs next. Each application may have one of each kind under way, whatever
- * others do; more share a number of threads for each kind, of which it takes no more than it leaves
- * free, so that a newcomer finds some. Among those that may go on, first come those with fewest
- * shares, then those who waited longest.
+ * Fair scheduler of builders and hooks. Each application may run one of each kind, regardless of
+ * others. Further ones share a number of threads for each kind. An application takes at most as
+ * many shared threads as it leaves free, so that a new application finds some. The application with
+ * the fewest running hooks goes first, then the one that waited longest.
  *
- * <p>A hook that was interrupted and does not end is lost: its thread is made up for, and counted
- * until it ends after all. An application that lost a thread takes fewer shares; with too many lost
- * nothing more of it runs.
+ * <p><b>Failure.</b> An interrupted hook that does not end is lost: another thread replaces its
+ * thread, and the hook is counted until it ends. An application that lost a thread takes fewer
+ * shares; with too many lost threads it runs nothing more.
  *
- * <p>Times are handed in. One thread at a time.
+ * <p><b>Concurrency.</b> Not thread-safe: the caller holds a lock, and passes the time.
  *
  * <p>Source: the shares are the dynamic thresholds of Choudhury and Hahne, with a factor of 1.
  */
 public final class HookShares {
-  /** Threads beyond the one that each application has of its own, for each kind but health. */
+  /** Shared threads of each kind but health, beyond the one thread of each application. */
   public static final int SHARED = 64;
 
-  /** The same for health checks: each replica has one of these every few seconds. */
+  /** Shared threads for health checks: each replica has a check every few seconds. */
   public static final int SHARED_HEALTH = 256;
 
-  /** Hooks that may wait, for each kind; more than there are places for replicas. */
+  /** Maximum number of waiting hooks of each kind; above the maximum number of replicas. */
   public static final int MOST_WAITING = 65_536;
 
-  /** Lost threads of the instance from which an application that lost any runs nothing more. */
+  /** Lost threads of the instance at which each application with a lost thread is held. */
   public static final int MOST_LOST = 64;
 
-  /** Lost threads of an application from which nothing more of it runs. */
+  /** Lost threads of an application at which the application is held: nothing more of it runs. */
   public static final int MOST_LOST_OF_APPLICATION = 8;
 
-  /** How long an interrupted hook may take to end before its thread is lost. */
+  /** Time limit for the end of an interrupted hook; then its thread is lost. */
   public static final long LOST_AFTER_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** One of them, from when it is added until it has ended. */
+  /** A builder or hook, from its addition until its end. */
   static final class Hook {
     final Runnable task;
     final Kind kind;
-    volatile @Nullable Thread thread; // on which it runs
+    volatile @Nullable Thread thread; // the thread that runs the hook
     private final Lane lane;
-    final long number; // a later one has a higher one
+    final long number; // increases with each hook
     private @Nullable Long givenUpNanos;
     private boolean lost;
 
@@ -74,7 +74,7 @@ public final class HookShares {
   private static final class Lane {
     final Owner owner;
     final ArrayDeque<Hook> waiting = new ArrayDeque<>();
-    int running; // the lost ones are not among them
+    int running; // without the lost ones
 
     Lane(Owner owner) {
       this.owner = owner;
@@ -109,14 +109,14 @@ public final class HookShares {
   }
 
   private final Map<String, Owner> owners = new HashMap<>();
-  private final Set<Hook> givenUp = new LinkedHashSet<>(); // running, and not lost yet
+  private final Set<Hook> givenUp = new LinkedHashSet<>(); // interrupted, running, and not lost yet
   private long added;
   private int lost;
 
   /**
-   * Something is to run.
+   * Enqueues a hook.
    *
-   * @return null when too many wait
+   * @return null when too many hooks of this kind wait
    */
   @Nullable Hook add(String application, Kind kind, Runnable task) {
     if (waiting(kind) >= MOST_WAITING) {
@@ -129,14 +129,14 @@ public final class HookShares {
     return hook;
   }
 
-  /** It is not to run; nothing happens when it does already. */
+  /** Removes a waiting hook; does nothing for a hook that runs. */
   public void remove(Hook hook) {
     if (hook.lane.waiting.remove(hook)) {
       forgetIfIdle(hook.lane.owner);
     }
   }
 
-  /** The one that begins now; null while none may. */
+  /** Returns the hook that begins now; null while none may begin. */
   @Nullable Hook next() {
     for (Kind kind : Kind.values()) {
       int free = shared(kind) - sharing(kind);
@@ -169,13 +169,13 @@ public final class HookShares {
     return owner.lost >= MOST_LOST_OF_APPLICATION || (owner.lost > 0 && lost >= MOST_LOST);
   }
 
-  /** There was no thread for one that was to begin: it is the first to wait again. */
+  /** Returns a hook to the head of its queue, when there was no thread for it. */
   public void putBack(Hook hook) {
     hook.lane.running--;
     hook.lane.waiting.addFirst(hook);
   }
 
-  /** One that runs was interrupted. */
+  /** Records that a running hook was interrupted. */
   public void givenUp(Hook hook, long nowNanos) {
     if (hook.givenUpNanos == null) {
       hook.givenUpNanos = nowNanos;
@@ -183,10 +183,10 @@ public final class HookShares {
     }
   }
 
-  /** Those whose threads are lost from now on. */
+  /** Marks hooks as lost whose threads did not end in time, and returns them. */
   public List<Hook> findLost(long nowNanos) {
     List<Hook> found = new ArrayList<>();
-    for (Hook hook : givenUp) { // the first was given up first
+    for (Hook hook : givenUp) { // in the order of their interrupts
       Long since = hook.givenUpNanos;
       if (since == null || nowNanos - since < LOST_AFTER_NANOS) {
         break;
@@ -204,9 +204,9 @@ public final class HookShares {
   }
 
   /**
-   * One that ran has ended.
+   * Removes a hook that has ended.
    *
-   * @return whether its thread was lost, and is back
+   * @return whether its thread was lost before, and is usable again
    */
   public boolean ended(Hook hook) {
     givenUp.remove(hook);
@@ -226,7 +226,7 @@ public final class HookShares {
     }
   }
 
-  /** Why nothing more of an application runs; empty while it may. */
+  /** Returns why an application is held: nothing more of it runs. Empty if it is not held. */
   public String heldFor(String application) {
     Owner owner = owners.get(application);
     if (owner == null || !isHeld(owner)) {
@@ -239,17 +239,17 @@ public final class HookShares {
 
   // --- figures ---
 
-  /** Threads of a kind that applications share. */
+  /** Returns the number of threads of a kind that applications share. */
   public static int shared(Kind kind) {
     return kind == Kind.HEALTH ? SHARED_HEALTH : SHARED;
   }
 
-  /** Of those of a kind that run, those beyond the first of their application. */
+  /** Returns the number of running hooks of a kind beyond the first of each application. */
   public int sharing(Kind kind) {
     return lanes(kind).mapToInt(Lane::shares).sum();
   }
 
-  /** Those of a kind that run, the lost ones apart. */
+  /** Returns the number of running hooks of a kind, without the lost ones. */
   public int running(Kind kind) {
     return lanes(kind).mapToInt(lane -> lane.running).sum();
   }
@@ -262,12 +262,12 @@ public final class HookShares {
     return lost;
   }
 
-  /** Of the lost threads, the most of one application. */
+  /** Returns the highest number of lost threads of one application. */
   public int mostLost() {
     return owners.values().stream().mapToInt(owner -> owner.lost).max().orElse(0);
   }
 
-  /** Applications of which anything runs, waits or is lost. */
+  /** Returns the number of applications with a running, waiting or lost hook. */
   public int applications() {
     return owners.size();
   }

@@ -9,13 +9,13 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one start of an instance has of its own: its name, its clocks, and its sources of chance.
+ * Properties of one start of an instance: its name, its clocks, and its random generators.
  *
- * @param node its name, which tells this start from others
+ * @param node bus name, unique for each start
  * @param incarnation 64 random bits of this start
  * @param nanoClock monotonic nanoseconds
- * @param wallClock what people read
- * @param chance unguessable, and the seed of all that need not be
+ * @param wallClock time of day
+ * @param chance unguessable generator, and the seed of all other generators
  */
 public record Identity(
     String node,
@@ -25,9 +25,9 @@ public record Identity(
     SecureRandom chance) {
 
   /**
-   * Another one for each start.
+   * Creates a different identity for each start.
    *
-   * @param cluster that it is a node of; null for none
+   * @param cluster cluster of the node; null for none
    */
   public static Identity create(@Nullable ClusterConfig cluster) {
     SecureRandom chance = new SecureRandom();
@@ -41,7 +41,7 @@ public record Identity(
         chance);
   }
 
-  /** A fast generator, seeded; for one thread. */
+  /** Returns a fast, seeded generator for one thread. */
   public RandomGenerator seeded() {
     return new SplittableRandom(chance.nextLong());
   }

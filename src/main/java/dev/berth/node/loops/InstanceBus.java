@@ -10,13 +10,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /**
- * Sends to the event loops of this instance, past the event bus: its messages cost more than what
- * they carry (decision 0011).
+ * Sender to the event loops of this instance without the event bus, whose messages cost more than
+ * their content (decision 0011).
  */
 public final class InstanceBus implements BusSender, Mailboxes {
   private final Map<String, LoopMailbox> mailboxes = new ConcurrentHashMap<>(); // by address
 
-  /** Takes the messages of an address on a loop from now on; those sent before are dropped. */
+  /** Subscribes a receiver on a loop to an address; messages sent before are dropped. */
   public void receive(String address, ContextInternal loop, Consumer<BusMessage> receiver) {
     mailboxes.put(address, new LoopMailbox(loop, receiver));
   }
@@ -24,7 +24,7 @@ public final class InstanceBus implements BusSender, Mailboxes {
   @Override
   public SendResult send(String to, String address, BusMessage message) {
     LoopMailbox mailbox = mailboxes.get(address);
-    if (mailbox != null) { // else lost, as a message may be
+    if (mailbox != null) { // without a receiver, the message is lost
       mailbox.put(message);
     }
     return SendResult.SENT;

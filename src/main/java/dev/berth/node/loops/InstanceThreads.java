@@ -22,19 +22,19 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.MDC;
 
 /**
- * The threads of an instance on which user code may block, and the one of its operators; made on
- * demand, they end when idle. {@link HookShares} says what runs. Any thread.
+ * Thread-safe pools of an instance: threads where user code may block, and threads for operators'
+ * commands. Threads start on demand and end when idle. {@link HookShares} selects the next hook.
  */
 public final class InstanceThreads implements HookThreads {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceThreads.class);
   private static final int IDLE_SECONDS = 10;
 
   private final LongSupplier nanoClock;
-  private final HookShares shares = new HookShares(); // under the lock, which is this
+  private final HookShares shares = new HookShares(); // guarded by this
   private final AtomicInteger made = new AtomicInteger();
-  private boolean wanting; // there was no thread for one of them; under the lock
+  private boolean wanting; // a hook found no thread; guarded by this
 
-  // The shares bound how many there are.
+  // HookShares limits the number of threads.
   private final ThreadPoolExecutor hooks =
       new ThreadPoolExecutor(
           0,
@@ -44,7 +44,7 @@ public final class InstanceThreads implements HookThreads {
           new SynchronousQueue<>(),
           HookThread::new);
 
-  // Its queue is bounded by those who ask.
+  // The callers limit the queue.
   private final ThreadPoolExecutor commands =
       new ThreadPoolExecutor(
           2,
@@ -62,9 +62,9 @@ public final class InstanceThreads implements HookThreads {
     commands.allowCoreThreadTimeOut(true);
   }
 
-  /** Notes when what it runs is interrupted: that is how whoever waits for a hook gives it up. */
+  /** Thread that records the time of an interrupt: callers abandon a hook by an interrupt. */
   private final class HookThread extends DaemonThread {
-    private @Nullable Hook hook; // under the instance's lock, while it runs
+    private @Nullable Hook hook; // the running hook; guarded by the outer object
 
     HookThread(Runnable task) {
       super(task, "berth-hook");
@@ -72,7 +72,7 @@ public final class InstanceThreads implements HookThreads {
 
     @Override
     public void interrupt() {
-      if (Thread.currentThread() != this) { // code that keeps its own interrupt is not given up
+      if (Thread.currentThread() != this) { // a hook that interrupts itself is not abandoned
         synchronized (InstanceThreads.this) {
           if (hook != null) {
             shares.givenUp(hook, nanoClock.getAsLong());
@@ -110,7 +110,7 @@ public final class InstanceThreads implements HookThreads {
     return shares.heldFor(application);
   }
 
-  /** Begins what may begin, each on a thread of its own. */
+  /** Starts all hooks that may begin, each on its own thread. */
   private void begin() {
     for (Hook next = next(); next != null; next = next()) {
       Hook hook = next;
@@ -126,7 +126,7 @@ public final class InstanceThreads implements HookThreads {
     }
   }
 
-  /** {@link #look} tries again. */
+  /** Returns a hook to its queue; {@link #look} tries again. */
   private synchronized void putBack(Hook hook, Throwable noThread) {
     shares.putBack(hook);
     if (!wanting) {
@@ -139,7 +139,7 @@ public final class InstanceThreads implements HookThreads {
     return hooks.isShutdown() ? null : shares.next();
   }
 
-  /** What a thread does: one hook, then those that may begin when it has ended. */
+  /** Runs one hook on a thread, then the hooks that may begin after its end. */
   private void work(Hook first) {
     HookThread thread = (HookThread) Thread.currentThread();
     for (Hook hook = first; hook != null; ) {
@@ -152,7 +152,7 @@ public final class InstanceThreads implements HookThreads {
       MDC.put(WorkFields.APPLICATION, hook.application());
       try {
         hook.task.run();
-      } catch (Throwable thrown) { // user code's were caught: it is ours
+      } catch (Throwable thrown) { // hooks catch user errors: this is a bug
         LOG.error("{} of application {} threw", name(hook.kind), hook.application(), thrown);
       } finally {
         WorkFields.endOnThread();
@@ -169,15 +169,15 @@ public final class InstanceThreads implements HookThreads {
       back = shares.ended(hook);
       next = next();
     }
-    Thread.interrupted(); // none of what comes next is meant
+    Thread.interrupted(); // an old interrupt must not reach the next hook
     if (back) {
       LOG.info("application {}: a thread that it had lost is back", hook.application());
-      begin(); // more than one may have waited for that
+      begin(); // several hooks may have waited for the thread
     }
     return next;
   }
 
-  /** Finds the threads that are lost. */
+  /** Detects lost threads. Thread-safe. */
   @Override
   public void look() {
     List<Hook> lost;
@@ -202,16 +202,17 @@ public final class InstanceThreads implements HookThreads {
     return thread == null ? "" : StackText.of(thread.getStackTrace());
   }
 
-  // --- others ---
+  // --- other threads ---
 
   /**
-   * Two threads, for the commands of operators and for who is a node: hooks that hang are no bar.
+   * Returns the executor of operators' commands and node registrations. Its two threads are
+   * unaffected by hooks that hang.
    */
   public Executor commands() {
     return commands;
   }
 
-  /** Shows how many there are, and how many there may be. */
+  /** Shows the numbers of hooks and lost threads, with their limits. */
   public synchronized void show(Series into) {
     for (Kind kind : Kind.values()) {
       Series of = into.with("kind", name(kind));
@@ -230,7 +231,7 @@ public final class InstanceThreads implements HookThreads {
     return kind.name().toLowerCase(Locale.ROOT);
   }
 
-  /** No more tasks; those that run are interrupted. */
+  /** Rejects further tasks, and interrupts the running ones. */
   public void stop() {
     hooks.shutdownNow();
     commands.shutdownNow();

@@ -10,21 +10,23 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /**
- * What is sent to one address of this instance, until its event loop takes it: in the order of each
- * sender, never on the sender's stack, one task of the loop for all that came meanwhile.
+ * Queue of the messages to one address of this instance, drained by its event loop. Messages of one
+ * sender keep their order and never run on the sender's stack. One task of the loop runs all
+ * messages that arrived meanwhile.
  *
- * <p>Messages of its own loop need no synchronization and have a queue of their own. A message runs
- * in a context of its own, as it would when the event bus brought it: what a handler keeps in its
- * context is not seen by the next request.
+ * <p><b>Concurrency.</b> Messages from the own loop need no synchronization and have their own
+ * queue. Each message runs in its own context, as on the event bus: values that a handler stores in
+ * its context are invisible to the next request.
  *
- * <p>Bounded by what sends: requests by the pending tables and slots, pieces of bodies by credit.
+ * <p><b>Bound.</b> The senders limit the queue: pending tables and slots limit requests, and credit
+ * limits body chunks.
  */
 public final class LoopMailbox {
-  /** Messages of one task: then what else the loop has to do comes first. */
+  /** Maximum messages of one task; then other tasks of the loop come first. */
   public static final int MAX_BATCH = 256;
 
   private final ContextInternal home;
-  private final ContextInternal shared; // until the receiver enters that of the request
+  private final ContextInternal shared; // until the receiver enters the context of the request
   private final Consumer<BusMessage> receiver;
   private final Runnable drainOwn = this::drainOwn;
   private final Runnable drainOthers = this::drainOthers;
@@ -37,7 +39,7 @@ public final class LoopMailbox {
   private final AtomicInteger othersWaiting = new AtomicInteger();
 
   /**
-   * @param home the loop's context
+   * @param home context of the loop
    * @param receiver called on the loop
    */
   public LoopMailbox(ContextInternal home, Consumer<BusMessage> receiver) {
@@ -46,7 +48,7 @@ public final class LoopMailbox {
     this.receiver = receiver;
   }
 
-  /** Any thread. */
+  /** Enqueues a message. Thread-safe. */
   public void put(BusMessage message) {
     if (home.inThread()) {
       own.add(message);
@@ -57,12 +59,12 @@ public final class LoopMailbox {
       return;
     }
     others.add(message);
-    if (othersWaiting.getAndIncrement() == 0) { // else a task is on its way
+    if (othersWaiting.getAndIncrement() == 0) { // else a task is scheduled
       home.nettyEventLoop().execute(drainOthers);
     }
   }
 
-  /** Runs a task on the loop, after those that came before. Any thread. */
+  /** Runs a task on the loop, after the earlier tasks. Thread-safe. */
   public void run(Consumer<Consumer<BusMessage>> task) {
     home.nettyEventLoop().execute(() -> task.accept(this::deliver));
   }
@@ -80,7 +82,7 @@ public final class LoopMailbox {
   }
 
   private void drainOthers() {
-    int taken = Math.min(MAX_BATCH, othersWaiting.get()); // they are counted once they are in
+    int taken = Math.min(MAX_BATCH, othersWaiting.get()); // counted after they are enqueued
     for (int i = 0; i < taken; i++) {
       deliver(Objects.requireNonNull(others.poll()));
     }
@@ -94,14 +96,14 @@ public final class LoopMailbox {
     ContextInternal before = context.beginDispatch();
     try {
       receiver.accept(message);
-    } catch (Throwable broken) { // one message must not take the others with it
+    } catch (Throwable broken) { // a failed message must not stop the others
       context.reportException(broken);
     } finally {
       context.endDispatch(before);
     }
   }
 
-  /** Whether the receiver enters a context of the request before any code of a user runs. */
+  /** Returns whether the receiver enters the request's own context before any user code runs. */
   private static boolean getsContext(BusMessage message) {
     return message instanceof BusMessage.CallRequest
         || message instanceof BusMessage.CallResponse

@@ -23,31 +23,30 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One event loop of the instance, and the one context of everything on it. Vert.x hands out loops
- * in the order of deployments, so parts that belong together are not deployed next to one another
- * but here.
+ * An event loop of the instance, with the one context of all parts on it. Vert.x assigns loops in
+ * the order of deployments, so all parts of a loop are started here and not deployed one by one.
  */
 public final class LoopVerticle extends VerticleBase implements Loop {
-  /** The context of an application's requests, with the worker pool of the application. */
+  /** Context of an application's requests, with the worker pool of the application. */
   private record OwnContext(String application, ContextInternal context) {}
 
   private final String name;
   private final @Nullable ApplicationWorkers workers; // null: no user code runs here
   private final Map<String, OwnContext> contexts = new ConcurrentHashMap<>(); // by application
-  private volatile @Nullable OwnContext latest; // spares most requests the look-up
-  private boolean namesRequests; // written before home
+  private volatile @Nullable OwnContext latest; // saves most requests the look-up
+  private boolean namesRequests; // set before home
   private volatile @Nullable ContextInternal home;
   private volatile @Nullable Thread thread;
 
   /**
-   * @param name for messages
+   * @param name name in messages
    */
   public LoopVerticle(String name) {
     this(name, null);
   }
 
   /**
-   * @param workers give requests of an application that run here its own worker pool
+   * @param workers worker pools, one for the requests of each application
    */
   LoopVerticle(String name, @Nullable ApplicationWorkers workers) {
     this.name = name;
@@ -62,7 +61,7 @@ public final class LoopVerticle extends VerticleBase implements Loop {
     return Future.succeededFuture();
   }
 
-  /** Its context, once it is deployed. Any thread. */
+  /** Returns the context of the loop, once it is deployed. Thread-safe. */
   public ContextInternal home() {
     return Objects.requireNonNull(home, "home: null (expected: a deployed loop)");
   }
@@ -71,21 +70,23 @@ public final class LoopVerticle extends VerticleBase implements Loop {
     return home().nettyEventLoop();
   }
 
-  /** What its thread does now; empty when it was not deployed. Any thread. */
+  /** Returns the current stack of the loop's thread; empty before the deployment. Thread-safe. */
   public StackTraceElement[] stackTrace() {
     Thread own = thread;
     return own == null ? new StackTraceElement[0] : own.getStackTrace();
   }
 
-  /** Returns the request that its thread works for now; null for none, or unknown. Thread-safe. */
+  /**
+   * Returns the request that the loop's thread works for; null for none, or unknown. Thread-safe.
+   */
   @Nullable RequestContext request() {
     try {
       Field context =
-          VertxThread.class.getDeclaredField("context"); // Vert.x shows it to its thread
+          VertxThread.class.getDeclaredField("context"); // Vert.x offers it to that thread alone
       context.setAccessible(true);
       Context at = (Context) context.get(thread);
       return at == null || !namesRequests ? null : RequestLocal.get(at);
-    } catch (ReflectiveOperationException | RuntimeException another) { // Vert.x
+    } catch (ReflectiveOperationException | RuntimeException another) { // other Vert.x version
       return null;
     }
   }
@@ -107,7 +108,7 @@ public final class LoopVerticle extends VerticleBase implements Loop {
 
   @Override
   public void worksFor(@Nullable RequestContext request) {
-    ContextInternal now = ContextInternal.current(); // else than a duplicate it is everybody's
+    ContextInternal now = ContextInternal.current(); // only a duplicate belongs to one request
     if (now != null && now.isDuplicate() && (request == null || !isOf(now, request))) {
       (request == null ? home().duplicate() : context(request)).beginDispatch(); // ends with now
     }
@@ -117,7 +118,7 @@ public final class LoopVerticle extends VerticleBase implements Loop {
     return namesRequests && RequestLocal.get(context) == request;
   }
 
-  /** A context for a request alone, beside those of its application's other requests. */
+  /** Returns a new context for one request, apart from the other requests of its application. */
   private ContextInternal context(RequestContext request) {
     ContextInternal made = of(request.deployment().application()).duplicate();
     if (namesRequests) {
@@ -140,14 +141,14 @@ public final class LoopVerticle extends VerticleBase implements Loop {
                   new OwnContext(
                       name, home().toBuilder().withWorkerPool(pools.pool(name)).build()));
       latest = own;
-      if (contexts.get(application) != own) { // forgotten meanwhile, with its worker pool
+      if (contexts.get(application) != own) { // removed meanwhile, with its worker pool
         latest = null;
       }
     }
     return own.context;
   }
 
-  /** Nothing of an application is left. */
+  /** Releases the context and the worker pool of a removed application. */
   void forget(String application) {
     contexts.remove(application);
     latest = null;
@@ -156,36 +157,36 @@ public final class LoopVerticle extends VerticleBase implements Loop {
     }
   }
 
-  /** What its routers and replicas are given. */
+  /** Returns the dependencies of the loop's routers and replicas. */
   public LoopPorts ports(BusSender bus, Identity identity) {
     return new LoopPorts(this, this::startTimer, bus, identity.nanoClock(), identity.seeded());
   }
 
   private Runnable startTimer(long delayNanos, Runnable task) {
     Vertx vertx = home().owner();
-    long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(delayNanos + 999_999)); // up, not down
+    long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(delayNanos + 999_999)); // rounded up
     long id = vertx.setTimer(millis, fired -> task.run());
     return () -> vertx.cancelTimer(id);
   }
 
-  /** Starts a part on this loop's context. Any thread; completes on this loop. */
+  /** Starts a part on this loop's context. Thread-safe; completes on this loop. */
   public Future<Void> deploy(Deployable part) {
     return call(() -> part.deploy(home()).mapEmpty());
   }
 
-  /** Stops a part that was started. */
+  /** Stops a part that was started. Thread-safe; completes on this loop. */
   public Future<Void> undeploy(Deployable part) {
     return call(() -> part.undeploy(home()).mapEmpty());
   }
 
-  /** Begins something on this loop. Thread-safe; completes on this loop. */
+  /** Runs an asynchronous step on this loop. Thread-safe; completes on this loop. */
   public <T> Future<T> call(Callable<Future<T>> step) {
     Promise<T> done = home().promise();
     execute(
         () -> {
           try {
             step.call().onComplete(done);
-          } catch (Throwable thrown) { // an error too: whoever waits must not wait for ever
+          } catch (Throwable thrown) { // errors too: callers must not wait for ever
             done.tryFail(thrown);
           }
         });

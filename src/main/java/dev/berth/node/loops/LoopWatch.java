@@ -1,20 +1,21 @@
 package dev.berth.node.loops;
 
 /**
- * Whether one event loop takes tasks: it is sent a beat, a task that answers at once, and the next
- * one only when that was answered.
+ * State of one event loop: running or blocked. The watcher sends a beat, a task that acknowledges
+ * at once, and sends the next beat only after the acknowledgement.
  *
  * <pre>
- *   RUNNING --a beat unanswered for blockedAfter--> BLOCKED --it is answered--> RUNNING
+ *   RUNNING --beat unacknowledged for blockedAfter--> BLOCKED --acknowledged--> RUNNING
  * </pre>
  *
- * Its age is counted as its watcher saw it pass: of a time in which the watcher itself stood still,
- * a collection of garbage say, only an interval counts, because the loop stood still with it.
+ * <p>The age of a beat grows with each observation. If the watcher itself was paused, by a garbage
+ * collection for example, the pause counts as one interval and a half at most: the loop was paused,
+ * too.
  *
- * <p>Belongs to the watcher's loop, but for {@link #answered} and {@link #isBlocked}.
+ * <p>Confined to the watcher's loop, except {@link #answered} and {@link #isBlocked}.
  */
 public final class LoopWatch {
-  /** What an observation found. */
+  /** Result of an observation. */
   public enum Change {
     NONE,
     BLOCKED,
@@ -23,17 +24,17 @@ public final class LoopWatch {
 
   private final long blockedAfterNanos;
   private final long longestStepNanos;
-  private long beats; // sent
-  private volatile long answered; // of them
-  private volatile long beatNanos; // when the last one was sent
+  private long beats; // number of sent beats
+  private volatile long answered; // number of acknowledged beats
+  private volatile long beatNanos; // time of the last beat
   private long observedNanos;
-  private long ageNanos; // of the beat that is not answered
+  private long ageNanos; // of the unacknowledged beat
   private volatile boolean blocked;
 
   /**
-   * @param blockedAfterNanos age of an unanswered beat at which the loop counts as blocked
-   * @param intervalNanos between two observations
-   * @param now of the nano clock
+   * @param blockedAfterNanos age of an unacknowledged beat at which the loop counts as blocked
+   * @param intervalNanos time between two observations
+   * @param now time on the nano clock
    */
   public LoopWatch(long blockedAfterNanos, long intervalNanos, long now) {
     this.blockedAfterNanos = blockedAfterNanos;
@@ -42,7 +43,7 @@ public final class LoopWatch {
     this.beatNanos = now;
   }
 
-  /** Looks at the loop: at each interval, and when it has answered while it counted as blocked. */
+  /** Observes the loop: at each interval, and when a blocked loop has acknowledged. */
   public Change observe(long now) {
     long step = Math.min(now - observedNanos, longestStepNanos);
     observedNanos = now;
@@ -62,7 +63,7 @@ public final class LoopWatch {
     return Change.NONE;
   }
 
-  /** Whether it counts as blocked. Any thread. */
+  /** Returns whether the loop counts as blocked. Thread-safe. */
   public boolean isBlocked() {
     return blocked;
   }
@@ -71,35 +72,36 @@ public final class LoopWatch {
     return answered == beats;
   }
 
-  /** Whether a beat is to be sent now, which then counts as sent. */
+  /** Returns whether the caller must send a beat now; the beat then counts as sent. */
   public boolean beat(long now) {
     if (!isAnswered()) {
       return false;
     }
-    beatNanos = now; // before the beat can be answered
+    beatNanos = now; // set before the acknowledgement is possible
     beats++;
     return true;
   }
 
   /**
-   * The beat runs. On the watched loop.
+   * Acknowledges a beat. Called on the watched loop.
    *
-   * @return how late it is, in nanoseconds
+   * @return delay of the beat in nanoseconds
    */
   public long answered(long now) {
     long lag = now - beatNanos;
-    answered = answered + 1; // no one else writes it
+    answered = answered + 1; // the only writer
     return lag;
   }
 
-  /** How long its beat has not been answered, as of the last observation: without own pauses. */
+  /**
+   * Returns the age of the unacknowledged beat at the last observation, without pauses of the
+   * process.
+   */
   long ageNanos() {
     return ageNanos;
   }
 
-  /**
-   * How long ago the last beat was sent; of a loop that is blocked, for how long it has been so.
-   */
+  /** Returns the time since the last beat, in ns; for a blocked loop, the duration of the block. */
   public long unansweredNanos(long now) {
     return now - beatNanos;
   }

@@ -18,21 +18,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches the serving loops from the control loop, and says when one is blocked and when it runs
- * again. A loop has one beat at most under way, so a blocked one gathers none.
+ * Watch on the control loop that reports when a serving loop is blocked and when it runs again. A
+ * loop has at most one beat in flight, so a blocked loop accumulates none.
  */
 public final class LoopWatchVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(LoopWatchVerticle.class);
   private static final int BEATS_PER_BLOCK = 4;
   private static final long LONGEST_INTERVAL_MS = 50;
   private static final long SHORTEST_INTERVAL_MS = 5;
-  private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1); // at a blocked loop
+  // between reports of a blocked loop
+  private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** Told of changes; on the control loop. */
+  /** Listener of changes, called on the control loop. */
   public interface Listener {
     void loopBlocked(int loop, boolean blocked);
 
-    /** Receives the state of a blocked loop once a second, and null when it runs again. */
+    /** Receives the state of a blocked loop once a second, and null when the loop runs again. */
     void looked(int loop, @Nullable BlockedLoop blocked);
   }
 
@@ -49,10 +50,10 @@ public final class LoopWatchVerticle extends VerticleBase {
   private long tickDueNanos;
 
   /**
-   * @param loops the serving ones, in the order of their index
-   * @param meters show their lags, and that of the loop this runs on
-   * @param blockedAfter how long a loop may leave a task before it counts as blocked
-   * @param lastingAfter how long a handler may block it before that is lasting; 0 for ever
+   * @param loops serving loops, in the order of their index
+   * @param meters show the lag of each loop, and of the control loop
+   * @param blockedAfter delay of a task at which a loop counts as blocked
+   * @param lastingAfter duration of a handler's block at which the block is lasting; 0 for never
    */
   public LoopWatchVerticle(
       List<LoopVerticle> loops,
@@ -86,12 +87,14 @@ public final class LoopWatchVerticle extends VerticleBase {
 
   private void tick(long intervalNanos) {
     long now = nanoClock.getAsLong();
-    controlLag.add(Math.max(0, now - tickDueNanos)); // its own beat is this timer
+    controlLag.add(Math.max(0, now - tickDueNanos)); // this timer is the control loop's own beat
     tickDueNanos = now + intervalNanos;
     watched.forEach(Watched::tick);
   }
 
-  /** A block is seen between once and one and a half times the time that makes it one. */
+  /**
+   * Returns the interval of beats. A block is detected after 1 to 1.5 times {@code blockedAfter}.
+   */
   public static long intervalMs(Duration blockedAfter) {
     return Math.max(
         SHORTEST_INTERVAL_MS,
@@ -104,14 +107,14 @@ public final class LoopWatchVerticle extends VerticleBase {
     return Future.succeededFuture();
   }
 
-  /** One loop, its beat, and what is told of it. */
+  /** Watched loop with its beat and its metrics. */
   private final class Watched implements Runnable {
     private final int index;
     private final LoopVerticle loop;
     private final LoopLag lag;
     private final LoopWatch watch;
     private long lookedNanos;
-    private long idleAge; // of its beat when it was last seen to run no handler
+    private long idleAge; // age of the beat at the last idle stack
 
     Watched(int index, long intervalNanos) {
       this.index = index;
@@ -164,7 +167,7 @@ public final class LoopWatchVerticle extends VerticleBase {
     private void look(long now, StackTraceElement[] stack) {
       lookedNanos = now;
       boolean idle = StackText.isIdle(stack);
-      long age = watch.ageNanos(); // a pause of the process is nobody's block
+      long age = watch.ageNanos(); // without pauses of the process
       idleAge = idle ? age : idleAge;
       RequestContext of = idle ? null : loop.request();
       listener.looked(
@@ -187,11 +190,11 @@ public final class LoopWatchVerticle extends VerticleBase {
       LOG.info("{}: runs again after {} ms", loop, millis);
     }
 
-    /** The beat, on the watched loop. */
+    /** Acknowledges the beat, on the watched loop. */
     @Override
     public void run() {
       lag.add(watch.answered(nanoClock.getAsLong()));
-      if (watch.isBlocked()) { // its answer is to be told at once
+      if (watch.isBlocked()) { // reports the end of a block at once
         context.runOnContext(none -> observe());
       }
     }

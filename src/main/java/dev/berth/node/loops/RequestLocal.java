@@ -10,9 +10,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The request that an event loop works for, in the context of Vert.x that every message gets for
- * itself: it goes along to callbacks of what is begun there, and is looked at only when a line is
- * logged.
+ * The request that an event loop works for, stored in the Vert.x context of each message. Callbacks
+ * of that message inherit the context. The value is read only when a line is logged.
  */
 public final class RequestLocal {
   private static final ContextLocal<RequestContext> REQUEST =
@@ -20,13 +19,16 @@ public final class RequestLocal {
 
   private RequestLocal() {}
 
-  /** To be called before a Vert.x is made: it has room for what is known by then. */
+  /**
+   * Registers the context local. Call it before Vert.x is created: a Vert.x has slots only for
+   * locals registered by then.
+   */
   public static void prepare() {
-    // The room was asked for with this class.
+    // The initializer of this class registers the local.
   }
 
   /**
-   * @param context of a Vert.x that was made after {@link #prepare}
+   * @param context context of a Vert.x that was created after {@link #prepare}
    */
   public static void put(Context context, RequestContext request) {
     REQUEST.put(context, request);
@@ -36,7 +38,7 @@ public final class RequestLocal {
     return REQUEST.get(context);
   }
 
-  /** Whether its Vert.x has room for it; that of a user's own may have been made before. */
+  /** Returns whether the context's Vert.x has the slot; a user's own Vert.x may be older. */
   public static boolean hasRoom(Context context) {
     try {
       REQUEST.get(context);
@@ -46,7 +48,9 @@ public final class RequestLocal {
     }
   }
 
-  /** How the log names the request that the caller's event loop works for; empty if for none. */
+  /**
+   * Returns the log fields of the request that the caller's event loop works for; empty for none.
+   */
   public static Map<String, String> fields() {
     Context context = Vertx.currentContext();
     @Nullable RequestContext request = context != null && hasRoom(context) ? get(context) : null;

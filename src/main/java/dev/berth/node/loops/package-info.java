@@ -1,6 +1,6 @@
 /**
- * The threads of an instance: its event loops, how messages reach them, who watches them, and the
- * threads beside them that may wait.
+ * The threads of an instance: its event loops with their mailboxes and watches, and the threads for
+ * blocking work.
  */
 @NullMarked
 package dev.berth.node.loops;

@@ -11,17 +11,17 @@ import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records of autoscaling as {@link ServeJson} writes them, with times of the clock of people:
- * {@code until_nanos} is {@code until_ms}, in milliseconds since 1970, null for never.
+ * JSON form of autoscaling records, like {@link ServeJson} with wall-clock times: {@code
+ * until_nanos} becomes {@code until_ms}, in milliseconds since 1970, null for never.
  */
 public final class ScalingJson {
 
   private ScalingJson() {}
 
   /**
-   * All that is known of one deployment.
+   * Returns the autoscaling state of one deployment.
    *
-   * @param nowNanos when that was so
+   * @param nowNanos time of the state on the nano clock
    */
   public static JsonObject of(ScalingView view, long nowNanos) {
     long nowMs = view.now().atMs();
@@ -30,14 +30,14 @@ public final class ScalingJson {
     return ServeJson.of(view, wall(nowNanos, nowMs)).put("decisions", new JsonArray(decisions));
   }
 
-  /** One decision, and why in a sentence; both times are of the same moment. */
+  /** Returns one decision with its reason in a sentence; both times denote the same moment. */
   static JsonObject of(ScalingDecision decision, long nowNanos, long nowMs) {
     JsonObject json = ServeJson.of(decision, wall(nowNanos, nowMs));
     json.getJsonObject("state").remove("wants");
     return json.put("why", decision.why()).put("told", decision.told());
   }
 
-  /** Milliseconds since 1970 of times of a clock that says both of the present. */
+  /** Returns a conversion from nano clock times to milliseconds since 1970. */
   private static LongFunction<@Nullable Long> wall(long nowNanos, long nowMs) {
     return nanos ->
         nanos == Long.MAX_VALUE || nanos == Long.MIN_VALUE // never

@@ -25,15 +25,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The file that reports and decisions are appended to, a JSON object a line, by a thread of its
- * own. Who has something to record never waits: a line that finds {@link #MAX_WAITING} before it,
- * or that the disk does not take, is lost and counted. What tells the rules of each deployment is
- * written again where a file begins, so that each file can be read alone.
+ * File of autoscaling reports and decisions, appended by its own thread, one JSON object per line.
+ * Callers never wait: a line behind {@link #MAX_WAITING} others, or refused by the disk, is lost
+ * and counted. Each file begins with the rules of every deployment, so that it is readable alone.
  */
 final class ScalingRecord {
   private static final Logger LOG = LoggerFactory.getLogger(ScalingRecord.class);
 
-  /** Lines that may wait to be written; about a kilobyte for each ten deployments they tell of. */
+  /** Maximum number of waiting lines; a line takes about a kilobyte for each ten deployments. */
   static final int MAX_WAITING = 1_024;
 
   private final Path file;
@@ -45,13 +44,13 @@ final class ScalingRecord {
   private final Set<String> unwritten = ConcurrentHashMap.newKeySet(); // keys of heads
   private volatile long lines;
 
-  // the writer's own
+  // confined to the writer thread
   private @Nullable OutputStream out;
   private long size;
   private boolean fails;
 
   /**
-   * @param maxBytes after which the file is renamed to end in {@code .1}, and begun anew
+   * @param maxBytes size at which the file is renamed to end in {@code .1}, and a new one begins
    */
   ScalingRecord(Path file, long maxBytes) {
     this.file = file;
@@ -73,22 +72,22 @@ final class ScalingRecord {
         };
   }
 
-  /** The file before that of a name. */
+  /** Returns the path of the file that precedes a file. */
   static Path before(Path file) {
     return file.resolveSibling(file.getFileName() + ".1");
   }
 
-  /** Appends a line, made when its turn comes. */
+  /** Appends a line, which the writer thread creates. */
   void add(Supplier<JsonObject> line) {
     writer.execute(() -> write(line.get().encode() + "\n"));
   }
 
   /**
-   * Appends a line that says what holds from now on, and begins each file with it too. It is not
-   * lost: one that finds too many before it is written with the next.
+   * Appends a line that holds from now on, and repeats it at the start of each file. The line is
+   * never lost: with a full queue, it is written with the next line.
    *
-   * @param key of what; a later line takes the place of an earlier one
-   * @param line null for what holds no more
+   * @param key subject of the line; a later line replaces an earlier one
+   * @param line null to remove the line of the key
    */
   void head(String key, @Nullable JsonObject line) {
     if (line == null) {
@@ -107,7 +106,7 @@ final class ScalingRecord {
     into.gauge("berth_autoscaling_record_waiting_limit", MAX_WAITING);
   }
 
-  /** Writes what waits, then ends. */
+  /** Writes the waiting lines, then ends the thread. */
   Future<Void> stop() {
     writer.shutdown();
     return ended.future();
@@ -151,7 +150,7 @@ final class ScalingRecord {
     unwritten.addAll(heads.keySet());
     size = Files.size(file);
     if (size > 0) {
-      to.write('\n'); // what a full disk cut off is a line of its own
+      to.write('\n'); // separates a line that a full disk truncated
     }
     return to;
   }

@@ -27,15 +27,18 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file of {@link ScalingRecord}, and the one before it where it is there, decided anew for one
- * deployment: by the last rules that it tells of, and by others. Lines that cannot be read are
- * passed over and counted: a full disk, or an end of the process, cuts one off. Blocks on the disk.
+ * Replay of a {@link ScalingRecord} file, and of its preceding file if present, for one deployment:
+ * once by the last recorded rules, once by changed rules. Unreadable lines are skipped and counted:
+ * a full disk or the end of the process truncates a line. Blocks on the disk.
  */
 public final class ScalingReplay {
-  /** Where the keys stand as a file would say them. */
+  /** Prefix of the keys, as in a configuration file. */
   public static final String ENTRY = "applications[0].deployments[0].";
 
-  /** The code of a policy is not here; the first replicas were; others say what factors say. */
+  /**
+   * Keys that are not replayed: a policy's code is unavailable, initial replicas apply only to a
+   * new deployment, and newer keys replace the smoothing factors.
+   */
   private static final List<String> NOT_REPLAYED =
       List.of(
           "policy",
@@ -48,28 +51,29 @@ public final class ScalingReplay {
       ServeJson.of(HandleMetricReport.finalZero(new DeploymentId("any", "any")));
 
   private final Path file;
-  private final Map<JsonObject, JsonObject> rules = new LinkedHashMap<>(); // the last, by id
+  // last rules by deployment id
+  private final Map<JsonObject, JsonObject> rules = new LinkedHashMap<>();
   private final List<Tick> ticks = new ArrayList<>();
-  private final Map<String, JsonObject> known = new LinkedHashMap<>(); // by instance
+  private final Map<String, JsonObject> known = new LinkedHashMap<>(); // last report by instance
   private int unreadable;
 
-  /** Of this file. */
+  /** Creates the replay of a file, which {@link #run} reads. */
   public ScalingReplay(Path file) {
     this.file = file;
   }
 
   /**
-   * What was recorded, and what other rules would have made of it.
+   * Returns the recorded course, and the course under changed rules.
    *
    * @param application null for any, where the record has one deployment
    * @param deployment null for any, where the record has one deployment
-   * @param changes keys of {@code autoscaling_config}, or after {@code berth.autoscaling.} ours
-   * @param start from asking for a replica until it serves
+   * @param changes keys of {@code autoscaling_config}, or keys below {@code berth.autoscaling.}
+   * @param start time from the request of a replica until the replica serves
    * @return {@code deployment}, {@code from_ms}, {@code to_ms}, {@code unreadable} lines, and of
    *     {@code recorded} and {@code changed} rules {@code points}, {@code replica_seconds}, {@code
    *     seconds_over_target}, {@code late_request_seconds}
-   * @throws dev.berth.config.ConfigException when changes are not what the keys may be
-   * @throws IllegalArgumentException when the record has nothing of that name, or several
+   * @throws dev.berth.config.ConfigException when a change has an invalid key or value
+   * @throws IllegalArgumentException when the record has no such deployment, or several
    */
   public JsonObject run(
       @Nullable String application,
@@ -103,7 +107,7 @@ public final class ScalingReplay {
     Path before = ScalingRecord.before(file);
     for (Path part : Files.exists(before) ? List.of(before, file) : List.of(file)) {
       try (BufferedReader lines =
-          new BufferedReader( // what is no UTF-8 is no line of ours either
+          new BufferedReader( // a line that is not UTF-8 is unreadable anyway
               new InputStreamReader(Files.newInputStream(part), StandardCharsets.UTF_8))) {
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
           take(line, take);
@@ -126,18 +130,18 @@ public final class ScalingReplay {
     if (line.getJsonObject("rules") != null) {
       JsonObject id = line.getJsonObject("deployment");
       int first = rules.getOrDefault(id, line).getInteger("replicas");
-      rules.put(id, line.put("replicas", first)); // with which the record begins
+      rules.put(id, line.put("replicas", first)); // replicas at the begin of the record
     }
   }
 
-  /** A handle that its instance does not name is as it was. */
+  /** Adds a report. A handle that its instance omits is unchanged. */
   private void takeBatch(JsonObject line, JsonObject id) {
     JsonObject batch = line.getJsonObject("batch");
     if (batch == null) {
       return;
     }
     long atMs = line.getLong("at_ms");
-    if (!ticks.isEmpty()) { // the time of day may be set back
+    if (!ticks.isEmpty()) { // the wall clock may be set back
       atMs = Math.max(atMs, ticks.get(ticks.size() - 1).atMs());
     }
     String node = batch.getString("node");
@@ -169,7 +173,7 @@ public final class ScalingReplay {
 
   // --- the rules ---
 
-  /** As a file would say them, so that the same is refused. */
+  /** Parses the rules like a configuration file, so that the same values are refused. */
   private static ScalingRules rules(JsonObject line, List<Setting> changes) {
     String name = line.getJsonObject("deployment").getString("name");
     JsonObject config = line.getJsonObject("rules").copy();

@@ -21,12 +21,12 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Of the actions of controllers those that tell of autoscaling: shown as metrics, and recorded
- * where that is asked for. Belongs to the control loop; its metrics are read by any thread.
+ * Listener of the controllers' actions about autoscaling: shows them as metrics, and records them
+ * if a file is configured. Confined to the control loop; the metrics are thread-safe.
  */
 public final class ScalingWatch implements Consumer<ControllerAction> {
 
-  /** What is shown of one deployment. */
+  /** Metrics of one deployment. */
   private record Shown(Decided last, long raised, long lowered) {}
 
   private final Map<DeploymentId, Shown> shown = new ConcurrentHashMap<>();
@@ -37,7 +37,7 @@ public final class ScalingWatch implements Consumer<ControllerAction> {
   /**
    * @param options {@code berth.autoscaling} of the instance
    * @param nowMs milliseconds since 1970
-   * @param silentNanos without a report after which an instance's load is not known any more
+   * @param silentNanos time without a report after which an instance's load is unknown
    */
   public ScalingWatch(Settings options, LongSupplier nowMs, long silentNanos) {
     Path file = options.find(AutoscalingOptions.RECORD);
@@ -107,7 +107,7 @@ public final class ScalingWatch implements Consumer<ControllerAction> {
     }
   }
 
-  /** Shows each deployment, and the record. */
+  /** Shows the metrics of each deployment and of the record. */
   public void show(Series all) {
     shown.forEach(
         (id, each) -> {
@@ -133,7 +133,7 @@ public final class ScalingWatch implements Consumer<ControllerAction> {
     }
   }
 
-  /** Records what waits, then ends. */
+  /** Writes the waiting lines, then ends the record. */
   public Future<Void> stop() {
     return record == null ? Future.succeededFuture() : record.stop();
   }

@@ -1,7 +1,4 @@
-/**
- * What is shown and written of deployments whose number of replicas follows their load, and what
- * other rules would have made of it.
- */
+/** Metrics and records of autoscaled deployments, and the replay of a record under other rules. */
 @NullMarked
 package dev.berth.node.scaling;
 

@@ -12,9 +12,9 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 
 /**
- * The routes over several applications, of {@code berth.endpoints}. Each leads to those of its
- * deployments that there are; while there are none of its traffic, it parks its requests. Belongs
- * to the control loop.
+ * Routes over several applications, from {@code berth.endpoints}. Each leads to those of its
+ * deployments that exist; while none exists, the route parks its requests. Confined to the control
+ * loop.
  */
 public final class Endpoints {
   private final Map<String, Settings> declared = new LinkedHashMap<>(); // by prefix
@@ -23,8 +23,8 @@ public final class Endpoints {
   private final Function<Settings, IngressRoute> leadsTo;
 
   /**
-   * @param known whether a deployment is there now
-   * @param leadsTo makes the route of an endpoint all of whose deployments are there
+   * @param known returns whether a deployment exists now
+   * @param leadsTo creates the route of an endpoint whose deployments all exist
    */
   public Endpoints(
       List<Settings> endpoints,
@@ -36,23 +36,23 @@ public final class Endpoints {
     this.leadsTo = leadsTo;
   }
 
-  /** Where they answer: the same for as long as the instance runs. Any thread. */
+  /** Returns the prefixes of the endpoints, which are constant for the instance. Thread-safe. */
   public Set<String> prefixes() {
     return prefixes;
   }
 
-  /** Whether one of them names a deployment. */
+  /** Returns whether an endpoint names a deployment. */
   public boolean name(DeploymentId deployment) {
     return declared.values().stream()
         .anyMatch(each -> TrafficOptions.named(each, "").containsValue(deployment));
   }
 
-  /** One of them has other weights; nothing when there is none there. */
+  /** Sets the weights of an endpoint; does nothing for an unknown prefix. */
   public void split(String route, Map<String, Double> weights) {
     declared.computeIfPresent(route, (prefix, said) -> TrafficOptions.split(said, weights));
   }
 
-  /** What each leads to now, by prefix. */
+  /** Returns the current routes by prefix. */
   public Map<String, IngressRoute> routes() {
     Map<String, IngressRoute> routes = new LinkedHashMap<>();
     declared.forEach((prefix, endpoint) -> routes.put(prefix, route(endpoint)));

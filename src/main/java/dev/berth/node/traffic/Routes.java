@@ -17,8 +17,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which application answers where on this instance. Changes that come together, as at a start, make
- * one new table. Belongs to the control loop.
+ * Routes of applications and endpoints on this instance. Changes that arrive together, as at a
+ * start, cause one new table. Confined to the control loop.
  */
 public final class Routes {
 
@@ -30,14 +30,15 @@ public final class Routes {
   private final Loop control;
   private final BiFunction<DeploymentId, @Nullable Settings, IngressRoute> made;
   private final Endpoints endpoints;
-  private final Map<String, Routed> byApplication = new ConcurrentHashMap<>(); // those with HTTP
+  // applications with HTTP
+  private final Map<String, Routed> byApplication = new ConcurrentHashMap<>();
   private boolean changed;
 
   /**
-   * @param ingress takes each new table
+   * @param ingress receives each new table
    * @param control the control loop
-   * @param made what a route leads to, as its ingress is configured now, and the traffic of others
-   *     that answer too; that is null where the ingress alone does
+   * @param made creates a route from its ingress deployment, as configured now, and the traffic of
+   *     other deployments; null traffic means the ingress alone
    */
   public Routes(
       Consumer<RouteTable<IngressRoute>> ingress,
@@ -72,7 +73,7 @@ public final class Routes {
     }
   }
 
-  /** Routes to it are as it is configured now. */
+  /** Updates the routes to a deployment to its current configuration. */
   public void configured(DeploymentId deployment) {
     assert control.isHere();
     if (endpoints.name(deployment)) {
@@ -84,7 +85,7 @@ public final class Routes {
     }
   }
 
-  /** A deployment is gone: endpoints lead to what is left. */
+  /** Updates the endpoints after the removal of a deployment. */
   public void forgotten(DeploymentId deployment) {
     assert control.isHere();
     if (endpoints.name(deployment)) {
@@ -92,7 +93,7 @@ public final class Routes {
     }
   }
 
-  /** An endpoint has other weights, by {@code application#deployment}. */
+  /** Sets the weights of an endpoint, by {@code application#deployment}. */
   public void split(String endpoint, Map<String, Double> weights) {
     assert control.isHere();
     endpoints.split(endpoint, weights);
@@ -106,7 +107,7 @@ public final class Routes {
     }
   }
 
-  /** Of applications; others are gone, and that was not heard here. */
+  /** Removes the routes of all other applications, whose removal this instance missed. */
   public void keepOnly(Set<String> applications) {
     assert control.isHere();
     if (byApplication.keySet().retainAll(applications)) {
@@ -121,7 +122,7 @@ public final class Routes {
     }
   }
 
-  /** Makes what was changed take effect at once. */
+  /** Applies pending changes at once. */
   public void flush() {
     assert control.isHere();
     if (changed) {
@@ -130,7 +131,7 @@ public final class Routes {
     }
   }
 
-  /** What each route leads to, by its prefix. */
+  /** Returns the current routes by prefix. */
   public Map<String, IngressRoute> leadsTo() {
     assert control.isHere();
     Map<String, IngressRoute> routes = new HashMap<>();
@@ -139,13 +140,13 @@ public final class Routes {
     return routes;
   }
 
-  /** Where applications and endpoints answer, in the order of their paths. Any thread. */
+  /** Returns the prefixes of applications and endpoints, in path order. Thread-safe. */
   public List<String> prefixes() {
     Stream<String> applications = byApplication.values().stream().map(Routed::prefix);
     return Stream.concat(applications, endpoints.prefixes().stream()).sorted().toList();
   }
 
-  /** Where an application answers; empty when it does not. Any thread. */
+  /** Returns the prefix of an application; empty without a route. Thread-safe. */
   public String prefixOf(String application) {
     Routed route = byApplication.get(application);
     return route == null ? "" : route.prefix;

@@ -24,10 +24,10 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The routes of this instance as they are split now.
+ * Status of the routes of this instance, with their current splits.
  *
- * @param routes by prefix
- * @param random draws for requests that somebody asks about
+ * @param routes routes by prefix
+ * @param random draws the choice for a request that is explained
  */
 public record TrafficTold(
     Supplier<Map<String, IngressRoute>> routes, Meters meters, RandomGenerator random)

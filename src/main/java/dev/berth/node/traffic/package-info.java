@@ -1,6 +1,6 @@
 /**
- * Where requests go on this instance: the routes of applications, those over several, and how both
- * are told. Belongs to the control loop.
+ * Routes of this instance: routes of applications, routes over several applications, and the status
+ * of both. Confined to the control loop.
  */
 @NullMarked
 package dev.berth.node.traffic;
