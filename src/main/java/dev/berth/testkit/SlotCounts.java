@@ -3,13 +3,13 @@ package dev.berth.testkit;
 /**
  * The slots of a replica, or of all replicas of a deployment that have not stopped.
  *
- * @param slots how many there are: {@code max_ongoing_requests}, of all replicas together
- * @param running taken by requests, cancelled ones that have not settled included
- * @param reserved held by selections that were neither dispatched nor closed
- * @param granted slots given since the start
- * @param completed of these, ended because their request was done
- * @param released of these, ended because their selection was closed
- * @param expired of these, ended because the lease of their selection ran out
+ * @param slots capacity: the sum of {@code max_ongoing_requests} over the replicas
+ * @param running slots of requests, including cancelled ones that have not settled
+ * @param reserved slots of selections that were neither dispatched nor closed
+ * @param granted number of grants since the start
+ * @param completed number of granted slots that ended because their request settled
+ * @param released number of granted slots that ended because their selection was closed
+ * @param expired number of granted slots that ended because the lease of their selection expired
  */
 public record SlotCounts(
     int slots,
@@ -21,12 +21,12 @@ public record SlotCounts(
     long expired) {
   static final SlotCounts NONE = new SlotCounts(0, 0, 0, 0, 0, 0, 0);
 
-  /** Slots that are not taken. */
+  /** Returns the number of free slots. */
   public int free() {
     return Math.max(0, slots - running - reserved);
   }
 
-  /** Whether no slot is taken. */
+  /** Returns whether all slots are free. */
   public boolean atRest() {
     return running == 0 && reserved == 0;
   }

@@ -16,9 +16,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The applications of a test: their start, their names, and their end.
+ * Applications of a test: their start, their names, and their end.
  *
- * @param code of each, in the order given
+ * @param code applications by name, in the order of the builder
  */
 record TestApplications(TestInstance instance, ServeConfig config, Map<String, Application> code) {
   TestApplications {
@@ -26,9 +26,9 @@ record TestApplications(TestInstance instance, ServeConfig config, Map<String, A
   }
 
   /**
-   * Starts their replicas.
+   * Starts the replicas of all applications.
    *
-   * @throws IllegalStateException when one does not start, with what it threw
+   * @throws IllegalStateException when a replica does not start; the cause is its error
    */
   void deploy() {
     config.applications().forEach(this::deploy);
@@ -55,7 +55,7 @@ record TestApplications(TestInstance instance, ServeConfig config, Map<String, A
     }
   }
 
-  /** Keeps what a factory threw: the controller passes on its words only. */
+  /** Records the error of a factory, since the controller passes on its text alone. */
   private static Application watched(
       Application application, AtomicReference<@Nullable Throwable> thrown) {
     List<Deployment> deployments = new ArrayList<>();
@@ -75,9 +75,9 @@ record TestApplications(TestInstance instance, ServeConfig config, Map<String, A
   }
 
   /**
-   * Starts what the controller holds in place of replicas that were lost.
+   * Starts the replicas that the controller holds in place of lost ones.
    *
-   * @throws IllegalStateException when one does not start
+   * @throws IllegalStateException when a replica does not start
    */
   void replace() {
     boolean over = instance.replace();
@@ -92,13 +92,13 @@ record TestApplications(TestInstance instance, ServeConfig config, Map<String, A
     }
   }
 
-  /** The deployment that answers for the first application. */
+  /** Returns the ingress deployment of the first application. */
   DeploymentId ingress() {
     Map.Entry<String, Application> first = code.entrySet().iterator().next();
     return new DeploymentId(first.getKey(), first.getValue().ingress());
   }
 
-  /** The one deployment of a name, or of a name with its application's before it. */
+  /** Returns the one deployment of a name, or of a name that the application's name precedes. */
   DeploymentId find(String name) {
     List<DeploymentId> all = new ArrayList<>();
     code.forEach(
@@ -115,9 +115,9 @@ record TestApplications(TestInstance instance, ServeConfig config, Map<String, A
   }
 
   /**
-   * Stops their replicas, with their hooks.
+   * Stops the replicas of all applications, with their hooks.
    *
-   * @return false when something does not stop in time
+   * @return false when a replica or hook does not stop in time
    */
   boolean withdraw() {
     code.keySet().forEach(instance::withdraw);

@@ -21,28 +21,30 @@ import java.util.stream.Stream;
 
 /**
  * An application under test: its deployments with the server's own router, queue, slots and
- * replicas, in this JVM, without HTTP, and with a clock that moves by {@link #advance} alone.
+ * replicas, in this JVM, without HTTP, and with a clock that only {@link #advance} moves.
  *
  * <pre>{@code
  * try (TestBerth berth = TestBerth.start(Shop.build())) {
- *   Response answer = berth.call(Request.get("/"));
+ *   Response response = berth.call(Request.get("/"));
  *   Future<Response> other = berth.handle("prices").call(Request.get("/7"));
  *   berth.run();
  *   berth.advance(Duration.ofSeconds(11));
  * }
  * }</pre>
  *
- * <p>Nothing of the application runs but within a method of this class, on the caller's thread: the
- * futures of handles complete there, and a callback that throws makes that method throw. Blocking
- * handlers and hooks are the exception: they run on threads of their own, and {@link #await},
- * {@link #call} and {@link #close} wait for them, in real time, up to the {@linkplain
- * TestBerthBuilder#patience patience}. One thread at a time, and never a handler, may use it.
+ * <p><b>Concurrency.</b> The application runs only within the methods of this class, on the
+ * caller's thread. The futures of handles complete there, and a callback that throws makes that
+ * method throw. One thread at a time may call these methods, and never a handler.
  *
- * <p>A deployment is named by its name, or as {@code application#deployment} where two applications
- * have one of that name.
+ * <p>Blocking handlers and hooks are the exception: they run on their own threads. {@link #await},
+ * {@link #call} and {@link #close} wait for them in real time, up to the {@linkplain
+ * TestBerthBuilder#patience patience}.
+ *
+ * <p><b>Names.</b> A deployment is named by its name, or as {@code application#deployment} where
+ * two applications have a deployment of that name.
  */
 public final class TestBerth implements AutoCloseable {
-  private static final int MOST_BODY_BYTES = 64 << 20; // of a body that is read whole
+  private static final int MOST_BODY_BYTES = 64 << 20; // maximum of a buffered body
 
   private final TestInstance instance;
   private final TestApplications applications;
@@ -60,7 +62,7 @@ public final class TestBerth implements AutoCloseable {
     return of(application).start();
   }
 
-  /** An application to be started with other settings. */
+  /** Returns a builder for an application with other settings. */
   public static TestBerthBuilder of(Application application) {
     return new TestBerthBuilder().with(TestBerthBuilder.DEFAULT_APPLICATION, application);
   }
@@ -80,17 +82,17 @@ public final class TestBerth implements AutoCloseable {
     return berth;
   }
 
-  // --- calling ---
+  // --- calls ---
 
-  /** A handle of a deployment, for a caller on event loop 0. */
+  /** Returns a handle of a deployment, for a caller on event loop 0. */
   public DeploymentHandle handle(String deployment) {
     return handleOn(0, deployment);
   }
 
   /**
-   * A handle of a deployment, for a caller on another event loop.
+   * Returns a handle of a deployment, for a caller on another event loop.
    *
-   * @param loop from 0
+   * @param loop index of the loop, from 0
    */
   public DeploymentHandle handleOn(int loop, String deployment) {
     DeploymentId id = applications.find(deployment);
@@ -108,10 +110,10 @@ public final class TestBerth implements AutoCloseable {
   }
 
   /**
-   * Calls a deployment and runs what there is to run until it has answered.
+   * Calls a deployment, and runs ready tasks until the response arrives.
    *
-   * @throws dev.berth.api.BerthException what the call failed with
-   * @throws AssertionError when it is not answered; says what it waits for
+   * @throws dev.berth.api.BerthException when the call fails
+   * @throws AssertionError when no response arrives; the message names the pending work
    */
   public Response call(String deployment, Request request) {
     Future<Response> response = handle(deployment).call(request);
@@ -119,24 +121,25 @@ public final class TestBerth implements AutoCloseable {
   }
 
   /**
-   * Runs what there is to run until a future is done: one of a handle, or any other that completes
-   * by what the application does.
+   * Runs ready tasks until a future is complete: a future of a handle, or any other that the
+   * application completes.
    *
-   * @return its result
-   * @throws RuntimeException what it failed with, as it is, and for a {@link
-   *     dev.berth.api.BerthException.HandlerFailed} with what the handler threw as suppressed; a
-   *     checked exception comes in a {@link CompletionException}
-   * @throws AssertionError when it is not done in time; says what runs and waits
+   * @return the result of the future
+   * @throws RuntimeException the failure of the future. A {@link
+   *     dev.berth.api.BerthException.HandlerFailed} has the handler's own error as suppressed; a
+   *     checked exception is wrapped in a {@link CompletionException}
+   * @throws AssertionError when the future is not complete in time; the message names running and
+   *     pending work
    */
   public <T> T await(Future<T> future) {
     return resultOf(future, () -> false);
   }
 
   /**
-   * As {@link #await}, for a future that is to fail.
+   * Runs ready tasks until a future fails, as {@link #await} does.
    *
-   * @return what it failed with
-   * @throws AssertionError when it succeeds, or is not done in time
+   * @return the failure
+   * @throws AssertionError when the future succeeds, or is not complete in time
    */
   public Throwable awaitFailure(Future<?> future) {
     waitFor(future, () -> false);
@@ -166,7 +169,7 @@ public final class TestBerth implements AutoCloseable {
 
   private void waitFor(Future<?> future, BooleanSupplier hopeless) {
     requireOpen();
-    future.onComplete(done -> instance.loops.wake()); // it may be another thread's
+    future.onComplete(done -> instance.loops.wake()); // another thread may complete the future
     if (!instance.runUntil(future::isComplete, hopeless)) {
       throw new AssertionError("future: not done" + Unsettled.describe(instance));
     }
@@ -175,20 +178,20 @@ public final class TestBerth implements AutoCloseable {
     }
   }
 
-  /** The body of a response, read to its end. */
+  /** Returns the whole body of a response, at most 64 MiB. */
   public Buffer bytes(Response response) {
     return await(response.bytes(MOST_BODY_BYTES));
   }
 
-  /** The body of a response as a UTF-8 text. */
+  /** Returns the whole body of a response as a UTF-8 text. */
   public String text(Response response) {
     return bytes(response).toString();
   }
 
-  // --- running ---
+  // --- time ---
 
   /**
-   * Runs everything that is ready, and what becomes ready by it. Does not wait for blocking
+   * Runs all ready tasks, and the tasks that become ready thereby. Does not wait for blocking
    * handlers; {@link #await} does.
    */
   public void run() {
@@ -197,8 +200,9 @@ public final class TestBerth implements AutoCloseable {
   }
 
   /**
-   * Lets time pass, and runs what is ready before, on the way, and at its end: delays of handlers
-   * at their moment, deadlines, leases and waits in the queue as soon as they are over.
+   * Advances the clock, and runs ready tasks before, on the way, and at the end. Delays of handlers
+   * end at their exact time; deadlines, leases and queue timeouts expire as soon as their time is
+   * reached.
    *
    * @param by 0 or more
    */
@@ -210,31 +214,31 @@ public final class TestBerth implements AutoCloseable {
     instance.advance(by);
   }
 
-  /** How much time has passed since the start. */
+  /** Returns the time since the start. */
   public Duration elapsed() {
     return instance.time.elapsed();
   }
 
-  /** What handlers see as the time of day: it begins at 2000-01-01T00:00:00Z. */
+  /** Returns the time of day that handlers see, which begins at 2000-01-01T00:00:00Z. */
   public Instant now() {
     return instance.time.instant();
   }
 
-  // --- looking ---
+  // --- state ---
 
-  /** The slots of a deployment, all its replicas together. */
+  /** Returns the slots of all replicas of a deployment together. */
   public SlotCounts ledger(String deployment) {
     return replicas(deployment).stream()
         .map(TestReplica::ledger)
         .reduce(SlotCounts.NONE, SlotCounts::plus);
   }
 
-  /** Requests that wait for a slot of a deployment. */
+  /** Returns the number of requests that wait for a slot of a deployment. */
   public int queued(String deployment) {
     return instance.deployments.router(applications.find(deployment)).queued();
   }
 
-  /** The replicas of a deployment that have not stopped. */
+  /** Returns the replicas of a deployment that have not stopped. */
   public List<TestReplica> replicas(String deployment) {
     return hosted(deployment).map(TestReplica::of).toList();
   }
@@ -246,23 +250,23 @@ public final class TestBerth implements AutoCloseable {
   }
 
   /**
-   * What handlers failed with, oldest first, the last 1 000. Callers are told only that a handler
-   * failed, as in the server.
+   * Returns the errors of handlers, oldest first, at most the last 1 000. As in the server, callers
+   * learn only that a handler failed.
    */
   public List<Throwable> handlerFailures() {
     return instance.thrown.all();
   }
 
-  /** What is not at rest, a line each: requests, selections, waiters, threads of user code. */
+  /** Returns a line for each running or pending request, open selection and thread of user code. */
   public List<String> unsettled() {
     return Unsettled.of(instance);
   }
 
   /**
-   * Runs what is ready, waits for blocking handlers, and checks that nothing is left: no slot is
-   * taken, no one waits, and all gauges are 0.
+   * Runs ready tasks, waits for blocking handlers, and checks that no work remains: all slots are
+   * free, the queues are empty, and all gauges are 0.
    *
-   * @throws AssertionError naming what is left
+   * @throws AssertionError when work remains; the message names it
    */
   public void assertAtRest() {
     requireOpen();
@@ -273,9 +277,9 @@ public final class TestBerth implements AutoCloseable {
   }
 
   /**
-   * Gives every replica of a deployment another {@code user_config}, and waits for their hooks.
+   * Sets the {@code user_config} of every replica of a deployment, and waits for their hooks.
    *
-   * @throws RuntimeException what a hook threw, as {@link #await} does
+   * @throws RuntimeException the error of a hook, as {@link #await} throws it
    */
   public void reconfigure(String deployment, Map<String, Object> userConfig) {
     await(
@@ -287,9 +291,9 @@ public final class TestBerth implements AutoCloseable {
   }
 
   /**
-   * Drains a replica, then stops it: it finishes what it accepted and the leases it granted within
-   * {@code graceful_shutdown_timeout_s}, and takes nothing more. {@link #replaceReplicas} replaces
-   * it.
+   * Drains a replica, then stops it. The replica finishes its accepted requests and its leases
+   * within {@code graceful_shutdown_timeout_s}, and accepts nothing more. {@link #replaceReplicas}
+   * replaces the replica.
    *
    * @param replicaId of {@link #replicas} or {@link dev.berth.api.ReplicaSelection#replicaId}
    */
@@ -300,10 +304,10 @@ public final class TestBerth implements AutoCloseable {
   }
 
   /**
-   * Ends a replica at once: what it runs fails with {@link
-   * dev.berth.api.BerthException.OutcomeUnknown}, selections of it with {@link
+   * Ends a replica at once. Its running requests fail with {@link
+   * dev.berth.api.BerthException.OutcomeUnknown}; its selections fail with {@link
    * dev.berth.api.BerthException.ReplicaUnavailable} when they are dispatched. {@link
-   * #replaceReplicas} replaces it.
+   * #replaceReplicas} replaces the replica.
    */
   public void killReplica(String replicaId) {
     requireOpen();
@@ -312,12 +316,11 @@ public final class TestBerth implements AutoCloseable {
   }
 
   /**
-   * Starts what the server starts by itself: replicas in the place of those that were stopped or
-   * killed, and of those that are unhealthy, which drain when the others run. Waits for their
-   * hooks.
+   * Starts the replicas that the server would start by itself: replacements for stopped, killed and
+   * unhealthy replicas. Unhealthy replicas drain once their replacements run. Waits for the hooks.
    *
-   * @throws IllegalStateException when one does not start, with what its hook said
-   * @throws AssertionError when one has not started in time
+   * @throws IllegalStateException when a replica does not start, with the error of its hook
+   * @throws AssertionError when a replica has not started in time
    */
   public void replaceReplicas() {
     requireOpen();
@@ -346,27 +349,28 @@ public final class TestBerth implements AutoCloseable {
   }
 
   /**
-   * Stops the application: runs what is ready, stops the replicas with their hooks, and complains
-   * of what the test left: handlers that had not settled, selections that were neither dispatched
-   * nor closed, requests that wait. What has not settled is cancelled. A second call does nothing.
+   * Stops the application. Runs ready tasks, stops the replicas with their hooks, and cancels the
+   * work that has not settled. A second call does nothing.
    *
-   * @throws AssertionError naming what was left, unless {@link TestBerthBuilder#allowUnsettled}
+   * @throws AssertionError when the test left work: handlers that had not settled, selections that
+   *     were neither dispatched nor closed, or waiting requests. {@link
+   *     TestBerthBuilder#allowUnsettled} disables this check
    */
   @Override
-  @SuppressWarnings("try") // to be closed is all that is asked of it
+  @SuppressWarnings("try") // only its close() is needed
   public void close() {
     if (closed) {
       return;
     }
     instance.loops.requireOutside();
-    try (Registration ending = this::end) { // whatever else fails
+    try (Registration ending = this::end) { // runs even if the check fails
       if (!unsettledAllowed) {
         assertAtRest();
       }
     }
   }
 
-  /** Ends what runs, and stops what is left. */
+  /** Kills replicas with unsettled work, and stops the application. */
   private void end() {
     closed = true;
     try {

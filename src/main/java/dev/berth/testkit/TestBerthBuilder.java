@@ -16,11 +16,11 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * What a {@link TestBerth} runs, and how. Settings have the names of the configuration file and
- * override what the code says, as the file does; see docs/configuration.md.
+ * Builder of a {@link TestBerth}. Settings have the names of the configuration file, and override
+ * the settings of the code as the file does; see docs/configuration.md.
  */
 public final class TestBerthBuilder {
-  /** The name of an application that is given none, as in the configuration file. */
+  /** Name of an application without a name of its own, as in the configuration file. */
   public static final String DEFAULT_APPLICATION = "default";
 
   private static final Duration DEFAULT_PATIENCE = Duration.ofSeconds(5);
@@ -36,9 +36,9 @@ public final class TestBerthBuilder {
   TestBerthBuilder() {}
 
   /**
-   * One more application.
+   * Adds an application.
    *
-   * @param name another one for each
+   * @param name unique name of the application
    */
   public TestBerthBuilder with(String name, Application application) {
     if (applications.putIfAbsent(name, application) != null) {
@@ -50,7 +50,7 @@ public final class TestBerthBuilder {
   /**
    * Overrides a setting of a deployment.
    *
-   * @param deployment its name
+   * @param deployment name of the deployment
    * @param key as in the configuration file, as {@code num_replicas}, {@code max_ongoing_requests},
    *     {@code max_queued_requests}, {@code user_config} or {@code berth.queue_timeout_s}
    * @param value as in the file: a number, text, boolean, Map or List
@@ -66,7 +66,7 @@ public final class TestBerthBuilder {
   }
 
   /**
-   * Sets a bound of the instance.
+   * Sets a limit of the instance.
    *
    * @param key below {@code berth.limits} in the configuration file, as {@code max_queued_total}
    */
@@ -75,21 +75,26 @@ public final class TestBerthBuilder {
     return this;
   }
 
-  /** Event loops that serve, 1 to 1024; default 1. Each has a router and replicas of its own. */
+  /**
+   * Sets the number of serving event loops, 1 to 1024; default 1. Each has its own router and
+   * replicas.
+   */
   public TestBerthBuilder eventLoops(int loops) {
     eventLoops = loops;
     return this;
   }
 
-  /** Where all chance comes from: which replica is tried first, whose turn it is; default 1. */
+  /**
+   * Sets the seed of all random choices: the first replica to try, the next loop to run; default 1.
+   */
   public TestBerthBuilder seed(long value) {
     seed = value;
     return this;
   }
 
   /**
-   * How long the test waits, in real time, for blocking handlers, hooks and threads of its own;
-   * default 5 s. Nothing else takes real time.
+   * Sets the maximum wait, in real time, for blocking handlers, hooks and threads of the
+   * application; default 5 s. Nothing else takes real time.
    */
   public TestBerthBuilder patience(Duration time) {
     if (time.isNegative() || time.isZero()) {
@@ -99,17 +104,17 @@ public final class TestBerthBuilder {
     return this;
   }
 
-  /** {@link TestBerth#close} then ends what runs still without a complaint. */
+  /** Lets {@link TestBerth#close} end unsettled work without an error. */
   public TestBerthBuilder allowUnsettled() {
     unsettledAllowed = true;
     return this;
   }
 
   /**
-   * Starts the applications' replicas.
+   * Starts the replicas of the applications.
    *
-   * @throws IllegalArgumentException when a setting is not what it may be; names all that are not
-   * @throws IllegalStateException when a replica does not start; the cause is what it threw
+   * @throws IllegalArgumentException when a setting is invalid; the message names all invalid ones
+   * @throws IllegalStateException when a replica does not start; the cause is its error
    */
   public TestBerth start() {
     put(instance, "event_loops", eventLoops);
@@ -127,7 +132,7 @@ public final class TestBerthBuilder {
     return TestBerth.start(new TestApplications(made, config, applications), unsettledAllowed);
   }
 
-  /** What the configuration file would say. */
+  /** Returns the equivalent configuration file. */
   private JsonObject text() {
     JsonArray all = new JsonArray();
     applications.forEach(

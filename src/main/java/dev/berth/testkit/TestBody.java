@@ -9,21 +9,21 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request's body that a test sends piece by piece. Belongs to the thread of the test; what is
- * written goes on its way when the test runs the application.
+ * A request body that a test sends chunk by chunk. Confined to the thread of the test. Written
+ * chunks are sent when the test runs the application.
  *
  * <pre>{@code
  * TestBody upload = new TestBody();
- * Future<Response> answer = berth.handle("store").call(upload.post("/fish.png"));
+ * Future<Response> response = berth.handle("store").call(upload.post("/fish.png"));
  * upload.write("some");
  * berth.run();
  * upload.write(" more").end();
- * berth.await(answer);
+ * berth.await(response);
  * }</pre>
  */
 public final class TestBody implements ReadStream<Buffer> {
   private final ArrayDeque<Buffer> pieces = new ArrayDeque<>();
-  private long demand; // pieces that may be delivered; Long.MAX_VALUE flows
+  private long demand; // chunks that may be delivered; Long.MAX_VALUE: all
   private boolean delivering;
   private boolean ended; // by the test
   private boolean over; // the end or the failure was delivered
@@ -32,12 +32,12 @@ public final class TestBody implements ReadStream<Buffer> {
   private @Nullable Handler<Void> endHandler;
   private @Nullable Handler<Throwable> exceptionHandler;
 
-  /** A POST of this body. */
+  /** Returns a POST request with this body. */
   public Request post(String path) {
     return Request.of("POST", path, null, Headers.empty(), new Request.Body.Streamed(this));
   }
 
-  /** Sends a piece once the receiver has room for it. */
+  /** Enqueues a chunk, which is sent once the receiver requests it. */
   public TestBody write(Buffer piece) {
     if (ended || failure != null) {
       throw new IllegalStateException("body: over (expected: one that goes on)");
@@ -46,32 +46,32 @@ public final class TestBody implements ReadStream<Buffer> {
     return deliver();
   }
 
-  /** {@link #write(Buffer)} of a UTF-8 text. */
+  /** Enqueues a UTF-8 text, as {@link #write(Buffer)} does. */
   public TestBody write(String piece) {
     return write(Buffer.buffer(piece));
   }
 
-  /** No more pieces. */
+  /** Ends the body. */
   public TestBody end() {
     ended = true;
     return deliver();
   }
 
-  /** The client is gone: what waits is lost. */
+  /** Fails the body, as a client that disconnects does; waiting chunks are lost. */
   public TestBody fail(Throwable cause) {
     failure = cause;
     pieces.clear();
     return deliver();
   }
 
-  /** Bytes written that the receiver has not taken: it holds its sender back. */
+  /** Returns the written bytes that the receiver has not requested: it applies back-pressure. */
   public int waiting() {
     return pieces.stream().mapToInt(Buffer::length).sum();
   }
 
   private TestBody deliver() {
     if (delivering || over) {
-      return this; // the handler resumed us from within
+      return this; // resumed within the handler
     }
     delivering = true;
     try {

@@ -11,24 +11,25 @@ import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 
 /**
- * The event bus of a test: a message is a task of the loop that its address names. Remembers which
- * requests have no answer yet, to name them when a test is stuck. Any thread may send.
+ * Thread-safe event bus of a test: a message is a task of the loop that its address names. Records
+ * the requests without a reply, to name them when a test is stuck.
  */
 final class TestBus implements BusSender {
-  /** Who asked: a router's address, and its name for the request. */
+  /** Caller of a request: the address of a router, and its call id. */
   private record Asker(String router, long callId) {}
 
   private record Asked(String replica, String request) {}
 
   private final String node;
-  private final Map<String, Consumer<BusMessage>> consumers = new HashMap<>(); // fixed once it runs
+  // constant once it runs
+  private final Map<String, Consumer<BusMessage>> consumers = new HashMap<>();
   private final Map<Asker, Asked> underWay = new LinkedHashMap<>(); // guarded by itself
 
   TestBus(String node) {
     this.node = node;
   }
 
-  /** Takes the messages of an address on a loop. Before anything is sent. */
+  /** Subscribes a loop to an address. Called before the first message. */
   void consume(String address, Executor loop, Consumer<BusMessage> consumer) {
     consumers.put(address, message -> loop.execute(() -> consumer.accept(message)));
   }
@@ -72,7 +73,7 @@ final class TestBus implements BusSender {
     }
   }
 
-  /** Requests sent to a replica incarnation that were neither answered nor cancelled. */
+  /** Returns the requests to a replica incarnation that are neither completed nor cancelled. */
   List<String> unanswered(int ordinal, long epoch) {
     String replica = ordinal + "/" + epoch;
     synchronized (underWay) {

@@ -55,14 +55,14 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One instance, wired as the node wires it, but for what it is given from outside: its loops, its
- * clock, its bus and its chance are the test's. Belongs to the thread of the test.
+ * An instance wired like a node, except that its loops, its clock, its bus and its random
+ * generators belong to the test. Confined to the thread of the test.
  */
 final class TestInstance {
   private static final String NODE = "test";
-  private static final long SWEEP_NANOS = 100_000_000; // as often as the server sweeps
+  private static final long SWEEP_NANOS = 100_000_000; // interval of the server's sweeps
 
-  /** How long, of real time, before a hook that called something is taken to wait for it. */
+  /** Real time after which a hook with a pending call counts as waiting for that call. */
   private static final long HOOK_WAITS_NANOS = 50_000_000;
 
   final TestTime time = new TestTime();
@@ -82,10 +82,12 @@ final class TestInstance {
   private final MetricsPusher pusher;
   private final long sampleNanos;
   private final Set<String> started = new HashSet<>(); // ids of replicas
-  private final Map<DeploymentId, Integer> places = new HashMap<>(); // more that may start
-  private final Map<String, StartReplica> held = new LinkedHashMap<>(); // what waits for the test
+  // replicas that may still start
+  private final Map<DeploymentId, Integer> places = new HashMap<>();
+  // starts that wait for the test
+  private final Map<String, StartReplica> held = new LinkedHashMap<>();
   final Map<String, String> failures = new ConcurrentHashMap<>(); // by application
-  private final long patienceNanos; // of real time
+  private final long patienceNanos; // real time
   private long nextTick = ReplicaLoop.TICK_NANOS;
   private long nextSweep = SWEEP_NANOS;
   private long nextSample;
@@ -98,7 +100,7 @@ final class TestInstance {
     threads = new TestThreads(loops);
     control = loops.add();
     AtomicLong replicaNumbers = new AtomicLong();
-    Random secrets = new Random(random.split().nextLong()); // of any thread
+    Random secrets = new Random(random.split().nextLong()); // thread-safe
     List<LoopPorts> ports = new ArrayList<>();
     for (int index = 0; index < eventLoops; index++) {
       TestLoops.Loop loop = loops.add();
@@ -127,7 +129,7 @@ final class TestInstance {
       plane.receive(index, (address, receiver) -> bus.consume(address, loop, receiver));
     }
     sampleNanos = options.get(MetricsOptions.RECORD_INTERVAL_MS).toNanos();
-    Rhythm rhythm = // a request that waits for a first replica is told without any time passing
+    Rhythm rhythm = // reports a request for a first replica without delay
         new Rhythm(Duration.ZERO, options.get(MetricsOptions.PUSH_INTERVAL_MS));
     pusher =
         new MetricsPusher(NODE, 1, rhythm, rhythm, MetricsPusher.DEFAULT_MAX_REPORT_BYTES, time);
@@ -136,7 +138,7 @@ final class TestInstance {
         new Builds(
             threads,
             control,
-            (application, revision) -> null, // all are built by the test
+            (application, revision) -> null, // the test supplies all builds
             this::tell,
             code -> {});
     deployments =
@@ -184,7 +186,7 @@ final class TestInstance {
         new ReplicaSource(replica, deployments.router(replica.deployment())));
   }
 
-  /** Tells the controller of the handles, as the server does each push interval. */
+  /** Reports handle metrics to the controller, as the server does at each push interval. */
   private void push(@Nullable HandleMetricBatch batch) {
     if (batch != null) {
       controller.on(batch, time.getAsLong()).forEach(this::apply);
@@ -193,7 +195,7 @@ final class TestInstance {
   }
 
   private void tell(ControllerEvent event) {
-    if (event instanceof ControllerEvent.ReplicaFailed failed) { // the server would try again
+    if (event instanceof ControllerEvent.ReplicaFailed failed) { // the server would retry
       String id = failed.replicaId();
       failures.putIfAbsent(id.substring(0, id.indexOf('#')), failed.reason());
     }
@@ -227,7 +229,7 @@ final class TestInstance {
     }
   }
 
-  /** A deployment gets the replicas it is to have; what would replace them waits for the test. */
+  /** Starts a deployment's wanted replicas; replacements of lost ones wait for the test. */
   private void startOrHold(StartReplica start) {
     DeploymentId deployment = start.target().id();
     int left = places.getOrDefault(deployment, 0);
@@ -242,7 +244,10 @@ final class TestInstance {
     }
   }
 
-  /** Nobody waits for what is held. */
+  /**
+   * Publishes a snapshot. A deployment without replicas is unavailable while its replacements are
+   * held, so that requests do not wait for them.
+   */
   private void publish(RoutingSnapshot snapshot) {
     DeploymentId deployment = snapshot.deployment();
     boolean comes =
@@ -255,9 +260,9 @@ final class TestInstance {
   }
 
   /**
-   * Starts what is held.
+   * Starts the held replicas.
    *
-   * @return false when it did not start in time
+   * @return false when a replica did not start in time
    */
   boolean replace() {
     failures.clear();
@@ -274,7 +279,7 @@ final class TestInstance {
         () -> false);
   }
 
-  /** Starts an application's replicas; tasks say what came of it. */
+  /** Starts an application's replicas; later tasks report the results. */
   void declare(LoadedApplication application) {
     Builds.Read read = new Builds.Read(application, application.built());
     Builds.Reading reading = new Builds.Reading(application.config(), Future.succeededFuture(read));
@@ -290,7 +295,7 @@ final class TestInstance {
     tell(new ControllerEvent.Withdrawn(application));
   }
 
-  /** How an application stands; null when there is none. */
+  /** Returns the status of an application; null when there is none. */
   @Nullable ApplicationStatus status(String application) {
     return controller.applications().get(application);
   }
@@ -307,27 +312,27 @@ final class TestInstance {
                     epoch, epoch.node(), replica.replicaId(), grace, "the test wants it so")));
   }
 
-  /** The replica takes nothing more and answers nothing: routers learn it as they run. */
+  /** Ends a replica, which accepts and completes nothing more. Routers detect this as they run. */
   void kill(Replica replica) {
     replica.kill();
     tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
     stop(replica);
   }
 
-  // --- running ---
+  // --- tasks and time ---
 
-  /** Runs what is ready, and waits for hooks. */
+  /** Runs all ready tasks, and waits for hooks. */
   void run() {
     while (!runUntil(() -> !threads.hooksRun(), () -> false)) {
-      threads.abandonHooks(); // one that never ends is waited for once
+      threads.abandonHooks(); // the wait for an endless hook occurs once
     }
   }
 
   /**
-   * Runs what is ready, and waits for what runs on real threads, until it is done.
+   * Runs ready tasks, and waits for work on real threads, until a condition holds.
    *
-   * @param hopeless whether nothing that runs could ever make it done
-   * @return false when it is hopeless, or out of patience
+   * @param hopeless returns whether no running work can make the condition hold
+   * @return false when the condition is hopeless, or the patience is exhausted
    */
   boolean runUntil(BooleanSupplier done, BooleanSupplier hopeless) {
     long left = patienceNanos;
@@ -348,22 +353,25 @@ final class TestInstance {
         continue;
       }
       if (hookWaits) {
-        threads.overtake(); // maybe it waits for what the next one brings
+        threads.overtake(); // the hook may wait for a result of the next one
       }
       hookWaits |= loops.deliverHeld();
     }
   }
 
-  /** Whether no user code runs: then only the clock or the test can make anything happen. */
+  /** Returns whether no user code runs: only the clock or the test can cause further events. */
   boolean nothingRuns() {
-    // A thread hands over its last task before it ends, so the threads are looked at first.
+    // A thread adds its last task before it ends, so the threads are checked first.
     return threads.isIdle()
         && loops.isIdle()
         && IntStream.range(0, plane.loops())
             .allMatch(loop -> plane.replicas(loop).invocations() == 0);
   }
 
-  /** Lets time pass: timers at their moment, the loops' ticks and the sweeps of leases between. */
+  /**
+   * Advances the clock: timers fire at their exact time, loops tick and leases are swept in
+   * between.
+   */
   void advance(Duration by) {
     run();
     long end = Math.addExact(time.getAsLong(), by.toNanos());

@@ -9,22 +9,23 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The event loops of a test: a queue of tasks each, run by whoever calls {@link #run}, one task at
- * a time. The tasks of one loop run in the order they came; whose turn it is the seed draws. Any
- * thread may add tasks.
+ * The event loops of a test, each a queue of tasks. The caller of {@link #run} runs them, one task
+ * at a time. The tasks of one loop run in their order; the seed draws the next loop. Tasks may be
+ * added by any thread.
  */
 final class TestLoops {
-  /** A run that takes more tasks than this has no end. */
+  /** Maximum number of tasks in one run; beyond, the run counts as endless. */
   private static final int MOST_TASKS = 1_000_000;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final ReentrantLock running = new ReentrantLock(); // held by whoever runs tasks
+  private final ReentrantLock running = new ReentrantLock(); // held while tasks run
   private final List<Loop> loops = new ArrayList<>();
   private final SplittableRandom turns;
-  private final List<Throwable> uncaught = new ArrayList<>(); // of whoever runs
+  // errors of tasks; confined to the running thread
+  private final List<Throwable> uncaught = new ArrayList<>();
   private final ThreadLocal<@Nullable Batch> batches = new ThreadLocal<>();
-  private final List<Batch> held = new ArrayList<>(); // those that keep tasks back
+  private final List<Batch> held = new ArrayList<>(); // batches whose tasks are retained
   private boolean woken;
   private boolean closed;
   private volatile @Nullable Loop current;
@@ -33,7 +34,7 @@ final class TestLoops {
     this.turns = turns;
   }
 
-  /** One event loop. */
+  /** An event loop of the test. */
   final class Loop implements dev.berth.protocol.port.Loop {
     private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
 
@@ -65,16 +66,17 @@ final class TestLoops {
     }
   }
 
-  /** What a thread adds while it runs one piece of work. */
+  /** Tasks that a thread adds during one piece of work. */
   private static final class Batch {
     final List<Runnable> additions = new ArrayList<>(); // each adds a task to its loop
   }
 
   /**
-   * Runs work of another thread on the caller's, whose tasks are added together when it is done:
-   * one by one, they would meet those who run them at any moment, and each run would be another.
+   * Runs work on the calling thread, and adds all its tasks together at its end. Added one by one,
+   * they would arrive at arbitrary points of the running loops, and runs would differ.
    *
-   * @param over told with the last of them: whoever sees what the work did sees that it is over
+   * @param over called in the same step as the last task: its effect and the end are visible
+   *     together
    */
   void addTogether(Runnable work, Runnable over) {
     Batch batch = new Batch();
@@ -103,9 +105,10 @@ final class TestLoops {
   }
 
   /**
-   * Adds what is kept back, and from now on what that work adds at once: it waits for its tasks.
+   * Adds all retained tasks; further tasks of that work are added at once, since the work waits for
+   * them.
    *
-   * @return false when there was nothing
+   * @return false when no task was retained
    */
   boolean deliverHeld() {
     lock.lock();
@@ -118,14 +121,14 @@ final class TestLoops {
     }
   }
 
-  /** One more loop; before anything runs. */
+  /** Adds a loop, before the first run. */
   Loop add() {
     Loop loop = new Loop();
     loops.add(loop);
     return loop;
   }
 
-  /** Says that something changed which is no task. Any thread. */
+  /** Signals a change that is not a task. Thread-safe. */
   void wake() {
     lock.lock();
     try {
@@ -137,9 +140,9 @@ final class TestLoops {
   }
 
   /**
-   * Runs tasks, those that tasks add included, until none is left.
+   * Runs all tasks, including the tasks that they add.
    *
-   * @throws RuntimeException or Error: what the first task that failed threw, the others suppressed
+   * @throws RuntimeException or Error: the error of the first failed task, the others as suppressed
    */
   void run() {
     requireOutside();
@@ -162,7 +165,7 @@ final class TestLoops {
     throwUncaught();
   }
 
-  /** A task that drove the loops would wait for itself. */
+  /** Rejects a caller that is a task: a task that ran the loops would wait for itself. */
   void requireOutside() {
     if (running.isHeldByCurrentThread()) {
       throw new IllegalStateException(
@@ -186,7 +189,10 @@ final class TestLoops {
     }
   }
 
-  /** As on an event loop, a task that throws stops no other; but a test must see it. */
+  /**
+   * Runs a task and records its error. As on an event loop, an error stops no other task; the test
+   * sees it later.
+   */
   private void runGuarded(Runnable task) {
     try {
       task.run();
@@ -210,7 +216,7 @@ final class TestLoops {
         : new IllegalStateException("a task failed", first);
   }
 
-  /** Whether no task waits. Any thread. */
+  /** Returns whether no task is queued. Thread-safe. */
   boolean isIdle() {
     lock.lock();
     try {
@@ -221,9 +227,9 @@ final class TestLoops {
   }
 
   /**
-   * Waits until there is a task, or a {@link #wake}.
+   * Waits for a task, or for a {@link #wake}.
    *
-   * @return what is left of the time; 0 or less when it is over
+   * @return the rest of the time; 0 or less after a timeout
    */
   long awaitChange(long nanos) {
     long left = nanos;
@@ -242,7 +248,7 @@ final class TestLoops {
     }
   }
 
-  /** Drops what waits and takes nothing more. */
+  /** Drops all queued tasks, and ignores further ones. */
   void close() {
     lock.lock();
     try {

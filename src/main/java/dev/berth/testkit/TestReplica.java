@@ -5,13 +5,13 @@ import dev.berth.replica.Replica;
 import dev.berth.view.LedgerView;
 
 /**
- * A replica as a test sees it at one moment.
+ * State of a replica at one moment.
  *
  * @param id {@code application#deployment#n}, where n counts the replicas of the test from 1
- * @param deployment whose replica it is
- * @param state {@code RUNNING}, {@code UNHEALTHY}, {@code DRAINING}, or {@code STOPPED} for one
- *     that was killed and whose handlers have not all settled
- * @param ledger its slots
+ * @param deployment deployment of the replica
+ * @param state {@code RUNNING}, {@code UNHEALTHY}, {@code DRAINING}, or {@code STOPPED} for a
+ *     killed replica whose handlers have not all settled
+ * @param ledger slots of the replica
  * @param zombies cancelled requests that have not settled within {@code cancel_grace_s}
  */
 public record TestReplica(
@@ -37,7 +37,7 @@ public record TestReplica(
   }
 
   static LedgerView view(Replica replica) {
-    synchronized (replica) { // one thread at a time may audit
+    synchronized (replica) { // audits exclude one another
       replica.slots().audit();
       return replica.view();
     }

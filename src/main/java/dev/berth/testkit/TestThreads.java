@@ -14,34 +14,34 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What runs beside the event loops of a test, on real threads: blocking handlers, as they may wait
- * for one another and for the loops, and hooks. Knows what has not ended, and says so. Any thread.
+ * Thread-safe registry of user code on real threads: blocking handlers, which may wait for one
+ * another and for the loops, and hooks. Reports the work that has not ended.
  */
 final class TestThreads implements HookThreads {
   private static final int MAX_THREADS = 4_096;
   private static final List<String> NOT_USER_CODE =
       List.of("java.", "javax.", "jdk.", "sun.", "io.vertx.", "io.netty.");
 
-  private final TestLoops loops; // woken whenever something here has ended
+  private final TestLoops loops; // woken at the end of each work
   private final InstanceHandlerThreads handlerThreads =
       new InstanceHandlerThreads(MAX_THREADS, InstanceHandlerThreads.IDLE_MILLIS);
 
   // Guarded by this.
   private final Set<Work> handlers = new LinkedHashSet<>();
   private final ArrayDeque<Work> waitingHooks = new ArrayDeque<>();
-  private final Set<Work> hooks = new LinkedHashSet<>(); // running, and waited for
-  private final Set<Work> abandoned = new LinkedHashSet<>(); // running, and no longer waited for
+  private final Set<Work> hooks = new LinkedHashSet<>(); // running, with a waiting test
+  private final Set<Work> abandoned = new LinkedHashSet<>(); // running, without a waiting test
   private int hooksStarted;
 
   TestThreads(TestLoops loops) {
     this.loops = loops;
   }
 
-  /** One task of user code. */
+  /** A task of user code. */
   private final class Work implements Runnable {
     final String what;
     private final Consumer<Work> task;
-    private volatile @Nullable Thread thread; // once it runs
+    private volatile @Nullable Thread thread; // set while it runs
 
     Work(String what, Consumer<Work> task) {
       this.what = what;
@@ -55,7 +55,7 @@ final class TestThreads implements HookThreads {
         task.accept(this);
       } finally {
         thread = null;
-        over(this); // again, of a hook: it changes nothing
+        over(this); // a second time for hooks, without effect
       }
     }
 
@@ -66,7 +66,7 @@ final class TestThreads implements HookThreads {
       }
     }
 
-    /** What it is, and the line of user code it stands at. */
+    /** Returns the kind of work, with its current line of user code. */
     String describe() {
       Thread running = thread;
       if (running == null) {
@@ -98,7 +98,7 @@ final class TestThreads implements HookThreads {
 
   // --- blocking handlers ---
 
-  /** The threads of one replica's blocking handler: as in the server, and watched. */
+  /** Returns the watched threads of one replica's blocking handler, as in the server. */
   HandlerThreads handlerThreads(
       String application, String replicaId, int maxOngoing, boolean virtual) {
     HandlerThreads threads = handlerThreads.create(application, replicaId, maxOngoing, virtual);
@@ -125,7 +125,7 @@ final class TestThreads implements HookThreads {
       @Override
       public void stop() {
         threads.stop();
-        synchronized (TestThreads.this) { // those that had not begun never will
+        synchronized (TestThreads.this) { // queued work never begins
           handlers.removeIf(work -> work.thread == null && work.what.endsWith(" " + replicaId));
         }
         loops.wake();
@@ -150,14 +150,14 @@ final class TestThreads implements HookThreads {
     return () -> {};
   }
 
-  /** Begins the next hook, if none runs: one at a time, so that the order is the same each time. */
+  /** Starts the next hook if none runs: one at a time, for the same order in each run. */
   synchronized void beginHook() {
     if (hooks.isEmpty()) {
       overtake();
     }
   }
 
-  /** Begins the next hook beside those that run: one of them may wait for what it brings. */
+  /** Starts the next hook beside the running ones, which may wait for its result. */
   synchronized void overtake() {
     Work next = waitingHooks.poll();
     if (next != null) {
@@ -166,31 +166,31 @@ final class TestThreads implements HookThreads {
     }
   }
 
-  /** Waits no more for the hooks that run now. */
+  /** Ends the wait for the hooks that run now. */
   synchronized void abandonHooks() {
     abandoned.addAll(hooks);
     hooks.clear();
     beginHook();
   }
 
-  /** Interrupts what still runs. */
+  /** Interrupts all running work, and drops waiting hooks. */
   synchronized void interrupt() {
     waitingHooks.clear();
     Stream.of(handlers, hooks, abandoned).flatMap(Set::stream).forEach(Work::interrupt);
   }
 
-  // --- what is seen ---
+  // --- state ---
 
   synchronized boolean hooksRun() {
     return !hooks.isEmpty() || !waitingHooks.isEmpty();
   }
 
-  /** Whether nothing runs here. */
+  /** Returns whether no work runs or waits. */
   synchronized boolean isIdle() {
     return handlers.isEmpty() && abandoned.isEmpty() && !hooksRun();
   }
 
-  /** What has not ended, one line each. */
+  /** Returns a line for each work that has not ended. */
   synchronized List<String> unfinished() {
     return Stream.of(handlers, hooks, abandoned, waitingHooks)
         .flatMap(Collection::stream)

@@ -11,13 +11,16 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
- * A clock that moves when it is told to, and the timers that wait for it. The clock may be read by
- * any thread; the timers belong to the thread that runs the loops.
+ * Manual clock with its timers. The clock is thread-safe; the timers are confined to the thread
+ * that runs the loops.
  */
 final class TestTime implements LongSupplier, InstantSource {
   private static final Instant START = Instant.parse("2000-01-01T00:00:00Z");
 
-  /** Timers of one moment fire in the order of their numbers, in which they were started. */
+  /**
+   * Timer of a loop. Timers of one moment fire in the order of their numbers, which is their start
+   * order.
+   */
   private record Timer(
       long atNanos, long number, Executor loop, Runnable task, AtomicBoolean over) {
     void fire() {
@@ -38,7 +41,7 @@ final class TestTime implements LongSupplier, InstantSource {
     return now.get();
   }
 
-  /** The wall clock. */
+  /** Returns the time of day. */
   @Override
   public Instant instant() {
     return START.plus(elapsed());
@@ -55,7 +58,7 @@ final class TestTime implements LongSupplier, InstantSource {
   /**
    * Starts a timer of a loop.
    *
-   * @return takes it back
+   * @return cancels the timer
    */
   Runnable start(Executor loop, long delayNanos, Runnable task) {
     long at = now.get() + delayNanos;
@@ -68,18 +71,18 @@ final class TestTime implements LongSupplier, InstantSource {
     };
   }
 
-  /** When the next timer fires; {@link Long#MAX_VALUE} when there is none. */
+  /** Returns the time of the next timer; {@link Long#MAX_VALUE} when there is none. */
   long next() {
     Timer next = timers.peek();
     return next == null ? Long.MAX_VALUE : next.atNanos;
   }
 
-  /** How many wait. */
+  /** Returns the number of pending timers. */
   int waiting() {
     return timers.size();
   }
 
-  /** Hands the timers that are due to their loops. */
+  /** Passes the due timers to their loops. */
   void fireDue() {
     while (next() <= now.get()) {
       Timer due = timers.remove();

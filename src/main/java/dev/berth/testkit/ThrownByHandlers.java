@@ -5,11 +5,11 @@ import java.util.ArrayDeque;
 import java.util.List;
 
 /**
- * What handlers failed with. A caller is told that a handler failed and no more, as no internals of
- * one deployment are another's business; a test wants to know what it was. Any thread.
+ * Thread-safe record of handlers' errors. A caller learns only that a handler failed, since the
+ * internals of a deployment are private; a test needs the error itself.
  */
 final class ThrownByHandlers {
-  private static final int MOST = 1_000; // the last ones
+  private static final int MOST = 1_000; // retained errors, the last ones
 
   private record Thrown(String replicaId, Throwable cause) {}
 
@@ -26,7 +26,7 @@ final class ThrownByHandlers {
     return all.stream().map(Thrown::cause).toList();
   }
 
-  /** Adds to a failure what its replica's handler threw last. */
+  /** Adds the last error of the replica's handler to a failure. */
   synchronized void explain(Throwable failure) {
     if (!(failure instanceof BerthException.HandlerFailed told) || told.getMessage() == null) {
       return;

@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What of an instance is not at rest, in words. On the thread of the test. */
+/** Description of an instance's unsettled work. Confined to the thread of the test. */
 final class Unsettled {
   private final TestInstance instance;
   private final List<String> lines = new ArrayList<>();
@@ -18,13 +18,13 @@ final class Unsettled {
     this.instance = instance;
   }
 
-  /** One line for each thing that is not at rest; empty when everything is. */
+  /** Returns a line for each unsettled work; empty when all work is settled. */
   static List<String> of(TestInstance instance) {
     Unsettled found = new Unsettled(instance);
     instance.plane.host().replicas().forEach(found::look);
     instance.plane.routers().all().forEach(found::lookAtQueue);
     found.lines.addAll(instance.threads.unfinished());
-    if (found.lines.isEmpty()) { // else these say the same in other words
+    if (found.lines.isEmpty()) { // else these lines repeat the ones before
       instance.plane.routers().all().forEach(found::lookAtCounters);
       found.lookAtLoops();
       found.look(instance.plane.routers().bounds());
@@ -32,7 +32,7 @@ final class Unsettled {
     return List.copyOf(found.lines);
   }
 
-  /** What a test should know that waits for something which does not come. */
+  /** Returns the state of an instance whose test waits in vain. */
   static String describe(TestInstance instance) {
     List<String> unsettled = of(instance);
     StringBuilder text = new StringBuilder();
@@ -118,7 +118,7 @@ final class Unsettled {
     add("instance: ", bodies, "byte", " of bodies of requests held");
   }
 
-  /** A line of so many things, if there are any. */
+  /** Adds a line with a count, if the count is above 0. */
   private void add(String where, long number, String what, String state) {
     if (number > 0) {
       lines.add(where + count(number, what) + state);
