@@ -10,9 +10,9 @@ import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** A command that asks the admin server of an instance that runs. */
+/** Command that sends requests to the admin server of a running instance. */
 abstract class AdminCommand extends CliCommand {
-  /** Of looks at an instance. */
+  /** Interval between two requests of a watch. */
   static final Duration RHYTHM = Duration.ofMillis(500);
 
   private static final Map<String, String> EXIT_CODES =
@@ -25,7 +25,10 @@ abstract class AdminCommand extends CliCommand {
       description = "Print JSON for programs; with --watch or --follow one object in a line.")
   boolean json;
 
-  /** Adds to its help what each of them may end with, unless it says more of that itself. */
+  /**
+   * Adds the common exit codes to the command's help, except codes that the command describes
+   * itself.
+   */
   void tellExitCodes() {
     Map<String, String> all = new TreeMap<>(EXIT_CODES);
     all.putAll(spec.usageMessage().exitCodeList());
@@ -33,9 +36,9 @@ abstract class AdminCommand extends CliCommand {
   }
 
   /**
-   * Ends the command when nobody can be asked whether to delete.
+   * Ends the command if no terminal can confirm a deletion.
    *
-   * @param problem said then
+   * @param problem printed in that case
    */
   void requireTerminal(String problem) {
     if (!around().terminal()) {
@@ -45,12 +48,11 @@ abstract class AdminCommand extends CliCommand {
   }
 
   /**
-   * Looks again and again until the signal to stop. An instance that does not answer may be on its
-   * way back: what was last seen stays.
+   * Polls the status until the stop signal, and on demand reports an outage and its end on standard
+   * error. An instance without a response may be restarting, so the last status stays.
    *
-   * @param first the first look
-   * @param says whether it is said on standard error that it does not answer, and answers again
-   * @param shown gets what was last seen, and why there is no answer now; empty when there is one
+   * @param first first status
+   * @param shown receives the last status, and the cause of an outage; empty without an outage
    */
   void watch(ServeStatus first, boolean says, BiConsumer<ServeStatus, String> shown)
       throws InterruptedException {

@@ -36,45 +36,50 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /**
- * The admin server that a command asks, and how it says that none answers. By the JDK's old client,
- * which is there in 50 ms; the new one takes a cold JVM 400.
+ * HTTP client of the admin server, which also reports that no server responds. Uses the JDK's old
+ * client, which loads in 50 ms; the new one takes 400 ms in a cold JVM.
  */
 final class AdminServer {
-  /** What it said. */
+  /** Response of the admin server. */
   record Answer(int statusCode, String body) {
-    /** The object that came with 200 and has this of this type; null for another answer. */
+    /**
+     * Returns the body of a 200 response that has a value of this type under the key; else null.
+     */
     @Nullable JsonObject with(String key, Class<?> type) {
       JsonObject json = statusCode == 200 ? json(body) : null;
       return json != null && type.isInstance(json.getValue(key)) ? json : null;
     }
 
-    /** What is there; null for another answer. */
+    /** Returns the status of the applications; null for another response. */
     @Nullable ServeStatus serve() {
       JsonObject json = with("applications", JsonArray.class);
       return json == null ? null : ServeStatus.of(json);
     }
   }
 
-  /** The exit code when no admin server answers. */
+  /** Exit code for an admin server that does not respond. */
   static final int CANNOT_REACH = 3;
 
   private static final String TOKEN_VARIABLE = "BERTH_TOKEN";
   private static final int PATIENCE_MS = 10_000;
 
-  /** A change is made durable before it is answered, and may be of a thousand applications. */
+  /**
+   * Timeout of changes, in ms: they are durable before the response, and may affect a thousand
+   * applications.
+   */
   private static final int PATIENCE_WITH_CHANGES_MS = 60_000;
 
-  /** When it is said that the answer to a change is waited for. */
+  /** Delay, in ms, before the command reports that a change has no response yet. */
   private static final int SAID_MS = 2_000;
 
   static {
-    System.setProperty("sun.net.http.retryPost", "false"); // a rollback is not asked for twice
+    System.setProperty("sun.net.http.retryPost", "false"); // a rollback must not run twice
   }
 
-  private @Nullable String file; // that is deployed
+  private @Nullable String file; // the deployed file
   private UnaryOperator<String> located = text -> text;
 
-  /** The command it is mixed into. */
+  /** The command that contains this mixin. */
   @Spec(Spec.Target.MIXEE)
   private CommandSpec spec;
 
@@ -95,19 +100,19 @@ final class AdminServer {
   private @Nullable Path tokenFile;
 
   /**
-   * Asks it.
+   * Sends a GET request.
    *
-   * @param path with what follows the question mark, encoded
-   * @throws Ended when there was none
+   * @param path path with its encoded query
+   * @throws Ended when no server responds
    */
   Answer get(String path) throws InterruptedException {
     return send("GET", path, null);
   }
 
   /**
-   * What it says of its applications.
+   * Returns the status of the applications.
    *
-   * @throws Ended when that cannot be read
+   * @throws Ended when the response is not readable
    */
   ServeStatus status() throws InterruptedException {
     Answer response = get(ServeStatus.PATH);
@@ -119,9 +124,10 @@ final class AdminServer {
   }
 
   /**
-   * The same, when all that is named is there; else it says what is, and the command ends.
+   * Returns the status if all named parts exist; else prints the existing ones and ends the
+   * command.
    *
-   * @param deployments of the applications
+   * @param deployments deployments of the applications
    */
   ServeStatus status(List<String> applications, List<String> deployments, List<String> replicas)
       throws InterruptedException {
@@ -134,10 +140,10 @@ final class AdminServer {
   }
 
   /**
-   * Asks it to do something.
+   * Sends a request with a JSON body.
    *
-   * @param json sent with it; null for nothing
-   * @throws Ended when there was none
+   * @param json body; null for none
+   * @throws Ended when no server responds
    */
   Answer send(String method, String path, @Nullable String json) {
     byte[] bytes = json == null ? new byte[0] : json.getBytes(StandardCharsets.UTF_8);
@@ -150,9 +156,9 @@ final class AdminServer {
   }
 
   /**
-   * Sends it a jar.
+   * Sends a jar.
    *
-   * @throws Ended when there was none
+   * @throws Ended when no server responds
    */
   Answer send(String path, Path jar) {
     try (InputStream bytes = Files.newInputStream(jar)) {
@@ -162,10 +168,10 @@ final class AdminServer {
     }
   }
 
-  /** What goes with a request. */
+  /** Body of a request. */
   private record Sent(String type, long length, InputStream bytes) {}
 
-  /** Gets what is at a path, and says nothing of a failure. */
+  /** Sends a GET request, and leaves the report of a failure to the caller. */
   Answer look(String path) throws IOException {
     return ask("GET", path, null);
   }
@@ -188,7 +194,7 @@ final class AdminServer {
         asked.setRequestProperty(ControllerCommands.FILE, file);
       }
       asked.setDoOutput(true);
-      asked.setFixedLengthStreamingMode(sent.length); // and is never sent twice
+      asked.setFixedLengthStreamingMode(sent.length); // also prevents a second send
       try (OutputStream out = asked.getOutputStream()) {
         sent.bytes.transferTo(out);
       }
@@ -224,7 +230,7 @@ final class AdminServer {
   }
 
   /**
-   * Changes from now on are what this file says, and what is said of it names places in it.
+   * Sets the file of all further changes; messages then name places in this file.
    *
    * @param only the application that is deployed; null for all
    */
@@ -233,12 +239,12 @@ final class AdminServer {
     located = text -> submission.located(text, only);
   }
 
-  /** With the places of the file that is deployed, where it tells of any. */
+  /** Returns a message with the places in the deployed file, if the message names a part of it. */
   String located(String message) {
     return located.apply(message);
   }
 
-  /** Where it is, as it was given. */
+  /** Returns the address as given on the command line. */
   String address() {
     return address;
   }
@@ -267,9 +273,9 @@ final class AdminServer {
   }
 
   /**
-   * Says why it would not: each problem on a line, as the server put it.
+   * Prints the causes of a refusal, one problem per line, as the server worded them.
    *
-   * @return with 2 for what was wrong in what was asked, or without a token
+   * @return the end, with exit code 2 for an invalid request or a missing token
    */
   Ended refusal(Answer response) {
     List<String> problems = problems(response.body());
@@ -282,10 +288,10 @@ final class AdminServer {
   }
 
   /**
-   * What is there.
+   * Returns the body of a successful response.
    *
-   * @param type of what stands under the key
-   * @throws Ended with its refusal for another answer
+   * @param type type of the value under the key
+   * @throws Ended with the refusal, for another response
    */
   JsonObject required(Answer response, String key, Class<?> type) {
     JsonObject json = response.with(key, type);
@@ -296,9 +302,10 @@ final class AdminServer {
   }
 
   /**
-   * As {@link #refusal}, and of what is not there it says what is.
+   * Prints the causes of a refusal as {@link #refusal} does, and for a missing name the existing
+   * names.
    *
-   * @param deployments of the application
+   * @param deployments deployments of the application
    */
   Ended refusalOf(Answer response, String application, List<String> deployments)
       throws InterruptedException {
@@ -308,7 +315,7 @@ final class AdminServer {
     return refusal(response);
   }
 
-  /** One line on standard error. */
+  /** Prints one line on standard error. */
   void say(String message) {
     command().say(located(message));
   }
@@ -331,14 +338,14 @@ final class AdminServer {
     return message == null ? List.of() : String.valueOf(message).lines().toList();
   }
 
-  /** Says which nodes are missing from what all of them were asked for. */
+  /** Prints the nodes that are missing in a response of all nodes. */
   void sayUnreachable(JsonObject answer) {
     if (answer.getValue("unreachable") instanceof JsonArray nodes) {
       nodes.forEach(node -> say("node " + node + " does not answer"));
     }
   }
 
-  /** Prints a refusal of Berth, or what came from another server and its status. */
+  /** Prints a refusal of Berth, or the status of another server's response. */
   Ended refuse(Answer response) {
     if (response.statusCode() == HTTP_UNAUTHORIZED) {
       say("the admin server asks for a token (expected: --token-file, or " + TOKEN_VARIABLE + ")");
@@ -347,7 +354,7 @@ final class AdminServer {
     JsonObject error = json(response.body());
     Object message = error == null ? null : error.getValue("message");
     if (message != null && !message.equals("") && error.containsKey("code")) {
-      return refusal(response); // as Berth says no
+      return refusal(response); // a refusal of Berth
     }
     String said = "status " + response.statusCode() + (error == null ? "" : ", " + message);
     return cannotReach(said + " (expected: an admin server of Berth)");
@@ -367,12 +374,12 @@ final class AdminServer {
         return uri;
       }
     } catch (URISyntaxException refused) {
-      // said below
+      // reported below
     }
     throw command().wrong("--address: " + address + " (expected: as http://127.0.0.1:8265)");
   }
 
-  /** The path of the REST API that these parts make. */
+  /** Returns the REST API path of these segments. */
   static String path(String... parts) {
     return "/api/v1/" + Stream.of(parts).map(AdminServer::encoded).collect(joining("/"));
   }
@@ -381,12 +388,12 @@ final class AdminServer {
     return URLEncoder.encode(value, StandardCharsets.UTF_8).replace("+", "%20").replace("%7E", "~");
   }
 
-  /** One for each value, {@code &name=value}. */
+  /** Returns one {@code &name=value} for each value. */
   static String parameters(String name, List<String> values) {
     return values.stream().map(value -> "&" + name + "=" + encoded(value)).collect(joining());
   }
 
-  /** Null for what is no JSON object. */
+  /** Returns the parsed JSON object; null for any other text. */
   static @Nullable JsonObject json(String body) {
     try {
       return new JsonObject(body);
@@ -395,7 +402,7 @@ final class AdminServer {
     }
   }
 
-  /** Without what a terminal would obey: the address may be of anything. */
+  /** Replaces control characters, since the text may come from any server. */
   static String printable(String text) {
     return text.replaceAll("[\\p{Cntrl}\\x{80}-\\x{9f}&&[^\\n]]", "?");
   }

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import picocli.CommandLine.Option;
 
-/** What the command line sets over a file. */
+/** Settings of the command line that override the file. */
 final class Assignments {
 
   @Option(
@@ -21,7 +21,7 @@ final class Assignments {
   private List<String> assignments = new ArrayList<>();
 
   /**
-   * @param options that win over {@code --set}
+   * @param options settings that override {@code --set}
    */
   List<Setting> with(List<Setting> options) {
     return Stream.concat(

@@ -14,7 +14,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code berth autoscaling}: why deployments have as many replicas as they have. */
+/** Command {@code berth autoscaling}: explains the replica counts of deployments. */
 @Command(
     name = "autoscaling",
     header = "Shows how the number of replicas follows the load, and why.",
@@ -36,7 +36,7 @@ import picocli.CommandLine.Parameters;
     },
     subcommands = AutoscalingReplayCommand.class)
 final class AutoscalingCommand extends AdminCommand {
-  private static final int SHOWN = 10; // decisions
+  private static final int SHOWN = 10; // maximum of decisions
 
   @Parameters(index = "0", arity = "0..1", paramLabel = "APP", description = "The application.")
   private @Nullable String application;
@@ -56,7 +56,7 @@ final class AutoscalingCommand extends AdminCommand {
   @Override
   void run(PrintWriter out) throws InterruptedException {
     String app = application;
-    if (app == null) { // not required: replay has none
+    if (app == null) { // optional, since replay has no APP
       throw wrong("Missing required parameter: 'APP'");
     }
     ServeStatus serve = server.status();
@@ -72,7 +72,7 @@ final class AutoscalingCommand extends AdminCommand {
       watch(serve, true, (now, trouble) -> changes.since(found(now)).forEach(out::println));
       return;
     }
-    JsonObject all = // without a deployment no decisions: each name in it has a slash
+    JsonObject all = // no decisions without a deployment; each name has a slash
         deployment == null ? new JsonObject(new LinkedHashMap<>(found)) : whole(app, deployment);
     Stream<String> decisions =
         ServeStatus.list(all, "decisions").stream()
@@ -81,13 +81,13 @@ final class AutoscalingCommand extends AdminCommand {
     show(json, all, () -> Stream.concat(table(found).lines().stream(), decisions).toList());
   }
 
-  /** With its last decisions. */
+  /** Returns the autoscaling state of a deployment with its last decisions. */
   private JsonObject whole(String app, String name) throws InterruptedException {
     String path = AdminServer.path("applications", app, "deployments", name, "autoscaling");
     return server.required(server.get(path), "decisions", JsonArray.class);
   }
 
-  /** Each that is asked for, by name. */
+  /** Returns the requested deployments by name. */
   private Map<String, JsonObject> found(ServeStatus serve) {
     Map<String, JsonObject> found = new LinkedHashMap<>();
     for (ServeStatus.Application each : serve.shown(application)) {
@@ -130,7 +130,7 @@ final class AutoscalingCommand extends AdminCommand {
 
   // --- watch ---
 
-  /** What another line is printed for. */
+  /** Returns the state whose change prints another line. */
   private static String state(JsonObject now) {
     return now.getValue("running") + "/" + now.getValue("replicas") + now.getValue("reason");
   }

@@ -17,7 +17,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /**
- * {@code berth autoscaling replay}: what other rules would have made of a load; asks no instance.
+ * Command {@code berth autoscaling replay}: replays a recorded load under other rules, without an
+ * instance.
  */
 @Command(
     name = "replay",
@@ -105,7 +106,7 @@ final class AutoscalingReplayCommand extends CliCommand {
     return table;
   }
 
-  /** Replicas that ran and were wanted then. */
+  /** Returns the running and the wanted replicas at a time. */
   private static String at(JsonObject outcome, long atMs) {
     return ServeStatus.list(outcome, "points").stream()
         .filter(point -> point.getLong("at_ms") <= atMs)

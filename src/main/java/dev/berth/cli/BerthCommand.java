@@ -7,7 +7,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
 
-/** {@code berth} itself: its help and version. The work is in its subcommands. */
+/** Command {@code berth}: help and version. Subcommands do the work. */
 @Command(
     name = "berth",
     versionProvider = BerthCommand.Version.class,
@@ -40,7 +40,7 @@ final class BerthCommand extends CliCommand {
     this.around = around;
   }
 
-  /** What a command of it finds around it. */
+  /** Returns the environment of a command. */
   static Surroundings around(CommandSpec ofCommand) {
     return ((BerthCommand) ofCommand.root().userObject()).around;
   }
@@ -63,7 +63,7 @@ final class BerthCommand extends CliCommand {
     throw wrong("Missing command: one of " + String.join(", ", spec.subcommands().keySet()));
   }
 
-  /** The version from the jar's manifest. */
+  /** Version from the jar's manifest. */
   static final class Version implements IVersionProvider {
 
     @Override

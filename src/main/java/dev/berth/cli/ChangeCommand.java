@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
 
-/** A command that changes something, and may stay until that has come true. */
+/** Command that changes an instance, and may wait until the change has taken effect. */
 abstract class ChangeCommand extends AdminCommand {
-  /** The exit code when it has not come true in time. */
+  /** Exit code for a change that has not taken effect in time. */
   static final int TIMED_OUT = 4;
 
   private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
@@ -42,17 +42,17 @@ abstract class ChangeCommand extends AdminCommand {
   }
 
   /**
-   * How it ended.
+   * Outcome of a change.
    *
-   * @param exitCode of the command
-   * @param causes a line for each thing that is not as it should be
-   * @param last look; null when there was none
+   * @param exitCode exit code of the command
+   * @param causes a line for each unmet condition
+   * @param last last status; null without one
    */
   record Outcome(int exitCode, List<String> causes, @Nullable ServeStatus last) {
-    /** Nobody waits for more. */
+    /** Outcome without a wait. */
     static final Outcome ACCEPTED = new Outcome(ExitCode.OK, List.of(), null);
 
-    /** A word for programs. */
+    /** Returns the outcome as a word for programs. */
     String word() {
       return switch (exitCode) {
         case ExitCode.OK -> last == null ? "accepted" : "reached";
@@ -63,9 +63,9 @@ abstract class ChangeCommand extends AdminCommand {
     }
 
     /**
-     * Ends the command with it.
+     * Ends the command with this outcome.
      *
-     * @throws Ended unless all went well
+     * @throws Ended unless the change succeeded
      */
     void end() {
       if (exitCode != ExitCode.OK) {
@@ -74,7 +74,7 @@ abstract class ChangeCommand extends AdminCommand {
     }
   }
 
-  /** Waits for what was accepted if that is wished, with progress for people. */
+  /** Waits for an accepted change if {@code --wait} is set, and shows the progress. */
   Outcome await(Goal goal, PrintWriter out) throws InterruptedException {
     try {
       return wait ? until(goal, out) : Outcome.ACCEPTED;
@@ -83,11 +83,11 @@ abstract class ChangeCommand extends AdminCommand {
     }
   }
 
-  /** Shows each look, and at the end the causes for which the goal was not reached. */
+  /** Polls until the goal is reached, and prints the causes if it is not. */
   private Outcome until(Goal goal, PrintWriter out) throws InterruptedException {
     StatusDisplay display = new StatusDisplay(around(), out);
     StatusTable table = new StatusTable(around().colours());
-    Set<String> awaited = new LinkedHashSet<>(); // as it was said
+    Set<String> awaited = new LinkedHashSet<>(); // already printed
     return poll(
         late -> {
           AdminServer.Answer response = server.get(ServeStatus.PATH);
@@ -95,7 +95,7 @@ abstract class ChangeCommand extends AdminCommand {
             if (awaited.addAll(AdminServer.problems(response.body()))) {
               server.say("waiting: " + String.join("; ", awaited));
             }
-            // its controller is being started anew
+            // the controller restarts
             return late ? outcome(new Goal.Verdict(false, List.copyOf(awaited)), null, true) : null;
           }
           ServeStatus serve = response.serve();
@@ -123,17 +123,17 @@ abstract class ChangeCommand extends AdminCommand {
     return new Outcome(verdict.failed() ? ExitCode.SOFTWARE : TIMED_OUT, verdict.causes(), serve);
   }
 
-  /** A look at the state that a command waits for. */
+  /** Poll of the state that a command waits for. */
   interface Look<T> {
     /**
-     * Returns the end of the wait; null to look again, which a late look may not.
+     * Returns the end of the wait; null to poll again, which is not allowed after the timeout.
      *
      * @param late whether the timeout has passed
      */
     @Nullable T at(boolean late) throws InterruptedException;
   }
 
-  /** Looks again after growing pauses until a look ends the wait; the last is at the timeout. */
+  /** Polls with growing pauses until the wait ends; the last poll is at the timeout. */
   <T> T poll(Look<T> look) throws InterruptedException {
     long began = around().nanoClock().getAsLong();
     for (Duration pause = FIRST_PAUSE; ; pause = longer(pause)) {
@@ -153,8 +153,8 @@ abstract class ChangeCommand extends AdminCommand {
   /**
    * Ends a drain.
    *
-   * @param over whether nothing is left; null when that was not waited for
-   * @param left said when there is something, before the time that has passed
+   * @param over whether the drain is complete; null without a wait
+   * @param left text about the remaining work, printed before the elapsed time
    */
   void endDrain(@Nullable Boolean over, JsonObject change, String left) {
     if (json) {
@@ -167,9 +167,9 @@ abstract class ChangeCommand extends AdminCommand {
   }
 
   /**
-   * Waits if that is wished, and prints for programs what became of it.
+   * Waits if {@code --wait} is set, and prints the outcome for programs.
    *
-   * @param change that was accepted, for programs
+   * @param change the accepted change, for programs
    */
   void finish(Goal goal, JsonObject change, PrintWriter out) throws InterruptedException {
     Outcome outcome = await(goal, out);

@@ -6,13 +6,13 @@ import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Lines of what is other than when it was last looked at. The first look tells of everything. */
+/** Lines for the differences between two statuses. The first status differs in everything. */
 final class Changes<T> {
-  /** How a change is told. */
+  /** Line of a difference. */
   @FunctionalInterface
   interface Line<T> {
     /**
-     * @param before null of what is new
+     * @param before null for a new entry
      */
     String of(String name, @Nullable T before, T now);
   }
@@ -22,14 +22,14 @@ final class Changes<T> {
   private Map<String, T> last = Map.of();
 
   /**
-   * @param state what a change is a change of
+   * @param state returns the compared part of an entry
    */
   Changes(Function<T, Object> state, Line<T> line) {
     this.state = state;
     this.line = line;
   }
 
-  /** What is new or other, in the order of these; what is gone, after it. */
+  /** Returns lines for new and changed entries in their order, then for removed ones. */
   List<String> since(Map<String, T> now) {
     List<String> lines = new ArrayList<>();
     now.forEach(

@@ -12,12 +12,12 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** A command: it went well when it returns, and ends otherwise by what it throws. */
+/** Command of the command line. A return means success; an exception ends the command otherwise. */
 @Command(exitCodeListHeading = "%nExit codes:%n", footerHeading = "%nExamples:%n")
 abstract class CliCommand implements Callable<Integer> {
   @Spec CommandSpec spec;
 
-  /** Ends a command: what there was to say is said. */
+  /** Ends a command whose messages are printed already. */
   static final class Ended extends RuntimeException {
     private static final long serialVersionUID = 1;
 
@@ -30,11 +30,11 @@ abstract class CliCommand implements Callable<Integer> {
   }
 
   /**
-   * Does it.
+   * Runs the command.
    *
-   * @param out standard output; is flushed afterwards
-   * @throws Ended with its exit code
-   * @throws ConfigException of which each problem is then printed
+   * @param out standard output, which is flushed afterwards
+   * @throws Ended with the exit code
+   * @throws ConfigException whose problems are then printed
    */
   abstract void run(PrintWriter out) throws InterruptedException;
 
@@ -54,17 +54,17 @@ abstract class CliCommand implements Callable<Integer> {
     }
   }
 
-  /** What the command finds around it. */
+  /** Returns the environment of the command. */
   Surroundings around() {
     return BerthCommand.around(spec);
   }
 
-  /** One line on standard error. */
+  /** Prints one line on standard error. */
   void say(String message) {
     spec.commandLine().getErr().println("berth: " + AdminServer.printable(message));
   }
 
-  /** Prints an answer on standard output: as JSON, or as lines for people. */
+  /** Prints a response on standard output: as JSON, or as text lines. */
   void show(boolean json, JsonObject answer, Supplier<List<String>> lines) {
     if (json) {
       print(answer);
@@ -78,13 +78,13 @@ abstract class CliCommand implements Callable<Integer> {
     spec.commandLine().getOut().println(AdminServer.printable(json.encodePrettily()));
   }
 
-  /** A failure, with the one line that says why. */
+  /** Prints the cause of a failure in one line, and returns the exit. */
   Ended failed(String message) {
     say(message);
     return new Ended(ExitCode.SOFTWARE);
   }
 
-  /** Wrong usage. */
+  /** Returns the exception for wrong usage. */
   ParameterException wrong(String message) {
     return new ParameterException(spec.commandLine(), message);
   }

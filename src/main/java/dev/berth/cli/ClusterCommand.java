@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** {@code berth cluster}: what is about several nodes. The work is in its subcommands. */
+/** Command {@code berth cluster}: commands about several nodes. Subcommands do the work. */
 @Command(
     name = "cluster",
     header = "Shows and drains the nodes of a cluster, and makes one to try.",
@@ -40,7 +40,7 @@ final class ClusterCommand extends CliCommand {
     throw wrong("Missing command: one of " + String.join(", ", spec.subcommands().keySet()));
   }
 
-  /** {@code berth cluster drain}: has other nodes take what a node runs. */
+  /** Command {@code berth cluster drain}: moves a node's replicas to other nodes. */
   @Command(
       name = "drain",
       header = "Moves a node's replicas to the others.",
@@ -61,7 +61,7 @@ final class ClusterCommand extends CliCommand {
     @Parameters(paramLabel = "NODE", description = "A node's name.")
     private String node;
 
-    private @Nullable Object before = ""; // replicas at the last look
+    private @Nullable Object before = ""; // replicas of the previous poll
 
     @Override
     void run(PrintWriter out) throws InterruptedException {
@@ -92,7 +92,7 @@ final class ClusterCommand extends CliCommand {
       return late ? false : null;
     }
 
-    /** Of the node; null while nobody knows, 0 when it is there no more. */
+    /** Returns the node's replica count; null without a controller, 0 for a removed node. */
     private @Nullable Object replicas(JsonObject cluster) {
       return ServeStatus.list(cluster, "nodes").stream()
           .filter(each -> node.equals(each.getValue("name")))
@@ -102,7 +102,7 @@ final class ClusterCommand extends CliCommand {
     }
   }
 
-  /** {@code berth cluster uncordon}: ends a drain. */
+  /** Command {@code berth cluster uncordon}: ends a drain. */
   @Command(
       name = "uncordon",
       header = "Lets a node have replicas again.",

@@ -20,7 +20,9 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code berth cluster init}: makes what the nodes of a trial are started with. */
+/**
+ * Command {@code berth cluster init}: writes certificates and configurations for a trial cluster.
+ */
 @Command(
     name = "init",
     header = "Makes certificates and configurations of a cluster to try.",
@@ -38,8 +40,8 @@ import picocli.CommandLine.Parameters;
       "    --host n3=10.0.0.3"
     })
 final class ClusterInitCommand extends CliCommand {
-  private static final int MOST_NODES = 50; // their ports end below those of HTTP
-  private static final int FIRST_TEN = 742; // ports from 7420 are the first node's
+  private static final int MOST_NODES = 50; // keeps node ports below the HTTP ports
+  private static final int FIRST_TEN = 742; // the first node's ports start at 7420
   private static final int FIRST_HTTP_PORT = 8000;
 
   private static final String CONTROL = "n1";

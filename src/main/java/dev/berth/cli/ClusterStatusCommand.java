@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 
-/** {@code berth cluster status}: who belongs to a cluster, and how each of them is. */
+/** Command {@code berth cluster status}: shows the nodes of a cluster and their states. */
 @Command(
     name = "status",
     aliases = "nodes",
@@ -31,9 +31,9 @@ final class ClusterStatusCommand extends AdminCommand {
   static final String PATH = "/api/v1/cluster";
 
   /**
-   * What a node says.
+   * Returns the cluster as a node reports it.
    *
-   * @throws Ended when that cannot be read
+   * @throws Ended when the response is not readable
    */
   static JsonObject cluster(AdminCommand command) throws InterruptedException {
     AdminServer.Answer response = command.server.get(PATH);

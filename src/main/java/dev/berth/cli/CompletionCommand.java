@@ -5,7 +5,7 @@ import picocli.AutoComplete;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** {@code berth completion}: what a shell completes commands and options by. */
+/** Command {@code berth completion}: prints a script for the completion of commands and options. */
 @Command(
     name = "completion",
     header = "Prints a script by which bash and zsh complete commands and options.",
@@ -19,7 +19,7 @@ import picocli.CommandLine.Parameters;
       "  berth completion bash > berth-completion.bash",
     })
 final class CompletionCommand extends CliCommand {
-  /** Those whose script this is. */
+  /** Shells that run the script. */
   enum Shell {
     BASH,
     ZSH;

@@ -13,7 +13,7 @@ import org.snakeyaml.engine.v2.schema.CoreSchema;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** {@code berth config}: what was declared, as it was submitted. */
+/** Command {@code berth config}: prints the declared configuration as submitted. */
 @Command(
     name = "config",
     header = "Prints the applications' configuration as it was submitted.",
@@ -29,7 +29,7 @@ import picocli.CommandLine.Parameters;
       "  berth config --json | jq '.applications[].deployments'"
     })
 final class ConfigCommand extends AdminCommand {
-  /** What JSON leaves as it is, of what a terminal would obey. */
+  /** Control characters that JSON leaves unescaped. */
   private static final Pattern OBEYED = Pattern.compile("[\\x{7f}-\\x{9f}]");
 
   @Parameters(paramLabel = "APP", arity = "0..1", description = "This application only.")
@@ -52,7 +52,7 @@ final class ConfigCommand extends AdminCommand {
     out.print(json ? escaped(file.encodePrettily()) + "\n" : yaml(file));
   }
 
-  /** No terminal obeys it, and it means what it meant. */
+  /** Returns equivalent JSON without control characters. */
   private static String escaped(String json) {
     return OBEYED
         .matcher(json)
@@ -63,11 +63,11 @@ final class ConfigCommand extends AdminCommand {
     DumpSettings settings =
         DumpSettings.builder()
             .setDefaultFlowStyle(FlowStyle.BLOCK)
-            .setSchema(new CoreSchema()) // the reader's: else ~ and 0x1f would be left unquoted
+            .setSchema(new CoreSchema()) // as the reader: else ~ and 0x1f would be unquoted
             .setUseUnicodeEncoding(true)
             .setSplitLines(false)
             .build();
     return new Dump(settings)
-        .dumpToString(new JsonObject(config.encode()).getMap()); // plain collections all through
+        .dumpToString(new JsonObject(config.encode()).getMap()); // plain collections at all levels
   }
 }

@@ -9,7 +9,7 @@ import java.util.List;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
-/** The file of a command, and what the command line sets over it. */
+/** File of a command, with the command line's settings that override the file. */
 final class ConfigSource {
 
   @Parameters(paramLabel = "CONFIG", description = "A YAML or JSON file.")
@@ -22,13 +22,13 @@ final class ConfigSource {
   }
 
   /**
-   * @param options that win over {@code --set}
+   * @param options settings that override {@code --set}
    */
   ServeConfig read(List<Setting> options) {
     return ConfigReader.read(file, assignments.with(options));
   }
 
-  /** For an instance that runs. */
+  /** Returns the submission for a running instance. */
   Submission submission() {
     return ConfigReader.submission(file, assignments.with(List.of()));
   }

@@ -18,7 +18,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code berth deploy}: declares the applications of a file to an instance that runs. */
+/** Command {@code berth deploy}: declares the applications of a file to a running instance. */
 @Command(
     name = "deploy",
     header = "Declares the applications of a file to an instance that runs.",
@@ -115,7 +115,7 @@ final class DeployCommand extends ChangeCommand {
     if (prune && !yes && !dryRun) {
       JsonObject plan = put(submission, "?prune=all&dry_run=true");
       confirm(names(plan, PRUNED), out);
-      question += "&revision=" + plan.getValue("revision"); // what was looked at
+      question += "&revision=" + plan.getValue("revision"); // the confirmed revision
     }
     if (dryRun) {
       question += (prune ? "&" : "?") + "dry_run=true";

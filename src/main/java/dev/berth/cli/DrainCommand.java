@@ -8,7 +8,7 @@ import java.io.PrintWriter;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 
-/** {@code berth drain}: has an instance finish what it accepted, and end. */
+/** Command {@code berth drain}: drains an instance, which then ends. */
 @Command(
     name = "drain",
     header = "Has an instance finish what it accepted, and end.",
@@ -41,7 +41,7 @@ final class DrainCommand extends ChangeCommand {
     endDrain(gone, new JsonObject(), "it answers");
   }
 
-  /** The admin server is the last that goes. */
+  /** Returns whether the admin server, which stops last, has ended; null to poll again. */
   private @Nullable Boolean isGone(boolean late) throws InterruptedException {
     try {
       server.look("/-/healthz");

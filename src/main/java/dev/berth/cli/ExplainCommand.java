@@ -8,7 +8,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Parameters;
 
-/** {@code berth explain}: asks a running instance why a request went where it went. */
+/** Command {@code berth explain}: shows why a running instance routed a request as it did. */
 @Command(
     name = "explain",
     header = "Shows why a request went where it went, and where its time was spent.",
@@ -25,7 +25,7 @@ import picocli.CommandLine.Parameters;
       "  berth explain mine --json | jq '.explanations[0].phases_us'"
     })
 final class ExplainCommand extends AdminCommand {
-  private static final int MOST_ID_CHARS = 1_000; // of a client 128, of a handler as it likes
+  private static final int MOST_ID_CHARS = 1_000; // clients: 128; handlers: any length
 
   @Parameters(paramLabel = "ID", description = "The request's id, as in X-Request-ID.")
   private String id;

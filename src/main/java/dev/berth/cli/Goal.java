@@ -10,25 +10,25 @@ import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** What is waited for, and how far an instance is from it. Told of each look, one after another. */
+/** Condition that a command waits for. Each new status is judged in order. */
 abstract class Goal {
-  /** How long something that can recover may be unhealthy before that counts as failed. */
+  /** Minimum duration of an unhealthy state, after which a recoverable part counts as failed. */
   static final Duration UNHEALTHY_PATIENCE = Duration.ofSeconds(5);
 
   private final Map<String, Long> unhealthySince = new HashMap<>();
   private final Predicate<ServeStatus.Application> shown;
 
   /**
-   * @param shown whether an application is one that the goal is about
+   * @param shown whether the goal concerns an application
    */
   private Goal(Predicate<ServeStatus.Application> shown) {
     this.shown = shown;
   }
 
   /**
-   * What a look says.
+   * Result of a judgement.
    *
-   * @param causes why it has failed, or is not reached yet; none when it is reached
+   * @param causes causes of a failure or of a delay; empty when the goal is reached
    */
   record Verdict(boolean failed, List<String> causes) {
     boolean reached() {
@@ -36,15 +36,15 @@ abstract class Goal {
     }
   }
 
-  /** Those that the goal is about, for whoever watches. */
+  /** Returns the applications that the goal concerns, for the display. */
   List<ServeStatus.Application> shown(ServeStatus serve) {
     return serve.applications().stream().filter(shown).toList();
   }
 
-  /** What the last look says. */
+  /** Judges a new status. */
   abstract Verdict judge(ServeStatus serve, long nowNanos);
 
-  /** Whether that has failed, or may recover and does not. */
+  /** Returns whether a part has failed, or was unhealthy for {@link #UNHEALTHY_PATIENCE}. */
   boolean hasFailed(String name, String status, long nowNanos) {
     if (!status.equals(ServeStatus.UNHEALTHY)) {
       unhealthySince.remove(name);
@@ -55,21 +55,22 @@ abstract class Goal {
   }
 
   /**
-   * @param runs what it runs, for people; may be empty
-   * @param said whether its message was told already
+   * Describes a deployment, with its message unless the caller has printed the message already.
+   *
+   * @param runs text about the running revision; may be empty
    */
   static String describe(ServeStatus.Deployment deployment, String runs, boolean said) {
     String why = said ? "" : StatusTable.reason(deployment.message());
     return deployment.status() + ", replicas " + deployment.replicasNow() + runs + why;
   }
 
-  /** Every one of some applications runs, in the revision that was declared. */
+  /** Goal that applications run in their declared revisions. */
   static final class Running extends Goal {
     private final Map<String, Long> revisions;
     private final Set<String> seen = new HashSet<>();
 
     /**
-     * @param revisions by application; 0 for any
+     * @param revisions revisions by application; 0 for any
      */
     Running(Map<String, Long> revisions) {
       super(each -> revisions.containsKey(each.name()) || each.status().equals("DELETING"));
@@ -112,7 +113,7 @@ abstract class Goal {
       for (ServeStatus.Deployment each : application.deployments()) {
         boolean said = !each.message().isBlank() && application.message().contains(each.message());
         String name = application.name() + "/" + each.name() + ": ";
-        if (behind && !each.revisions().isEmpty()) { // of a rollout that goes on, or is frozen
+        if (behind && !each.revisions().isEmpty()) { // rollout in progress or frozen
           causes.add(name + describe(each, "; runs revision " + each.revisions(), said));
         } else if (!each.status().equals(ServeStatus.HEALTHY) && !said) {
           causes.add(name + describe(each, "", false));
@@ -122,7 +123,7 @@ abstract class Goal {
     }
   }
 
-  /** A deployment has a number of healthy replicas. */
+  /** Goal that a deployment has a number of healthy replicas. */
   static final class Scaled extends Goal {
     private final String application;
     private final String deployment;

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
-/** {@code berth history}: the revision that is wanted, and those that ran earlier. */
+/** Command {@code berth history}: shows the wanted revision and the earlier ones. */
 @Command(
     name = "history",
     header = "Shows the revisions of an application that can be gone back to.",

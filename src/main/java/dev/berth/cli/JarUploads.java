@@ -8,16 +8,16 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** Jars that were sent to a server, which then go by their content in what is deployed. */
+/** Jars sent to a server; deployed configurations then name them by their digest. */
 final class JarUploads {
 
   private final JarsByContent jars = new JarsByContent();
 
   /**
-   * Sends one, unless the server has it.
+   * Sends a jar, unless the server has it.
    *
-   * @return whether it was sent
-   * @throws Ended when the server does not keep it, or it cannot be read
+   * @return whether the jar was sent
+   * @throws Ended when the server rejects the jar, or the jar is not readable
    */
   boolean send(Path jar, AdminServer server) throws InterruptedException {
     String digest;
@@ -39,7 +39,10 @@ final class JarUploads {
     return true;
   }
 
-  /** A configuration, or an entry of its applications, that names what was sent by its content. */
+  /**
+   * Returns a configuration, or an application's entry, with the digests of sent jars as their
+   * paths.
+   */
   JsonObject inPlaceOfPaths(JsonObject declared) {
     return jars.inPlaceOfPaths(declared);
   }

@@ -10,7 +10,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
 
-/** {@code berth ledger}: asks a running instance who holds the slots of its replicas. */
+/** Command {@code berth ledger}: shows the slots of a running instance's replicas. */
 @Command(
     name = "ledger",
     header = "Shows the slots of each replica, and whether they add up.",
@@ -61,7 +61,7 @@ final class LedgerCommand extends AdminCommand {
     return table;
   }
 
-  /** With the node that says so, where several do. */
+  /** Returns the replica id, with the reporting node in a response of several nodes. */
   private static String name(JsonObject replica) {
     String on = replica.getString("node");
     return replica.getValue("replica") + (on == null ? "" : " on " + on);

@@ -12,7 +12,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code berth logs}: the last lines of an instance's log, and those that come. */
+/** Command {@code berth logs}: shows the last lines of an instance's log, and follows new ones. */
 @Command(
     name = "logs",
     header = "Shows the last lines of an instance's log.",
@@ -63,7 +63,7 @@ final class LogsCommand extends AdminCommand {
     CompletionStage<String> stop = follow ? around().stopSignal().get() : null;
     TextLines form = new TextLines(TextLines.Form.FILE);
     String began = "";
-    long since = -1; // the last lines
+    long since = -1; // requests the last lines
     for (; ; ) {
       AdminServer.Answer response = server.get("/api/v1/logs" + query(since));
       JsonObject page = response.with("lines", JsonArray.class);
@@ -83,7 +83,7 @@ final class LogsCommand extends AdminCommand {
         server.say("the instance was started anew");
         since = 0;
         began = ring;
-        continue; // numbers begin anew
+        continue; // line numbers start at 0 again
       }
       began = ring;
       if (page.getValue("lost") instanceof Number lost && since >= 0 && lost.longValue() > 0) {
@@ -99,7 +99,9 @@ final class LogsCommand extends AdminCommand {
     }
   }
 
-  /** Those that no line has the instance must have; what is gone has lines still. */
+  /**
+   * Requires that the instance has each name without a line; removed parts may still have lines.
+   */
   private void requireNames(JsonArray found) throws InterruptedException {
     String lines = found.encode();
     List<List<String>> names =
@@ -126,7 +128,7 @@ final class LogsCommand extends AdminCommand {
       return;
     }
     StringBuilder text = new StringBuilder();
-    String node = ServeStatus.text(line, "node"); // where several say what they have
+    String node = ServeStatus.text(line, "node"); // set in responses of several nodes
     String of = (node + " " + ServeStatus.text(line, "logger")).stripLeading();
     form.head(text, ServeStatus.text(line, "time"), ServeStatus.text(line, "level"), of);
     String message = ServeStatus.text(line, "message");

@@ -12,7 +12,7 @@ import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import picocli.CommandLine;
 
-/** The process {@code berth}. */
+/** Process {@code berth}. */
 public final class Main {
 
   private Main() {}
@@ -26,9 +26,9 @@ public final class Main {
   }
 
   /**
-   * Netty asks with its first buffer whether a flight recording wants to know of it, and that alone
-   * starts the whole recorder: on the event loop, 0.1 s of two cores before the first answer. Who
-   * wants Netty's events of its allocator in a recording gives {@code -Dio.netty.jfr.enabled=true}.
+   * Disables Netty's flight recorder events. Netty would look for a recording at its first buffer,
+   * and this alone starts the whole recorder: on the event loop, 0.1 s of two cores before the
+   * first response. {@code -Dio.netty.jfr.enabled=true} records the events of Netty's allocator.
    */
   private static void leaveTheFlightRecorderAlone() {
     System.getProperties().putIfAbsent("io.netty.jfr.enabled", "false");
@@ -40,12 +40,12 @@ public final class Main {
   }
 
   /**
-   * The commands, with what they need from outside.
+   * Creates the commands with their dependencies.
    *
    * @param start starts a node, unless the signal comes first
-   * @param around what commands find, the first signal to stop included
-   * @param words what is asked: when the first one is a command, there is no other, as reading the
-   *     annotations of all takes as long as the JVM takes to start
+   * @param around environment of the commands, including the first stop signal
+   * @param words arguments of the command line. If the first one is a command, only that command is
+   *     created: reading the annotations of all commands takes as long as the start of the JVM
    */
   static CommandLine commandLine(
       BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start,

@@ -4,7 +4,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** Replicas that a command is about; each option may be repeated, and each empty one means all. */
+/** Filter of a command by replica. Each option may be repeated; an empty option matches all. */
 final class ReplicaFilter {
   @Option(names = "--app", paramLabel = "NAME", description = "Of this application only.")
   List<String> applications = List.of();
@@ -21,7 +21,7 @@ final class ReplicaFilter {
       description = "As this node of the cluster reports it, and no other.")
   private @Nullable String node;
 
-  /** Parameters that ask for them, each {@code &name=value}; empty without an option. */
+  /** Returns the query parameters, each {@code &name=value}; empty without an option. */
   String parameters() {
     return AdminServer.parameters("application", applications)
         + AdminServer.parameters("deployment", deployments)

@@ -9,7 +9,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code berth rollback}: declares an application again as it last ran healthy. */
+/** Command {@code berth rollback}: declares an application's last healthy revision again. */
 @Command(
     name = "rollback",
     header = "Declares an application again as it ran healthy before now.",

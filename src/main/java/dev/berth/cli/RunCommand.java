@@ -24,7 +24,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code berth run}: starts a node and stays until it is told to stop, then drains it. */
+/** Command {@code berth run}: starts a node, waits for a stop signal, then drains the node. */
 @Command(
     name = "run",
     header = "Serves applications, those of a file and what is deployed, until told to stop.",
@@ -58,7 +58,7 @@ final class RunCommand extends CliCommand {
 
   private final BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start;
 
-  /** The short options, as settings of the keys they stand for. */
+  /** Short options, as settings of the keys that they stand for. */
   private final List<Setting> options = new ArrayList<>();
 
   @Parameters(
@@ -161,7 +161,7 @@ final class RunCommand extends CliCommand {
     } catch (ExecutionException failed) {
       throw startFailed(failed.getCause());
     } catch (RuntimeException failed) {
-      throw startFailed(failed); // thrown before there was a future
+      throw startFailed(failed); // thrown before the future existed
     } finally {
       printAgain.run();
     }
@@ -178,7 +178,7 @@ final class RunCommand extends CliCommand {
 
   private RuntimeException startFailed(Throwable cause) {
     if (cause instanceof ConfigException refused) {
-      return refused; // what only the application's own code can tell
+      return refused; // problems that only the application's code reveals
     }
     PrintWriter err = spec.commandLine().getErr();
     err.println("berth: cannot start: " + messages(cause));
@@ -187,7 +187,7 @@ final class RunCommand extends CliCommand {
             || cause instanceof IllegalArgumentException
             || cause instanceof StartFailedException;
     if (!expected) {
-      cause.printStackTrace(err); // a bug, here or in the application
+      cause.printStackTrace(err); // a bug in Berth or in the application
     }
     return new Ended(ExitCode.SOFTWARE);
   }

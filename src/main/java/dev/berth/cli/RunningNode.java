@@ -12,20 +12,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A started node, as {@code berth run} needs it. Its logger is not the command's: help and wrong
- * usage do not wait for the logging to start.
+ * Started node, as {@code berth run} needs it. Its logger is separate from the command's: help and
+ * wrong usage do not wait for the start of the logging.
  *
- * @param close drains and stops it; completes when nothing of it is left
- * @param stopAsked completes when it is told to stop from inside, with who told it
+ * @param close drains and stops the node; completes when all parts have stopped
+ * @param stopAsked completes when a request from inside the node stops it, with the name of the
+ *     request
  */
 record RunningNode(Supplier<Future<Void>> close, Future<String> stopAsked) {
   private static final Logger LOG = LoggerFactory.getLogger("berth");
 
   /**
-   * Blocks until a signal to stop, from outside or inside, and then until the node has drained, or
-   * may no longer.
+   * Blocks until a stop signal from outside or inside, and then until the node has drained, at most
+   * for {@code atMost}.
    *
-   * @return whether everything finished in time
+   * @return whether the drain finished in time
    */
   boolean drainAfter(CompletionStage<String> signal, Duration atMost) throws InterruptedException {
     String first =

@@ -8,7 +8,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code berth scale}: sets the number of a deployment's replicas. */
+/** Command {@code berth scale}: sets the number of a deployment's replicas. */
 @Command(
     name = "scale",
     header = "Sets how many replicas a deployment has.",

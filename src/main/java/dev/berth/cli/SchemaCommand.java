@@ -5,7 +5,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import picocli.CommandLine.Command;
 
-/** {@code berth schema}: the JSON Schema of a configuration, for editors. */
+/** Command {@code berth schema}: prints the JSON Schema of a configuration, for editors. */
 @Command(
     name = "schema",
     header = "Prints the JSON Schema of a configuration, for editors.",

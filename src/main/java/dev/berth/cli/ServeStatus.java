@@ -11,16 +11,16 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an instance says of its applications, {@code GET /api/v1/serve}, as far as it is shown. The
- * server may be of another version, or none of ours: words are taken as they come, and what is
- * missing is empty.
+ * Status of an instance's applications, from {@code GET /api/v1/serve}, as far as the commands show
+ * it. The server may have another version, or be another program: unknown words are accepted, and
+ * missing values are empty.
  *
- * @param node the instance
- * @param term of its controller
+ * @param node name of the instance
+ * @param term term of its controller
  * @param targetCapacity percent; null for all
- * @param stateDir null when what is deployed is kept in memory only
- * @param applications in their order
- * @param json all of it
+ * @param stateDir null when the deployed state is in memory only
+ * @param applications applications in the order of the response
+ * @param json whole response
  */
 record ServeStatus(
     String node,
@@ -30,7 +30,7 @@ record ServeStatus(
     List<Application> applications,
     JsonObject json) {
 
-  /** The path that gives it. */
+  /** Path of the status. */
   static final String PATH = "/api/v1/serve";
 
   static final String RUNNING = "RUNNING";
@@ -39,9 +39,9 @@ record ServeStatus(
   static final String HEALTHY = "HEALTHY";
 
   /**
-   * One application.
+   * Status of an application.
    *
-   * @param json as it came
+   * @param json the application's part of the response
    */
   record Application(
       String name,
@@ -51,23 +51,22 @@ record ServeStatus(
       List<Deployment> deployments,
       JsonObject json) {
 
-    /** Null when there is none of that name. */
+    /** Returns the deployment of a name; null when there is none. */
     @Nullable Deployment deployment(String name) {
       return deployments.stream().filter(each -> each.name.equals(name)).findFirst().orElse(null);
     }
   }
 
   /**
-   * One deployment.
+   * Status of a deployment.
    *
-   * @param target replicas wanted
-   * @param running of the wanted version
-   * @param others replicas that are not, and how many of each kind: {@code 1 starting, 2 of
-   *     revision 3}
-   * @param revisions of the application that its replicas run
-   * @param startingMs how long the one has been starting that has for longest; 0 for none
-   * @param autoscaling how the number follows the load; null when it does not
-   * @param replicaIds of all of them
+   * @param target wanted replicas
+   * @param running running replicas of the wanted version
+   * @param others number of other replicas of each kind: {@code 1 starting, 2 of revision 3}
+   * @param revisions revisions of the application that its replicas run
+   * @param startingMs longest duration of a pending replica start; 0 without one
+   * @param autoscaling autoscaling state; null without autoscaling
+   * @param replicaIds ids of all replicas
    */
   record Deployment(
       String name,
@@ -82,7 +81,7 @@ record ServeStatus(
       @Nullable JsonObject autoscaling,
       List<String> replicaIds) {
 
-    /** Why it is not as it should be, and how it autoscales. */
+    /** Returns the cause of a problem, and the autoscaling state. */
     String remarks() {
       JsonObject scaling = autoscaling;
       if (scaling == null) {
@@ -97,12 +96,12 @@ record ServeStatus(
                   figure(scaling.getValue("load")));
     }
 
-    /** {@code 2/3 (1 starting)}. */
+    /** Returns the replica counts, as {@code 2/3 (1 starting)}. */
     String replicas() {
       return running + "/" + target + (others.isEmpty() ? "" : " (" + others + ")");
     }
 
-    /** The same, with how long the start has taken so far. */
+    /** Returns the replica counts with the duration of the longest pending start. */
     String replicasNow() {
       long s = startingMs / 1_000;
       return s == 0
@@ -112,7 +111,7 @@ record ServeStatus(
     }
   }
 
-  /** As an instance tells it. */
+  /** Returns the status in a response. */
   static ServeStatus of(JsonObject serve) {
     long atMs = number(serve, "at_ms");
     return new ServeStatus(
@@ -124,7 +123,9 @@ record ServeStatus(
         serve);
   }
 
-  /** The first name of these that nothing has, with what there is; null when there is none. */
+  /**
+   * Returns a message about the first unknown name, with the known names; null when all are known.
+   */
   @Nullable String missing(
       List<String> applications, List<String> deployments, List<String> replicas) {
     List<Deployment> of =
@@ -142,7 +143,7 @@ record ServeStatus(
         .orElse(null);
   }
 
-  /** What is to be said of each that is asked for and is not there. */
+  /** Returns a message for each unknown name. */
   private static Stream<String> noSuch(String what, List<String> asked, Stream<String> all) {
     List<String> there = all.toList();
     String expected = there.isEmpty() ? "none is there" : "one of " + String.join(", ", there);
@@ -151,13 +152,15 @@ record ServeStatus(
         .map(each -> "%s: no such %s (expected: %s)".formatted(each, what, expected));
   }
 
-  /** Null when there is none of that name. */
+  /** Returns the application of a name; null when there is none. */
   @Nullable Application application(String name) {
     return applications.stream().filter(each -> each.name.equals(name)).findFirst().orElse(null);
   }
 
   /**
-   * @param only the one of this name; null for all
+   * Returns the applications to show.
+   *
+   * @param only name of one application; null for all
    */
   List<Application> shown(@Nullable String only) {
     return applications.stream().filter(each -> only == null || only.equals(each.name)).toList();
@@ -209,7 +212,7 @@ record ServeStatus(
         replicas.stream().map(each -> text(each, "replica_id")).toList());
   }
 
-  /** {@code RUNNING}, or why it does not count as that, as it is shown. */
+  /** Returns {@code RUNNING}, or the reason why the replica does not count as running, as shown. */
   private static String kind(JsonObject replica, String version) {
     String phase = text(replica, "phase");
     if (!phase.equals(RUNNING)) {
@@ -230,7 +233,7 @@ record ServeStatus(
     return object.getValue(key) instanceof Number number ? number.longValue() : 0;
   }
 
-  /** A number with a digit behind the point, where that is not 0. */
+  /** Formats a number with one decimal place, which is omitted if it is 0. */
   static String figure(@Nullable Object number) {
     return number instanceof Number figure
         ? String.format(Locale.ROOT, "%.1f", figure.doubleValue()).replaceFirst("\\.0$", "")

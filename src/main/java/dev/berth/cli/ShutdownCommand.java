@@ -7,7 +7,9 @@ import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code berth shutdown}: deletes every application; the instance itself stays. */
+/**
+ * Command {@code berth shutdown}: deletes every application; the instance itself continues to run.
+ */
 @Command(
     name = "shutdown",
     header = "Deletes every application of an instance.",

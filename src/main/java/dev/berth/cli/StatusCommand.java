@@ -12,7 +12,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code berth status}: what an instance runs, and how far it is from what was declared. */
+/** Command {@code berth status}: shows the state of applications against their declaration. */
 @Command(
     name = "status",
     header = "Shows applications, their deployments and replicas.",
@@ -45,7 +45,7 @@ final class StatusCommand extends AdminCommand {
 
   @Override
   void run(PrintWriter out) throws InterruptedException {
-    List<String> named = only == null || watch ? List.of() : List.of(only); // it may come yet
+    List<String> named = only == null || watch ? List.of() : List.of(only); // may appear later
     ServeStatus serve = server.status(named, List.of(), List.of());
     if (watch) {
       watch(serve, out);
@@ -67,7 +67,7 @@ final class StatusCommand extends AdminCommand {
     return lines;
   }
 
-  /** The whole, or the one application that is asked for. */
+  /** Returns the whole status, or the status with the one requested application. */
   private JsonObject chosen(ServeStatus serve) {
     List<JsonObject> shown = serve.shown(only).stream().map(ServeStatus.Application::json).toList();
     return only == null

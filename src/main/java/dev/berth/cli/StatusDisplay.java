@@ -7,9 +7,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shows successive looks: on a terminal lines that are drawn again in the same place, else those of
- * what changed. A line is cut at the terminal's edge while the block is drawn, since one that went
- * on below would move the rest.
+ * Display of successive statuses. A terminal shows a block of lines that is redrawn in place; any
+ * other output gets a line for each change. Lines are truncated at the terminal's edge, since a
+ * wrapped line would shift the rest.
  */
 final class StatusDisplay {
   private static final int DEFAULT_ROWS = 24;
@@ -30,15 +30,15 @@ final class StatusDisplay {
   }
 
   /**
-   * @param rows of the terminal as its variable says, null or empty when it does not
+   * @param rows terminal rows from the environment variable; null or empty when unset
    */
   private static int rows(@Nullable String rows) {
     return rows != null && rows.matches("[0-9]{1,4}") ? Integer.parseInt(rows) : DEFAULT_ROWS;
   }
 
   /**
-   * @param lines on a terminal, where they take the place of what was drawn before
-   * @param applications of which the others tell what changed
+   * @param lines lines that replace the previous block on a terminal
+   * @param applications applications whose changes other outputs show
    */
   void show(List<String> lines, List<ServeStatus.Application> applications) {
     if (live) {
@@ -50,7 +50,10 @@ final class StatusDisplay {
     out.flush();
   }
 
-  /** {@code RUNNING}, {@code UPDATING, replicas 1/2 (1 starting), version 9f2c}. */
+  /**
+   * Returns states by name: {@code RUNNING}, {@code UPDATING, replicas 1/2 (1 starting), version
+   * 9f2c}.
+   */
   private static Map<String, String> states(List<ServeStatus.Application> applications) {
     Map<String, String> states = new LinkedHashMap<>();
     for (ServeStatus.Application application : applications) {

@@ -3,17 +3,17 @@ package dev.berth.cli;
 import java.util.List;
 
 /**
- * Applications and their deployments as aligned lines.
+ * Table of applications and their deployments, as aligned lines.
  *
- * @param colours whether the reader is a terminal that wants them
+ * @param colours whether the lines have colours
  */
 record StatusTable(boolean colours) {
   private static final String HEAD =
       "application|deployment|status|revision|replicas|version|message";
   private static final int STATUS = 2;
-  private static final int MOST_WIDE = 48; // of a column; what is longer moves the rest of its line
+  private static final int MOST_WIDE = 48; // maximum column width; longer cells shift their line
 
-  /** Whose they are, where what is deployed is kept. */
+  /** Returns the instance, with the place of the deployed state. */
   static String headline(ServeStatus serve) {
     Double capacity = serve.targetCapacity();
     String folder = serve.stateDir();
@@ -22,7 +22,7 @@ record StatusTable(boolean colours) {
     return AdminServer.printable(serve.node() + ", controller term " + serve.term() + part + kept);
   }
 
-  /** The event loops of the instance that take no tasks. */
+  /** Returns a line for each blocked event loop of the instance. */
   static List<String> blocked(ServeStatus serve) {
     return ServeStatus.list(serve.json(), "blocked_loops").stream()
         .map(loop -> AdminServer.printable(ServeStatus.text(loop, "text")))
@@ -35,7 +35,7 @@ record StatusTable(boolean colours) {
         : Double.toString(capacity);
   }
 
-  /** Its head, and a line for each application and each deployment. */
+  /** Returns the table's head, and a line for each application and each deployment. */
   List<String> lines(List<ServeStatus.Application> applications) {
     Table table = new Table(HEAD);
     for (ServeStatus.Application application : applications) {
@@ -57,7 +57,7 @@ record StatusTable(boolean colours) {
         MOST_WIDE, (column, cell) -> column == STATUS && colours ? coloured(cell) : cell);
   }
 
-  /** What follows a status that has a cause. */
+  /** Returns the suffix of a status with a cause. */
   static String reason(String message) {
     return message.isBlank() ? "" : ": " + Table.oneLine(message);
   }

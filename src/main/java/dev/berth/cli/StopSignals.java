@@ -8,13 +8,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * SIGTERM and SIGINT: the first asks to stop, the second ends the process at once.
+ * Handler of SIGTERM and SIGINT: the first signal stops the node, the second ends the process at
+ * once.
  *
- * <p>A JVM that has begun its shutdown hooks hears no second signal, so the drain must not run in
- * one: the signals are taken over, through {@code sun.misc.Signal}, which every JDK from 17 to 25
- * has. It is called by reflection, because javac warns of it in a way no annotation silences. Where
- * the JVM keeps the signals to itself ({@code -Xrs}), they end the process without a drain, and a
- * warning says so at the start.
+ * <p>A JVM that runs its shutdown hooks receives no second signal, so the drain must not run in a
+ * hook. The handler uses {@code sun.misc.Signal}, which every JDK from 17 to 25 has. The call uses
+ * reflection, because no annotation suppresses javac's warning about the class.
+ *
+ * <p><b>Failure.</b> If the JVM reserves the signals ({@code -Xrs}), they end the process without a
+ * drain, and the start logs a warning.
  */
 final class StopSignals {
 
@@ -24,13 +26,13 @@ final class StopSignals {
   private final IntConsumer halt;
 
   /**
-   * @param halt ends the process with an exit code, at once
+   * @param halt ends the process at once with an exit code
    */
   StopSignals(IntConsumer halt) {
     this.halt = halt;
   }
 
-  /** Takes the two signals over for the rest of the process's life. */
+  /** Installs the handler of both signals until the process ends. */
   static CompletionStage<String> install() {
     StopSignals signals = new StopSignals(Runtime.getRuntime()::halt);
     signals.listen("TERM", 15);
@@ -38,15 +40,15 @@ final class StopSignals {
     return signals.first();
   }
 
-  /** Gives the name of the first signal, as in {@code SIGTERM}. */
+  /** Returns a stage that completes with the name of the first signal, as {@code SIGTERM}. */
   CompletionStage<String> first() {
     return first;
   }
 
-  /** Called for each signal, on a thread of its own. */
+  /** Handles a signal. Called on a new thread for each signal. */
   void received(String name, int number) {
     if (!first.complete("SIG" + name)) {
-      halt.accept(128 + number); // the shell's code for a process ended by that signal
+      halt.accept(128 + number); // as shells report a process that this signal ended
     }
   }
 

@@ -19,15 +19,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a command finds around it: a terminal or none, variables, time.
+ * Environment of a command: terminal, variables, time.
  *
- * @param terminal whether someone sits there who reads and can be asked
- * @param variables of the environment; null for one that is not set
- * @param answer the next line that is typed; null at the end
+ * @param terminal whether a user reads the output and can confirm a question
+ * @param variables environment variables; null for an unset one
+ * @param answer next typed line; null at the end of the input
  * @param nanoClock monotonic nanoseconds
- * @param pause lets time pass
- * @param stopSignal asked once by a command that goes on until it is told to stop: the name of the
- *     first signal
+ * @param pause waits for a duration
+ * @param stopSignal called once by a command that runs until a stop signal; completes with the name
+ *     of the first signal
  */
 record Surroundings(
     boolean terminal,
@@ -37,18 +37,18 @@ record Surroundings(
     Pause pause,
     Supplier<CompletionStage<String>> stopSignal) {
 
-  /** Lets time pass. */
+  /** Wait for a duration. */
   @FunctionalInterface
   interface Pause {
     /**
-     * Returns after that time, or sooner when {@code stop} is complete.
+     * Returns after a duration, or earlier when {@code stop} completes.
      *
-     * @return whether it is
+     * @return whether {@code stop} is complete
      */
     boolean until(CompletionStage<?> stop, Duration time) throws InterruptedException;
   }
 
-  /** Those of this process. */
+  /** Returns the environment of this process. */
   static Surroundings ofProcess(Supplier<CompletionStage<String>> stopSignal) {
     return new Surroundings(
         Terminal.isThere(),
@@ -59,12 +59,12 @@ record Surroundings(
         stopSignal);
   }
 
-  /** Whether the reader wants them. */
+  /** Returns whether the output has colours. */
   boolean colours() {
     return terminal && Terminal.wantsColours(variables.apply("NO_COLOR"));
   }
 
-  /** Asks on the terminal; only a yes is one. */
+  /** Prints a question on the terminal, and returns whether the typed line is a yes. */
   boolean agrees(String question, PrintWriter out) {
     out.print(question + " [y/N] ");
     out.flush();
@@ -72,7 +72,7 @@ record Surroundings(
     return typed != null && typed.strip().toLowerCase(Locale.ROOT).matches("y(es)?");
   }
 
-  /** Returns after that time. */
+  /** Waits for a duration. */
   void letPass(Duration time) throws InterruptedException {
     pause.until(new CompletableFuture<Void>(), time);
   }

@@ -6,30 +6,32 @@ import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Rows of cells as aligned lines that no terminal obeys. */
+/** Table of cells, as aligned lines without control characters. */
 final class Table {
   private final List<String[]> rows = new ArrayList<>();
 
   /**
-   * @param head names of its columns, {@code name | state}
+   * @param head column names, {@code name | state}
    */
   Table(String head) {
     row((Object[]) head.split("\\|", -1));
   }
 
-  /** One more row, of as many cells. */
+  /** Adds a row with a cell for each column. */
   void row(@Nullable Object... cells) {
     rows.add(Stream.of(cells).map(each -> oneLine(String.valueOf(each))).toArray(String[]::new));
   }
 
-  /** Each column as wide as its longest cell; nothing is cut. */
+  /** Returns the lines; each column is as wide as its longest cell. */
   List<String> lines() {
     return lines(Integer.MAX_VALUE, (column, cell) -> cell);
   }
 
   /**
-   * @param mostWide characters of a column; what is longer moves the rest of its line
-   * @param paint a column's number and a cell of it, as it is shown
+   * Returns the lines.
+   *
+   * @param mostWide maximum column width in characters; a longer cell shifts its line
+   * @param paint returns the shown form of a cell, from the column's index and the cell
    */
   List<String> lines(int mostWide, BiFunction<Integer, String, String> paint) {
     int[] widths = new int[rows.get(0).length];
@@ -43,7 +45,7 @@ final class Table {
       StringBuilder line = new StringBuilder();
       for (int i = 0; i < row.length; i++) {
         String room = " ".repeat(Math.max(0, widths[i] - row[i].length()));
-        boolean isNumber = row[i].matches("[0-9]+"); // they are compared by their ends
+        boolean isNumber = row[i].matches("[0-9]+"); // numbers align at their last digit
         line.append(isNumber ? room : "").append(paint.apply(i, row[i]));
         line.append(isNumber ? "  " : room + "  ");
       }
@@ -52,7 +54,7 @@ final class Table {
     return lines;
   }
 
-  /** As one line that no terminal obeys. */
+  /** Returns a text as one line without control characters. */
   static String oneLine(String text) {
     return AdminServer.printable(text.strip().replaceAll("\\s*\\R\\s*", "; "));
   }

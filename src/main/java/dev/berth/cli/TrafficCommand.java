@@ -11,7 +11,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code berth traffic}: how routes are split among deployments, and how they are to be. */
+/** Command {@code berth traffic}: shows and sets the split of routes among deployments. */
 @Command(
     name = "traffic",
     header = "Shows and sets how the requests of a route are split among deployments.",

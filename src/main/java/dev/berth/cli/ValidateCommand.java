@@ -20,7 +20,7 @@ import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code berth validate}: says everything that is wrong with a file, and starts nothing. */
+/** Command {@code berth validate}: reports all problems of a file, and starts nothing. */
 @Command(
     name = "validate",
     header = "Checks a configuration and reports every problem in it.",
@@ -86,7 +86,7 @@ final class ValidateCommand extends CliCommand {
     }
   }
 
-  /** One line for each problem and warning, and their numbers when there are several. */
+  /** Prints a line for each problem and warning, and their counts when there are several. */
   static void print(ConfigException refused, PrintWriter err) {
     List<Problem> all = refused.problems();
     all.forEach(err::println);

@@ -1,6 +1,6 @@
 /**
  * The command line: parses arguments, calls the node or the admin port, prints, and chooses the
- * exit code. It holds no state and knows nothing about requests.
+ * exit code. The package is stateless and knows nothing about requests.
  */
 @NullMarked
 package dev.berth.cli;

@@ -15,16 +15,17 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * A CA and what it signs, made by the {@code keytool} of the JDK that runs this, in a folder that
- * nobody else may read and that is gone in the end. Keys are EC P-256.
+ * A CA with signed certificates, created by the {@code keytool} of the running JDK. Its key store
+ * is in a temporary folder that only the owner can read, and is deleted at the end. Keys are EC
+ * P-256.
  *
  * <p>Source: keytool's {@code -genkeypair -signer}, since JDK 17.
  */
 public final class TrialCertificates {
-  /** Validity of the CA's certificate. */
+  /** Validity of the CA's certificate in days. */
   private static final int CA_DAYS = 3650;
 
-  /** Validity of the nodes' certificates. */
+  /** Validity of the nodes' certificates in days. */
   private static final int NODE_DAYS = 365;
 
   private static final String CA = "ca";
@@ -33,11 +34,11 @@ public final class TrialCertificates {
   private TrialCertificates() {}
 
   /**
-   * Writes {@code NAME.pem} and {@code NAME-key.pem}, which its owner alone may read, of a CA and
-   * of each certificate. Blocks.
+   * Writes {@code NAME.pem} and {@code NAME-key.pem} of a CA and of each certificate. Only the
+   * owner can read the keys. Blocks.
    *
-   * @param certificates more names of each, addresses among them, by its CN
-   * @throws IOException with what keytool said when it could not
+   * @param certificates further names of each certificate, including addresses, by its CN
+   * @throws IOException with the output of keytool, when keytool failed
    */
   public static void write(Path into, String cluster, Map<String, Set<String>> certificates)
       throws IOException, GeneralSecurityException, InterruptedException {
@@ -88,7 +89,7 @@ public final class TrialCertificates {
       String certificate = pem("CERTIFICATE", keys.getCertificate(name).getEncoded());
       Files.writeString(into.resolve(name + ".pem"), certificate);
       byte[] key = keys.getKey(name, PASSWORD.toCharArray()).getEncoded(); // PKCS #8
-      Path hidden = Files.createTempFile(into, name, null); // of its owner alone
+      Path hidden = Files.createTempFile(into, name, null); // readable by the owner alone
       Files.writeString(hidden, pem("PRIVATE KEY", key));
       Files.move(hidden, into.resolve(name + "-key.pem"));
     }

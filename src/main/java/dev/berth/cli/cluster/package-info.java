@@ -1,4 +1,4 @@
-/** What a cluster to try is made with. */
+/** Certificates of trial clusters. */
 @NullMarked
 package dev.berth.cli.cluster;
 

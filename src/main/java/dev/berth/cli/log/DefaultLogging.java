@@ -14,22 +14,22 @@ import java.util.Map;
 import org.slf4j.Logger;
 
 /**
- * Logging when nobody says otherwise: one line per event on standard error, from INFO up. {@code
+ * Default logging: one line per event on standard error, from INFO up. {@code
  * -Dlogback.configurationFile=FILE}, or logback's own file on the class path, replaces it.
  *
- * <p>In code and not in a {@code logback.xml} of ours, because reading one takes 0.25 s of
- * processor time at every start; the start to the first answer has 1 s. Found by logback through
- * {@code META-INF/services}, which it asks before it looks for files.
+ * <p>Configured in code, because reading a {@code logback.xml} takes 0.25 s of processor time at
+ * every start; the budget from the start to the first response is 1 s. Logback finds this class
+ * through {@code META-INF/services}, before it looks for files.
  */
 public final class DefaultLogging extends ContextAwareBase implements Configurator {
 
-  /** The appender of everything but the access log. */
+  /** Name of the appender of all loggers but the access log. */
   static final String APPENDER = "standard-error";
 
-  /** Its lines are whole and in the encoding they are asked for. */
+  /** Logger of access log lines, which are complete and have the configured encoding. */
   static final String ACCESS_LOGGER = "berth.access";
 
-  /** The appenders that write to standard error, and the loggers that have them. */
+  /** Appenders that write to standard error, with their loggers. */
   static final Map<String, String> APPENDERS =
       Map.of(APPENDER, Logger.ROOT_LOGGER_NAME, "access", ACCESS_LOGGER);
 
@@ -47,15 +47,15 @@ public final class DefaultLogging extends ContextAwareBase implements Configurat
         .getLogger(Logger.ROOT_LOGGER_NAME)
         .addAppender(standardError(context, APPENDER, Terminal.formOfLog()));
     setLevel(context, Level.INFO);
-    context.getLogger(PrintedLines.OUT).setLevel(Level.INFO); // who prints wants it to be seen
+    context.getLogger(PrintedLines.OUT).setLevel(Level.INFO); // printed lines are always visible
     context.getLogger(PrintedLines.ERR).setLevel(Level.INFO);
     ch.qos.logback.classic.Logger access = context.getLogger(ACCESS_LOGGER);
-    access.setLevel(Level.INFO); // who asks for these lines gets them
+    access.setLevel(Level.INFO); // a route requests these lines
     access.setAdditive(false);
     access.addAppender(standardError(context, "access", TextLines.Form.BARE));
   }
 
-  /** The least severe event that is logged; of the server underneath, nothing below WARN. */
+  /** Sets the minimum level of the log; the libraries below the server log at least WARN. */
   static void setLevel(LoggerContext context, Level level) {
     context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(level);
     Level underneath = level.isGreaterOrEqual(Level.WARN) ? level : Level.WARN;
@@ -75,7 +75,7 @@ public final class DefaultLogging extends ContextAwareBase implements Configurat
     return appender;
   }
 
-  /** What goes through an appender is written as these lines. */
+  /** Sets the layout of an appender. */
   static void write(ConsoleAppender<ILoggingEvent> appender, Layout<ILoggingEvent> lines) {
     LayoutWrappingEncoder<ILoggingEvent> encoder = new LayoutWrappingEncoder<>();
     encoder.setContext(appender.getContext());

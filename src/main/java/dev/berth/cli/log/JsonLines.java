@@ -8,8 +8,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One JSON object for each event, on one line: {@code logging_config.encoding: JSON}. What it was
- * logged with stands beside its own keys; a name that is one of those gets an underscore.
+ * JSON layout of the log, one object per event and line: {@code logging_config.encoding: JSON}.
+ * Fields of an event are beside the layout's own keys; a field with such a name gets an underscore.
  */
 public final class JsonLines extends LayoutBase<ILoggingEvent> {
   private static final Set<String> OWN =
@@ -33,7 +33,9 @@ public final class JsonLines extends LayoutBase<ILoggingEvent> {
     return line.encode() + "\n";
   }
 
-  /** Counts and truths as such, so that they can be compared; the rest as text. */
+  /**
+   * Returns integers and booleans as JSON values, for comparisons, and all other values as text.
+   */
   private static @Nullable Object json(@Nullable Object value) {
     boolean asIs =
         value == null

@@ -13,8 +13,9 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
 
 /**
- * Hands what is logged by {@code java.util.logging}, the JDK's own lines among it, to the log. Made
- * by that when it is first used, and not at each start.
+ * Handler that passes the lines of {@code java.util.logging}, including the JDK's own, to the log.
+ * {@code java.util.logging} creates the handler when a class first logs through it, not at each
+ * start.
  */
 public final class JulHandler extends Handler {
   private static final String CONFIG_CLASS = "java.util.logging.config.class";
@@ -22,12 +23,12 @@ public final class JulHandler extends Handler {
 
   private final SimpleFormatter messages = new SimpleFormatter();
 
-  /** Called by {@code java.util.logging}. */
+  /** Creates the handler. Called by {@code java.util.logging}. */
   public JulHandler() {}
 
-  /** What {@code java.util.logging} reads in place of a file. */
+  /** Configuration of {@code java.util.logging}, in place of a file. */
   public static final class Configuration {
-    /** Called by {@code java.util.logging}. */
+    /** Configures the handler. Called by {@code java.util.logging}. */
     public Configuration() throws IOException {
       boolean fine = LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).isDebugEnabled();
       String text =
@@ -37,7 +38,7 @@ public final class JulHandler extends Handler {
     }
   }
 
-  /** Makes it the handler of this process, unless its operator says otherwise. */
+  /** Installs the handler in this process, unless the operator configured another one. */
   public static void install() {
     if (System.getProperty(CONFIG_CLASS) == null && System.getProperty(CONFIG_FILE) == null) {
       System.setProperty(CONFIG_CLASS, Configuration.class.getName());
@@ -71,11 +72,11 @@ public final class JulHandler extends Handler {
 
   @Override
   public void flush() {
-    // Each line is written as it comes.
+    // Each line is written at once.
   }
 
   @Override
   public void close() {
-    // It holds nothing.
+    // There are no resources to close.
   }
 }

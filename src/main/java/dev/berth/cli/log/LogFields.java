@@ -11,22 +11,24 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.event.KeyValuePair;
 
-/** What an event was logged with beside its message, and whose it is. On the thread that logs. */
+/**
+ * Fields of a log event beside its message, and its application. Confined to the logging thread.
+ */
 public final class LogFields {
   private static final String APPLICATION = "application";
 
-  /** Loggers of the server: what they say of an application, they say themselves. */
+  /** Logger prefixes of the server, whose lines name their application explicitly. */
   private static final List<String> SERVERS = List.of("dev.berth.", "io.vertx.", "io.netty.");
 
-  /** Characters of a stack: one that overflowed has a thousand frames, a line of the log not. */
+  /** Maximum characters of a stack, since a stack overflow has a thousand frames. */
   private static final int MAX_STACK_CHARS = 16 << 10;
 
   private LogFields() {}
 
   /**
-   * The request that the event loop works for, the thread's MDC, and then the event's own pairs in
-   * their order; one of the same name takes the place of the other. What names no application by
-   * these is of the one whose code is on the stack.
+   * Returns the fields of an event: the event loop's current request, the thread's MDC, then the
+   * event's own pairs in their order. A later field replaces an earlier one of the same name.
+   * Without an application among them, the application is that of the code on the stack.
    */
   public static Map<String, @Nullable Object> of(ILoggingEvent event) {
     Map<String, @Nullable Object> fields = new LinkedHashMap<>(RequestLocal.fields());
@@ -37,7 +39,7 @@ public final class LogFields {
     List<KeyValuePair> pairs = event.getKeyValuePairs();
     if (pairs != null) {
       for (KeyValuePair pair : pairs) {
-        fields.remove(pair.key); // its place is that of the last one
+        fields.remove(pair.key); // the last pair defines the position
         fields.put(pair.key, pair.value);
       }
     }
@@ -50,7 +52,10 @@ public final class LogFields {
     return fields;
   }
 
-  /** The stack of what was thrown, cut where nobody reads on; null for none. */
+  /**
+   * Returns the stack of the logged error, truncated at {@code MAX_STACK_CHARS}; null without an
+   * error.
+   */
   public static @Nullable String stack(ILoggingEvent event) {
     IThrowableProxy thrown = event.getThrowableProxy();
     String text = thrown == null ? "" : ThrowableProxyUtil.asString(thrown);
@@ -59,16 +64,16 @@ public final class LogFields {
         : text.length() <= MAX_STACK_CHARS ? text : text.substring(0, MAX_STACK_CHARS) + "...\n";
   }
 
-  /** Whether it is a logger of the server, and not of user code. */
+  /** Returns whether a logger is one of the server, as opposed to user code. */
   static boolean isServers(String logger) {
     return logger.equals("berth") || SERVERS.stream().anyMatch(logger::startsWith);
   }
 
-  /** A value as text: one that cannot say what it is must not take the line with it. */
+  /** Returns a value as text, even if its {@code toString} throws. */
   public static String text(@Nullable Object value) {
     try {
       return String.valueOf(value);
-    } catch (Throwable thrown) { // user code
+    } catch (Throwable thrown) { // user code may throw anything
       return "[toString of " + value.getClass().getName() + " failed]";
     }
   }

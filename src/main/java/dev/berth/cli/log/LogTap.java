@@ -14,13 +14,13 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hands on what is logged, beside what the log's other appenders do with it: also when logback has
- * a configuration of its own, whose levels hold. The access log has its own appender and is not in
- * it. Levels are set where the log is Berth's own.
+ * Tap on the log of the process, beside the log's other appenders. The tap also works with
+ * logback's own configuration, whose levels then apply. The access log has its own appender and is
+ * not included. Levels can be set only if the configuration is Berth's own.
  */
 public record LogTap(LoggerContext context) implements LogFeed {
 
-  /** That of this process. */
+  /** Returns the tap on the log of this process. */
   public static LogFeed ofProcess() {
     return LoggerFactory.getILoggerFactory() instanceof LoggerContext context
         ? new LogTap(context)

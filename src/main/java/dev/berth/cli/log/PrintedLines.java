@@ -14,25 +14,25 @@ import java.util.Map;
 import org.slf4j.event.Level;
 
 /**
- * What programs print, as lines of the log: through the loggers {@code stdout}, at level INFO, and
- * {@code stderr}, at WARN. A line is whose code ended it; one that is longer than {@link
- * #MAX_BYTES} becomes several. Where logback has a configuration of its own, nothing is taken: it
- * may print there itself.
+ * Stream that turns printed text into log lines: through the loggers {@code stdout}, at INFO, and
+ * {@code stderr}, at WARN. A line belongs to the code that ended it. A line longer than {@link
+ * #MAX_BYTES} becomes several. With logback's own configuration, printed text is not captured,
+ * because that configuration may print itself.
  */
 final class PrintedLines extends OutputStream {
   static final String OUT = "stdout";
   static final String ERR = "stderr";
 
-  /** Bytes of a line. */
+  /** Maximum bytes of a line. */
   static final int MAX_BYTES = 16 << 10;
 
   private final Logger log;
   private final Level level;
   private final PrintStream real;
 
-  // Under the lock, which is this: whoever prints has the print stream's already.
+  // Guarded by this; callers already hold the print stream's own lock.
   private final ByteArrayOutputStream begun = new ByteArrayOutputStream();
-  private boolean logging; // what is printed meanwhile, by the log itself, goes to the real one
+  private boolean logging; // then output, of the log itself, goes to the real stream
 
   PrintedLines(Logger log, Level level, PrintStream real) {
     this.log = log;
@@ -41,9 +41,9 @@ final class PrintedLines extends OutputStream {
   }
 
   /**
-   * Takes what is printed from now on, if the log is Berth's own.
+   * Captures printed text from now on, if the log configuration is Berth's own.
    *
-   * @return prints as before, and tells what has begun
+   * @return ends the capture, and logs incomplete lines
    */
   static Runnable take(LoggerContext context) {
     PrintStream out = System.out;
@@ -53,7 +53,7 @@ final class PrintedLines extends OutputStream {
           instanceof OutputStreamAppender<ILoggingEvent> appender)) {
         return () -> {};
       }
-      appender.setOutputStream(err); // else it would print to us
+      appender.setOutputStream(err); // else it would print into this stream
     }
     PrintedLines fromOut = new PrintedLines(context.getLogger(OUT), Level.INFO, out);
     PrintedLines fromErr = new PrintedLines(context.getLogger(ERR), Level.WARN, err);
@@ -78,7 +78,8 @@ final class PrintedLines extends OutputStream {
       real.write(bytes, offset, length);
       return;
     }
-    List<String> whole = new ArrayList<>(); // first all: who logs one may print into these bytes
+    // collected first, since logging may print into this buffer
+    List<String> whole = new ArrayList<>();
     for (int i = offset; i < offset + length; i++) {
       boolean inCharacter = (bytes[i] & 0xC0) == 0x80;
       boolean ends = bytes[i] == '\n';

@@ -17,19 +17,19 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
 
 /**
- * What {@code logging_config} says, applied to the log of this process. The file's own level and
- * encoding are those of everything; the level of an application or a deployment is that of its
- * loggers, {@code application} and {@code application.deployment}. All of it is left alone when
- * logback has a configuration of its own: whoever wrote that one had the last word.
+ * Application of {@code logging_config} to the log of this process. The file's own level and
+ * encoding apply to all loggers. The level of an application or a deployment applies to its
+ * loggers, {@code application} and {@code application.deployment}. Logback's own configuration
+ * takes precedence over all of it.
  */
 public final class ProcessLog {
   private ProcessLog() {}
 
   /**
-   * Applies it to the log of this process, which from now on has what is printed, and what ends
-   * threads, too.
+   * Applies the configuration. From now on the log also includes printed text, and errors that end
+   * threads.
    *
-   * @return ends that
+   * @return ends the capture of printed text
    */
   public static Runnable apply(ServeConfig config) {
     Thread.setDefaultUncaughtExceptionHandler(ProcessLog::threadEnded);

@@ -6,13 +6,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** Whether someone reads what this process says, and how they want it. */
+/** Properties of the terminal, if a user reads the output of this process. */
 public final class Terminal {
   private Terminal() {}
 
   /**
-   * Whether someone sits there who reads and can be asked. Since Java 22 there is a console without
-   * a terminal too, which says so.
+   * Returns whether a user reads the output and can confirm a question. Since Java 22 a console may
+   * lack a terminal, which {@code Console.isTerminal} reports.
    */
   public static boolean isThere() {
     Console console = System.console();
@@ -27,15 +27,15 @@ public final class Terminal {
   }
 
   /**
-   * See no-color.org.
+   * Returns whether output may have colours; see no-color.org.
    *
-   * @param not what the variable says; null when it is not set
+   * @param not value of {@code NO_COLOR}; null when unset
    */
   public static boolean wantsColours(@Nullable String not) {
     return not == null || not.isEmpty();
   }
 
-  /** How the log of this process is best written to its standard error. */
+  /** Returns the best form of the log on this process's standard error. */
   static TextLines.Form formOfLog() {
     if (!isErrorTerminal()) {
       return TextLines.Form.FILE;
@@ -45,7 +45,10 @@ public final class Terminal {
         : TextLines.Form.TERMINAL;
   }
 
-  /** Linux tells where standard error leads; elsewhere the console stands for it. */
+  /**
+   * Returns whether standard error is a terminal. Linux shows its target; elsewhere the console
+   * decides.
+   */
   private static boolean isErrorTerminal() {
     try {
       String to = Files.readSymbolicLink(Path.of("/proc/self/fd/2")).toString();

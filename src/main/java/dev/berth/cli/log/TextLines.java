@@ -10,30 +10,30 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One line for each event, for people: {@code 2026-11-21T11:50:22.864Z INFO BerthNode - message
- * key="value"}, and a stack trace after it, if there is one. What the message says is not said
- * again by a pair; a long value is cut. On a terminal the time is that of the day, and who reads
- * sees by colours what matters.
+ * Text layout of the log, one line for each event: {@code 2026-11-21T11:50:22.864Z INFO BerthNode -
+ * message key="value"}, followed by the stack trace, if any. Pairs that the message repeats are
+ * omitted, and long values are truncated. On a terminal the time is the time of day, and colours
+ * mark important parts.
  *
- * <p>In code and not as a pattern of logback's, whose converters take a tenth of the classes that a
- * start loads, and 0.05 s of it.
+ * <p>Written in code, because the converters of a logback pattern take a tenth of the classes
+ * loaded at a start, and 0.05 s of it.
  */
 public final class TextLines extends LayoutBase<ILoggingEvent> {
-  /** What a line is written for. */
+  /** Destination of a line. */
   public enum Form {
-    /** The message alone. */
+    /** Only the message. */
     BARE,
-    /** A file, or whatever reads standard error. */
+    /** A file, or any program that reads standard error. */
     FILE,
     /** A terminal without colours. */
     TERMINAL,
     COLOURS
   }
 
-  /** Characters of a value; what is longer is whole in JSON. */
+  /** Maximum characters of a value; JSON lines have the whole value. */
   private static final int MAX_VALUE_CHARS = 200;
 
-  /** Of no use to who looks on as things happen. */
+  /** Fields without use on a terminal. */
   private static final Set<String> FOR_PROGRAMS =
       Set.of("version", "trigger", "revision", "stack", "session_id");
 
@@ -43,9 +43,9 @@ public final class TextLines extends LayoutBase<ILoggingEvent> {
   private static final String PLAIN = "\u001b[0m";
 
   private final Form form;
-  private final DateTimeFormatter time; // in the time zone of this machine
+  private final DateTimeFormatter time; // in this machine's time zone
 
-  /** Lines of a form. */
+  /** Creates the layout of a form. */
   public TextLines(Form form) {
     this.form = form;
     String pattern = form == Form.FILE ? "uuuu-MM-dd'T'HH:mm:ss.SSSXXX" : "HH:mm:ss.SSS";
@@ -76,7 +76,7 @@ public final class TextLines extends LayoutBase<ILoggingEvent> {
     return line.toString();
   }
 
-  /** What stands before the message: when, how severe, and the logger's last name. */
+  /** Appends the part before the message: time, level, and the last part of the logger's name. */
   public void head(StringBuilder line, String at, String level, String logger) {
     coloured(line, DIM, at).append(' ');
     coloured(line, level.equals("ERROR") ? RED : level.equals("WARN") ? YELLOW : "", level);
@@ -93,8 +93,8 @@ public final class TextLines extends LayoutBase<ILoggingEvent> {
   }
 
   /**
-   * Appends those that say something that does not stand there yet: neither in the message, nor in
-   * the name of the replica, which begins with those of its application and deployment.
+   * Appends the fields whose values are neither in the message nor in the replica's name, which
+   * begins with the application and the deployment.
    */
   public static void pairs(
       StringBuilder line, String message, Map<String, @Nullable Object> fields) {
@@ -112,7 +112,7 @@ public final class TextLines extends LayoutBase<ILoggingEvent> {
         });
   }
 
-  /** Whether it stands there, and not only as a part of a word or number. */
+  /** Returns whether a text contains a value as a whole word or number. */
   private static boolean isSaid(String value, String text) {
     for (int at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
       int end = at + value.length();
@@ -129,9 +129,10 @@ public final class TextLines extends LayoutBase<ILoggingEvent> {
   }
 
   /**
-   * What a client or a program wrote may not draw on a terminal, nor look like another line.
+   * Appends foreign text. Its control characters are replaced, so that it neither draws on a
+   * terminal nor imitates another line.
    *
-   * @param lineEnd in place of a line's end
+   * @param lineEnd replacement of a line end
    */
   private static void shown(StringBuilder line, String text, String lineEnd) {
     for (int i = 0; i < text.length(); i++) {
@@ -144,7 +145,7 @@ public final class TextLines extends LayoutBase<ILoggingEvent> {
     }
   }
 
-  /** In quotes, on one line: what reads the line finds where the value ends. */
+  /** Appends a value in quotes, on one line, so that programs find the end of the value. */
   private static void quoted(StringBuilder line, String text) {
     line.append('"');
     for (int i = 0; i < Math.min(text.length(), MAX_VALUE_CHARS); i++) {

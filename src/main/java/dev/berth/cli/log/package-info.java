@@ -1,6 +1,6 @@
 /**
- * The log of the process: how a line is written, whose it is, at what level, what comes from other
- * logs, and who else gets it.
+ * The log of the process: layouts, fields and levels of lines, the capture of other logs and of
+ * printed text, and taps.
  */
 @NullMarked
 package dev.berth.cli.log;
