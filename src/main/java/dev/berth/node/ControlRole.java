@@ -187,7 +187,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     switch (state) {
       case SUSPECTED -> controller.accept(new NodeSuspected(node, true));
       case LEAVING -> controller.accept(new NodeLeaving(node));
-      case CORDONED, ALIVE -> {} // joined() reports cordons, which suspected nodes may have, too
+      case CORDONED, ALIVE -> {} // a cordon, which a suspected node may have, is reported on join
     }
   }
 

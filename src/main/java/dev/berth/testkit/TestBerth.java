@@ -20,8 +20,8 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 
 /**
- * An application under test: its deployments with the server's own router, queue, slots and
- * replicas, in this JVM, without HTTP, and with a clock that only {@link #advance} moves.
+ * An application under test, in this JVM and without HTTP. Its deployments have the server's own
+ * router, queue, slots and replicas. Only {@link #advance} moves the clock.
  *
  * <pre>{@code
  * try (TestBerth berth = TestBerth.start(Shop.build())) {

@@ -4,8 +4,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Detector of heap exhaustion in a live process. The heap is exhausted when collections found the
- * live set above 95 % of its pool for 10 s, or when the collector took 98 % of the time for 10 s.
+ * Detector of heap exhaustion in a live process. Either of two conditions counts if it lasts for 10
+ * s: collections find the live set above 95 % of its pool, or the collector takes 98 % of the time.
  *
  * <p>The usage of a pool is evidence only right after a collection of that pool. A collection that
  * finds less, or one observation with less collector time, restarts the 10 s. Confined to its
