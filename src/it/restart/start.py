@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Starts an instance with a file over what an earlier one left, and looks what it makes of both:
-the table of docs/guide.md, row by row.
+the table of docs/guide/state.md, row by row.
 
     src/it/restart/start.py --jar target/berth.jar [--only WORD]
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,29 +12,49 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
 import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every Java file that a document shows compiles as it stands. */
+/** Every Java file in README, getting started and the guide compiles as shown. */
 class GuideTest {
   private static final Pattern BLOCK = Pattern.compile("(?ms)^```java\\n(.*?)^```");
   private static final Pattern NAME = Pattern.compile("public (?:final )?class (\\w+)");
 
   @TempDir Path classes;
 
-  @ParameterizedTest
-  @ValueSource(strings = {"docs/guide.md", "docs/getting-started.md", "README.md"})
-  void everyJavaFileOfADocumentCompiles(String document) throws IOException {
-    List<JavaFileObject> files = new ArrayList<>();
-    Matcher block = BLOCK.matcher(Files.readString(Path.of(document)));
-    while (block.find()) {
-      files.add(new Source(block.group(1)));
+  /** The documents that contain Java files; each page of the guide belongs to them. */
+  static List<Path> documents() throws IOException {
+    List<Path> documents = new ArrayList<>();
+    try (Stream<Path> pages = Files.list(Path.of("docs", "guide"))) {
+      documents.addAll(pages.sorted().toList());
     }
+    documents.add(Path.of("docs", "getting-started.md"));
+    documents.add(Path.of("README.md"));
+    documents.removeIf(each -> filesOf(each).isEmpty());
+    return documents;
+  }
+
+  @Test
+  void guideAndReadmeContainJavaFiles() throws IOException {
+    assertThat(documents())
+        .hasSizeGreaterThanOrEqualTo(9)
+        .contains(
+            Path.of("README.md"),
+            Path.of("docs/getting-started.md"),
+            Path.of("docs/guide/handlers.md"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("documents")
+  void everyJavaFileOfADocumentCompiles(Path document) throws IOException {
+    List<JavaFileObject> files = filesOf(document);
     JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
     StringWriter messages = new StringWriter();
 
@@ -48,12 +69,24 @@ class GuideTest {
                 files)
             .call();
 
-    assertThat(files).isNotEmpty();
     assertThat(compiled).as(messages.toString()).isTrue();
     assertThat(messages.toString()).isEmpty();
   }
 
-  /** Those that the build names: a newer javac has more of them. */
+  private static List<JavaFileObject> filesOf(Path document) {
+    List<JavaFileObject> files = new ArrayList<>();
+    try {
+      Matcher block = BLOCK.matcher(Files.readString(document));
+      while (block.find()) {
+        files.add(new Source(block.group(1)));
+      }
+    } catch (IOException failure) {
+      throw new UncheckedIOException(failure);
+    }
+    return files;
+  }
+
+  /** Returns the lints that the build names; a newer javac has more of them. */
   private static String lints() throws IOException {
     Matcher lints =
         Pattern.compile("<lints>(.+)</lints>").matcher(Files.readString(Path.of("pom.xml")));
@@ -61,7 +94,7 @@ class GuideTest {
     return lints.group(1);
   }
 
-  /** A file held in memory, named by the class that it declares. */
+  /** A source file in memory, named by the class that it declares. */
   private static final class Source extends SimpleJavaFileObject {
     private final String text;
 

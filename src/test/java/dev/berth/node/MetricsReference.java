@@ -39,8 +39,8 @@ final class MetricsReference {
       - What has a limit has a second gauge, `…_limit`, beside it.
       - Labels are bounded: routes come from the configuration, unknown methods are `OTHER`, a replica
         tells 32 classes of failure apart and counts the rest as `other`.
-      - User code registers [meters of its own](guide.md#the-context) beside these, with help texts of its
-        own: `describe`.
+      - User code registers [meters of its own](guide/handlers.md#the-context) beside these, with
+        help texts of its own: `describe`.
 
       ## Vert.x's own
 
