@@ -38,7 +38,7 @@ class TestingGuideTest {
           Deployment.async("prices", Shop::price).withNumReplicas(2));
     }
 
-    /** Answers with the price of what is asked for, or says that it will take a moment. */
+    /** Returns the price of the requested item, or 503 if the lookup runs out of time. */
     private static Future<Response> shop(Request request, RequestContext context) {
       return context
           .handle("prices")
@@ -51,7 +51,7 @@ class TestingGuideTest {
                       : Future.failedFuture(failure));
     }
 
-    /** Looks a price up, which takes 50 ms, and a fish longer. */
+    /** Looks a price up, which takes 50 ms; the price of a fish takes longer. */
     private static Future<Response> price(Request request, RequestContext context) {
       return context
           .after(Duration.ofMillis(request.path().equals("/fish") ? 5_000 : 50))
