@@ -51,6 +51,16 @@ class GuideTest {
             Path.of("docs/guide/handlers.md"));
   }
 
+  @Test
+  void everyPageOfTheGuideBeginsWithAnExample() throws IOException {
+    try (Stream<Path> pages = Files.list(Path.of("docs", "guide"))) {
+      assertThat(pages)
+          .hasSizeGreaterThanOrEqualTo(14)
+          .allSatisfy(
+              page -> assertThat(Files.readString(page).split("\\n## ", 2)[0]).contains("\n```"));
+    }
+  }
+
   @ParameterizedTest
   @MethodSource("documents")
   void everyJavaFileOfADocumentCompiles(Path document) throws IOException {
