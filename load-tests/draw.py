@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the JSON of a folder as SVG files beside it: each chart for a light and a dark page.
+"""Draws the JSON files of a folder as SVG files beside them, each for a light and a dark page.
 
 Usage: draw.py FOLDER
 """
@@ -32,7 +32,7 @@ def spread(values):
 
 
 def line(axes, xs, values, label, colour, dashed=False, marker="o"):
-    """A median with the band from least to most of its rounds; points without a round are left out."""
+    """Draws medians with a band from minimum to maximum; leaves out points without rounds."""
     points = [(x, *spread(v)) for x, v in zip(xs, values) if v]
     if not points:
         return
@@ -76,7 +76,7 @@ def plain_numbers(axis):
 
 
 def log_latency(axes):
-    """A logarithmic axis with enough ticks to read, also when it spans less than a decade."""
+    """Makes an axis logarithmic, with readable ticks even if it spans less than a decade."""
     axes.set_ylabel("ms (log)")
     axes.set_yscale("log")
     least, most = axes.get_ylim()
@@ -85,7 +85,7 @@ def log_latency(axes):
 
 
 def servers(points):
-    """What was measured, in the order of the file: (name, event loops)."""
+    """Returns the measured servers in the order of the file, as (name, event loops)."""
     return list(dict.fromkeys((point["server"], point["loops"]) for point in points))
 
 
@@ -131,10 +131,10 @@ def over_rate(curves, theme):
                     for r in p["runs"] if not r["valid"]]
             if late:
                 axes.scatter(*zip(*late), marker="x", s=18, linewidths=0.8, alpha=0.5,
-                             color=colour, label="the client was late: not the server's figure"
+                             color=colour, label="late client: not the server's figure"
                              if axes is middle and loops == 1 and "raw" in label else None)
     for axes, name in ((middle, "p50"), (tail, "p99")):
-        axes.set_title(f"{name} latency over the offered rate (open loop, from when due)")
+        axes.set_title(f"{name} latency over the offered rate (open loop, from the due time)")
         log_latency(axes)
     if middle.lines:
         middle.legend(fontsize=9)
@@ -157,12 +157,12 @@ def over_handles(measured, theme):
                  marker)
             line(controller, xs, [[max(row["controller_percent"], 1e-4)] for row in points], label,
                  colour, dashed, marker)
-    messages.set_title("Messages to the controller a second")
+    messages.set_title("Messages to the controller per second")
     messages.set_yscale("log")
     messages.set_ylim(top=2e7)  # room for the legend
     messages.legend(fontsize=8, ncols=2, loc="upper left")
     plain_numbers(messages.yaxis)
-    controller.set_title("The controller's share of a core for them, without sockets")
+    controller.set_title("Controller's share of a core for these messages, without sockets")
     controller.set_ylabel("% (log)")
     controller.set_yscale("log")
     controller.set_xscale("log")
@@ -194,7 +194,7 @@ def over_time(measured, theme):
         waits[column].set_ylim(bottom=0)
         waits[column].yaxis.set_major_formatter(FuncFormatter(short))
         waits[column].set_xlabel("minutes")
-    replicas[0].set_ylabel("replicas that run")
+    replicas[0].set_ylabel("running replicas")
     waits[0].set_ylabel("s in the queue (log)")
     replicas[-1].legend(fontsize=7)
     return figure
@@ -216,7 +216,7 @@ def main(folder):
             figure.tight_layout(h_pad=2)
             file = folder / f"{name}-{theme}.svg"
             figure.savefig(file, metadata={"Date": None, "Creator": None})
-            text = file.read_text()  # one trailing blank less on each line keeps the diff readable
+            text = file.read_text()  # no trailing blanks, for readable diffs
             file.write_text("\n".join(row.rstrip() for row in text.splitlines()) + "\n")
             plt.close(figure)
             print(f"drawn: {file}")

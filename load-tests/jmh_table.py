@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints target/jmh.json as a Markdown table, and the budget of a routing decision.
+"""Prints target/jmh.json as a Markdown table, with the verdict on the routing decision's budget.
 
 usage: jmh_table.py [--write] [FILE]
 
---write puts it between the marks of docs/performance.md too.
+--write also writes the output between its marks in docs/performance.md.
 """
 import contextlib
 import datetime
@@ -18,7 +18,7 @@ BUDGET = 1.2
 
 
 def name(run):
-    """LedgerBenchmark.acquireAndComplete, without the package."""
+    """Returns the benchmark's class and method without package and suffix: Ledger.refuse."""
     return ".".join(run["benchmark"].split(".")[-2:]).replace("Benchmark.", ".")
 
 
@@ -28,7 +28,7 @@ def table(path):
     day = datetime.date.fromtimestamp(os.path.getmtime(path))
     print(f"{day}, JDK {runs[0]['jdkVersion']}, JMH {runs[0]['jmhVersion']}, {runs[0]['forks']} forks, "
           f"{runs[0]['measurementIterations']} iterations of {runs[0]['measurementTime']} each\n")
-    print("| part | with | ns per operation (99.9 %) | bytes per operation |")
+    print("| part | parameters | ns per operation (99.9 %) | bytes per operation |")
     print("|---|---|---|---|")
     decisions = {}
     for run in runs:

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What Ray Serve's controller takes for the handles of many applications, and without them.
+"""Measures the CPU of Ray Serve's controller with and without handles of many applications.
 
-Usage: metrics-push-ray.py FILE APPLICATIONS, whose figures FILE gets in place of earlier ones
+Usage: metrics-push-ray.py FILE APPLICATIONS
 
-Each application has one deployment at zero replicas, so that nothing but the controller and this
-process, which has a handle to each, is at work. Handles push once a second, as Berth's instances do.
+Replaces the figures of this number of applications in FILE. Each application has one deployment at
+zero replicas, so only the controller and this process, which has a handle of each application,
+work. Handles push once a second, as Berth's instances do.
 """
 
 import json
@@ -34,7 +35,7 @@ def cpu_seconds(pid):
 
 
 def percents(*processes):
-    """Percent of a core that each used in SECONDS, the median of the rounds."""
+    """Returns the percentage of a core of each process over SECONDS, as median of the rounds."""
     rounds = []
     for _ in range(ROUNDS):
         before = [cpu_seconds(pid) for pid in processes]

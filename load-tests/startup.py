@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""From the start of a process to its first 200 of /echo, plain and with an archive of its classes.
+"""Measures the time from process start to the first 200 of /echo, with and without archives.
 
-usage: startup.py [--rounds N] [--java HOME]... [--write] (the home of a JDK; by default the one in use)
+usage: startup.py [--rounds N] [--java HOME]... [--write] (HOME of a JDK; default: the JDK in use)
 
-Each round starts every kind once, in an order that changes. The client asks every millisecond on
-a connection of its own, from before the process is there. CPU is the user and system time of all
-its threads up to then.
+Each round starts every kind once; odd rounds reverse the order. The client sends a request on a new
+connection every millisecond, beginning before the process exists. CPU is the user and system time
+of all threads of the process until the first 200.
 """
 import argparse
 import datetime
@@ -32,7 +32,7 @@ def free_port():
 
 
 def first_200(port):
-    """Whether the server answers with 200 now."""
+    """Returns whether the server now responds with 200."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_SECONDS) as client:
             client.sendall(REQUEST)
@@ -47,7 +47,7 @@ def cpu_ms(pid):
 
 
 def start(java, options, end=signal.SIGKILL, jar="target/berth.jar", config=CONFIG):
-    """One start: milliseconds to the first 200, and of CPU."""
+    """Starts the process once; returns wall and CPU milliseconds until the first 200."""
     port = free_port()
     command = [f"{java}/bin/java", *options, "-jar", jar, "run", config,
                "--host", "127.0.0.1", "--port", str(port), "--admin-port", "0"]
@@ -67,15 +67,15 @@ def start(java, options, end=signal.SIGKILL, jar="target/berth.jar", config=CONF
 
 
 def version(java):
-    """The feature version of a JDK, from its release file."""
+    """Returns the feature version of a JDK, from its release file."""
     for line in pathlib.Path(java, "release").read_text(encoding="utf-8").splitlines():
         if line.startswith("JAVA_VERSION="):
             return int(line.split('"')[1].split(".")[0])
-    sys.exit(f"{java}: no version (expected: the home of a JDK)")
+    sys.exit(f"{java}: no JAVA_VERSION in its release file (expected: home of a JDK)")
 
 
 def put(mark, text):
-    """Puts it between the marks of that name in docs/performance.md."""
+    """Writes text between the marks of this name in docs/performance.md."""
     page = pathlib.Path(__file__).parent.parent / "docs" / "performance.md"
     before, rest = page.read_text(encoding="utf-8").split(f"<!-- {mark}: begin -->\n")
     after = rest.split(f"<!-- {mark}: end -->")[1]
@@ -84,7 +84,7 @@ def put(mark, text):
 
 
 def kinds_of(java, work):
-    """What is compared on one JDK: name -> options. Archives are made by a run that ends well."""
+    """Returns the kinds of start on one JDK, name -> options; an orderly run writes each archive."""
     feature = version(java)
     kinds = {f"Java {feature}": []}
     archive = f"{work}/berth-{feature}.jsa"
@@ -101,7 +101,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--java", action="append", metavar="HOME")
-    parser.add_argument("--write", action="store_true", help="into docs/performance.md too")
+    parser.add_argument("--write", action="store_true", help="write the table to docs/performance.md too")
     given = parser.parse_args()
     if not os.path.exists("target/berth.jar"):
         subprocess.run(["mvn", "-B", "-q", "package", "-DskipTests"], check=True)
@@ -119,9 +119,9 @@ def main():
         for java, name, options in every if number % 2 == 0 else reversed(every):
             samples[name].append(start(java, options))
         print(f"round {number + 1} of {given.rounds}", file=sys.stderr)
-    lines = [f"{datetime.date.today()}, {given.rounds} starts each, {os.cpu_count()} cores, load average "
-             f"before them {load:.1f}.", "",
-             "| | ms to the first 200 (least-most) | CPU ms |", "|---|---|---|"]
+    lines = [f"{datetime.date.today()}, {given.rounds} starts of each kind, {os.cpu_count()} cores, "
+             f"load average {load:.1f} before the run.", "",
+             "| | ms to the first 200 (min–max) | CPU ms |", "|---|---|---|"]
     for name, took in samples.items():
         wall = sorted(each[0] for each in took)
         cpu = statistics.median(each[1] for each in took)

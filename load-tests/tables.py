@@ -3,10 +3,10 @@
 
 Usage: tables.py FOLDER PAGE README
 
-FOLDER holds curves.json (of curves.sh), run.json and before.json (of run.sh), and what
-metrics-push.sh and autoscale.sh measure; what is not there leaves its tables as they are. Between
-`<!-- NAME: begin -->` and `<!-- NAME: end -->` of PAGE, and of README, stands what this script
-wrote; the rest is not touched. Standard library only.
+FOLDER holds curves.json (by curves.sh), run.json and before.json (by run.sh), and the figures of
+metrics-push.sh and autoscale.sh. A missing file leaves its tables unchanged. This script replaces
+the text between `<!-- NAME: begin -->` and `<!-- NAME: end -->` in PAGE and README and leaves the
+rest of them unchanged. It needs the standard library only.
 """
 
 import json
@@ -25,7 +25,7 @@ def number(value, decimals=0):
 
 
 def spread(values, decimals=0):
-    """The median, with least and most in brackets when there is more than one."""
+    """Returns the median, with minimum and maximum in brackets if there are several values."""
     if not values:
         return "–"
     middle = number(statistics.median(values), decimals)
@@ -44,8 +44,8 @@ def about(run, machine, date):
             f"({machine['processor']}), {number(machine['memory_mib'] / 1024)} GiB, "
             f"{machine['java']}.")
     if machine["load_before"] > 0.5:
-        text += (f" **The load average was {machine['load_before']:.1f} before it began: others were"
-                 " at work, and the figures are theirs too.**")
+        text += (f" **The load average was {machine['load_before']:.1f} before the run: other"
+                 " processes used the machine and affect these figures.**")
     return text
 
 
@@ -53,7 +53,7 @@ def about(run, machine, date):
 
 
 def pair_of(points, loops):
-    """The raw server's points and Berth's, of a number of event loops."""
+    """Returns the points of the raw server and those of Berth with this number of event loops."""
     of_loops = [point for point in points if point["loops"] == loops]
     names = list(dict.fromkeys(point["server"] for point in of_loops))
     return [[point for point in of_loops if point["server"] == name] for name in names]
@@ -95,9 +95,9 @@ def rates(curves):
     saturation = ", ".join(f"{name} {number(rate)}/s"
                            for name, rate in curves["saturation_per_s"].items())
     return "\n\n".join([
-        f"Saturation in the closed loop: {saturation}; the shares are of the lower one. "
+        f"Saturation in the closed loop: {saturation}; shares refer to the lower rate. "
         f"{curves['rounds']} rounds of {curves['open_seconds']:g} s for each point, "
-        f"{curves['open_connections']} connections. The client's own lag at its p99, median of the "
+        f"{curves['open_connections']} connections. The client's own lag at p99, median of the "
         f"runs: {number(statistics.median(lag) if lag else None, 3)} ms; {late} of {total} runs are "
         "left out because the client was late.",
         table(["offered/s", "share", "raw, achieved/s", "Berth, achieved/s", "raw, p50 ms",
@@ -113,7 +113,7 @@ def figures(spreads, decimals, divisor=1):
             f"{number(spreads['q3'] / divisor, decimals)})")
 
 
-def surely(verdict):
+def interval(verdict):
     value = verdict.get("value")
     if not value or not verdict["noise"]:
         return "–"
@@ -121,8 +121,8 @@ def surely(verdict):
     return f"{number(low, 2)}{' to ' if low < 0 else '–'}{number(high, 2)}"
 
 
-def told(text):
-    """As (0.97-1.03) is told on a page."""
+def typeset(text):
+    """Returns a figure such as (0.97-1.03) in the typography of the page."""
     return re.sub(r"(?<=\d)-(?=\d)", "–", text).replace(" us", " µs") if text else "–"
 
 
@@ -136,17 +136,17 @@ def verdicts(run):
 
 
 def budgets(run):
-    rows = [[each["what"], told(each["measured"]),
-             told(each["noise"]), surely(each), told(each["limit"]),
+    rows = [[each["what"], typeset(each["measured"]),
+             typeset(each["noise"]), interval(each), typeset(each["limit"]),
              each["verdict"]] for each in run["budgets"]]
     return "\n\n".join([
         about(run, run["machine"], run["date"]) + rounds(run),
-        table(["", "CPU to its baseline: median (quartiles)", "equal servers (A/A)",
-               "the median is surely in", "budget", ""], rows)])
+        table(["", "CPU relative to the baseline: median (quartiles)", "equal servers (A/A)",
+               "95 % interval of the median", "budget", "verdict"], rows)])
 
 
 def latency(row, name):
-    """Of a row whose requests are counted as many operations, it would be that of all of them."""
+    """Returns a latency in ms, absent if one request of the row counts as several operations."""
     counted_once = row["operations_per_request"] == 1
     return number(row[name]["median"] / 1e3 if counted_once else None, 2)
 
@@ -162,9 +162,9 @@ def rows_of(run):
                      number(row["resident_mib"]["median"]),
                      number(row["wire_bytes"]), number(row["packets"], 2),
                      figures(ratio, 2) if ratio else "1"])
-    return table(["", "protocol", "c", "per s", "p50 ms", "p99 ms", "CPU µs", "of it user",
-                  "bytes allocated", "RSS MiB", "bytes sent", "packets", "CPU to its baseline"],
-                 rows)
+    return table(["", "protocol", "connections", "per s", "p50 ms", "p99 ms", "CPU µs", "user part",
+                  "bytes allocated", "RSS MiB", "bytes sent", "packets",
+                  "CPU relative to the baseline"], rows)
 
 
 def before(run):
@@ -179,19 +179,20 @@ def before(run):
                      for name, decimals in (("wire_bytes", 0), ("packets", 2))]
         else:
             both = ["–"] * 4
-        rows.append([each["what"], told(each["measured"]), told(each["noise"]), surely(each),
-                     each["verdict"], *both])
+        rows.append([each["what"], typeset(each["measured"]), typeset(each["noise"]),
+                     interval(each), each["verdict"], *both])
     return "\n\n".join([
         about(run, run["machine"], run["date"]) + rounds(run),
-        table(["", "now to before: median (quartiles)", "before to itself (A/A)",
-               "the median is surely in", "", "CPU µs", "bytes allocated", "bytes sent", "packets"],
+        table(["", "new to old: median (quartiles)", "old to old (A/A)",
+               "95 % interval of the median", "verdict", "CPU µs", "bytes allocated", "bytes sent",
+               "packets"],
               rows)])
 
 
 def cost(run):
-    """Returns the table of all rows with a verdict or a record, the unfavourable included."""
-    rows = [[each["what"], told(each["measured"]),
-             told(each["noise"]), told(each["limit"]),
+    """Returns the table of all measured rows, the unfavourable included."""
+    rows = [[each["what"], typeset(each["measured"]),
+             typeset(each["noise"]), typeset(each["limit"]),
              each["verdict"]] for each in verdicts(run)]
     page = (HERE.parent / "docs" / "performance.md").read_text()
     decision = re.search(r"^Decision\.decide: .*?: (\S+) \(budget (\S+): (\w+)\)$", page, re.M)
@@ -207,14 +208,15 @@ def cost(run):
 
     return "\n\n".join([
         about(run, run["machine"], run["date"]) + rounds(run)
-        + " Server CPU per request, each row's slices paired with its neighbour's: median"
-        " (quartiles). A/A is the same of two equal servers in the same rounds; what is nearer to"
-        " its budget than these allow is *not established*.",
-        table(["server CPU", "to raw Vert.x with the same bytes", "A/A", "budget", ""], rows),
+        + " Server CPU per request, as the ratio of neighbouring slices: median (quartiles). A/A"
+        " is the same ratio of two equal servers in the same rounds. A difference from the budget"
+        " within that noise is *not established*.",
+        table(["server CPU", "relative to raw Vert.x with the same bytes", "A/A", "budget",
+               "verdict"], rows),
         f"A routed no-op took {number(ours['cpu_us']['median'], 1)} µs of CPU and had a p99 of"
         f" {latency(ours, 'p99_us')} ms at 64 connections. On a machine of this size Ray Serve's"
         f" fastest mode takes {of('Ray Serve 2.60.0, HAProxy + ')} µs and DJL Serving"
-        f" {of('DJL')} µs; nginx as a proxy takes {of('nginx')} µs beside its upstream."])
+        f" {of('DJL')} µs; nginx as a proxy takes {of('nginx')} µs in addition to its upstream."])
 
 
 SUMMARY = {
@@ -230,8 +232,8 @@ def cost_summary(run):
     """Returns the five rows of README, with the command and two missed budgets among them."""
     measured = {each["id"]: each for each in run["budgets"]}
     machine = run["machine"]
-    rows = [[name, told(measured[row]["measured"]), told(measured[row]["noise"]),
-             told(measured[row]["limit"]), measured[row]["verdict"]]
+    rows = [[name, typeset(measured[row]["measured"]), typeset(measured[row]["noise"]),
+             typeset(measured[row]["limit"]), measured[row]["verdict"]]
             for row, name in SUMMARY.items() if row in measured]
     return "\n\n".join([
         "Ratio to raw Vert.x that returns the same bytes: server CPU per request, or time to"
@@ -269,7 +271,8 @@ def peers(run):
                          f"{row['cpu_us'] / first:.1f}×"])
         parts.append(f"### {each['title']}")
         parts.append(table(["", f"{each['unit']}s/s", "p50 ms", "p99 ms",
-                            f"server CPU µs per {each['unit']}", "CPU, to Berth's first row"],
+                            f"server CPU µs per {each['unit']}",
+                            "CPU, relative to Berth's first row"],
                            rows))
     return "\n\n".join(parts)
 
@@ -278,29 +281,31 @@ def start_up(run):
     start = run["start_ms"]
     if not start:
         return "Not in the last run."
-    return (f"Process start to the first 200 of `/echo`: {figures(start, 0)} ms; raw Vert.x in turn:"
-            f" {figures(start['base'], 0)} ms, which is {figures(start['ratio'], 2)} times as long.")
+    return (f"Process start to the first 200 of `/echo`: {figures(start, 0)} ms; raw Vert.x in the"
+            f" same rounds: {figures(start['base'], 0)} ms. The ratio is"
+            f" {figures(start['ratio'], 2)}.")
 
 
 # --- metrics-push.json, metrics-push-ray.json ---
 
 
 def metrics_push(run):
-    apart = {(row["instances"], row["handles"]): row for row in run["fleets"]
+    per_handle = {(row["instances"], row["handles"]): row for row in run["fleets"]
              if row["way"] == "one for each handle"}
     rows = []
     for row in run["fleets"]:
         if row["way"] == "one for each handle":
             continue
-        other = apart.get((row["instances"], row["handles"]))
+        other = per_handle.get((row["instances"], row["handles"]))
         both = [[number(each[name] / divisor, decimals) if each else "–" for each in (row, other)]
                 for name, divisor, decimals in (("messages_per_s", 1, 0), ("bytes_per_s", 1e3, 1),
                                                 ("pusher_percent", 1, 3),
                                                 ("controller_percent", 1, 3))]
         rows.append([number(row["instances"]), number(row["handles"]),
                      *(figure for pair in both for figure in pair)])
-    return table(["instances", "handles on each", "messages/s", "apart", "kB/s", "apart",
-                  "a pusher, % of a core", "apart", "the controller, % of a core", "apart"], rows)
+    return table(["instances", "handles on each", "messages/s", "per handle", "kB/s", "per handle",
+                  "one pusher, % of a core", "per handle", "controller, % of a core", "per handle"],
+                 rows)
 
 
 def metrics_push_of_ray(run):
@@ -308,7 +313,8 @@ def metrics_push_of_ray(run):
              number(row["controller_percent"], 1), number(row["handles_percent"], 1)]
             for row in run["fleets"]]
     return table([f"applications, Ray {run['ray']}", "controller without handles, % of a core",
-                  "with one to each, % of a core", "the process of the handles, % of a core"], rows)
+                  "controller with one handle each, % of a core", "handle process, % of a core"],
+                 rows)
 
 
 # --- the files ---
@@ -325,8 +331,8 @@ def autoscale(measured):
     def both(pair, key, decimals=0):
         return f"{number(pair['before'][key], decimals)} / {number(pair['after'][key], decimals)}"
 
-    head = ["load", "by", "replica-seconds", "of them wasted", "late, %", "longest below need, s",
-            "overshoot"]
+    head = ["load", "autoscaler", "replica-seconds", "wasted", "late requests, %",
+            "longest time below need, s", "overshoot"]
     text = table(head, [
         [trace, scaler, both(pair, "replica_s"), both(pair, "wasted_replica_s"),
          both(pair, "late_percent", 2), both(pair, "behind_s"), both(pair, "overshoot", 1)]
@@ -339,29 +345,29 @@ def autoscale(measured):
                 signs = {(ours[key] > theirs[key]) - (ours[key] < theirs[key])
                          for key in ("replica_s", "late_percent")} - {0}
                 counts["mixed" if len(signs) != 1 else "worse" if 1 in signs else "better"] += 1
-        text += (f"\n\nBeside {other}, by (replica-seconds, late): ours is better in "
-                 f"{counts['better']} of {sum(counts.values())}, worse in {counts['worse']}, one"
-                 f" each way or the same in {counts['mixed']}.")
+        text += (f"\n\nCompared with {other} by (replica-seconds, late requests), Berth is better"
+                 f" in {counts['better']} of {sum(counts.values())}, worse in {counts['worse']}, and"
+                 f" mixed or equal in {counts['mixed']}.")
     return text
 
 
 def fill(file, source, parts):
-    """Writes the tables of one run between their marks of one file."""
+    """Writes the tables of one run between their marks in one file."""
     if not source.exists():
-        print(f"not there: {source}; its tables in {file} stay as they are")
+        print(f"{source}: missing: its tables in {file} are unchanged")
         return
     run = json.loads(source.read_text())
     if run.get("rows") and "slice_ms" not in run:
-        print(f"{source}: of an earlier way to measure; its tables in {file} stay as they are")
+        print(f"{source}: written by an older method: its tables in {file} are unchanged")
         return
     text = file.read_text()
     for name, write in parts.items():
         marks = re.compile(f"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)", re.S)
         if not marks.search(text):
-            sys.exit(f"{file}: no marks for {name}")
+            sys.exit(f"{file}: no mark {name} (expected: <!-- {name}: begin --> and its end)")
         body = write(run) + "\n"
         text = marks.sub(lambda found, body=body: found[1] + body + found[2], text)
-        print(f"written: {name} in {file}, from {source}")
+        print(f"wrote {name} in {file} from {source}")
     file.write_text(text)
 
 

@@ -24,34 +24,34 @@ final class Budgets {
     all.add(ratio("no-op-1-c1", "the same, 1 connection"));
     all.add(ratio("no-op-1-c1024", "the same, 1 024 connections"));
     all.add(ratio("connections", "the same, 4 096 connections", 1.15));
-    all.add(ratio("http2", "the same, HTTP/2 without TLS, 8 connections of 8"));
+    all.add(ratio("http2", "the same, HTTP/2 without TLS, 8 connections of 8 requests"));
     all.add(ratio("tls", "the same, HTTP/1.1 over TLS"));
     all.add(ratio("http2-tls", "the same, HTTP/2 over TLS"));
-    all.add(ratio("no-op-spread", "no-op, two loops, a handler on each", 1.15));
-    all.add(ratio("no-op-other", "no-op, two loops, the handler on one", 1.35));
-    all.add(ratio("messages-event-bus", "the same over the event bus, to direct"));
-    all.add(ratio("vertx-metrics-on", "berth.metrics.vertx, all of it, to none"));
+    all.add(ratio("no-op-spread", "no-op, two event loops, a handler on each", 1.15));
+    all.add(ratio("no-op-other", "no-op, two event loops, the handler on one", 1.35));
+    all.add(ratio("messages-event-bus", "the same over the event bus, to direct messages"));
+    all.add(ratio("vertx-metrics-on", "all of berth.metrics.vertx, to none of it"));
     all.add(ratio("one-way", "no-op by a split of one way, same loop", 1.10));
     all.add(ratio("split", "the same, to a route that is not split"));
-    all.add(ratio("echo", "echo of 1 KiB, two loops, 64 connections"));
+    all.add(ratio("echo", "echo of 1 KiB, two event loops, 64 connections"));
     all.add(ratio("echo-c1", "the same, 1 connection"));
-    all.add(ratio("composition", "a call in a request, to raw without one", 1.15));
-    all.add(ratio("choose", "choose + dispatch to a plain call, 64 connections", 1.05));
-    all.add(more("choose", "the same, what it is more", 5));
+    all.add(ratio("composition", "a call in a request, to raw without a call", 1.15));
+    all.add(ratio("choose", "choose + dispatch, to a plain call, 64 connections", 1.05));
+    all.add(more("choose", "the same, difference in CPU time", 5));
     all.add(ratio("choose-c1", "the same, 1 connection"));
-    all.add(ratio("handle-choose", "the same without HTTP, of 100 in turn"));
-    all.add(ratio("tick", "100 events in one tick, to raw that joins them", 1.3));
-    all.add(ratio("hop", "100 events, each flushed", 1.05));
+    all.add(ratio("handle-choose", "the same without HTTP, 100 calls in sequence"));
+    all.add(ratio("tick", "100 events in one tick, to raw with one joined chunk", 1.3));
+    all.add(ratio("hop", "100 events, each flushed separately", 1.05));
     all.add(ratio("large", "a whole body of 1 MiB, 16 connections", 1.2));
     all.add(ratio("refused", "a 503 at a full queue, to a 200", 1.0));
     all.add(ratio("unknown", "a 404, to a 200"));
-    all.add(ratio("explained", "each request explained, to none"));
+    all.add(ratio("explained", "each request explained, to requests without explain"));
     all.add(start());
     all.add(jmh.decisions());
     all.add(
         new Verdict(
             "metrics-messages",
-            "metrics messages of an instance, whatever its handles",
+            "metrics messages of an instance, for any number of handles",
             "MetricsPusherTest#oneBatchPerIntervalWhateverTheNumberOfHandles",
             "equal",
             "",
@@ -65,7 +65,7 @@ final class Budgets {
                 .spread("no-op-1", Sample::allocatedBytes)
                 .map(bytes -> bytes.middle(0) + " B, raw Vert.x " + raw())
                 .orElse("not measured"),
-            "+5 % of what is checked in, in mvn verify",
+            "+5 % of the recorded value, checked by mvn verify",
             "",
             Verdict.State.RECORDED,
             results.spread("no-op-1", Sample::allocatedBytes)));

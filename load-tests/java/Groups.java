@@ -185,7 +185,7 @@ final class Groups {
         "vertx-metrics",
         "a no-op with Vert.x's own meters",
         Configuration.noOp(1, "single"),
-        Row.of("vertx-metrics-off", "Berth no-op, nothing of Vert.x counted", "berth", ROOT, 64),
+        Row.of("vertx-metrics-off", "Berth no-op, without Vert.x meters", "berth", ROOT, 64),
         "vertx-metrics-on",
         "the same, with all of berth.metrics.vertx",
         "metrics: {vertx: [http_server, http_client, net, event_bus, pools]}");
@@ -290,7 +290,7 @@ final class Groups {
   private static List<Row> choosing(String at, String times, int connections) {
     boolean many = !times.isEmpty();
     String id = many ? "handle-call" : "call" + at;
-    String of = many ? "of 100 in turn: " : "composition, ";
+    String of = many ? "100 in sequence: " : "composition, ";
     int operations = many ? 100 : 1;
     Ask call = Ask.get("/call" + times);
     Row plain = Row.of(id, of + "plain call", "berth", call, connections).counting(operations);
