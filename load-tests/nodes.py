@@ -173,8 +173,8 @@ def starts(given):
                 process.end()
         print(f"round {number + 1} of {given.rounds}", file=sys.stderr)
     base = came[kinds[0]]
-    table(("", "ms until it listens", "CPU ms until then", "least", "CPU to the first row", "RSS MiB",
-           "ms from WELCOME to serving"),
+    table(("", "ms to listening", "CPU ms to listening", "minimum", "CPU ratio to the first row",
+           "RSS MiB", "ms from WELCOME to serving"),
           *((kind, quartiles(of["ms"]), quartiles(of["cpu"]), f"{min(of['cpu']):.0f}",
              ratio(of["cpu"], base["cpu"]) if of is not base else "1",
              quartiles(of["rss"]), quartiles(of["serving"]) if of["serving"] else "–")
@@ -192,7 +192,7 @@ def starts(given):
 LOOPS = "vert.x-eventloo"  # what the kernel keeps of their names
 HOPS = (("1 KiB there and back, 64 at a time", 1 << 10, 64), ("64 KiB, 16 at a time", 64 << 10, 16),
         ("1 MiB, 4 at a time", 1 << 20, 4), ("a stream of 100 events, 16 at a time", 0, 16))
-WAYS = (("data link: router here, replica there", "REPLICA", False),
+WAYS = (("data link: router and replica on different nodes", "REPLICA", False),
         ("the same again (A/A)", "REPLICA", False),
         ("local: router and replica on one loop", "REPLICA", True),
         ("clustered event bus", "BUS", False),
@@ -269,7 +269,7 @@ def hops(given):
                 for name, way, local in turned if number % 2 else reversed(turned):
                     came[name].append(slice_of(way, local, size, callers, 100))
             base = [sum(each) for each in came[WAYS[0][0]]]
-            table((title, "CPU us", "asking + serving", "least", "to the first row"),
+            table((title, "CPU us", "calling + serving", "minimum", "ratio to the first row"),
                   *((name, quartiles([sum(each) for each in of], 1),
                      " + ".join(f"{statistics.median(side):.1f}" for side in zip(*of)),
                      f"{min(sum(each) for each in of):.1f}",
@@ -350,7 +350,7 @@ def nginx(given):
             for index in order if number % 2 else reversed(order):
                 came[index].append(slice_of(index, 150))
         base = [each[0] for each in came[0]]
-        table(("no-op, 64 connections", "CPU us of all processes", "least", "to the first row", "p50 ms", "p99 ms"),
+        table(("no-op, 64 connections", "CPU us of all processes", "minimum", "ratio to the first row", "p50 ms", "p99 ms"),
               *((row[0], quartiles([each[0] for each in of], 1), f"{min(each[0] for each in of):.1f}",
                  "1" if of is came[0] else ratio([each[0] for each in of], base),
                  quartiles([each[1] for each in of], 2), quartiles([each[2] for each in of], 2))
@@ -379,7 +379,7 @@ def slots(given):
     """Eight slots on each node and 20 ms for each request: at most 400 requests a second for each."""
     folder = cluster(given, 3)
     up = nodes_up(given, folder, 3, "--set", "berth.event_loops=1")
-    rows = [("20 ms on a timer, 8 slots a node", "at most per s", "per s", "p50 ms", "p99 ms", "errors")]
+    rows = [("20 ms on a timer, 8 slots per node", "bound per s", "per s", "p50 ms", "p99 ms", "errors")]
     try:
         for number in (1, 2, 3):
             deploy(given, folder, application(
@@ -416,8 +416,8 @@ def memory(given):
     given.java += ["-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"]  # else the heap's growth is all one sees
     up = nodes_up(given, folder, 3, "--set", "berth.event_loops=1",
                   "--set", "berth.cluster.detection.timeout_ms=20000")
-    rows = [("64 KiB there and back, 400 callers on one node", "answers per s", "failures",
-             "sender's RSS MiB, most", "under way to a node MiB, most", "sends refused")]
+    rows = [("64 KiB there and back, 400 callers on one node", "responses per s", "failures",
+             "sender RSS MiB, maximum", "in flight to one node MiB, maximum", "refused sends")]
     try:
         deploy(given, folder, application(
             given, "hops", "build",
@@ -446,10 +446,10 @@ def memory(given):
                          f"{meter(sender, 'berth_link_sends_refused_total') - refused:.0f}"))
             return resident
 
-        load("warming", 8000)
-        before = load("both serve", 8000)
-        after = load("one is stopped after 1 s, for 11", 12000, stop=True)
-        load("both serve again", 8000)
+        load("warm-up", 8000)
+        before = load("both nodes run", 8000)
+        after = load("one stopped after 1 s, for 11 s", 12000, stop=True)
+        load("both nodes run again", 8000)
         table(*rows)
         if after > before + 32:
             sys.exit(f"memory: {after - before:.0f} MiB more (expected: 32 at most)")
