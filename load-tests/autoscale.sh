@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Three ways to follow a load on the same traces, on a clock of their own: ours, Ray Serve's loop
-# and Knative's, each with its defaults. Prints time to meet the target, overshoot, replica-seconds
-# wasted and requests late; writes the figures, their picture and docs/performance.md.
+# Compares three autoscalers on the same traces and a simulated clock: Berth's, Ray Serve's loop and
+# Knative's, each with its defaults. Prints time to meet the target, overshoot, wasted
+# replica-seconds and late requests; writes the figures, their chart and docs/performance.md.
 #
 #   bash load-tests/autoscale.sh              some seconds, once the jar is built
-#   bash load-tests/autoscale.sh --draw       runs nothing: draws and writes from the figures
+#   bash load-tests/autoscale.sh --draw       runs nothing: draws and writes existing figures
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source load-tests/prepare.sh
 source load-tests/chart.sh
 
-# The first half was there when the rules were written, the second was drawn when they were fixed.
+# The first half existed when the rules were written; the second half was drawn after they were fixed.
 seeds=(1 2 3 4 2852 37345 43953 19692)
 to=docs/performance
 case "${1:-}" in
@@ -25,7 +25,7 @@ case "${1:-}" in
       "$to/autoscale.json" "${seeds[@]}"
     ;;
   --draw) ;;
-  *) echo "$1 (expected: --draw or nothing)" >&2; exit 2 ;;
+  *) echo "$1: unknown option (expected: --draw or none)" >&2; exit 2 ;;
 esac
 draw_charts "$to"
 python3 load-tests/tables.py "$to" docs/performance.md README.md

@@ -1,15 +1,15 @@
-# Sourced after prepare.sh: draws the JSON of a folder.
+# Sourced after prepare.sh. Draws charts of the JSON files of a folder.
 #
 #   draw_charts FOLDER
 
-# The chart library stands in an environment of its own; nothing else of Python is needed.
+# Installs the chart library, the only Python dependency, in a separate virtual environment.
 draw_charts() {
   local python=${CHART_PYTHON:-$work/venv/bin/python}
   if ! "$python" -c 'import matplotlib' 2>/dev/null; then
     echo "installing matplotlib"
     python=$work/venv/bin/python
     python3 -m venv "$work/venv" 2>/dev/null || {
-      debian python3-venv # which Debian keeps apart from Python
+      debian python3-venv # a separate package in Debian
       python3 -m venv "$work/venv"
     }
     "$python" -m pip install -q --disable-pip-version-check -r load-tests/requirements.txt

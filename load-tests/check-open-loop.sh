@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whether the open-loop client can be trusted: beside wrk, and against a stall that can be
-# calculated. About two minutes; exit code 1 when it cannot.
+# Checks the open-loop client against wrk, and against a stall whose p99 can be calculated. Takes about
+# two minutes; the exit code is 1 when the client is wrong.
 #
 #   bash load-tests/check-open-loop.sh
 #   ROUNDS=7 SECONDS_EACH=4 bash load-tests/check-open-loop.sh

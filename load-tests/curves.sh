@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Throughput and latency over concurrency and over the offered rate, as JSON, SVG and tables of
-# docs/performance.md. What is measured and how to read it: load-tests/README.md.
+# Measures throughput and latency over concurrency and over the offered rate. Writes JSON, SVG and
+# tables of docs/performance.md. load-tests/README.md describes the figures.
 #
-#   bash load-tests/curves.sh            the whole: under eight minutes, writes docs/performance
-#   bash load-tests/curves.sh --quick    a look: under 90 seconds, writes target/load-tests only
-#   bash load-tests/curves.sh --draw     measures nothing: draws docs/performance anew from its JSON
+#   bash load-tests/curves.sh            full run: under eight minutes, writes docs/performance
+#   bash load-tests/curves.sh --quick    short run: under 90 seconds, writes target/load-tests only
+#   bash load-tests/curves.sh --draw     measures nothing: redraws docs/performance from its JSON
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source load-tests/prepare.sh
@@ -14,7 +14,7 @@ case "${1:-}" in
   "") extent=full to=docs/performance ;;
   --quick) extent=quick to=$work/performance ;;
   --draw) extent='' to=docs/performance ;;
-  *) echo "$1 (expected: --quick, --draw or nothing)" >&2; exit 2 ;;
+  *) echo "$1: unknown option (expected: --quick, --draw or none)" >&2; exit 2 ;;
 esac
 
 mkdir -p "$work" "$to"

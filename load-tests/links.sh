@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What a message costs between two nodes: frames of ours over a socket, the same in one HTTP/2
-# stream, a stream for each, and the clustered event bus, with mutual TLS 1.3. And whether a link
-# to a node that does not read, or does not shake hands, can be ended. What it means:
-# load-tests/README.md.
+# Measures the cost of a message between two nodes with mutual TLS 1.3: Berth's own frames over a
+# socket, the same in one HTTP/2 stream, a stream for each message, and the clustered event bus. Tests
+# whether a link to a node that does not read, or does not shake hands, can be ended.
+# load-tests/README.md describes the figures.
 #
-#   bash load-tests/links.sh            about five minutes; six while others are at work
+#   bash load-tests/links.sh            about five minutes; six on a busy machine
 #   bash load-tests/links.sh --quick    one start of each process
-#   bash load-tests/links.sh --facts    only what can be ended: one minute
+#   bash load-tests/links.sh --facts    only the tests of ending links: one minute
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ case "${1:-}" in
   "") ;;
   --quick) starts=1 ;;
   --facts) measured= ;;
-  *) echo "$1 (expected: --quick, --facts or nothing)" >&2; exit 2 ;;
+  *) echo "$1: unknown option (expected: --quick, --facts or none)" >&2; exit 2 ;;
 esac
 
 work=target/load-tests/links
@@ -32,7 +32,7 @@ rm -rf "$work/classes"
 javac --release 17 -proc:none -Xlint:all,-classfile,-processing,-serial -implicit:class \
   -cp "$work/lib/*" -sourcepath load-tests/java -d "$work/classes" load-tests/links/*.java
 
-# ca.pem, and node.pem with node-key.pem that it signed, made anew: they are worth nothing.
+# Creates ca.pem, and node.pem with node-key.pem signed by it. They are throw-away keys.
 certificates() {
   local request=(openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes)
   "${request[@]}" -x509 -days 2 -subj /CN=links -keyout "$work/ca-key.pem" -out "$work/ca.pem"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A thousand applications of two deployments in one PUT: time until all are healthy, what the idle
-# control loop costs, memory, and the cost of changing one among them against one among ten.
+# Declares a thousand applications of two deployments in one PUT. Measures the time until all are
+# healthy, the CPU of the idle control loop, memory, and the cost of changing one application among
+# them, compared with one among ten.
 #
 #   bash load-tests/many-applications.sh                      about two minutes
 #   bash load-tests/many-applications.sh --many=100 --few=10  fewer
@@ -14,7 +15,7 @@ for option in "$@"; do
   case $option in
     --many=*) many=${option#*=} ;;
     --few=*) few=${option#*=} ;;
-    *) echo "$option (expected: --many=N or --few=N)" >&2; exit 2 ;;
+    *) echo "$option: unknown option (expected: --many=N or --few=N)" >&2; exit 2 ;;
   esac
 done
 build_jar

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Memory while bodies far larger than it pass through: a slow reader of a response and a slow
-# handler of an upload, over HTTP/1.1 and HTTP/2. Fails when the resident memory of the server,
-# once it is warm, grows by GROWTH_MIB or more. What it means: load-tests/README.md.
+# Measures the server's memory while bodies far larger than it pass through: a slow reader of a
+# response and a slow handler of an upload, over HTTP/1.1 and HTTP/2. Fails when the resident memory
+# of the warm server grows by GROWTH_MIB or more. load-tests/README.md describes the figures.
 #
-#   bash load-tests/memory.sh           1 GiB each way and protocol, about two minutes
-#   MIB=256 bash load-tests/memory.sh   a shorter one
+#   bash load-tests/memory.sh           1 GiB per direction and protocol, about two minutes
+#   MIB=256 bash load-tests/memory.sh   a shorter run
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 MIB=${MIB:-1024}
 WARM_MIB=${WARM_MIB:-256}
-RATE=${RATE:-64M}            # bytes a second that the slow reader takes
-GROWTH_MIB=${GROWTH_MIB:-20} # what the resident memory may grow by
+RATE=${RATE:-64M}            # bytes per second of the slow reader
+GROWTH_MIB=${GROWTH_MIB:-20} # maximum growth of the resident memory
 PROTOCOLS=${PROTOCOLS:---http1.1 --http2-prior-knowledge}
 
 if [[ ! -f target/berth.jar ]]; then
@@ -47,7 +47,7 @@ url=http://127.0.0.1:$port/
 
 rss_kib() { awk '/^VmRSS/ {print $2}' "/proc/$server/status"; }
 
-# Expects $2 bytes of the response to what curl is told in the rest, and prints its time.
+# Downloads $2 MiB over protocol $1 and fails unless every byte arrives.
 download() { # protocol, mib
   local got
   got=$(curl -sS "$1" --limit-rate "$RATE" -o /dev/null -w '%{http_code} %{size_download}' "$url?mib=$2")
@@ -80,12 +80,12 @@ measure() { # name, command…
   after=$(rss_kib)
   echo "$after" >>"$work/samples"
   most=$(sort -n "$work/samples" | tail -1)
-  printf '%-36s %4d s  RSS KiB: before %d, most %d, after %d, grown %d\n' \
+  printf '%-36s %4d s  RSS KiB: before %d, maximum %d, after %d, growth %d\n' \
     "$name" $((SECONDS - begun)) "$before" "$most" "$after" $((most - before))
   tr '\n' ' ' <"$work/samples" | fold -s -w 96 | sed 's/^/    /'
   echo
   if ((most - base >= GROWTH_MIB * 1024)); then
-    echo "    FAILED: $((most - base)) KiB over the warm server's $base (expected: under $((GROWTH_MIB * 1024)))"
+    echo "    FAILED: $((most - base)) KiB above the warm server's $base (expected: under $((GROWTH_MIB * 1024)))"
     failed=1
   fi
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# What it costs to tell the controller of many handles: one message from each instance, against one
-# for each handle, and Ray Serve's own controller where Ray can be installed. Writes the figures,
-# their picture and docs/performance.md. What it means: load-tests/README.md.
+# Measures the cost of reporting metrics of many handles to the controller: one message from each
+# instance, compared with one for each handle, and with Ray Serve's controller if Ray can be
+# installed. Writes the figures, their chart and docs/performance.md. load-tests/README.md describes
+# the figures.
 #
 #   bash load-tests/metrics-push.sh             about three minutes
 #   bash load-tests/metrics-push.sh --no-ray    without Ray Serve: one minute
-#   bash load-tests/metrics-push.sh --draw      measures nothing: draws and writes from the figures
+#   bash load-tests/metrics-push.sh --draw      measures nothing: draws and writes existing figures
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source load-tests/prepare.sh
@@ -17,10 +18,11 @@ case "${1:-}" in
   "") ;;
   --no-ray) ray= ;;
   --draw) measured= ;;
-  *) echo "$1 (expected: --no-ray, --draw or nothing)" >&2; exit 2 ;;
+  *) echo "$1: unknown option (expected: --no-ray, --draw or none)" >&2; exit 2 ;;
 esac
 
-# An environment of its own; Ray Serve is skipped, and that is said, where it cannot be had.
+# Sets `python` to an interpreter with Ray Serve, installed in a separate environment if needed. Fails
+# if Ray Serve cannot be installed; the caller then prints so and skips it.
 ray_python() {
   python=${RAY_PYTHON:-$work/ray/bin/python}
   "$python" -c 'from ray import serve' 2>/dev/null && return
@@ -40,10 +42,10 @@ if [[ -n $measured ]]; then
     if ray_python; then
       for applications in 20 100; do
         "$python" load-tests/metrics-push-ray.py "$to/metrics-push-ray.json" $applications ||
-          echo "Ray Serve did not run to the end: its figures are those of before, if any"
+          echo "Ray Serve: run failed: its earlier figures, if any, are unchanged"
       done
     else
-      echo "Ray Serve cannot be installed here: skipped"
+      echo "Ray Serve: not installable: skipped"
     fi
   fi
 fi

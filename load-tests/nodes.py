@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What a node of a cluster costs beside an instance by itself. Started by nodes.sh.
+"""Measures the cost of a cluster node compared with a standalone instance. Started by nodes.sh.
 
-usage: nodes.py JAR HANDLERS_JAR WORK_FOLDER [--before JAR] [--rounds N] [--warm N] [--java OPTION]... PART...
+usage: nodes.py JAR HANDLERS_JAR WORK_FOLDER [--before JAR] [--archives] [--rounds N] [--warm N]
+                [--java OPTION]... PART...
 
-Parts: starts, hops, nginx, slots, memory, or all. Each prints a table in Markdown, and says so when something that must
-hold does not: then it ends with 1.
+Parts: starts, hops, nginx, slots, memory, or all. Each prints a table in Markdown. When a claim does
+not hold, it prints the claim and ends with exit code 1.
 """
 import argparse
 import os
@@ -28,7 +29,7 @@ def resident_kib(pid):
 
 
 def cpu_ms(pid, name=""):
-    """What the threads of a process ran, by the scheduler's clock; those whose name begins so."""
+    """Returns the run time of a process's threads whose name begins with name, by the scheduler."""
     nanos = 0
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         try:
@@ -40,13 +41,13 @@ def cpu_ms(pid, name=""):
 
 
 def whole_cpu_ms(pid):
-    """With the threads that have ended; in steps of 10 ms."""
+    """Returns CPU time including that of ended threads, in steps of 10 ms."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 class Process:
-    """`berth run` of a configuration."""
+    """A `berth run` process of one configuration."""
 
     def __init__(self, given, jar, config, folder, *options, java=()):
         self.config, self.log = pathlib.Path(config), pathlib.Path(folder) / f"{pathlib.Path(config).stem}.log"
@@ -58,7 +59,7 @@ class Process:
         self.pid = self.process.pid
 
     def until(self, pattern, limit_s=LIMIT_S):
-        """Milliseconds since the start, and of CPU, once the log says so."""
+        """Waits for the pattern in the log; returns wall and CPU milliseconds since the start."""
         while True:
             text = self.log.read_text(encoding="utf-8")
             if pattern.search(text):
@@ -68,7 +69,7 @@ class Process:
             time.sleep(0.002)
 
     def stamp(self, pattern):
-        """The time in front of the first line that says so, in ms."""
+        """Returns the timestamp of the first log line with the pattern, in ms."""
         line = next(each for each in self.log.read_text(encoding="utf-8").splitlines()
                     if pattern.search(each))
         hours, minutes, seconds = line.split("T")[1].split("Z")[0].split(":")
@@ -101,7 +102,7 @@ def table(*rows):
 
 
 def cluster(given, nodes=3):
-    """A trial as `berth cluster init` makes it, with state of its own."""
+    """Creates a trial by `berth cluster init`, with separate state; returns its folder."""
     folder = pathlib.Path(given.work) / "trial"
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run(["java", "-jar", given.jar, "cluster", "init", str(folder), f"--nodes={nodes}"],
@@ -112,7 +113,7 @@ def cluster(given, nodes=3):
 # --- starts ---
 
 def one_start(given, jar, config, folder, java=()):
-    """Of a process that listens, what it took; it is left running."""
+    """Starts a process; returns it, running, with its times until it listens."""
     process = Process(given, jar, config, folder, java=java)
     took, cpu = process.until(LISTENS)
     return process, {"ms": took, "cpu": cpu}
@@ -189,7 +190,7 @@ def starts(given):
 
 # --- hops ---
 
-LOOPS = "vert.x-eventloo"  # what the kernel keeps of their names
+LOOPS = "vert.x-eventloo"  # name of event loop threads, as truncated by the kernel
 HOPS = (("1 KiB there and back, 64 at a time", 1 << 10, 64), ("64 KiB, 16 at a time", 64 << 10, 16),
         ("1 MiB, 4 at a time", 1 << 20, 4), ("a stream of 100 events, 16 at a time", 0, 16))
 WAYS = (("data link: router and replica on different nodes", "REPLICA", False),
@@ -210,7 +211,7 @@ def get(port, path, timeout=LIMIT_S):
 
 
 def nodes_up(given, folder, number, *options):
-    """So many nodes of a cluster; they run."""
+    """Starts this number of nodes of a cluster and returns them running."""
     up = []
     for node in range(1, number + 1):
         up.append(Process(given, given.jar, folder / f"n{node}.yaml", folder, *options))
@@ -246,7 +247,7 @@ def hops(given):
         here, there = sorted(up, key=lambda each: each.pid != serving)
         for each in up:
             if int(get(each.port, "/hops/ask?way=SELF")) != each.pid:
-                sys.exit("an asker on another node than its ingress")
+                sys.exit("the asker replica is not on the node of its ingress")
 
         def slice_of(way, local, size, callers, ms):
             asks = here if local else there
@@ -258,7 +259,7 @@ def hops(given):
             asking, serves = (cpu_ms(each.pid, LOOPS) - was for each, was in zip((asks, here), before))
             return asking * 1000 / answers, 0 if local else serves * 1000 / answers
 
-        for _ in range(given.warm):  # until the JIT compiler has seen them all
+        for _ in range(given.warm):  # until the JIT compiler has compiled all paths
             for _, size, callers in HOPS:
                 for _, way, local in WAYS:
                     slice_of(way, local, size, callers, 200)
@@ -283,7 +284,7 @@ def hops(given):
 # --- nginx ---
 
 def nginx(given):
-    """A routed request whose replica is on the other node, beside nginx and its upstream."""
+    """Measures a routed request whose replica is on the other node, beside nginx."""
     work = pathlib.Path(given.work)
     folder = cluster(given, 2)
     (work / "headers").write_text("content-type: text/plain\n", encoding="utf-8")
@@ -367,7 +368,7 @@ PACED = re.compile(r"achieved (\d+)/s.*?p50 ([0-9.]+) .*?p99 ([0-9.]+) .*?errors
 
 
 def paced(given, port, *options):
-    """Requests a second, p50, p99, errors."""
+    """Runs the open-loop client; returns requests per second, p50, p99 and errors."""
     said = subprocess.run(
         ["java", "-Xmx256m", "-cp", f"{given.jar}:{pathlib.Path(given.work).parent / 'classes'}", "OpenLoop",
          f"http://127.0.0.1:{port}/timer", "--connections=128", "--warm-up=2", *options],
@@ -376,7 +377,7 @@ def paced(given, port, *options):
 
 
 def slots(given):
-    """Eight slots on each node and 20 ms for each request: at most 400 requests a second for each."""
+    """Measures 8 slots per node with 20 ms per request: at most 400 requests a second per node."""
     folder = cluster(given, 3)
     up = nodes_up(given, folder, 3, "--set", "berth.event_loops=1")
     rows = [("20 ms on a timer, 8 slots per node", "bound per s", "per s", "p50 ms", "p99 ms", "errors")]
@@ -404,16 +405,16 @@ def slots(given):
 # --- memory ---
 
 def meter(process, name, combined=sum):
-    """Over the other nodes."""
+    """Returns a metric of a node, combined over the series of its peers."""
     config = process.config.read_text(encoding="utf-8")
     text = get(int(re.search(r"admin:.*?port: (\d+)", config, re.S).group(1)), "/metrics")
     return combined([float(each) for each in re.findall(rf"^{name}(?:{{[^}}]*}})? ([0-9.eE+]+)", text, re.M)] or [0])
 
 
 def memory(given):
-    """One of two nodes that serve is stopped under load; who sends to it keeps no more than it may."""
+    """Stops one of two serving nodes under load; checks that the sender's memory stays bounded."""
     folder = cluster(given, 3)
-    given.java += ["-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"]  # else the heap's growth is all one sees
+    given.java += ["-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"]  # else the heap's growth hides all else
     up = nodes_up(given, folder, 3, "--set", "berth.event_loops=1",
                   "--set", "berth.cluster.detection.timeout_ms=20000")
     rows = [("64 KiB there and back, 400 callers on one node", "responses per s", "failures",
@@ -452,7 +453,7 @@ def memory(given):
         load("both nodes run again", 8000)
         table(*rows)
         if after > before + 32:
-            sys.exit(f"memory: {after - before:.0f} MiB more (expected: 32 at most)")
+            sys.exit(f"memory: grew by {after - before:.0f} MiB (expected: 32 at most)")
     finally:
         for each in reversed(up):
             each.end()

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# What nodes cost: a hop between two of them by several ways, a routed request beside nginx, slots of
-# one to three nodes, a peer that does not read, starts. What is measured: load-tests/README.md.
+# Measures the cost of cluster nodes: a hop between two nodes over several carriers, a routed request
+# compared with nginx, slots of one to three nodes, a peer that does not read, starts.
+# load-tests/README.md describes the figures.
 #
-#   bash load-tests/nodes.sh                     all of it
-#   bash load-tests/nodes.sh hops memory         of starts, hops, nginx, slots, memory
-#   bash load-tests/nodes.sh --rounds=3 starts   7 otherwise
+#   bash load-tests/nodes.sh                     all parts
+#   bash load-tests/nodes.sh hops memory         some of starts, hops, nginx, slots, memory
+#   bash load-tests/nodes.sh --rounds=3 starts   3 rounds (default: 7)
 #   bash load-tests/nodes.sh --before=OTHER/berth.jar starts
 #   bash load-tests/nodes.sh --archives starts
 #

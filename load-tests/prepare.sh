@@ -1,10 +1,10 @@
-# Sourced by the scripts of this folder, from the project's folder: what they need, installed and
-# built. Sets `work`, the folder for everything made here, and `classes`, the class path.
+# Sourced by the scripts of this folder, from the project's folder. Installs and builds their
+# requirements. Sets `work`, the output folder, and `classes`, the class path.
 #
-#   need COMMAND PACKAGE    installs a Debian package unless the command is there
-#   debian PACKAGE          installs it
+#   need COMMAND PACKAGE    installs a Debian package unless the command exists
+#   debian PACKAGE          installs a Debian package
 #   build_jar               builds target/berth.jar unless it is newer than its sources
-#   compile_load_tests      compiles java/, and makes handlers.jar and probe.jar of it
+#   compile_load_tests      compiles java/ and packages handlers.jar and probe.jar
 
 work=target/load-tests
 classes=target/berth.jar:$work/classes
@@ -31,7 +31,7 @@ build_jar() {
   echo "building target/berth.jar"
   mkdir -p "$work"
   mvn -B -q package -DskipTests >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; return 1; }
-  touch target/berth.jar # a build that changed nothing leaves it as it was
+  touch target/berth.jar # a build without changes keeps the old time
 }
 
 compile_load_tests() {
@@ -39,7 +39,7 @@ compile_load_tests() {
   mkdir -p "$work/classes"
   javac --release 17 -proc:none -Xlint:all,-classfile,-processing,-serial -cp target/berth.jar \
     -d "$work/classes" load-tests/java/*.java
-  # What an application's class loader takes, apart from what measures it.
+  # The handlers, which an application's class loader loads, apart from the measuring classes.
   local handlers=()
   local name
   for name in NoOp Calls Child Streams SoakApps FlowApp RecordsApp; do
@@ -49,21 +49,21 @@ compile_load_tests() {
     jar --create --file ../probe.jar --manifest=<(echo "Premain-Class: Probe") Probe*.class)
 }
 
-# cert.pem and key.pem for 127.0.0.1, made anew: they are worth nothing.
+# Creates cert.pem and key.pem for 127.0.0.1. They are throw-away keys.
 certificate() {
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
     -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1,DNS:localhost \
     -keyout "$work/key.pem" -out "$work/cert.pem" 2>/dev/null
 }
 
-# Lets this shell and what it starts have so many files and sockets open.
-descriptors() { # at least
+# Raises the limit of open files and sockets of this shell and its children.
+descriptors() { # minimum
   if [[ $(ulimit -n) != unlimited ]] && (($(ulimit -n) < $1)); then
-    ulimit -n "$1" || { echo "ulimit -n: $(ulimit -Hn) at most (expected: $1)" >&2; exit 2; }
+    ulimit -n "$1" || { echo "ulimit -n: at most $(ulimit -Hn) (expected: $1)" >&2; exit 2; }
   fi
 }
 
-# What the sources are: the commit, and whether files differ from it.
+# Prints the commit of the sources, with +changes if files differ from it.
 commit() {
   local id
   id=$(git rev-parse --short=12 HEAD 2>/dev/null) || { echo unknown; return; }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The load tests: what Berth costs beside a raw Vert.x server, held against the budgets; or beside
-# another berth.jar. What is measured and how to read it: load-tests/README.md.
+# Runs the load tests: measures the cost of Berth compared with a raw Vert.x server against the
+# budgets, or compared with another berth.jar. load-tests/README.md describes the figures.
 #
-#   bash load-tests/run.sh                            all of it, about a quarter of an hour
+#   bash load-tests/run.sh                            everything, about a quarter of an hour
 #   bash load-tests/run.sh --quick                    under three minutes
 #   bash load-tests/run.sh --before=OTHER/berth.jar   the rows of that jar and of this one in turn
-#   bash load-tests/run.sh --only=one-loop,two-loops  what routing costs, and nothing else
+#   bash load-tests/run.sh --only=one-loop,two-loops  the cost of routing only
 #   bash load-tests/run.sh --starts=3 --rounds=48 --slice=250   longer
-#   bash load-tests/run.sh --write                    puts the figures into README and docs as well
+#   bash load-tests/run.sh --write                    also writes the figures to README and docs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . load-tests/prepare.sh
@@ -21,18 +21,18 @@ for option in "$@"; do
   esac
 done
 if [[ -n $before && ! -f $before ]]; then
-  echo "--before=$before (expected: a berth.jar)" >&2
+  echo "--before=$before: no such file (expected: path of a berth.jar)" >&2
   exit 2
 fi
 need openssl openssl
 build_jar
 compile_load_tests
-java -cp "$classes" ClaimCheck # the rule can fail
+java -cp "$classes" ClaimCheck # proves that the verdict rule can fail
 certificate
 descriptors 16384
 
 if [[ -n $before ]]; then
-  # Its handlers are compiled against it, from the same sources but where its API is an older one.
+  # Compiles the handlers against that jar, from the same sources except where its API is older.
   child=java
   if javap -cp "$before" dev.berth.api.DeploymentHandle | grep -q ' within('; then child=before; fi
   rm -rf "$work/before"

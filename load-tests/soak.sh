@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Minutes at half load, with handlers that fail, clients that die and reservations nobody uses; then
-# no slot, no byte and no error may be left over. What is asked: load-tests/README.md.
+# Runs minutes at half load, with failing handlers, clients that die and unused reservations. At the
+# end no slot, no byte and no error may be left over. load-tests/README.md describes the requests.
 #
 #   bash load-tests/soak.sh                         five minutes
 #   bash load-tests/soak.sh --seconds=1800          longer
-#   bash load-tests/soak.sh --quick                 40 s, too short to judge memory by
-#   bash load-tests/soak.sh --seed=7                another draw
+#   bash load-tests/soak.sh --quick                 40 s, too short to judge memory
+#   bash load-tests/soak.sh --seed=7                another random load
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source load-tests/prepare.sh
@@ -17,7 +17,7 @@ for option in "$@"; do
     --quick) seconds=40 ;;
     --seconds=*) seconds=${option#*=} ;;
     --seed=*) seed=${option#*=} ;;
-    *) echo "$option (expected: --quick, --seconds=N or --seed=N)" >&2; exit 2 ;;
+    *) echo "$option: unknown option (expected: --quick, --seconds=N or --seed=N)" >&2; exit 2 ;;
   esac
 done
 build_jar

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From the start of a process to its first 200: plain, and with an archive of its classes.
-# What it measures: load-tests/README.md.
+# Measures the time from process start to the first 200, plain and with an archive of the classes.
+# load-tests/README.md describes the figures.
 #
 #   bash load-tests/startup.sh --rounds 9 --java /path/to/jdk-17 --java /path/to/jdk-25
 set -euo pipefail
