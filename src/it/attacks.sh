@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Sourced. run_all DIRECTORY [NAME…]: runs each attack in it twice, against the jar of an earlier
-# commit and against today's, and prints both. An attack is `NAME.py --jar JAR`; it prints a line per
-# figure and exits with 0 when all is as it must be. Today's jar decides the exit status.
+# Sourced. run_all DIRECTORY [NAME…]: runs each attack of the directory twice, against the jar of an
+# earlier commit and against the current jar, and prints both. An attack is `NAME.py --jar JAR`; it
+# prints a line per figure and exits with 0 when its claims hold. The current jar decides the exit
+# status.
 #
-#   BEFORE=COMMIT   the commit to compare with; empty: none (default: the one before these attacks)
-set +e -uo pipefail # an attack that fails ends no run, whatever the caller set
+#   BEFORE=COMMIT   commit to compare with; empty: none (default: the commit before these attacks)
+set +e -uo pipefail # a failed attack must not end the run, regardless of the caller's options
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 BEFORE=${BEFORE-decda4a}
 
-# The packaged jar of a commit, built once; prints its path, or nothing when it cannot be had.
+# Builds the jar of a commit once; prints its path, or nothing if it cannot be built.
 jar_of() {
   local commit tree
   commit=$(git rev-parse --verify --quiet "$1^{commit}") || return 0
@@ -17,7 +18,7 @@ jar_of() {
     echo "building $1 …" >&2
     rm -rf "$tree" && mkdir -p "$tree" && git archive "$commit" | tar -x -C "$tree"
     (cd "$tree" && mvn -B -q package -DskipTests) >"$tree.log" 2>&1 ||
-      { echo "$1 is not built: see $tree.log" >&2; return 0; }
+      { echo "$1: build failed: see $tree.log" >&2; return 0; }
   fi
   echo "$tree/target/berth.jar"
 }
@@ -39,8 +40,8 @@ run_all() {
     [ "${PIPESTATUS[0]}" -eq 0 ] || failed+=("$name")
   done
   if [ ${#failed[@]} -gt 0 ]; then
-    echo "not as it must be: ${failed[*]}"
+    echo "failed: ${failed[*]}"
     return 1
   fi
-  echo "all as it must be"
+  echo "all held"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A deployment that follows its load, under an open loop that doubles, falls, stops and comes back:
-# as it is, with a rolling update in the middle, and with a controller that starts anew. None may be
-# lost, and the number of replicas follows within the delays. One line for each.
+# Tests autoscaling under an open loop that doubles, falls, stops and comes back: undisturbed, with a
+# rolling update in the middle, and with a controller restart. No request may be lost, and the number
+# of replicas must follow within the delays. Prints one line for each change.
 #
 #   bash src/it/autoscale.sh                 about five minutes
 set -euo pipefail
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 source load-tests/prepare.sh
 
 if (($# > 0)); then
-  echo "$1 (expected: nothing)" >&2
+  echo "$1: unexpected argument (expected: none)" >&2
   exit 2
 fi
 build_jar

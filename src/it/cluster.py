@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What cluster.sh says, by the standard library alone.
+"""Runs the trial that cluster.sh describes. Standard library only.
 
     src/it/cluster.py BERTH_JAR HANDLERS_JAR [--quick] [--rate=N] [--only=NAME,...] [--keep]
 
-Starts three nodes of its own, each in a network namespace where that is permitted, else all on the
-loopback with relays between them; speaks to them by `berth` and by HTTP, disturbs and ends them.
-Ends with 1 when something did not hold.
+Starts three nodes, each in a network namespace where that is permitted, else all on the loopback with
+relays between them. Calls them by `berth` and by HTTP, disturbs and ends them. The exit code is 1 when
+a claim does not hold.
 """
 
 import argparse
@@ -37,8 +37,8 @@ class Trial:
         self.control = self.cluster.nodes[0]
         self.load = None
         self.faults = []
-        self.stops = []  # (node, from, to) of those that stood still
-        self.ledgers = []  # what was seen of them that must not be
+        self.stops = []  # (node, from, to) of stopped nodes
+        self.ledgers = []  # ledgers that exceeded their bound or failed their audit
         self.looks = 0
 
     def others(self, node):
@@ -48,9 +48,9 @@ class Trial:
         fault = Fault(self, KINDS[kind][0], node)
         self.faults.append(fault)
         KINDS[kind][2](self, fault)
-        time.sleep(1)  # for what was on its way
+        time.sleep(1)  # lets requests in flight complete
         suspected = [each for each in self.cluster.suspicions(fault.marks) if each[:2] not in fault.pairs]
-        hold(f"{fault.name}: none is suspected without a cause", not suspected,
+        hold(f"{fault.name}: no node is suspected without a cause", not suspected,
              "; ".join(f"by {who}: {line}" for who, _, line in suspected[:3]))
         spans = ", ".join(f"{what} {took:.2f} s" for what in ("detected", "replaced", "healed")
                           if (took := getattr(fault, what)) is not None)
@@ -62,19 +62,19 @@ class Trial:
         print(f"{fault.name}: {spans}; {len(came)} requests, failed: {dict(told) or 0};"
               f" {time.monotonic() - fault.begin:.1f} s", flush=True)
         if other:
-            print(f"  of these not by the fault: {[(each, ran.get(each.id)) for each in other[:3]]}", flush=True)
+            print(f"  not caused by the fault: {[(each, ran.get(each.id)) for each in other[:3]]}", flush=True)
 
     def explained(self, came):
         ran, where = self.cluster.ran, self.cluster.where
         return any(fault.hit(came, ran, where) for fault in self.faults)
 
     def most_loaded(self, names):
-        """The node of these with the most replicas: a fault of it is to matter."""
+        """Returns the node with the most replicas, so that its fault has an effect."""
         count = collections.Counter(self.cluster.replicas().values())
         return max((each for each in self.cluster.nodes if each.name in names), key=lambda each: count[each.name])
 
     def watch(self):
-        """Looks at the ledgers all the time."""
+        """Checks the ledgers every second until the load ends."""
         while not self.load.over.wait(1):
             for node in self.cluster.nodes:
                 try:
@@ -84,7 +84,7 @@ class Trial:
                         if taken > each["max_ongoing_requests"] or each["audit"] == "mismatch":
                             self.ledgers.append((node.name, each))
                 except (OSError, ValueError):
-                    pass  # it is disturbed
+                    pass  # a disturbed node
 
     def cpu_s(self):
         spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -95,27 +95,27 @@ class Trial:
         spread = self.cluster.start()
         hold("replicas are spread over the nodes", sorted(spread.values()) == [2, 2, 2], str(dict(spread)))
         self.load = Load(self.cluster.nodes, self.options.rate)
-        time.sleep(WARMING_S)  # what cannot be served in time by cold processes is not judged
+        time.sleep(WARMING_S)  # responses of cold processes are not judged
         threading.Thread(target=self.watch, daemon=True).start()
         for node in self.cluster.nodes:
-            self.load.burst(node, 2 * REPLICAS * SLOTS // 3)  # all slots, and half as many wait
+            self.load.burst(node, 2 * REPLICAS * SLOTS // 3)  # all slots, and half of that number waiting
         time.sleep(2)
         cpu, begin = self.cpu_s(), time.monotonic()
         time.sleep(5)
         calm = [each for each in self.load.between(begin, time.monotonic()) if each.what is not True and each.left > begin]
-        hold("nothing fails while nothing is wrong", not calm, str(calm[:3] or ""))
-        print(f"{self.options.rate} requests a second take {(self.cpu_s() - cpu) / (time.monotonic() - begin):.2f}"
+        hold("no request fails without a fault", not calm, str(calm[:3] or ""))
+        print(f"{self.options.rate} requests per second take {(self.cpu_s() - cpu) / (time.monotonic() - begin):.2f}"
               " cores, client and nodes together", flush=True)
         cpu, begin = self.cpu_s(), time.monotonic()
         for kind, names in self.order():
             self.one(kind, self.most_loaded(names))
-        print(f"with all faults {(self.cpu_s() - cpu) / (time.monotonic() - begin):.2f} cores")
+        print(f"with all faults: {(self.cpu_s() - cpu) / (time.monotonic() - begin):.2f} cores")
         time.sleep(2)
         self.load.stop()
         self.check()
 
     def order(self):
-        """Kinds, and of which nodes one is to be disturbed."""
+        """Returns (kind of fault, names of candidate nodes) in the order of the run."""
         times = 1 if self.options.quick else TIMES
         order = []
         for kind in self.options.only:
@@ -129,7 +129,7 @@ class Trial:
         return order
 
     def stood_still(self, came):
-        """Whether the node that it was sent to was stopped while it waited."""
+        """Returns whether the request's node was stopped during the request."""
         return any(name == came.node and begin < came.came and came.left < end
                    for name, begin, end in self.stops)
 
@@ -138,29 +138,29 @@ class Trial:
         ran = cluster.executions()
         failed = [each for each in load.came if each.what is not True and each.left > load.begun + WARMING_S]
         other = [each for each in failed if not self.explained(each)]
-        hold("failures only of what went through a faulty node", not other,
+        hold("only requests through a faulty node fail", not other,
              str([(each, ran.get(each.id)) for each in other[:5]] or ""))
         slow = [each for each in load.came
                 if each.came - each.left > TIMEOUT_S + MARGIN_S and not self.stood_still(each)]
-        hold("every request of a node that runs is answered by its deadline", not slow, str(slow[:3] or ""))
+        hold("every request to a running node completes by its deadline", not slow, str(slow[:3] or ""))
         twice = [id for id, each in ran.items() if len(each) > 1]
-        hold("none is executed twice", not twice, str(twice[:5] or ""))
+        hold("no request is executed twice", not twice, str(twice[:5] or ""))
         lost = [each for each in load.came if each.what is True and each.id not in ran
                 and each.kind in ("plain", "64 KiB", "1 MiB", "stream", "use")]
-        hold("none is answered that did not run", not lost, str(lost[:3] or ""))
+        hold("no request completes without an execution", not lost, str(lost[:3] or ""))
         ended = [(id, how) for id, how in load.reserved.items()
                  if (first := len(ran.get(id, ()))) + (after := len(ran.get(id + "a", ()))) > 1
                  or how == "used" and (first, after) != (1, 0) or how in ("released", "expired") and first + after]
-        hold("a reservation is used, released or expires, one of them", not ended, str(ended[:5] or ""))
-        hold(f"no replica works on more than {SLOTS}", cluster.most <= SLOTS, f"{cluster.most} at most")
-        hold("no ledger is over its bound, or does not add up", not self.ledgers, str(self.ledgers[:3] or ""))
+        hold("a reservation ends in one way: used, released or expired", not ended, str(ended[:5] or ""))
+        hold(f"no replica executes more than {SLOTS} requests", cluster.most <= SLOTS, f"maximum {cluster.most}")
+        hold("no ledger exceeds its bound or fails its audit", not self.ledgers, str(self.ledgers[:3] or ""))
         rest = until(lambda: not cluster.busy(), 15)
         hold("at rest each ledger is zero", rest is not None, "" if rest is not None else str(cluster.busy()[:3]))
         count = collections.Counter(each.kind for each in load.came)
         how = collections.Counter(str(each) for each in load.reserved.values())
         print(f"{len(load.came)} requests: {dict(count)}, {len(failed)} failed; reservations: {dict(how)};"
-              f" {len(ran)} executions, {self.looks} looks at ledgers; {load.again} were sent again as their"
-              f" idle connections closed; the latest left {load.late_s:.2f} s late")
+              f" {len(ran)} executions, {self.looks} ledgers checked; {load.again} requests resent after their"
+              f" idle connections closed; maximum lag {load.late_s:.2f} s")
 
     def show(self):
         print("\n| fault | node | times | detected s | replaced s | healed s | requests | failed |")
@@ -205,9 +205,9 @@ def main():
     options.berth = os.path.abspath(options.berth)
     options.only = options.only.split(",") if options.only else list(KINDS)
     if set(options.only) - set(KINDS):
-        parser.error(f"--only (expected: some of {', '.join(KINDS)})")
+        parser.error(f"--only: unknown kind (expected: some of {', '.join(KINDS)})")
     if options.namespaces and not Namespaces.delays():
-        print("this kernel delays nothing: --no-namespaces --only=delay does", flush=True)
+        print("kernel without netem: delay is skipped; --no-namespaces --only=delay runs it", flush=True)
         options.only = [each for each in options.only if each != "delay"]
         if not options.only:
             sys.exit(0)

@@ -1,4 +1,4 @@
-"""What is done to a node of a trial, and what must be so while it is done."""
+"""The faults of nodes in a trial, and the claims that must hold during each fault."""
 
 import collections
 import http.client
@@ -19,47 +19,47 @@ BLOCKED_S = 6
 CUT_S = 8
 SETTLE_S = 0.5  # a loop finds its broken links when it runs again, and dials 200 ms later
 MIB = 1 << 20
-LARGE = 1_300_000  # bytes of a head: over what a message carries
-http.client._MAXLINE = 2 * LARGE  # of a header, where that is let through
-LONG_TTL_S = 250  # of a reservation that is released: far beyond the trial
+LARGE = 1_300_000  # bytes of a head: above the maximum of a message
+http.client._MAXLINE = 2 * LARGE  # of a header, if such a head passes
+LONG_TTL_S = 250  # of a released reservation: far longer than the trial
 
 wrong = []
 
 
 def hold(what, so, told=""):
-    """Says whether something that must be so is."""
+    """Prints whether a claim holds, and records it if not."""
     if not so:
         wrong.append(what)
     print(f"  {'held' if so else 'NOT HELD'}: {what}{': ' if told else ''}{told}", flush=True)
 
 
 class Fault:
-    """One disturbance of a node: its time, and how long it took to be seen, made up for and healed."""
+    """One disturbance of a node, with its begin and end and its times to detection, replacement, healing."""
 
     def __init__(self, trial, kind, node):
         self.trial, self.kind, self.node, self.name = trial, kind, node, f"{kind} {node.name}"
         self.watcher = next(i for i, each in enumerate(trial.cluster.nodes) if each is not node)
-        self.fails = True  # what went through the node may fail
+        self.fails = True  # requests through the node may fail
         self.others = trial.others(node)
-        self.pairs = {(each, node.name) for each in self.others}  # who may suspect whom
+        self.pairs = {(each, node.name) for each in self.others}  # permitted (suspecting, suspected)
         self.detected = self.replaced = self.healed = self.end = None
         self.marks = trial.cluster.marks()
         self.begin = time.monotonic()
 
     def cuts(self, peers):
-        """Between its node and these: each may suspect the other, as nothing tells them apart."""
+        """Permits suspicion in both directions between the node and these peers."""
         self.pairs = {pair for peer in peers for pair in ((peer, self.node.name), (self.node.name, peer))}
 
     def see(self):
-        """Waits until another node knows, and until its replicas run elsewhere."""
+        """Waits until another node detects the fault, and until the node's replicas run elsewhere."""
         trial, name = self.trial, self.node.name
         watcher = trial.cluster.nodes[self.watcher]
-        if self.node is trial.control:  # nobody replaces anything without it
+        if self.node is trial.control:  # without it no replica is replaced
             self.detected = until(lambda: any("ControlClient - no controller" in line for line
                                               in watcher.lines()[self.marks[watcher.name]:]), 30)
         else:
             self.detected = until(lambda: watcher.members().get(name) != "ALIVE", 30)
-        hold(f"{self.name}: it is noticed", self.detected is not None)
+        hold(f"{self.name}: detected", self.detected is not None)
         if self.node is trial.control:
             return
         left = until(lambda: len(trial.cluster.replicas(self.watcher)) == REPLICAS
@@ -68,18 +68,18 @@ class Fault:
         hold(f"{self.name}: its replicas are replaced", left is not None)
 
     def last(self, seconds):
-        """Waits until it has lasted so long."""
+        """Waits until the fault has lasted this time."""
         time.sleep(max(0.0, self.begin + seconds - time.monotonic()))
 
     def heals(self):
-        """It is as before from now on."""
+        """Waits until the cluster is healthy, and ends the fault."""
         self.healed = until(lambda: self.trial.cluster.healthy(self.watcher), 60)
         time.sleep(SETTLE_S)
         self.end = time.monotonic()
         hold(f"{self.name}: healed", self.healed is not None)
 
     def hit(self, came, ran, where):
-        """Whether a request was under way while this lasted, and through its node."""
+        """Returns whether a request was in flight through the node during the fault."""
         through = came.held | {node for node, _ in ran.get(came.id, ())}
         through |= {node for replica, node in where.items() if replica in came.said}
         return (self.fails and came.left <= (self.end or time.monotonic()) and came.came >= self.begin
@@ -90,13 +90,13 @@ def kill(trial, fault):
     fault.node.end(signal.SIGKILL)
     fault.see()
     if fault.node is trial.control:
-        time.sleep(2)  # requests flow on without a controller
+        time.sleep(2)  # requests continue without a controller
     fault.node.start()
     fault.heals()
 
 
 def stop(trial, fault):
-    """With 1 MiB and more in its sockets."""
+    """Stops the node with at least 1 MiB unread in its sockets."""
     for node in trial.cluster.nodes:
         trial.load.burst(node, 4, "1 MiB")
     fault.node.send(signal.SIGSTOP)
@@ -108,12 +108,12 @@ def stop(trial, fault):
     finally:
         fault.node.send(signal.SIGCONT)
         trial.stops.append((fault.node.name, fault.begin, time.monotonic()))
-    hold(f"{fault.name}: 1 MiB was in its sockets", unread >= MIB, f"{unread / MIB:.1f} MiB")
+    hold(f"{fault.name}: at least 1 MiB unread in its sockets", unread >= MIB, f"{unread / MIB:.1f} MiB")
     fault.heals()
 
 
 def handshake(trial, fault):
-    """Peers that connect and say nothing; that do so once TLS is there."""
+    """Connects peers that send nothing, some of them after the TLS handshake."""
     fault.fails, fault.pairs = False, set()
     made = []
     for name, port in fault.node.ports.items():
@@ -124,27 +124,27 @@ def handshake(trial, fault):
                     peer = trial.cluster.tls(trial.cluster.nodes[2]).wrap_socket(peer)
                 made.append((name, peer))
             except OSError:
-                pass  # a worker has no port for consensus, and control nodes alone one for control
+                pass  # a worker has no ports for consensus and control
     links = [peer for name, peer in made if name in ("control", "data")]
-    hold(f"{fault.name}: peers came", len(links) >= 3, str(len(made)))
-    hold(f"{fault.name}: those on links are ended", until(lambda: all(map(is_ended, links)), 10) is not None)
+    hold(f"{fault.name}: peers connected", len(links) >= 3, str(len(made)))
+    hold(f"{fault.name}: the node closes peers on link ports", until(lambda: all(map(is_ended, links)), 10) is not None)
     for _, peer in made:
         peer.close()
     fault.heals()
 
 
 def unread(trial, fault):
-    """Its event loops stand still, so that they read no data link; it says that it lives."""
+    """Blocks the event loops, so that they read no data link, while the node still sends heartbeats."""
     until_ms = int(1000 * (time.time() + BLOCKED_S))
     for _ in range(8):
         threading.Thread(target=block, args=(fault.node, until_ms), daemon=True).start()
     for node in trial.cluster.nodes:
         trial.load.burst(node, 2, "1 MiB")
     fault.last(BLOCKED_S)
-    hold(f"{fault.name}: a loop did not read", "blocked for" in fault.node.said())
+    hold(f"{fault.name}: an event loop was blocked", "blocked for" in fault.node.said())
     trial.stops.append((fault.node.name, fault.begin, time.monotonic()))
     fault.heals()
-    hold(f"{fault.name}: it is not lost", not lost(trial, fault))
+    hold(f"{fault.name}: the node is not declared lost", not lost(trial, fault))
 
 
 def block(node, until_ms):
@@ -155,7 +155,7 @@ def block(node, until_ms):
             while peer.recv(4096):
                 pass
     except OSError:
-        pass  # it is lost with its loop
+        pass  # the connection ends with its loop
 
 
 def lost(trial, fault):
@@ -164,7 +164,7 @@ def lost(trial, fault):
 
 
 def delay(trial, fault):
-    """What it sends takes 200 ms."""
+    """Delays all traffic from the node by 200 ms."""
     fault.fails, fault.pairs = False, set()
     trial.cluster.net.delay(fault.node.name, 0.2)
     fault.last(CUT_S)
@@ -173,7 +173,7 @@ def delay(trial, fault):
 
 
 def loss(trial, fault):
-    """3 of 100 packets are lost on the way to it, and as many from it."""
+    """Drops 3 of 100 packets to the node and from the node."""
     fault.pairs = set()
     trial.cluster.net.drop(fault.node.name, fault.others, 3)
     for each in fault.others:
@@ -184,7 +184,7 @@ def loss(trial, fault):
 
 
 def deaf(trial, fault):
-    """It hears neither of the others, which hear it."""
+    """Drops all traffic to the node; the others still receive its traffic."""
     fault.cuts(fault.others)
     trial.cluster.net.drop(fault.node.name, fault.others)
     fault.last(CUT_S)
@@ -193,18 +193,18 @@ def deaf(trial, fault):
 
 
 def one_way(trial, fault):
-    """It does not hear the other worker."""
+    """Drops the traffic from the other worker to the node."""
     other = [each for each in fault.others if each != "n1"]
     fault.cuts(other)
     trial.cluster.net.drop(fault.node.name, other)
     fault.last(CUT_S)
     trial.cluster.net.heal()
     fault.heals()
-    hold(f"{fault.name}: it is not lost", not lost(trial, fault))
+    hold(f"{fault.name}: the node is not declared lost", not lost(trial, fault))
 
 
 def led(trial, fault):
-    """It does not hear the controller."""
+    """Drops the traffic from the controller to the node."""
     fault.cuts(["n1"])
     trial.cluster.net.drop(fault.node.name, ["n1"])
     fault.last(CUT_S)
@@ -213,8 +213,8 @@ def led(trial, fault):
 
 
 def silenced(trial, fault):
-    """Nobody hears it: it is lost, though it runs, and comes back as another."""
-    fault.cuts(fault.others)  # it gets no answers either
+    """Drops all traffic from the node: it is declared lost while it runs, and registers again."""
+    fault.cuts(fault.others)  # it receives no replies either
     for each in fault.others:
         trial.cluster.net.drop(each, [fault.node.name])
     fault.see()
@@ -232,7 +232,7 @@ def roll(trial, fault):
 
 
 def emptied(trial, fault):
-    """The control node starts with nothing: it commands nobody, until it has its state again."""
+    """Starts the control node with empty state: it commands no node until its state returns."""
     node, made = fault.node, trial.cluster.made
     state, kept = made / "n1-state", made / "n1-kept"
     before = trial.cluster.running("n2", "n3")
@@ -240,25 +240,25 @@ def emptied(trial, fault):
     state.rename(kept)
     node.start()
     told = until(lambda: re.search(r"ControlServer - node n[23]: refused: cluster", node.said()), 30)
-    hold(f"{fault.name}: it says that nodes know another cluster", told is not None)
-    time.sleep(2)  # requests flow on
+    hold(f"{fault.name}: it logs that nodes belong to another cluster", told is not None)
+    time.sleep(2)  # requests continue
     gone = before - trial.cluster.running("n2", "n3")
-    hold(f"{fault.name}: what ran elsewhere still runs", not gone, str(gone or ""))
+    hold(f"{fault.name}: replicas on other nodes still run", not gone, str(gone or ""))
     node.end(signal.SIGKILL)
     shutil.rmtree(state)
     kept.rename(state)
     node.start()
     fault.heals()
     gone = before - trial.cluster.running("n2", "n3")
-    hold(f"{fault.name}: and does so when it has it again", not gone, str(gone or ""))
+    hold(f"{fault.name}: they still run after its state returned", not gone, str(gone or ""))
 
 
 def reloaded(trial, fault):
-    """A new certificate is taken while it runs."""
+    """Replaces the certificate of the running node."""
     fault.fails, fault.pairs = False, set()
     text = trial.cluster.certify(fault.node, 30)
     seen = until(lambda: shown(trial, fault.node) == ssl.PEM_cert_to_DER_cert(text), 20)
-    hold(f"{fault.name}: links show it", seen is not None)
+    hold(f"{fault.name}: links present the new certificate", seen is not None)
     fault.heals()
 
 
@@ -269,7 +269,7 @@ def shown(trial, node):
 
 
 def expired(trial, fault):
-    """None starts with one that is over."""
+    """Starts the node with an expired certificate, which it must refuse."""
     fault.fails = False
     file = trial.cluster.made / f"{fault.node.name}.pem"
     valid = file.read_text(encoding="utf-8")
@@ -278,7 +278,7 @@ def expired(trial, fault):
     trial.cluster.certify(fault.node, -1)
     fault.node.start()
     ended = until(lambda: fault.node.process.poll() is not None, 30)
-    hold(f"{fault.name}: it does not start", ended is not None and "NotAfter: " in fault.node.said(),
+    hold(f"{fault.name}: the node does not start", ended is not None and "NotAfter: " in fault.node.said(),
          "" if ended else fault.node.said()[-300:])
     file.write_text(valid, encoding="utf-8")
     fault.node.start()
@@ -287,7 +287,7 @@ def expired(trial, fault):
 
 
 def ask(node, method, path, body=None, headers=None):
-    """Status, answer and seconds of one request that is not of the load."""
+    """Sends one request beside the load; returns status, body and seconds."""
     begin = time.monotonic()
     connection = http.client.HTTPConnection(node.client_host, node.http, timeout=2 * TIMEOUT_S)
     try:
@@ -299,13 +299,13 @@ def ask(node, method, path, body=None, headers=None):
 
 
 def unfit(trial, fault):
-    """Calls within calls and responses with heads of 1.3 MB: they fail at once and alike on every node,
-    and nothing beside them does. Before, each was tried for as long as it might take, at the head of
-    its queue, and silenced its replica."""
+    """Sends calls and responses with heads of 1.3 MB: they fail at once and alike on every node, and no
+    other request fails. An earlier version retried each until its deadline, at the head of its queue,
+    and so blocked its replica."""
     fault.fails, fault.pairs = False, set()
     came, threads = [], []
     for kind in ("child", "head"):
-        for node in trial.cluster.nodes * 4 + [fault.node] * 16:  # more than it has slots for
+        for node in trial.cluster.nodes * 4 + [fault.node] * 16:  # more than its slots
             def go(node=node, kind=kind):
                 try:
                     status, _, took = ask(node, "GET", f"/records?{kind}={LARGE}")
@@ -319,14 +319,14 @@ def unfit(trial, fault):
         each.join(3 * TIMEOUT_S)
     told = collections.Counter(f"{kind}: {status}" for kind, status, _ in came)
     slowest = max((took for _, _, took in came), default=0)
-    hold(f"{fault.name}: each fails at once", len(came) == len(threads) and slowest < TIMEOUT_S / 2
-         and {status for _, status, _ in came} == {500}, f"{dict(told)}, the slowest in {slowest:.2f} s")
+    hold(f"{fault.name}: each request fails at once", len(came) == len(threads) and slowest < TIMEOUT_S / 2
+         and {status for _, status, _ in came} == {500}, f"{dict(told)}, slowest {slowest:.2f} s")
     fault.heals()
 
 
 def released(trial, fault):
-    """The other worker releases slots of this one while this one does not hear it: they are free soon
-    after, not when their 250 s are over. That is judged when all is at rest."""
+    """Releases slots of the node by the other worker while the node receives nothing from it. The slots
+    must become free soon after, not after their 250 s; the final check at rest proves it."""
     asker = next(each for each in trial.cluster.nodes if each.name in fault.others and each.name != "n1")
     fault.cuts([asker.name])
     asked = json.dumps({"ttl_s": LONG_TTL_S, "wait_timeout_s": 5}).encode()
@@ -335,7 +335,7 @@ def released(trial, fault):
         return collections.Counter(ask(asker, "DELETE", f"{RESERVE}/{token}", headers=MINE)[0]
                                    for token in tokens)
     held, elsewhere = [], []
-    for _ in range(REPLICAS * SLOTS):  # a node takes its own first
+    for _ in range(REPLICAS * SLOTS):  # a node acquires its own slots first
         status, got, _ = ask(asker, "POST", RESERVE, asked, MINE)
         if status == 201:
             made = json.loads(got)
@@ -343,7 +343,7 @@ def released(trial, fault):
         if len(held) >= 3:
             break
     told = release(elsewhere)  # the load needs them
-    hold(f"{fault.name}: slots of it are held", len(held) >= 3, str(len(held)))
+    hold(f"{fault.name}: slots of the node are reserved", len(held) >= 3, str(len(held)))
     trial.cluster.net.drop(fault.node.name, [asker.name])
     told += release(held)
     fault.last(CUT_S)
@@ -353,7 +353,7 @@ def released(trial, fault):
 
 
 def is_ended(peer):
-    """Whether the other side has closed it."""
+    """Returns whether the other side closed the connection."""
     peer.setblocking(False)
     try:
         while peer.recv(4096):
@@ -365,7 +365,7 @@ def is_ended(peer):
         return True
 
 
-# What it is called in the table, of which nodes the one with the most replicas is disturbed, and how.
+# By kind: name in the table, candidate nodes (the one with the most replicas is disturbed), function.
 KINDS = {
     "kill": ("kill -9", ["n2 n3"], kill),
     "stop": ("SIGSTOP 10 s", ["n2 n3"], stop),

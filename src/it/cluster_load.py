@@ -1,8 +1,8 @@
-"""The load of a trial: an open loop over all nodes, of requests of several kinds, and what came of each.
+"""The load of a trial: an open loop of several kinds of requests over all nodes, with their results.
 
-Request i leaves at i / rate, whatever came of those before. Of 20 in turn 11 are plain, 4 send and get
-64 KiB, 1 sends and gets 1 MiB, 3 are streams, 1 reserves a slot over HTTP at one node and then uses it,
-releases it or lets it expire at others. Each has an id, which the handler writes down.
+Request i is sent at i / rate, independently of previous results. Of 20 in turn 11 are plain, 4 send and
+receive 64 KiB, 1 sends and receives 1 MiB, 3 are streams. The last reserves a slot over HTTP at one node
+and then uses it, releases it or lets it expire at others. Each has an id, which the handler records.
 """
 
 import collections
@@ -13,28 +13,28 @@ import select
 import threading
 import time
 
-WORKERS = 800  # requests under way at once; more than that are late, which is counted
+WORKERS = 800  # maximum of concurrent requests; further ones are late, which is counted
 TIMEOUT_S = 8  # of a request, in the configuration
-MARGIN_S = 3  # beyond it, for a loaded machine, until a request counts as not answered
+MARGIN_S = 3  # tolerance beyond TIMEOUT_S for a loaded machine
 TRIES = 10
 EVENTS = 10
 TOKEN = "a-secret-of-the-trial"
-TTL_S = 2  # of a reservation that is used or released; half of it of one that expires
-WAIT_S = 6  # for one: longer than a node that answers nothing is asked
+TTL_S = 2  # of a used or released reservation; half of it for an expiring one
+WAIT_S = 6  # for a reservation: longer than routers try an unresponsive node
 RESERVE = "/-/api/v1/applications/records/deployments/records/reservations"
 MINE = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
 BODIES = {"64 KiB": os.urandom(64 * 1024), "1 MiB": os.urandom(1024 * 1024)}
 KINDS = ("plain",) * 11 + ("64 KiB",) * 4 + ("1 MiB",) + ("stream",) * 3 + ("reservation",)
 
-# One request: `held` names the nodes that it went through or was for, as far as its client knows;
-# `what` is True when it went as it must, else what came; `said` is what the node told of it.
+# One request. `held`: names of its nodes, as far as its client knows; `what`: True for the expected
+# result, else the result; `said`: the replica's name and, on failure, the start of the response.
 Came = collections.namedtuple("Came", "id kind node left came what held said")
 
 
 class Load:
-    """A connect that is refused is tried at another node. So is, while a restart is planned, what an
-    idle connection was closed under (RFC 9112, 9.3.1): that it ran not is what the records say.
-    Anything else is an answer, or none.
+    """The open loop. After a refused connect the client tries another node. During a planned restart it
+    also resends a request whose idle connection closed (RFC 9112, 9.3.1); the records prove that the
+    request did not run. Any other outcome is a response or a failure.
     """
 
     def __init__(self, nodes, rate):
@@ -47,8 +47,8 @@ class Load:
         self.planned = False  # a node is being restarted
         self.again = 0
         self.came = []
-        self.idle = {node.name: [] for node in nodes}  # connections, the one used last at the end
-        self.reserved = {}  # how a reservation ended, as its client was told, by id
+        self.idle = {node.name: [] for node in nodes}  # connections, most recently used last
+        self.reserved = {}  # end of each reservation as its client saw it, by id
         self.threads = [threading.Thread(target=self.work, daemon=True) for _ in range(WORKERS)]
         for each in self.threads:
             each.start()
@@ -70,14 +70,14 @@ class Load:
                 client.one(str(number), kind, number)
 
     def burst(self, node, number, kind="plain"):
-        """Requests beside the loop, all at once, to one node."""
+        """Sends requests beside the loop, all at once, to one node."""
         def go(i):
             Client(self).one(f"burst-{time.monotonic_ns()}-{i}", kind, self.nodes.index(node))
         for i in range(number):
             threading.Thread(target=go, args=(i,), daemon=True).start()
 
     def between(self, begin, end):
-        """Those that were under way then."""
+        """Returns the requests that were in flight during the interval."""
         with self.lock:
             return [each for each in self.came if each.came >= begin and each.left <= end]
 
@@ -88,7 +88,7 @@ class Load:
 
 
 class Client:
-    """One worker, whose connections are everybody's."""
+    """One worker of the load; all workers share the idle connections."""
 
     def __init__(self, load):
         self.load = load
@@ -103,7 +103,7 @@ class Client:
         return self.send(number, kind, first, "POST" if body else "GET", f"/records{path}", well, body)
 
     def reservation(self, number):
-        """Reserves at one node, ends it at the next, and asks for it once more at the third."""
+        """Reserves at one node, ends the reservation at the next, and tries it again at the third."""
         first, how = number, ("use", "release", "expire")[number // 60 % 3]
         name, ttl = str(number), TTL_S / 2 if how == "expire" else TTL_S
         asked = json.dumps({"ttl_s": ttl, "wait_timeout_s": WAIT_S}).encode()
@@ -134,13 +134,13 @@ class Client:
             ended, wanted = "expired", 410
         with self.load.lock:
             self.load.reserved[name] = ended
-        # Whatever came before: a token that is over runs nothing.
+        # In each case an ended token must not run a request.
         self.send(name + "a", "again" if ended else "again, unknown", first + 2, "GET", "/records?ms=20",
                   lambda s, _: s == wanted or not ended and s in (200, 409, 410),
                   headers=under, held=held | {came.node})
 
     def leaves(self, got):
-        """Whether a node that is being restarted refuses to keep a slot: others are asked, as the guide says."""
+        """Returns whether a restarting node refused a reservation; the client then uses other nodes."""
         return self.load.planned and b"This node is being drained." in got
 
     def send(self, number, kind, first, method, path, well, body=None, headers=None, held=()):
@@ -187,18 +187,18 @@ class Client:
         return came, got
 
     def connection(self, node):
-        """One that has been idle, or a new one."""
+        """Returns a connection and whether it was idle before."""
         idle = self.load.idle[node.name]
         while idle:
             try:
                 kept = idle.pop()
             except IndexError:
-                break  # another was faster
+                break  # another worker was faster
             poll = select.poll()
             poll.register(kept.sock, select.POLLIN)
             if not poll.poll(0):
                 return kept, True
-            kept.close()  # it was closed meanwhile
+            kept.close()  # the node closed it meanwhile
         fresh = http.client.HTTPConnection(node.client_host, node.http, timeout=TIMEOUT_S + MARGIN_S)
         fresh.connect()
         return fresh, False

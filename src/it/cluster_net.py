@@ -1,12 +1,12 @@
-"""How three nodes of a trial hear each other, and do not: `Namespaces` where these are permitted, else
-`Relays`, which is a process' own loopback. Both have
+"""The network between the three nodes of a trial: `Namespaces` where these are permitted, else `Relays`
+on the loopback. Both have
 
-    host(node)                 what the others reach it by
-    settings(node)             `--set` of its process
-    prefix(node)               of a command that is to run where it is
-    drop(node, peers, share)   it does not get so many of a hundred packets that these send
-    delay(node, seconds)       what it sends comes later, to all
-    heal()                     all come again, at once
+    host(node)                 address at which the others reach the node
+    settings(node)             `--set` options of its process
+    prefix(node)               prefix of a command that runs in the node's network
+    drop(node, peers, share)   drops this share of a hundred packets from the peers to the node
+    delay(node, seconds)       delays all traffic from the node
+    heal()                     ends all drops and delays at once
 """
 
 import asyncio
@@ -21,7 +21,7 @@ import threading
 import time
 
 NAMES = ("n1", "n2", "n3")
-RESEND_S = 0.2  # after which TCP sends a packet again that was lost, at the least
+RESEND_S = 0.2  # minimum time until TCP resends a lost packet
 CHUNK = 64 * 1024
 
 
@@ -32,7 +32,7 @@ def run(*words):
 
 
 class Namespaces:
-    """A network namespace for each node, on one bridge: `nft` drops, `tc` delays."""
+    """A network namespace for each node, on one bridge; `nft` drops and `tc` delays packets."""
 
     def __init__(self):
         self.holders = {}
@@ -56,7 +56,7 @@ class Namespaces:
 
     @staticmethod
     def delays():
-        """Whether this kernel can."""
+        """Returns whether this kernel supports delays by netem."""
         return subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "0ms"],
                               capture_output=True, check=False).returncode == 0
 
@@ -87,10 +87,10 @@ class Namespaces:
         for name in NAMES:
             self.within(name, "nft", "flush chain inet t in")
             subprocess.run([*self.prefix(name), "tc", "qdisc", "del", "dev", "eth0", "root"],
-                           capture_output=True, check=False)  # there is none mostly
+                           capture_output=True, check=False)  # usually absent
 
     def enter(self, name):
-        """Of this thread, for good."""
+        """Moves the calling thread into the node's namespace permanently."""
         with open(f"/proc/{self.holders[name].pid}/ns/net", encoding="utf-8") as there:
             if ctypes.CDLL(None, use_errno=True).setns(there.fileno(), 0):
                 raise OSError(ctypes.get_errno(), "setns")
@@ -104,14 +104,14 @@ class Namespaces:
 
 
 class Relays:
-    """Node i listens on 127.0.1.i and is known by 127.0.2.i, where this process listens for it and
-    sends on, in each direction for itself. TCP comes whole and in order, so what is dropped comes
-    late here: by what TCP takes to send it again, or when all is healed.
+    """Relays on the loopback. Node i listens on 127.0.1.i and is known by 127.0.2.i, where this process
+    listens and relays each direction separately. TCP delivers all bytes in order, so a dropped packet
+    arrives late here: after TCP's resend time, or after heal().
     """
 
     def __init__(self):
         self.pids, self.ports = {}, {}
-        self.rules = {}  # (from, to): (share of a hundred, seconds), where None is until it heals
+        self.rules = {}  # (from, to): (share of a hundred, seconds; None: until heal())
         self.listening = {}  # (node, port): server
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
@@ -148,7 +148,7 @@ class Relays:
         self.rules.clear()
 
     def started(self, name, pid, ports):
-        """A process runs there, and will listen at these ports."""
+        """Records the node's process and the ports on which it will listen."""
         self.pids[name], self.ports[name] = pid, ports
 
     def end(self):
@@ -157,7 +157,7 @@ class Relays:
     # --- on the loop ---
 
     async def watch(self):
-        """Listens where a node does, and refuses where it does not."""
+        """Listens on exactly those ports on which the nodes listen."""
         while True:
             listens = {row[0] for row in tcp() if row[2] == "0A"}
             for name, ports in list(self.ports.items()):
@@ -172,14 +172,14 @@ class Relays:
             await asyncio.sleep(0.05)
 
     def owner(self, address):
-        """The node whose socket it is; an empty name for anybody else's."""
+        """Returns the name of the node with the socket of this address; empty for other processes."""
         inode = next((f"socket:[{row[3]}]" for row in tcp() if row[0] == address), "")
         for name, pid in self.pids.items():
             try:
                 if any(os.readlink(f"/proc/{pid}/fd/{each}") == inode for each in os.listdir(f"/proc/{pid}/fd")):
                     return name
             except OSError:
-                pass  # it has ended, or that file was closed
+                pass  # the process ended, or closed that file
         return ""
 
     async def relay(self, reader, writer, to, port):
@@ -196,7 +196,7 @@ class Relays:
             each.close()
 
     async def pump(self, reader, writer, way, both):
-        """What comes is written when its time has come, in its order."""
+        """Writes the data of one direction in order, each chunk when it is due."""
         waiting = asyncio.Queue(64)
         taking = asyncio.ensure_future(self.take(reader, way, waiting))
         try:
@@ -205,7 +205,7 @@ class Relays:
                 await asyncio.sleep(max(0.0, due - time.monotonic()))
                 while self.rules.get(way) == (100, None):
                     await asyncio.sleep(0.02)
-                if data is None:  # it was reset
+                if data is None:  # the sender reset the connection
                     raise OSError
                 if not data:
                     writer.write_eof()
@@ -232,7 +232,7 @@ class Relays:
 
 
 def tcp(path="/proc/net"):
-    """Of each socket: own address, the other's, state, inode, bytes to be sent, bytes to be read."""
+    """Returns for each socket: local address, remote address, state, inode, unsent and unread bytes."""
     rows = []
     for file in ("tcp", "tcp6"):
         with open(f"{path}/{file}", encoding="ascii") as lines:

@@ -1,4 +1,4 @@
-"""The three nodes of a trial: their processes, and what they and their logs say."""
+"""The three nodes of a trial: their processes, admin servers and logs."""
 
 import collections
 import http.client
@@ -17,7 +17,7 @@ from cluster_net import NAMES, run, tcp
 LIMIT_S = 120
 SLOTS = 8  # of a replica
 REPLICAS = 6
-GAP_MS = 1000  # a process that stood still for so long may be taken for silent
+GAP_MS = 1000  # a process stopped for this long may be suspected
 
 SUSPICION = re.compile(r"(?:ControlServer - node (\w+)(?:~\w+)?: (?:silent|lost, .*)"
                        r"|LoopLinks - data link to (\w+)~\w+ from loop \d+: ended: (?:silent|not connected.*)"
@@ -27,7 +27,7 @@ GAP = re.compile(r"(?:stood still for|runs again after) (\d+) ms")
 
 
 def until(so, limit_s=LIMIT_S, every_s=0.1):
-    """Seconds until it is so; None when it is not by then."""
+    """Returns the seconds until the condition holds; None when it does not within the limit."""
     begin = time.monotonic()
     while time.monotonic() - begin < limit_s:
         try:
@@ -40,7 +40,7 @@ def until(so, limit_s=LIMIT_S, every_s=0.1):
 
 
 class Node:
-    """One process, of a configuration that `berth cluster init` made."""
+    """One node, with a configuration from `berth cluster init`."""
 
     def __init__(self, jar, folder, name, java, net):
         self.jar, self.folder, self.name, self.java, self.net = jar, folder, name, java, net
@@ -70,15 +70,15 @@ class Node:
         self.net.started(self.name, self.process.pid, self.ports.values())
 
     def said(self):
-        """By this process."""
+        """Returns the log of the current process."""
         return self.logs[-1].read_text(encoding="utf-8")
 
     def lines(self):
-        """By all of its processes so far."""
+        """Returns the log lines of all processes of the node so far."""
         return [line for log in self.logs for line in log.read_text(encoding="utf-8").splitlines()]
 
     def get(self, path, timeout=5):
-        """Of its admin server, which listens on its own loopback."""
+        """Sends GET to the admin server on the node's loopback; returns status and JSON."""
         answers = []
 
         def ask():
@@ -101,7 +101,7 @@ class Node:
         return answers[0]
 
     def members(self):
-        """State by name, as this node has it."""
+        """Returns member states by name, in this node's view."""
         status, said = self.get("/api/v1/cluster")
         return {each["name"]: each["state"] for each in said["nodes"]} if status == 200 else {}
 
@@ -135,10 +135,10 @@ class Cluster:
         self.records = folder / "records"
         self.records.mkdir()
         self.made = folder / "cluster"
-        self.read = {}  # bytes of each file of records that were read
+        self.read = {}  # bytes read so far of each record file
         self.ran = collections.defaultdict(list)  # (node, concurrency) by id
-        self.most = 0  # requests that one replica worked on at once
-        self.where = {}  # node by replica, of all that ever ran
+        self.most = 0  # maximum of concurrent requests of one replica
+        self.where = {}  # node by replica, of all replicas so far
         self.berth("cluster", "init", str(self.made), *(f"--host={n}={net.host(n)}" for n in NAMES), at=None)
         self.nodes = [Node(self.jar, self.made, name, options.java.split(), net) for name in NAMES]
 
@@ -156,7 +156,7 @@ class Cluster:
         return self.nodes[at].members() == {node.name: "ALIVE" for node in self.nodes}
 
     def replicas(self, at=0):
-        """Node by replica, of those that run."""
+        """Returns node by replica, of running replicas."""
         _, said = self.nodes[at].get("/api/serve/applications/")
         found = {}
         for application in said["applications"].values():
@@ -168,7 +168,7 @@ class Cluster:
         return found
 
     def linked(self):
-        """Whether the controller hears of no data link that fails: such a node is passed over for 5 s."""
+        """Returns whether no failed data link is reported; routers skip an unreachable node for 5 s."""
         _, said = self.nodes[0].get("/api/v1/cluster")
         return not any(each["unreachable_from"] for each in said["nodes"])
 
@@ -182,9 +182,9 @@ class Cluster:
         until(lambda: self.whole() or any(node.process.poll() is not None for node in self.nodes))
         took = time.monotonic() - begin
         if any(node.process.poll() is not None for node in self.nodes) or not self.whole():
-            raise SystemExit("the cluster did not come up:\n" + "\n".join(
+            raise SystemExit("the cluster did not start:\n" + "\n".join(
                 f"--- {node.name}\n{node.said()[-4000:]}" for node in self.nodes))
-        print(f"three nodes are one cluster after {took:.1f} s", flush=True)
+        print(f"three nodes formed a cluster after {took:.1f} s", flush=True)
         file = self.folder / "records.yaml"
         file.write_text(f"""
 applications:
@@ -201,10 +201,10 @@ applications:
         print(f"deployed after {time.monotonic() - begin:.1f} s: {dict(spread)}", flush=True)
         return spread
 
-    # --- what ran ---
+    # --- executions ---
 
     def executions(self):
-        """(node, concurrency) of each time that a request ran, by its id."""
+        """Returns (node, concurrency) of each execution, by request id."""
         nodes = {str(pid): node.name for node in self.nodes for pid in node.pids}
         for file in self.records.iterdir():
             node = nodes[file.name.removeprefix("executions-")]
@@ -221,30 +221,30 @@ applications:
         return self.ran
 
     def ledger(self, node):
-        """Of its replicas, as it has it itself."""
+        """Returns the ledgers of the node's replicas, from the node itself."""
         status, said = node.get(f"/api/v1/ledger?node={node.name}", timeout=10)
         if status != 200:
             raise ValueError(f"ledger: {status}")
         return said["replicas"]
 
     def running(self, *names):
-        """Replicas of these nodes that take requests, as they say themselves."""
+        """Returns the replicas of these nodes that accept requests, from the nodes themselves."""
         return {each["replica"] for node in self.nodes if node.name in names
                 for each in self.ledger(node) if not each["draining"]}
 
     def busy(self):
-        """Replicas whose slots are not all free, or that do not add up."""
+        """Returns replicas with occupied slots or a failed audit."""
         return [f"{node.name}: {json.dumps(each)[:300]}" for node in self.nodes for each in self.ledger(node)
                 if each["running"] or each["reserved"] or each["audit"] == "mismatch"]
 
-    # --- what nodes say of one another ---
+    # --- suspicions in logs ---
 
     def marks(self):
-        """How much each has said so far."""
+        """Returns the current number of log lines by node."""
         return {node.name: len(node.lines()) for node in self.nodes}
 
     def suspicions(self, marks):
-        """(who, whom, line) of those that came since, but for whom a log of its own explains."""
+        """Returns (suspecting, suspected, line) since the marks, without nodes that logged a stop."""
         said = {node.name: node.lines()[marks[node.name]:] for node in self.nodes}
         gaps = {name for name, lines in said.items()
                 if any(int(ms) >= GAP_MS for line in lines for ms in GAP.findall(line))}
@@ -259,7 +259,7 @@ applications:
         return found
 
     def waiting(self, node):
-        """Bytes in sockets to a node that it has not read, its own and the senders'."""
+        """Returns the bytes in sockets to a node that it has not read: its own and the senders'."""
         hosts = {node.host, node.client_host}
         views = ["/proc/self/net"] + [f"/proc/{each.process.pid}/net" for each in self.nodes]
         rows = {(view, *row) for view in (views if self.net.prefix(node.name) else views[:1]) for row in tcp(view)}
@@ -269,7 +269,7 @@ applications:
     # --- certificates ---
 
     def certify(self, node, days):
-        """Another certificate for a node, by the CA of the trial."""
+        """Issues another certificate for a node by the CA of the trial."""
         request, names, fresh = (self.made / f"{node.name}.{each}" for each in ("csr", "ext", "new"))
         names.write_text(f"subjectAltName=DNS:{node.name},DNS:localhost,IP:127.0.0.1,IP:{node.host}\n",
                          encoding="utf-8")
@@ -283,7 +283,7 @@ applications:
         return text
 
     def tls(self, node):
-        """A client's, that shows a node's certificate."""
+        """Returns a client TLS context that presents a node's certificate."""
         context = ssl.create_default_context(cafile=str(self.made / "ca.pem"))
         context.check_hostname = False
         context.load_cert_chain(self.made / f"{node.name}.pem", self.made / f"{node.name}-key.pem")

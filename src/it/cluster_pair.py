@@ -1,5 +1,5 @@
 """A control node n1 and a worker n2 on the loopback, without certificates, for one attack on a
-cluster. Standard library only; Java with javac. Ends only what it started.
+cluster. Needs the standard library and Java with javac. Ends only processes that it started.
 """
 
 import http.client
@@ -22,7 +22,7 @@ import io.vertx.core.Future;
 import java.util.Map;
 
 public final class Slow {
-  /** Takes `seconds` to be built, on each node. */
+  /** Takes `seconds` to build, on each node. */
   public static Application build(Map<String, Object> args) throws InterruptedException {
     Thread.sleep(1_000L * ((Number) args.getOrDefault("seconds", 0)).longValue());
     AsyncHandler handler = (request, context) -> Future.succeededFuture(Response.text("hi"));
@@ -33,7 +33,7 @@ public final class Slow {
 
 
 def until(so, limit_s=LIMIT_S, every_s=0.1):
-    """Seconds until it is so; None when it is not by then."""
+    """Returns the seconds until the condition holds; None when it does not within the limit."""
     begin = time.monotonic()
     while time.monotonic() - begin < limit_s:
         try:
@@ -46,13 +46,13 @@ def until(so, limit_s=LIMIT_S, every_s=0.1):
 
 
 def free_ports(count):
-    """None of those that the system gives to clients: one could be taken before its node starts."""
+    """Returns free ports outside the ephemeral range, which other clients could occupy meanwhile."""
     held = []
     while len(held) < count:
         try:
             held.append(socket.create_server(("127.0.0.1", random.randrange(15_000, 32_000))))
         except OSError:
-            pass  # taken
+            pass  # in use
     ports = [each.getsockname()[1] for each in held]
     for each in held:
         each.close()
@@ -60,7 +60,7 @@ def free_ports(count):
 
 
 def ask(port, method, path, body=None, timeout=5):
-    """Status, text and headers; OSError where nothing comes."""
+    """Sends a request; returns status, text and headers. Raises OSError without a response."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     try:
         connection.request(method, path, body)
@@ -118,7 +118,7 @@ class Node:
 
 
 class Pair:
-    """`with` ends it. Its nodes are to be started; `application` is the source of a class Slow."""
+    """A pair of nodes that the caller starts; `with` ends them. `application`: source of a class Slow."""
 
     def __init__(self, jar, application=SLOW):
         self.jar = os.path.abspath(jar)
@@ -133,7 +133,7 @@ class Pair:
         subprocess.run(["jar", "cf", self.app, "-C", classes, "."], check=True)
 
     def declare(self, deployment, seconds=0):
-        """The application, at the control node; it is not waited for."""
+        """Declares the application at the control node, without waiting for its start."""
         entry = {
             "name": "slow", "route_prefix": "/", "import_path": "Slow:build",
             "args": {"seconds": seconds}, "runtime_env": {"jars": [self.app]},
@@ -141,17 +141,17 @@ class Pair:
         status, text, _ = ask(self.control.admin, "PUT", "/api/serve/applications/",
                               json.dumps({"applications": [entry]}), timeout=60)
         if status != 200:
-            raise SystemExit(f"not declared: {status} {text}")
+            raise SystemExit(f"declare: {status} {text} (expected: 200)")
 
     def replicas(self, state="RUNNING"):
-        """Node by replica, as the controller has them."""
+        """Returns node by replica, in the controller's view."""
         _, text, _ = ask(self.control.admin, "GET", "/api/serve/applications/")
         slow = json.loads(text)["applications"]["slow"]["deployments"].get("slow", {})
         return {each["replica_id"]: each["node_id"].split("~")[0]
                 for each in slow.get("replicas", []) if each["state"] == state}
 
     def hosted(self, node):
-        """Replicas that a node has, as it says itself."""
+        """Returns the replicas of a node, from the node itself."""
         _, text, _ = ask(node.admin, "GET", f"/api/v1/ledger?node={node.name}")
         return [each["replica"] for each in json.loads(text)["replicas"] if not each["draining"]]
 
@@ -168,7 +168,7 @@ class Pair:
 
 
 def main(run):
-    """Calls it with the jar; it prints figures and returns what did not hold."""
+    """Calls run with the jar; run prints figures and returns the claims that did not hold."""
     jar = sys.argv[sys.argv.index("--jar") + 1]
     wrong = run(jar)
     print("held" if not wrong else "NOT HELD: " + "; ".join(wrong))

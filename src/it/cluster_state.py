@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""State directories that come back older, empty and damaged, by the standard library alone.
+"""Tests outdated, empty and damaged state directories. Standard library only.
 
     src/it/cluster_state.py BERTH_JAR EXAMPLES_JAR [--before=BERTH_JAR] [--only=NAME,...] [--port=N]
+                            [--keep]
 
-A control node and a worker on the loopback. For each fault: what an operator and a client see, beside
-what the version before issue 28 did (with --before it does so here). Ends with 1 when something does
-not hold.
+Runs a control node and a worker on the loopback. For each fault it prints the observations of an
+operator and a client, beside those of the version before issue 28. With --before it measures the latter
+here. The exit code is 1 when a claim does not hold.
 """
 
 import argparse
@@ -32,7 +33,7 @@ applications:
 """
 
 
-MOUNTS = "BERTH_STATE_MOUNTS"  # set where a tmpfs may be mounted
+MOUNTS = "BERTH_STATE_MOUNTS"  # set if a tmpfs may be mounted
 
 
 class Node:
@@ -77,7 +78,7 @@ berth:
         return self.log.read_text(encoding="utf-8")
 
     def why(self):
-        """Its exit code, and the lines by which it did not start; None while it runs."""
+        """Returns exit code, cause and number of lines of a failed start; None if it still runs."""
         if until(lambda: self.process.poll() is not None, 40) is None:
             return None
         lines = [line for line in self.said().splitlines() if " INFO " not in line]
@@ -85,7 +86,7 @@ berth:
         return self.process.returncode, found[0].removeprefix("berth: cannot start: ") if found else "", len(lines)
 
     def ask(self, method, path, body=None):
-        """Status and text of its admin server; (0, why) when it does not answer."""
+        """Returns status and text of the admin server; (0, cause) without a response."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.admin}{path}", method=method,
                                          data=None if body is None else body.encode())
         return answer(request)
@@ -121,7 +122,7 @@ def until(so, limit_s=30):
 
 
 class Way:
-    """One run with one jar: what is seen, as text, and whether that is as it must be."""
+    """One run of a fault with one jar."""
 
     def __init__(self, options, berth):
         self.options = options
@@ -151,7 +152,7 @@ class Way:
         return json.loads(text)["applications"].get("echo", {}).get("status") if code == 200 else code
 
     def told(self):
-        """Messages of status that name a damaged file."""
+        """Returns status messages about damaged files."""
         said = re.findall(r'"message"\s*:\s*"([^"]+)"', self.n1.ask("GET", "/api/serve/applications/")[1])
         return [each[:220] for each in said if "damaged" in each]
 
@@ -164,7 +165,7 @@ class Way:
         self.n2.start()
         if until(self.alive, 60) is None or self.deploy(replicas)[0] != 200 or until(
                 lambda: self.replicas() == replicas and self.n2.serves() == 200, 60) is None:
-            raise SystemExit(f"the cluster did not come up:\n{self.n1.said()[-2000:]}\n{self.n2.said()[-2000:]}")
+            raise SystemExit(f"the cluster did not start:\n{self.n1.said()[-2000:]}\n{self.n2.said()[-2000:]}")
 
     def segments(self):
         return sorted(self.n1.state.glob("log/*/current/log_*"), key=lambda each: int(re.findall(r"\d+", each.name)[0]))
@@ -180,7 +181,7 @@ class Way:
 
 
 def forward(way):
-    """F24: the control node starts with nothing, and a worker is asked to deploy and delete."""
+    """F24: the control node starts with empty state; a worker receives a deploy and a delete."""
     way.begin()
     way.n1.end()
     way.n1.state.rename(way.folder / "lost")
@@ -192,12 +193,12 @@ def forward(way):
     serves = way.n2.serves()
     said = re.search(r'"message"\s*:\s*"([^"]*)"', deletes[1])
     return (deploys[0] == deletes[0] == asked[0] == 503 and serves == 200,
-            f"by n2: deploy {deploys[0]}, delete {deletes[0]}; n1 itself: {asked[0]}; n2 serves {serves};"
+            f"at n2: deploy {deploys[0]}, delete {deletes[0]}; n1 itself: {asked[0]}; n2 serves {serves};"
             f" {said[1] if said else deletes[1][:160]}")
 
 
 def older(way):
-    """F25: an old copy, started four times; then adopted."""
+    """F25: an old copy of the state starts four times, and is then adopted."""
     way.begin(1)
     way.n1.end()
     shutil.copytree(way.n1.state, way.folder / "backup")
@@ -216,7 +217,7 @@ def older(way):
             until(lambda: way.replicas(way.n2) == 1, 15)
         seen.append("stands by" if way.n1.status().get("stands_by") else f"commands, {way.replicas()} replicas")
         way.n1.end()
-    told = ["run --adopt is not there"]
+    told = ["run --adopt does not exist"]
     adopted = None
     way.n1.start("--adopt")
     ended = way.n1.why()
@@ -230,7 +231,7 @@ def older(way):
 
 
 def restored(way):
-    """F25: a backup after which nothing was deployed."""
+    """F25: a backup without later deploys is restored."""
     way.begin(1)
     way.n1.end()
     shutil.copytree(way.n1.state, way.folder / "backup")
@@ -258,7 +259,7 @@ def emptied(way):
     ended = way.n1.why() if until(lambda: way.n1.process.poll() is not None, 12) else None
     if ended is None:
         time.sleep(5)
-        return False, (f"it runs: {newest.name} is empty; cluster id differs or terms are given again;"
+        return False, (f"it runs: {newest.name} is empty; cluster id differs or terms repeat;"
                        f" at n1 {way.n1.serves()}, strangers {way.n1.status().get('strangers')},"
                        f" stands by {way.n1.status().get('stands_by')}")
     again = [ended]
@@ -269,7 +270,7 @@ def emptied(way):
 
 
 def flipped(way):
-    """F27: one byte in the middle of the log is another."""
+    """F27: one byte in the middle of the log changes."""
     way.begin()
     way.n1.end()
     newest = way.segments()[-1]
@@ -284,7 +285,7 @@ def flipped(way):
 
 
 def jar(way):
-    """F27: one byte of a jar that the control node keeps is another; then also while the worker is away."""
+    """F27: one byte of a jar on the control node changes; then again while the worker is stopped."""
     way.begin()
     way.n1.end()
     kept, data = flip(way)
@@ -305,15 +306,15 @@ def jar(way):
     back = until(lambda: way.state() == "RUNNING" and way.replicas() == 4, 40)
     return (bool(aside) and serves == (200, 200) and bool(told)
             and None not in (whole, runs, scaled, back),
-            f"put aside: {bool(aside)}; fetched from n2: {seconds(whole)}; runs: {seconds(runs)};"
+            f"set aside: {bool(aside)}; fetched from n2: {seconds(whole)}; runs: {seconds(runs)};"
             f" n1 and n2 serve {serves}; scaled to 4: {seconds(scaled)}; without n2, status: {told};"
             f" with n2 again: {seconds(back)}")
 
 
 def full(way):
-    """F28: the disk of the state directory is full: of a control node beside a worker, and of an instance by itself."""
+    """F28: the disk of the state directory is full, on a control node and on a standalone instance."""
     if MOUNTS not in os.environ:
-        return True, "skipped: a tmpfs of its own needs the right to mount (unshare -m)"
+        return True, "skipped: a tmpfs needs permission to mount (unshare -m)"
     seen, held = [], []
     for alone in (False, True):
         way.n1.end()
@@ -342,15 +343,15 @@ def full(way):
         way.n1.start()
         healed = until(lambda: way.deploy(2)[0] == 200 and way.n1.serves() == 200, 60)
         seen.append(f"{'alone' if alone else 'control node'}: {refused} of 10 deploys 503, {errors} ERROR lines,"
-                    f" requests {sorted(served)}; started again: {restarted}, {lines} ERROR lines;"
-                    f" with room again: {seconds(healed)}")
+                    f" requests {sorted(served)}; restarted: {restarted}, {lines} ERROR lines;"
+                    f" with free space again: {seconds(healed)}")
         held += [up != 0, refused > 0, errors <= refused, served == {200}, others == 200, lines <= 1,
                  restarted if alone else bool(ended) and ended[0] == 1 and ended[2] == 1, healed is not None]
     return all(held), "; ".join(seen)
 
 
 def fills(folder):
-    """Writes a file until the disk takes nothing more."""
+    """Writes a file until the disk is full; returns its path."""
     path = folder / "fill"
     with open(path, "wb", buffering=0) as out:
         for block in (1 << 16, 1):
@@ -363,7 +364,7 @@ def fills(folder):
 
 
 def copies(way):
-    """Attack: two control nodes run on copies of one state directory; then the copy takes the place of the first."""
+    """Attack: two control nodes run on copies of one state directory; then the copy replaces the first."""
     way.begin(1)
     way.n1.end()
     (way.folder / "copy").mkdir()
@@ -387,8 +388,8 @@ def copies(way):
     way.n1.start()
     back = until(lambda: way.alive() and way.deploy(1)[0] == 200, 60)
     return (None not in (both, stands, back, *deploys) and refused == 503 and serves == 200,
-            f"both deployed: {None not in deploys}; the copy in the first one's place stands by:"
-            f" {stands is not None}, a deploy {refused}, n2 serves {serves}; the first again: {seconds(back)}")
+            f"both deployed: {None not in deploys}; the copy in place of the first stands by:"
+            f" {stands is not None}, deploy {refused}, n2 serves {serves}; the first again: {seconds(back)}")
 
 
 def seconds(took):
@@ -396,7 +397,7 @@ def seconds(took):
 
 
 def flip(way):
-    """Changes one byte of the jar that n1 keeps; returns its path and its content before."""
+    """Changes one byte of the jar stored on n1; returns its path and its previous content."""
     kept = next((way.n1.state / "jars").glob("*.jar"))
     data = kept.read_bytes()
     other = bytearray(data)
@@ -406,14 +407,14 @@ def flip(way):
 
 
 WAYS = {
-    "forward": (forward, "by n2: deploy 200, delete 200 or 404; n1 itself: 404"),
-    "older": (older, "stands by twice, then commands everybody and takes the deploy back"),
-    "restored": (restored, "a backup stood by until it had started as often"),
-    "emptied": (emptied, "healthy status, terms given again, requests at n1 end 408"),
-    "flipped": (flipped, "a chain of exceptions of Ratis, a backup is asked for"),
+    "forward": (forward, "at n2: deploy 200, delete 200 or 404; n1 itself: 404"),
+    "older": (older, "stands by twice, then commands all nodes and reverts the deploy"),
+    "restored": (restored, "a backup stood by until it had started as often as the lost state"),
+    "emptied": (emptied, "healthy status, repeated terms, requests at n1 end with 408"),
+    "flipped": (flipped, "a chain of Ratis exceptions, a backup is requested"),
     "jar": (jar, "n1 loads it unchecked, n2 refuses it, UPDATING without a reason"),
     "full": (full, "185 ERROR lines"),
-    "copies": (copies, "whichever state had started more often commanded"),
+    "copies": (copies, "the state with more starts commanded"),
 }
 
 
@@ -428,11 +429,11 @@ def main():
     options = parser.parse_args()
     if MOUNTS not in os.environ and subprocess.run(
             ["unshare", "-m", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
-        os.environ[MOUNTS] = "yes"  # a namespace of its own: what is mounted goes with it
+        os.environ[MOUNTS] = "yes"  # a separate mount namespace, which takes the mounts with it
         os.execvp("unshare", ["unshare", "-m", sys.executable, *sys.argv])
     only = options.only.split(",") if options.only else list(WAYS)
     if set(only) - set(WAYS):
-        parser.error(f"--only (expected: some of {', '.join(WAYS)})")
+        parser.error(f"--only: unknown name (expected: some of {', '.join(WAYS)})")
     wrong = []
     for name in only:
         run, before = WAYS[name]

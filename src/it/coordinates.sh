@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Installs Berth into a repository of its own, with sources and Javadoc, builds the project in
-# src/it/coordinates/sample against it by coordinates alone, starts what it made by the launcher and
-# the installed jar, and sends it one request. Nothing of it comes into ~/.m2. The project's own test
-# with the test kit is part of each "mvn verify" (maven-invoker-plugin), and is not run again here.
+# Installs Berth into a separate repository, with sources and Javadoc. Builds the project in
+# src/it/coordinates/sample against it by coordinates alone, starts the result by the launcher and the
+# installed jar, and sends one request. It installs nothing into ~/.m2. The project's own test with
+# the test kit is part of each "mvn verify" (maven-invoker-plugin), and does not run here.
 #
-#   src/it/coordinates.sh [--twice] [MAVEN OPTION…]      as: src/it/coordinates.sh -o
+#   src/it/coordinates.sh [--twice] [MAVEN OPTION…]      for example: src/it/coordinates.sh -o
 #
 # --twice builds two clones of the last commit in folders of different names instead, compares the
-# digests of what they install, and goes on with the first; it takes some two minutes of CPU. Plugins and dependencies come from ~/.m2 (or $M2), as a build of Berth left them there.
+# digests of the installed files, and continues with the first clone; this takes about two minutes of
+# CPU. Plugins and dependencies come from ~/.m2 (or $M2), where a build of Berth stored them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 twice=
@@ -17,7 +18,7 @@ if [ "${1-}" = --twice ]; then
 fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/berth by coordinates.XXXXXX")
 server=
-ended() { # status, last command: what ends it says why in few cases, such as a time limit's signal
+ended() { # status, last command; printed because a signal, for example of a time limit, gives no reason
   [ "$1" = 0 ] || echo "coordinates: ended with status $1 at: $2" >&2
   [ -z "$server" ] || kill "$server" 2>/dev/null || :
   rm -rf "$work"
@@ -44,12 +45,12 @@ if [ -n "$twice" ]; then
   done
   cat "$work/one.digests"
   diff "$work/one.digests" "$work/another one.digests"
-  echo "two builds, the same bytes"
+  echo "two builds have the same bytes"
   mv "$work/one.repository" "$work/repository"
 else
   install . "$work/repository"
 fi
-# Berth comes from what was just installed, all else from the repository that Maven has.
+# Berth comes from the new repository, other artifacts from Maven's repository.
 sed "s|@localRepositoryUrl@|file://$had|" src/it/coordinates/settings.xml >"$work/settings.xml"
 cp -r src/it/coordinates/sample "$work/sample"
 rm -rf "$work/sample/target"
@@ -66,8 +67,8 @@ BERTH_JAVA_OPTS="-Xmx128m" "$work/berth" -J-Dberth.sample=yes run "$work/sample/
   >"$work/log" 2>&1 &
 server=$!
 answer=$(curl -s --retry 40 --retry-delay 1 --retry-all-errors --max-time 5 "localhost:$port/greeting?name=world") || :
-[ "$answer" = "hello world" ] || { cat "$work/log" >&2; echo "answer: $answer (expected: hello world)" >&2; exit 1; }
+[ "$answer" = "hello world" ] || { cat "$work/log" >&2; echo "response: $answer (expected: hello world)" >&2; exit 1; }
 kill "$server"
 wait "$server" || :
 server=
-echo "$answer, by coordinates"
+echo "$answer: built by coordinates"

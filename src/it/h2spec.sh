@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs h2spec (https://github.com/summerwind/h2spec) against the packaged jar, without TLS and with it,
-# and compares what fails with the table in docs/http.md. The exit status is 1 when anything else fails.
+# Runs h2spec (https://github.com/summerwind/h2spec) against the packaged jar, without and with TLS,
+# and compares the failed cases with the table in docs/http.md. The exit status is 1 when they differ.
 #   src/it/h2spec.sh               installs h2spec by Go into a temporary folder
-#   H2SPEC=FILE src/it/h2spec.sh   takes a binary that is there
-#   PORT=N                         the first of two ports (21020)
+#   H2SPEC=FILE src/it/h2spec.sh   uses an existing binary
+#   PORT=N                         first of two ports (default: 21020)
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
 PORT=${PORT:-21020}
@@ -20,7 +20,7 @@ fi
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
   -keyout "$WORK/key.pem" -out "$WORK/certificate.pem" 2>/dev/null || exit 2
 
-# serve PORT HTTP_OPTION…: an instance with the echo of the quickstart, up when this returns
+# serve PORT HTTP_OPTION…: starts an instance with the quickstart's echo and waits until it is ready
 serve() {
   local port=$1 log=$WORK/$1.log
   shift
@@ -36,7 +36,7 @@ serve() {
   exit 2
 }
 
-# cases OPTION…: what fails, one a line, and what h2spec says of them all
+# cases OPTION…: runs h2spec; prints failed cases, one per line, and its summary to stderr
 cases() {
   timeout 900 "$H2SPEC" -h 127.0.0.1 -P /echo -o 2 -j "$WORK/report.xml" "$@" >"$WORK/out" 2>&1
   python3 - "$WORK/report.xml" <<'PYTHON'
@@ -50,7 +50,7 @@ PYTHON
   grep -a ' passed' "$WORK/out" >&2
 }
 
-# known PROTOCOL: what the table says fails there
+# known PROTOCOL: prints the cases that the table lists as failing for the protocol
 known() {
   sed -n 's/^| `\([^`]*\)` | \([a-zA-Z0-9, ]*\) |.*/\1|\2/p' docs/http.md | grep -w "$1" | cut -d'|' -f1 | sort
 }

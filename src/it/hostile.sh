@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What clients and applications that harm others came to before, and come to now.
-#   src/it/hostile.sh [NAME…]      names of src/it/hostile/NAME.py; all of them by default
+# Runs harmful clients and applications against an earlier commit and against this one.
+#   src/it/hostile.sh [NAME…]      names of src/it/hostile/NAME.py (default: all)
 source "$(dirname "$0")/attacks.sh"
 run_all src/it/hostile "$@"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds and verifies a clean clone of this checkout's last commit with each JDK from 17 to 25 that
-# is found, one after the other, and prints a table. Run before anything is claimed of a JDK: classes
-# that another one left in target/ hide what does not compile.
+# Builds and verifies a clean clone of this checkout's last commit with each installed JDK from 17 to
+# 25, one after the other, and prints a table. Run it before any claim about a JDK: classes of another
+# JDK in target/ hide compile errors.
 #
 #   src/it/jdks.sh [--quick] [MAVEN OPTION…]
 #
-# --quick builds without tests, by the README's first command. JDKs are looked for in $JDKS (homes,
-# separated by colons), $JAVA_HOME, /usr/lib/jvm and SDKMAN's folder. Exit status: 1 when a build
-# fails, 2 when there is no JDK. Logs, and the clones of builds that failed, stay in target/jdks.
+# --quick builds without tests, by the README's first command. The script searches JDKs in $JDKS
+# (homes, separated by colons), $JAVA_HOME, /usr/lib/jvm and SDKMAN's folder. Exit status: 1 when a
+# build fails, 2 without a JDK. Logs, and the clones of failed builds, stay in target/jdks.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
 goals=(verify)
@@ -17,9 +17,9 @@ if [ "${1-}" = --quick ]; then
 fi
 logs=$PWD/target/jdks
 mkdir -p "$logs" || exit 2
-[ -z "$(git status --porcelain)" ] || echo "what is not committed is not built" >&2
+[ -z "$(git status --porcelain)" ] || echo "work tree: uncommitted changes: not part of the build" >&2
 
-# Homes of JDKs, the same one once.
+# Prints the homes of JDKs, without duplicates.
 homes() {
   local home
   IFS=: read -ra given <<<"${JDKS-}"
@@ -28,7 +28,7 @@ homes() {
   done | awk '!seen[$0]++'
 }
 
-version_of() { # home; as in 17.0.15
+version_of() { # home; prints for example 17.0.15
   "$1/bin/javac" -version 2>&1 | sed -n 's/^javac //p'
 }
 
@@ -62,7 +62,7 @@ while read -r home; do
   rows+=("$(printf '%-10s %-44s %6s  %s' "$version" "$home" "$((SECONDS - began))" "$result")")
 done < <(homes)
 if [ ${#rows[@]} -eq 0 ]; then
-  echo "no JDK from 17 to 25 (expected: one in JDKS, JAVA_HOME, /usr/lib/jvm or SDKMAN's folder)" >&2
+  echo "JDK: none from 17 to 25 (expected: in JDKS, JAVA_HOME, /usr/lib/jvm or SDKMAN's folder)" >&2
   exit 2
 fi
 printf '%-10s %-44s %6s  %s\n' JDK home s "mvn -B -q ${goals[*]} of ${commit:0:12}"
