@@ -1,6 +1,6 @@
-"""An instance under attack: a process of its own with an application that does what its path says,
-frames of HTTP/2 made by hand, and a client and a probe that behave. Standard library only; Java with
-javac. Ends only what it started.
+"""An instance under attack: a process with an application whose behaviour depends on the path,
+hand-made HTTP/2 frames, and a well-behaved client and probe. Needs the standard library and Java with
+javac. Ends only processes that it started.
 """
 
 import http.client
@@ -93,7 +93,7 @@ public final class Prey {
 
 
 class Instance:
-    """A process; `with` ends it."""
+    """An instance process; `with` ends it."""
 
     def __init__(self, jar, *jvm, settings=(), loops=2, java=("java",)):
         self.folder = tempfile.mkdtemp(prefix="berth-attack-")
@@ -134,7 +134,7 @@ class Instance:
         return self.process.poll() is None
 
     def get(self, path, port=None, timeout=5):
-        """Status and text, or 0 and why not."""
+        """Sends GET; returns status and text, or 0 and the failure."""
         try:
             connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=timeout)
             try:
@@ -147,7 +147,7 @@ class Instance:
             return 0, repr(failed)
 
     def metric(self, name):
-        """The sum of a metric's series; None when the admin port does not answer."""
+        """Returns the sum of a metric's series; None if the admin port does not respond."""
         status, text = self.get("/metrics", self.admin_port)
         if status != 200:
             return None
@@ -159,7 +159,7 @@ class Instance:
         return int(text) if status == 200 else None
 
     def live_bytes(self):
-        """What a full collection leaves of the heap."""
+        """Returns the live heap after a full collection, in bytes."""
         command = ["jcmd", str(self.process.pid), "GC.class_histogram"]
         said = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
         total = re.search(r"^Total\s+\d+\s+(\d+)", said, re.M)
@@ -188,7 +188,7 @@ def prey_jar(jar, folder):
 
 
 class Others(threading.Thread):
-    """Asks for something small again and again, as those do who do no harm, until it is ended."""
+    """A well-behaved client: sends small requests repeatedly until end()."""
 
     def __init__(self, instance, path="/hi", admin=False, every_s=0.05):
         super().__init__(daemon=True)
@@ -196,7 +196,7 @@ class Others(threading.Thread):
         self.path = path
         self.port = instance.admin_port if admin else instance.port
         self.every_s = every_s
-        self.answers = {}  # by status; 0 for none
+        self.answers = {}  # by status; 0: no response
         self.slowest_s = 0.0
         self.over = threading.Event()
         self.start()
@@ -222,7 +222,7 @@ class Others(threading.Thread):
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
 
 
-PRIORITY = 0x20  # flag of HEADERS: five bytes before the block
+PRIORITY = 0x20  # flag of HEADERS: five bytes precede the block
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -234,7 +234,7 @@ def setting(number, value):
 
 
 def preface(window, connection_window=0):
-    """With windows of so many bytes; no table for headers, so that statuses can be read."""
+    """Returns a client preface with these windows in bytes, without a header table, to read statuses."""
     hello = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
     hello += frame(SETTINGS, 0, 0, setting(1, 0) + setting(4, window))
     if connection_window:
@@ -252,7 +252,7 @@ def get_frame(stream, path):
 
 
 def status_of(block):
-    """Of a block without Huffman codes and without a table."""
+    """Returns the status of a header block without Huffman codes and without a table."""
     while block and block[0] & 0xE0 == 0x20:
         block = block[1:]  # the table's size
     if block[:1] in (b"\x88", b"\x89", b"\x8a", b"\x8b", b"\x8c", b"\x8d", b"\x8e"):
@@ -262,7 +262,7 @@ def status_of(block):
 
 
 class Http2Crowd:
-    """Many HTTP/2 connections on one thread. What comes is read and counted; data is never taken."""
+    """Many HTTP/2 connections on one thread. Reads and counts frames but grants no credit for data."""
 
     def __init__(self, port, connections, hello):
         self.selector = selectors.DefaultSelector()
@@ -281,7 +281,7 @@ class Http2Crowd:
         return made
 
     def send(self, each):
-        """`each` makes the bytes for the socket of an index."""
+        """Sends to each socket the bytes that `each` returns for its index."""
         for index, sock in enumerate(self.sockets):
             rest = each(index)
             end = time.monotonic() + 5
@@ -335,7 +335,7 @@ class Http2Crowd:
 
 
 def homes(*versions):
-    """Homes of installed JDKs by feature version, as src/it/jdks.sh finds them; those that exist."""
+    """Returns homes of installed JDKs by feature version, found as in src/it/jdks.sh."""
     found = {}
     named = os.environ.get("JDKS", "").split(":") + [os.environ.get("JAVA_HOME", "")]
     folders = ["/usr/lib/jvm", os.path.expanduser("~/.sdkman/candidates/java")]
@@ -351,7 +351,7 @@ def homes(*versions):
 
 
 def main(parts):
-    """Runs what is named after `--jar JAR`, or all; exits with 0 when each says that all is well."""
+    """Runs the parts named after `--jar JAR`, or all; exits with 0 when each part's claims hold."""
     import argparse
 
     parser = argparse.ArgumentParser()
@@ -364,5 +364,5 @@ def main(parts):
             continue
         if not part(os.path.abspath(given.jar)):
             failed.append(name)
-            print(f"{name}: NOT as it must be", flush=True)
+            print(f"{name}: NOT HELD", flush=True)
     raise SystemExit(1 if failed else 0)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Reserves a slot over HTTP, renews it, runs a request on it, lets one run out, and looks at the
-ledger before, during and after.
+"""Reserves a slot over HTTP, renews it, dispatches a request on it, and lets another reservation expire.
+Checks the ledger before, during and after.
 
     python3 reservations.py ADMIN_URL DATA_URL APPLICATION DEPLOYMENT PATH [BEARER]
 
-Standard library only. Prints each step; ends with 1 at the first that is not as it must be. With
-BEARER it reserves on the data port, as that client.
+Standard library only. Prints each step; the exit code is 1 at the first unexpected result. With BEARER
+it reserves on the data port, as that client.
 """
 
 import json
@@ -17,7 +17,7 @@ import urllib.request
 
 
 def call(method, url, body=None, headers=None):
-    """One request: status, headers, and the body as JSON if it is that."""
+    """Sends a request; returns status, headers, and the body, parsed if it is JSON."""
     request = urllib.request.Request(url, method=method, headers=headers or {})
     if body is not None:
         request.data = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -76,7 +76,7 @@ class Reservations:
         )
 
     def ledger(self):
-        """Of the deployment's replicas together: running, reserved, and whether all is clean."""
+        """Returns (running, reserved) slots of the deployment's replicas together."""
         _, _, ledger = call("GET", self.admin + "/api/v1/ledger")
         own = [
             replica
@@ -102,44 +102,44 @@ def main(arguments):
     token = held["token"]
     check("ttl_s", held["ttl_s"], 30)
     check("expires in time", 0 < held["expires_in_ms"] <= 30000, True)
-    check("a port to use it at", held["port"], int(slots.data.rsplit(":", 1)[1]))
+    check("the port for its use", held["port"], int(slots.data.rsplit(":", 1)[1]))
     check("Location", urllib.parse.urljoin(slots.url, headers["Location"]), slots.url + "/" + token)
-    check("the ledger while it is held", slots.ledger(), (0, 1))
+    check("the ledger during the reservation", slots.ledger(), (0, 1))
 
     status, _, renewed = slots.renew(token)
     check("renew", (status, renewed["token"]), (200, token))
 
     status, headers, _ = slots.dispatch(token)
     check("dispatch", status, 200)
-    check("the token stays here", "X-Berth-Reservation" in headers, False)
+    check("the response does not repeat the token", "X-Berth-Reservation" in headers, False)
     slots.ledger_becomes("the ledger after its use", (0, 0))
     check("a second dispatch", (slots.dispatch(token)[0], slots.renew(token)[0]), (409, 409))
     check("release after use", slots.release(token), 409)
 
     status, _, brief = slots.reserve({"ttl_s": 0.3})
-    check("reserve for a moment", status, 201)
-    slots.ledger_becomes("the ledger after it ran out", (0, 0))
+    check("reserve for 0.3 s", status, 201)
+    slots.ledger_becomes("the ledger after the expiry", (0, 0))
     status, _, why = slots.dispatch(brief["token"])
     check("dispatch too late", (status, why["code"]), (410, "reservation_expired"))
     check("renew too late", slots.renew(brief["token"])[0], 410)
 
-    wish = {"ttl_s": 20}
-    first = slots.reserve(wish, "attempt-1")
-    again = slots.reserve(wish, "attempt-1")
+    request = {"ttl_s": 20}
+    first = slots.reserve(request, "attempt-1")
+    again = slots.reserve(request, "attempt-1")
     check("retry with a key", (first[0], again[0]), (201, 201))
     check("the same lease", again[2]["token"], first[2]["token"])
     check("one slot", slots.ledger(), (0, 1))
     other = slots.reserve({"ttl_s": 21}, "attempt-1")
-    check("the key for another wish", (other[0], other[2]["code"]), (409, "idempotency_key_reused"))
+    check("the key with another request", (other[0], other[2]["code"]), (409, "idempotency_key_reused"))
     check("release", slots.release(first[2]["token"]), 204)
     check("release again", slots.release(first[2]["token"]), 204)
-    check("retry after release", slots.reserve(wish, "attempt-1")[0], 410)
+    check("retry after release", slots.reserve(request, "attempt-1")[0], 410)
 
-    check("a token that never was", slots.dispatch("x" * 32)[0], 404)
-    check("release what never was", slots.release("x" * 32), 404)
+    check("an unknown token", slots.dispatch("x" * 32)[0], 404)
+    check("release of an unknown token", slots.release("x" * 32), 404)
     bad = slots.reserve({"ttl": 1, "wait_timeout_s": "long"})
     check("a bad body", (bad[0], bad[2]["code"]), (400, "bad_request"))
-    check("each problem is named", "ttl" in bad[2]["message"] and "wait" in bad[2]["message"], True)
+    check("the message names each problem", "ttl" in bad[2]["message"] and "wait" in bad[2]["message"], True)
     slots.ledger_becomes("the ledger at the end", (0, 0))
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What traffic.sh says, by the standard library alone.
+"""Runs the test that traffic.sh describes. Standard library only.
 
     src/it/traffic.py BERTH_JAR EXAMPLES_JAR [--seconds=10] [--rate=150]
 
-Starts an instance of its own, speaks to it by `berth` and by HTTP, and ends it. Ends with 1 when
-something did not hold.
+Starts an instance, calls it by `berth` and by HTTP, and ends it. The exit code is 1 when a claim does
+not hold.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import time
 
 LISTENS = re.compile(r"listens on 127\.0\.0\.1:(\d+), admin on 127\.0\.0\.1:(\d+)")
 LIMIT_S = 120
-WORKERS = 32  # requests under way at once; more than that are late, which is counted
+WORKERS = 32  # maximum of concurrent requests; further ones are late, which is counted
 KEYS = 400
 ROUTE = "/digits"
 PICTURE = pathlib.Path("src/examples/images/7-3.png").read_bytes()
@@ -34,14 +34,14 @@ wrong = []
 
 
 def hold(what, so, told=""):
-    """Says whether something that must be so is."""
+    """Prints whether a claim holds, and records it if not."""
     if not so:
         wrong.append(what)
     print(f"  {'held' if so else 'NOT HELD'}: {what}{': ' if told else ''}{told}", flush=True)
 
 
 def application(names, weights, more=""):
-    """An entry of applications; only what serves is in names."""
+    """Returns a configuration of the application; `names` are its versions."""
     sides = ", ".join(f"{{deployment: {name}, weight: {each}}}" for name, each in weights.items())
     return f"""
 applications:
@@ -60,7 +60,7 @@ SHADOW = "shadow: [{deployment: v3, fraction: 0.5, compare: true}]"
 
 
 def hashing(replicas):
-    """What an entry says of v2, whose replicas keys stay with."""
+    """Returns the deployment entry of v2, which routes keys by consistent hashing."""
     return (f"    deployments: [{{name: v2, num_replicas: {replicas}, request_router_config:"
             " {request_router_class: consistent_hash}}]\n")
 
@@ -88,7 +88,7 @@ class Instance:
         return pathlib.Path(self.log_name).read_text(encoding="utf-8")
 
     def berth(self, *words):
-        """A command of berth against it; what it prints."""
+        """Runs a command of `berth` against the instance; returns its output."""
         done = subprocess.run(
             ["java", "-XX:TieredStopAtLevel=1", "-jar", self.jar, *words,
              f"--address=127.0.0.1:{self.admin}"],
@@ -104,7 +104,7 @@ class Instance:
         self.berth("deploy", file, "--wait")
 
     def told(self):
-        """What GET /api/v1/traffic says of the route."""
+        """Returns the route's entry of GET /api/v1/traffic."""
         connection = http.client.HTTPConnection("127.0.0.1", self.admin, timeout=60)
         connection.request("GET", "/api/v1/traffic?route=%2Fdigits")
         said = json.loads(connection.getresponse().read())
@@ -112,7 +112,7 @@ class Instance:
         return said["routes"][0]
 
     def sides(self):
-        """Requests so far, by version."""
+        """Returns the requests so far, by version."""
         return {each["deployment"]: each["requests"] for each in self.told()["traffic"]}
 
     def stop(self):
@@ -126,7 +126,7 @@ class Instance:
 
 
 def ask(connection, key=None):
-    """Status of one picture, and the replica that read it."""
+    """Sends one picture; returns the status and the replica."""
     headers = {"Content-Type": "image/png"}
     if key is not None:
         headers["X-Serve-Shard-Key"] = key
@@ -144,7 +144,7 @@ def version_of(replica):
 
 
 class Load:
-    """An open loop: request i leaves at i / rate, whatever came of those before."""
+    """An open loop: request i is sent at i / rate, independently of previous results."""
 
     def __init__(self, port, rate):
         self.port, self.rate = port, rate
@@ -153,7 +153,7 @@ class Load:
         self.next = 0
         self.late_s = 0.0
         self.over = threading.Event()
-        self.came = []  # (when it left, status, version)
+        self.came = []  # (send time, status, version)
         self.threads = [threading.Thread(target=self.run, daemon=True) for _ in range(WORKERS)]
         for each in self.threads:
             each.start()
@@ -184,7 +184,7 @@ class Load:
             each.join(60)
 
     def since(self, begin, end=math.inf):
-        """What came of those that left then: by version, and those that were no 200."""
+        """Returns counts by version and failures by status, of requests sent in the interval."""
         with self.lock:
             some = [each for each in self.came if begin <= each[0] < end]
         failed = collections.Counter(str(status) for _, status, _ in some if status != 200)
@@ -192,7 +192,7 @@ class Load:
 
 
 def share(counts, version, expected):
-    """Within four sigma and a request of what is expected."""
+    """Returns whether a version's count is within four sigma plus one request of its share."""
     number = sum(counts.values())
     sigma = math.sqrt(number * expected * (1 - expected))
     return number > 0 and abs(counts[version] - number * expected) <= 4 * sigma + 1
@@ -204,13 +204,13 @@ def held(counts):
 
 
 def keys(port, name=version_of):
-    """Which version each key goes to, or what else of its replica."""
+    """Returns the version, or another property of the replica, that each key routes to."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     to = {}
     for i in range(KEYS):
         status, replica = ask(connection, f"user-{i}")
         if status != 200:
-            raise SystemExit(f"a request with a key: {status}")
+            raise SystemExit(f"request with a key: {status} (expected: 200)")
         to[f"user-{i}"] = name(replica)
     connection.close()
     return to
@@ -225,7 +225,7 @@ def sticky(before, after, keys_of):
 
 
 def phase(load, what, seconds):
-    """Lets the load go on, and says what came of it."""
+    """Continues the load for some seconds; prints and returns its results."""
     begin = time.monotonic()
     time.sleep(seconds)
     counts, failed = load.since(begin)
@@ -241,40 +241,40 @@ def run(options, folder):
         load = Load(instance.port, options.rate)
         time.sleep(2)
         counts = phase(load, "90/10 with a shadow", seconds)
-        hold("v2 has its 10 %", share(counts, "v2", 0.1))
-        hold("v3 answers nobody", counts["v3"] == 0)
+        hold("v2 gets its 10 %", share(counts, "v2", 0.1))
+        hold("no client gets a response of v3", counts["v3"] == 0)
         shadow = instance.told()["shadow"][0]
         print("  shadow: " + json.dumps(shadow))
-        hold("half of the requests are copied, or skipped for want of a slot",
+        hold("half of the requests are copied, or skipped for lack of a slot",
              0.4 < (shadow["copied"] + shadow["skipped_busy"]) / sum(instance.sides().values()) < 0.6
              and shadow["copied"] > 0)
-        hold("the shadow answers the same", shadow["status_same"] > 0
+        hold("the shadow's responses are equal", shadow["status_same"] > 0
              and shadow["status_other"] == 0 and shadow["body_same"] > 0 == shadow["body_other"])
 
         before = keys(instance.port)
-        hold("a key goes where it went", keys(instance.port) == before)
+        hold("a key keeps its version", keys(instance.port) == before)
         print(f"keys: {held(collections.Counter(before.values()))}")
 
         print("berth traffic /digits v1=50 v2=50")
         begin = time.monotonic()
         print(instance.berth("traffic", ROUTE, "v1=50", "v2=50"), end="")
         counts = phase(load, "50/50", seconds)
-        hold("v2 has its 50 %", share(counts, "v2", 0.5))
-        hold("none failed while weights moved", not load.since(begin)[1], str(load.since(begin)[1] or ""))
+        hold("v2 gets its 50 %", share(counts, "v2", 0.5))
+        hold("no request failed during the change of weights", not load.since(begin)[1], str(load.since(begin)[1] or ""))
         halves = keys(instance.port)
         there = moved(before, halves)
         print(f"keys: {held(collections.Counter(halves.values()))}; {len(there)} of {KEYS} moved")
-        hold("keys moved from v1 to v2 alone", set(there) == {("v1", "v2")})
-        hold("no more than the weights did", abs(len(there) / KEYS - 0.4) < 0.08)
+        hold("keys moved only from v1 to v2", set(there) == {("v1", "v2")})
+        hold("the share of moved keys equals the change of weights", abs(len(there) / KEYS - 0.4) < 0.08)
 
-        print("a replica is added to the three of v2")
+        print("add a replica to the three of v2")
         replicas = keys(instance.port, str)
         again = keys(instance.port, str)
         of_v2 = [key for key in halves if halves[key] == "v2"]
         print(f"keys of v2 before: sticky share {sticky(replicas, again, of_v2):.1f} % among"
               f" {len({replicas[key] for key in of_v2})} replicas")
-        # A key whose replica is full for a moment goes on to the next.
-        hold("a key of v2 meets its replica again", sticky(replicas, again, of_v2) >= 95)
+        # A key whose replica is full at the moment routes to the next replica.
+        hold("a key of v2 keeps its replica", sticky(replicas, again, of_v2) >= 95)
         begin = time.monotonic()
         more = application(["v1", "v2", "v3"], {"v1": 50, "v2": 50}, SHADOW)
         instance.deploy(more + hashing(4))
@@ -284,37 +284,37 @@ def run(options, folder):
         print(f"keys of v2 after: sticky share {stays:.1f} % among"
               f" {len({added[key] for key in of_v2})} replicas")
         hold("no key moved between versions", not moved(halves, keys(instance.port)))
-        hold("no more than the share of the new replica moved, and 15 %", 100 - stays <= 25 + 15)
+        hold("at most the share of the new replica plus 15 % moved", 100 - stays <= 25 + 15)
         new = {added[key] for key in of_v2} - {replicas[key] for key in of_v2}
         others = [key for key in of_v2 if added[key] != replicas[key] and added[key] not in new]
-        hold("and to that one", len(new) == 1 and len(others) <= 0.05 * len(of_v2),
+        hold("the keys moved to the new replica", len(new) == 1 and len(others) <= 0.05 * len(of_v2),
              f"{len(others)} elsewhere")
-        hold("none failed", not load.since(begin)[1], str(load.since(begin)[1] or ""))
+        hold("no request failed meanwhile", not load.since(begin)[1], str(load.since(begin)[1] or ""))
         print("berth traffic /digits")
         print(instance.berth("traffic", ROUTE), end="")
         print(instance.berth("traffic", ROUTE, "--explain", "header=X-Serve-Shard-Key: user-7"), end="")
 
-        print("v1 is removed")
+        print("remove v1")
         begin = time.monotonic()
         instance.deploy(application(["v2", "v3"], {"v2": 1}, SHADOW) + hashing(4))
         counts = phase(load, "v2 alone", seconds)
-        hold("all go to v2", set(counts) == {"v2"}, held(counts))
-        hold("none failed while it was removed", not load.since(begin)[1],
+        hold("all requests go to v2", set(counts) == {"v2"}, held(counts))
+        hold("no request failed during the removal", not load.since(begin)[1],
              str(load.since(begin)[1] or ""))
 
         print("berth rollback digits")
         begin = time.monotonic()
         print(instance.berth("rollback", "digits", "--wait"), end="")
         counts = phase(load, "rolled back", seconds)
-        hold("v1 and v2 share again", share(counts, "v2", 0.5))
-        hold("none failed while it came back", not load.since(begin)[1],
+        hold("v1 and v2 share the requests again", share(counts, "v2", 0.5))
+        hold("no request failed during the rollback", not load.since(begin)[1],
              str(load.since(begin)[1] or ""))
         back = keys(instance.port)
-        hold("each key is where it was before", back == halves)
+        hold("each key has its previous version", back == halves)
         load.stop()
         all_of_them, failed = load.since(0)
-        print(f"{sum(all_of_them.values())} requests at {options.rate}/s, by side:"
-              f" {held(all_of_them)}; failed: {failed or 0}; the latest {load.late_s:.2f} s late")
+        print(f"{sum(all_of_them.values())} requests at {options.rate}/s, by version:"
+              f" {held(all_of_them)}; failed: {failed or 0}; maximum lag {load.late_s:.2f} s")
         hold("no request failed", not failed)
         hold("the loop was open", load.late_s < 5)
     finally:
@@ -330,7 +330,7 @@ def main():
     parser.add_argument("--rate", type=int, default=150)
     options = parser.parse_args()
     if options.seconds < 5 or options.rate < 1:
-        parser.error("--seconds, --rate (expected: at least 5, at least 1)")
+        parser.error("--seconds, --rate: too small (expected: at least 5, at least 1)")
     EXAMPLES = os.path.abspath(options.examples)
     folder = tempfile.mkdtemp(prefix="berth-traffic-")
     try:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The control node is killed while a worker builds the code of a replica, and starts again; another
-worker, which it waits for, is gone. The first worker's replica comes to run after that one has told
-what it runs, and before the other is lost. Whatever runs then, the controller knows.
+"""Kills and restarts the control node while a worker builds the code of a replica, after it killed
+another worker, which the control node waits for. The first worker's replica begins to run after that
+worker reported its inventory, and before the other worker is declared lost. The controller must know
+every running replica.
 
     fetched_code.py --jar JAR        a minute
 """
@@ -22,7 +23,7 @@ import java.util.Arrays;
 import java.util.Map;
 
 public final class Slow {
-  /** On n2 it takes until there is a file `go`. */
+  /** On n2 waits until the file `go` exists. */
   public static Application build(Map<String, Object> args) throws Exception {
     String[] words = ProcessHandle.current().info().arguments().orElseThrow();
     if (Arrays.stream(words).anyMatch(word -> word.endsWith("n2.yaml"))) {
@@ -56,7 +57,7 @@ def run(jar):
             control.start()
             if until(lambda: "node n2~" in control.said()[len(before):], 60, 0.02) is None:
                 return ["n2 is a node again"]
-            time.sleep(1)  # for what it tells
+            time.sleep(1)  # for its inventory
             with open(os.path.join(pair.folder, "go"), "w"):
                 pass
             control.serves()
@@ -67,8 +68,8 @@ def run(jar):
         time.sleep(5)
         known = pair.replicas()
         there = pair.hosted(control) + pair.hosted(worker)
-        print(f"{len(there)} replicas run, the controller knows {len(known)} of them (room for: 2)")
-        return [] if sorted(there) == sorted(known) and len(known) == 2 else ["all are known"]
+        print(f"{len(there)} replicas run, the controller knows {len(known)} of them (expected: 2)")
+        return [] if sorted(there) == sorted(known) and len(known) == 2 else ["the controller knows all"]
 
 
 main(run)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What the control node answers a worker goes through a relay that stops reading for four seconds, until
+"""Sends the control node's replies to a worker through a relay that stops reading for four seconds, until
 that link is full. Meanwhile calls fail, streams break off and clients leave. Then the relay reads again:
-each call ends with the failure that is known, each stream ends, and no slot is taken.
+each call must end with its known failure, each stream must end, and no slot may stay occupied.
 
-    last_word.py --jar JAR           half a minute; a minute where last words are lost
+    last_word.py --jar JAR           half a minute; a minute if final messages are lost
 """
 
 import collections
@@ -27,10 +27,10 @@ import java.time.Duration;
 import java.util.Map;
 
 public final class Slow {
-  /** Each request goes on at `at`, in milliseconds of the epoch. */
+  /** Each request continues at `at`, in milliseconds of the epoch. */
   public static Application build(Map<String, Object> args) {
     Buffer large = Buffer.buffer(new byte[50_000]);
-    String why = "known ".repeat(100); // a longer frame than a small answer
+    String why = "known ".repeat(100); // a longer frame than a small response
     AsyncHandler handler =
         (request, context) -> {
           String kind = String.valueOf(request.queryParameter("kind"));
@@ -64,23 +64,23 @@ public final class Slow {
 }
 """
 
-FILLING = (("large", 200, 0), ("medium", 80, 0.6), ("small", 300, 1.2))  # and when, in seconds
+FILLING = (("large", 200, 0), ("medium", 80, 0.6), ("small", 300, 1.2))  # kind, number, delay in seconds
 EACH = 20
-LEAD_S = 8  # for all requests to be under way
+LEAD_S = 8  # until all requests are in flight
 FULL_S = 4
 LIMIT_S = 25
 WORKER, RELAY = "127.0.1.2", "127.0.2.2"
-DEADLINE_S = 60  # of a call, so that what is lost is not mistaken for it
+DEADLINE_S = 60  # of a call; long, so that a lost message is not mistaken for a passed deadline
 
 
 def refused(node):
-    """Messages that links did not take."""
+    """Returns the number of messages that links refused."""
     _, text, _ = ask(node.admin, "GET", "/metrics")
     return sum(float(each) for each in re.findall(r"^berth_link_sends_refused\S* (\S+)", text, re.M))
 
 
 class Relay:
-    """The data port of a node, at another address; what comes for it is not read while it is full."""
+    """A relay of a node's data port at another address; it stops reading while `flows` is clear."""
 
     def __init__(self, listens, node):
         self.node, self.flows = node, threading.Event()
@@ -99,7 +99,7 @@ class Relay:
                 return
             try:
                 there = socket.create_connection(self.node)
-            except OSError:  # it does not listen yet
+            except OSError:  # the node does not listen yet
                 come.close()
                 continue
             for each in ((come, there, self.flows), (there, come, None)):
@@ -123,7 +123,7 @@ class Relay:
 
 
 class Client(threading.Thread):
-    """One request at the worker: its status and text, and when it ended."""
+    """One request to the worker, with its result and end time."""
 
     def __init__(self, worker, kind, at):
         super().__init__(daemon=True)
@@ -183,7 +183,7 @@ def run(jar):
         time.sleep(max(0, at - 0.3 - time.time()))
         if not all(each.begun.is_set() for each in clients if each.kind in ("stream", "left")):
             said = collections.Counter(each.said for each in clients)
-            return [f"all streams have begun in time ({dict(said)})"]
+            return [f"all streams began in time ({dict(said)})"]
         relay.flows.clear()
         time.sleep(max(0, at + 1.9 - time.time()))
         before = refused(pair.control)
@@ -191,26 +191,26 @@ def run(jar):
         not_taken = refused(pair.control) - before
         relay.flows.set()
         goes_on = time.time()
-        print(f"{not_taken:.0f} messages found their link full once it was")
+        print(f"{not_taken:.0f} messages met a full link")
         if not_taken < 2 * EACH:
-            wrong.append("last words find their link full")
+            wrong.append("final messages meet a full link")
         for each in clients:
             each.join(max(0, goes_on + LIMIT_S - time.time()))
         for kind in ("large", "medium", "small", "call", "stream"):
             told = collections.Counter(each.said or "never ended" for each in clients if each.kind == kind)
             latest = max((each.ended or time.time()) - goes_on for each in clients if each.kind == kind)
-            print(f"{kind}: {dict(told)}, the latest after {latest:.1f} s")
+            print(f"{kind}: {dict(told)}, last after {latest:.1f} s")
             right = {"call": {"500 Internal Server Error"}, "stream": {"broken off"}}.get(kind, {"200"})
             if not set(told) <= right:
-                wrong.append(f"each {kind} ends as it is known")
+                wrong.append(f"each {kind} ends with its known result")
         rest = until(lambda: busy(pair) == 0, 10)
-        print(f"at rest: {busy(pair)} slots are taken (expected: 0)")
-        wrong += [] if rest is not None else ["no slot is taken at rest"]
+        print(f"at rest: {busy(pair)} slots are occupied (expected: 0)")
+        wrong += [] if rest is not None else ["no slot is occupied at rest"]
     return wrong
 
 
 def busy(pair):
-    """Slots of the replica that are taken."""
+    """Returns the number of occupied slots of the replica."""
     _, text, _ = ask(pair.control.admin, "GET", "/api/v1/ledger?node=n1")
     return sum(each["running"] + each["reserved"] for each in json.loads(text)["replicas"])
 

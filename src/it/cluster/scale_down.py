@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""The control node is killed and starts again: an idle deployment that autoscales comes down to its
-minimum.
+"""Kills and restarts the control node: an idle autoscaling deployment must scale down to its minimum.
 
     scale_down.py --jar JAR        a minute and a half at most
 """
@@ -22,14 +21,14 @@ def run(jar):
         pair.worker.start().serves()
         pair.declare({"autoscaling_config": AUTOSCALING})
         if until(lambda: len(pair.replicas()) == 3, 60) is None:
-            return ["three replicas at first"]
+            return ["three initial replicas"]
         pair.control.kill()
         pair.control.start().serves()
         took = until(lambda: len(pair.replicas()) == 1, 75)
         if took is None:
-            print(f"still {len(pair.replicas())} replicas 75 s after the control node is back")
+            print(f"still {len(pair.replicas())} replicas 75 s after the restart of the control node")
             return ["scaled down"]
-        print(f"1 replica {took:.0f} s after the control node is back")
+        print(f"1 replica {took:.0f} s after the restart of the control node")
         return []
 
 

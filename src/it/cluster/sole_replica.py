@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The control node, with the only replica of a deployment, is killed, and comes back over an older
-state: what a request at the worker gets, and when. A controller with its newest state serves again.
+"""Kills the control node with the only replica of a deployment, and restarts it with an older state.
+Requests at the worker must get a 503 with the reason in time. A controller with its newest state must
+serve again.
 
-    sole_replica.py --jar JAR        a minute; three before there was a time-out
+    sole_replica.py --jar JAR        a minute; three before the time-out existed
 """
 
 import os
@@ -23,7 +24,7 @@ def refused(pair, what, wrong):
     took = time.monotonic() - begin
     print(f"{what}: {status} after {took:.1f} s: {text[:110].strip()}")
     if status != 503 or "no controller" not in text or took > 8:
-        wrong.append(f"{what} is no 503 with the reason within 8 s")
+        wrong.append(f"{what} gets a 503 with the reason within 8 s")
 
 
 def state(pair, name):
@@ -43,17 +44,17 @@ def run(jar):
         pair.worker.start().serves()
         until(lambda: ask(pair.worker.http, "GET", "/")[0] == 200)
         pair.declare({"num_replicas": 1, "max_ongoing_requests": 4})
-        time.sleep(2)  # the worker hears of the command
+        time.sleep(2)  # until the worker receives the command
         pair.control.kill()
         refused(pair, "the first request", wrong)
-        refused(pair, "the next one", wrong)
+        refused(pair, "the second request", wrong)
         os.rename(state(pair, "n1-state"), state(pair, "newest"))
         shutil.copytree(state(pair, "older"), state(pair, "n1-state"))
         pair.control.start()
         stands = until(lambda: "stands_by" in ask(pair.control.admin, "GET", "/api/v1/cluster")[1], 30)
-        print("the control node over an older state " + ("commands" if stands is None else "stands by"))
+        print("the control node with an older state " + ("commands" if stands is None else "stands by"))
         time.sleep(6)
-        for what in ("a request then", "the one after it"):
+        for what in ("the third request", "the fourth request"):
             refused(pair, what, wrong)
         pair.control.kill()
         shutil.rmtree(state(pair, "n1-state"))

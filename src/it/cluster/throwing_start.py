@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A worker and a control node with `berth.messages: event_bus`, which no cluster has: each start ends
-by itself with the reason. A second worker with the state directory of the first does, too.
+"""Starts a worker and a control node with `berth.messages: event_bus`, which clusters do not support.
+Each start must end with the reason, as must a second worker with the state directory of the first.
 
     throwing_start.py --jar JAR        half a minute
 """
@@ -15,7 +15,7 @@ from cluster_pair import Node, Pair, main  # noqa: E402
 
 
 def ended(node, why, limit_s=15):
-    """Prints how its start ends; whether it says why."""
+    """Prints the end of a node's start; returns whether it failed with the reason in its log."""
     try:
         node.process.wait(limit_s)
         how = f"exit {node.process.returncode}"
@@ -37,7 +37,7 @@ def run(jar):
         for node in (pair.control, pair.worker):
             node.start("berth.messages=event_bus")
             if not ended(node, "berth.messages"):
-                wrong.append(f"event_bus on {node.name}")
+                wrong.append(f"event_bus on {node.name} fails with the reason")
             node.end()
             open(node.log, "w").close()
         pair.control.start().serves()
@@ -46,7 +46,7 @@ def run(jar):
         try:
             third.start(f"berth.state_dir={pair.folder}/n2-state")
             if not ended(third, "is held by another instance"):
-                wrong.append("a state_dir that another worker holds")
+                wrong.append("a state_dir of another worker fails with the reason")
         finally:
             third.end()
     return wrong

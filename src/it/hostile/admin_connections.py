@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Clients that hold the admin port without a token: silent connections, heads that trickle, uploads
-of jars that are given up, uploads that trickle. Meanwhile the port answers health within a second.
+"""Clients without a token occupy the admin port: silent connections, trickling heads, aborted jar
+uploads, trickling uploads. Meanwhile the port must answer health within a second.
 
     admin_connections.py --jar JAR [PART…]        at most about two minutes
 """
@@ -34,7 +34,7 @@ def head(sha256, length):
 
 
 def status(instance, sent, timeout=5):
-    """Of the answer; 0 for none."""
+    """Sends bytes; returns the status of the response, 0 without a response."""
     try:
         with connect(instance, sent) as made:
             made.settimeout(timeout)
@@ -68,7 +68,7 @@ def holding(part, sent, least_ended=SILENT, **more):
                     except OSError:
                         ended += 1
                 time.sleep(0.2)
-            print(f"{part}: {SILENT} connections; health {found or 'no answer'} after "
+            print(f"{part}: {SILENT} connections; health {found or 'no response'} after "
                   f"{took * 1000:.0f} ms; {ended} ended after {time.monotonic() - began:.0f} s",
                   flush=True)
             for each in held:
@@ -78,8 +78,8 @@ def holding(part, sent, least_ended=SILENT, **more):
 
 
 def later_heads(jar):
-    """Ten clients that had an answer and send a byte of their next head each 9 s; ten that had one
-    and are silent keep theirs."""
+    """After a first response, ten clients send a byte of their next head every 9 s and must be closed;
+    ten silent clients keep their connections."""
     with Instance(jar) as instance:
         health = b"GET /-/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
         late, silent = ([connect(instance, health) for _ in range(10)] for _ in range(2))
@@ -117,7 +117,7 @@ def closed(sock):
 
 
 def given_up(jar):
-    """Of a jar that is kept already, and of one that is not."""
+    """Aborts uploads of a stored jar and of an unknown jar."""
     with Instance(jar) as instance:
         first = status(instance, head(SHA_256, len(JAR)) + JAR)
         for pause in (0, 0.1):
@@ -128,13 +128,13 @@ def given_up(jar):
         time.sleep(1)
         after = status(instance, head(SHA_256, len(JAR)) + JAR)
         places = instance.metric("berth_jar_uploads")
-        print(f"given-up: kept {first}; after 24 uploads that were given up {after}, "
-              f"{places:.0f} places held", flush=True)
+        print(f"given-up: first upload {first}; after 24 aborted uploads {after}, "
+              f"{places:.0f} uploads in progress", flush=True)
         return first == 201 and after == 200 and places == 0
 
 
 def trickling(jar):
-    """Four that send a byte each half second."""
+    """Four uploads send a byte each half second."""
     with Instance(jar) as instance:
         socks = [connect(instance, head(UNKNOWN, 1_000_000)) for _ in range(4)]
         began = time.monotonic()
@@ -157,7 +157,7 @@ def trickling(jar):
 PARTS = {
     "silent": holding("silent", b""),
     "trickled-heads": holding("trickled-heads", b"GET /-/healthz HT"),
-    # Until it shows its protocol a connection may be silent for 60 s, and there are 256 of them.
+    # Before its protocol is known a connection may be silent for 60 s; at most 256 connections may be so.
     "silent-http2": holding(
         "silent-http2", b"", SILENT - 256, settings=("berth.admin.http2=true",)),
     "later-heads": later_heads,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Paths of the admin port that are not in their normal form, as one that a proxy in front would let
-pass for another: none may reach what its normal form names.
+"""Requests admin paths that are not in normal form, which a proxy in front might mistake for other
+paths. None may reach the resource of its normal form.
 
     admin_paths.py --jar JAR [PART…]        a few seconds
 """
@@ -38,7 +38,7 @@ def deletes(jar):
         found = status(instance, "DELETE", "/metrics/../api/v1/applications/prey")
         there, _ = instance.get("/hi")
         print(f"deletes: DELETE /metrics/../api/v1/applications/prey {found}; "
-              f"the application answers {there}", flush=True)
+              f"the application responds {there}", flush=True)
         return found == 400 and there == 200
 
 

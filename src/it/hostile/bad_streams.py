@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Over HTTP/2 one malformed stream ends alone: a request beside it is answered, and the connection
-goes on. On the admin port with `berth.admin.http2: true` as well.
+"""Over HTTP/2 a malformed stream must end alone: a concurrent request completes, and the connection
+stays open. The same holds on the admin port with `berth.admin.http2: true`.
 
     bad_streams.py --jar JAR [PART…]        a few seconds
 """
@@ -19,7 +19,7 @@ MOST = 16 << 10
 
 
 def integer(value, first):
-    """An integer with a prefix of 7 bits (RFC 7541, 5.1)."""
+    """Encodes an integer with a prefix of 7 bits (RFC 7541, 5.1)."""
     if value < 127:
         return bytes([first | value])
     made = bytes([first | 127])
@@ -71,7 +71,7 @@ def frames(sock, seconds=5):
 
 
 def part(name, bad, expected, settings=()):
-    """`bad` is sent on stream 3, beside a request of stream 1 that waits, and before one of stream 5."""
+    """Sends `bad` on stream 3, beside a waiting request on stream 1, and before one on stream 5."""
     def run(jar):
         with Instance(jar, settings=settings) as instance:
             sock = socket.create_connection(("127.0.0.1", instance.port), timeout=5)
@@ -98,7 +98,7 @@ def part(name, bad, expected, settings=()):
 
 
 def on_admin(name, bad, expected):
-    """On the admin port, which has no request that waits."""
+    """The same on the admin port, which has no waiting requests."""
     def run(jar):
         with Instance(jar, settings=("berth.admin.http2=true",)) as instance:
             sock = socket.create_connection(("127.0.0.1", instance.admin_port), timeout=5)
@@ -120,7 +120,7 @@ def on_admin(name, bad, expected):
 
 
 def mixed(jar):
-    """200 streams, 50 at a time, of which each tenth is malformed in one of four ways."""
+    """Sends 200 streams, 50 at a time; each tenth is malformed in one of four ways."""
     ways = (
         (request("GET", "http", ("a", "x" * 9000)), 431), (request("G T"), 400),
         (request("GET", "ftp"), 400), (request("GET", "http", ("a", "x" * 33000)), 431))
@@ -138,7 +138,7 @@ def mixed(jar):
             try:
                 sock.sendall(sent)
             except OSError:
-                break  # the connection has ended
+                break  # the connection ended
             for kind, stream, payload in frames(sock):
                 if kind == HEADERS:
                     answered += 1
@@ -148,20 +148,20 @@ def mixed(jar):
                 elif kind == GOAWAY:
                     end = f"GOAWAY {struct.unpack('>I', payload[4:8])[0]}"
         sock.close()
-        print(f"mixed: of 200 streams {answered} answered, {wrong} wrongly, connection {end}",
+        print(f"mixed: of 200 streams {answered} completed, {wrong} with a wrong status, connection {end}",
               flush=True)
         return answered == 200 and wrong == 0 and end == "open"
 
 
 def trailers(name, bytes_, expected):
-    """Trailers of stream 3 over the limit; a request of stream 1 waits beside it."""
+    """Sends trailers above the limit on stream 3, beside a waiting request on stream 1."""
     sent = head_frames(3, False, *request("POST")) + frame(DATA, 0, 3, b"abc")
     return part(name, sent + head_frames(3, True, ("x", "y" * bytes_)), expected)
 
 
 def block_over(jar):
-    """A block over five times the limit, and many small CONTINUATION frames, end the connection
-    alone: others are served, and nothing is kept."""
+    """A block above five times the limit, and many small CONTINUATION frames, end only their connection:
+    other clients are served, and no memory stays occupied."""
     first = frame(HEADERS, 1, 1, b"\0\x01a\x7f\x81\x7f" + b"x" * 16000)
     attacks = {
         "block": first + frame(CONTINUATION, 0, 1, b"x" * MOST) * 2,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""An endless loop in an async handler costs one event loop: deploys, scale-ups and redeploys go on,
-status names the loop, its handler and since when, the instance is not ready, and the request that
-its client gave up is a zombie.
+"""An endless loop in an async handler must cost only one event loop. Deploys, scale-ups and redeploys
+continue; status names the loop, its handler and the time; the instance is not ready; the cancelled
+request is a zombie.
 
     blocked_loop.py --jar JAR [PART…]        about two minutes
 """
@@ -47,7 +47,7 @@ public final class Spins {
 
 
 class Spins(Instance):
-    """An instance with three loops and applications that spin when they are asked to."""
+    """An instance with three loops and applications that spin on request."""
 
     def __init__(self, jar, *settings):
         super().__init__(jar, "-Xmx512m", loops=3, settings=settings)
@@ -83,7 +83,7 @@ class Spins(Instance):
                     if each["name"] == name)
 
     def runs(self, name, replicas=1):
-        """Seconds until all of its replicas run and are the only ones; None past the limit."""
+        """Returns seconds until exactly these replicas run; None past the limit."""
         began = time.monotonic()
         while time.monotonic() - began < LIMIT_S:
             found = self.application(name)
@@ -95,11 +95,11 @@ class Spins(Instance):
         return None
 
     def answers(self, name, times=10):
-        """How many of so many requests are answered in a second."""
+        """Returns the number of requests with a response within a second."""
         return sum(self.get("/" + name, timeout=1)[0] == 200 for _ in range(times))
 
     def spin(self, name):
-        """A client asks, and gives up. Its request may come in on any loop but blocks one."""
+        """Sends a request that blocks one loop; its client disconnects after a second."""
         threading.Thread(target=self.get, args=(f"/{name}/spin",), kwargs={"timeout": 1},
                          daemon=True).start()
         time.sleep(2)
@@ -117,7 +117,7 @@ GRACES = {"graceful_shutdown_timeout_s": 3, "berth": {"cancel_grace_s": 2}}
 
 
 def places(jar):
-    """Deploys and scale-ups beside a blocked loop."""
+    """Measures deploys and scale-ups beside a blocked loop."""
     with Spins(jar, "berth.blocked_loop_after_ms=100") as instance:
         instance.deploy("bad")
         instance.runs("bad")
@@ -130,16 +130,16 @@ def places(jar):
         instance.deploy("new", replicas=6)
         took.append(("a scale-up", instance.runs("new", 6)))
         say("beside an endless loop", *(f"{what} {seconds(each)}" for what, each in took),
-            f"{instance.answers('new')} of 10 answered")
+            f"{instance.answers('new')} of 10 completed")
         return all(each is not None for _, each in took) and instance.answers("new") == 10
 
 
 def cures(jar):
-    """The application that spins is deployed again, and another one that shares the loop lives on."""
+    """Redeploys the spinning application; other applications on the same loop must continue."""
     settings = (f"berth.health.blocked_loop_unready_s={UNREADY_S}",)
     try:
         instance = Spins(jar, *settings)
-    except (SystemExit, OSError):  # a jar that does not know the key
+    except (SystemExit, OSError):  # a jar without the key
         instance = Spins(jar)
     with instance:
         for i in range(3):
@@ -158,15 +158,15 @@ def cures(jar):
         again = instance.runs("bad")
         say("an endless loop for 18 s", f"3 requests to each of 3 others: {before}, later {after}",
             f"zombies {zombies:g}", f"readyz {ready[0]} {ready[1][:50]}",
-            "status: " + (blocked[0]["text"] if blocked else "nothing of it"),
-            f"its application deployed again {seconds(again)}")
+            "status: " + (blocked[0]["text"] if blocked else "no blocked loop"),
+            f"redeploy of its application {seconds(again)}")
         return (after == [3, 3, 3] and zombies >= 1 and ready[0] == 503 and again is not None
                 and blocked and "Spins.handle" in blocked[0]["at"]
                 and blocked[0]["deployment"] == "bad#front")
 
 
 def starved(jar):
-    """A process that gets no processor is not said to be blocked by a handler."""
+    """A process without CPU time must not be reported as blocked by a handler."""
     with Spins(jar) as instance:
         instance.deploy("good")
         instance.runs("good")
@@ -181,8 +181,8 @@ def starved(jar):
         lines = [line for line in instance.said().splitlines() if "new requests avoid it" in line]
         waits = ("epollWait", "EPoll.wait", "Unsafe.park")
         wrong = [line for line in lines if "blocked for" in line and any(w in line for w in waits)]
-        say("16 busy processes on one core for 8 s", f"{len(lines)} loops without an answer",
-            f"{len(wrong)} of them said to be blocked by what waits for events")
+        say("16 busy processes on one core for 8 s", f"{len(lines)} unresponsive loops",
+            f"{len(wrong)} of them reported as blocked while waiting for events")
         return not wrong
 
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Handlers that compute without end leave the blocking handlers of every other application alone, on
-each JDK.
+"""Handlers that compute without end must not affect blocking handlers of other applications, on each
+JDK.
 
     computing_handlers.py --jar JAR [PART…]        at most about five minutes
 
-Application A keeps two handlers computing: endless loops, runs of 1 s one after the other, or runs of
-an ONNX model of about 1 s with one thread each (ONNX Runtime is that of berth-examples.jar, beside
-the jar).
-Application B's trivial blocking handler is asked beside them on JDK 17 and JDK 25 in turn.
+Application A keeps two handlers computing: endless loops, consecutive runs of 1 s, or runs of an ONNX
+model of about 1 s with one thread each (ONNX Runtime is that of berth-examples.jar, beside the jar).
+Meanwhile application B's trivial blocking handler is called on JDK 17 and JDK 25 in turn.
 """
 
 import http.client
@@ -24,11 +23,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from attacked import Instance, homes, main  # noqa: E402
 
 ROUNDS = 3
-ASK_S = 4  # in each round
+ASK_S = 4  # requests of one round
 P99_MS = 100
-RATIO = 1.3  # of the newer JDK to the older
-PATIENCE_S = 5  # with one request
-GIVEN_UP = 2  # unanswered requests, after which no more are sent
+RATIO = 1.3  # maximum of the newer JDK to the older
+PATIENCE_S = 5  # timeout of one request
+GIVEN_UP = 2  # failed requests until a round ends
 
 APPLICATION = """
 import dev.berth.api.*;
@@ -95,11 +94,11 @@ public final class Computing {
 }
 """
 SIDE = 1024
-PRODUCTS = 25  # of matrices, one after the other
+PRODUCTS = 25  # consecutive products of matrices
 
 
 def field(number, value):
-    """One field of a protobuf message."""
+    """Encodes one field of a protobuf message."""
     def varint(rest):
         while rest > 127:
             yield rest & 127 | 128
@@ -112,7 +111,7 @@ def field(number, value):
 
 
 def heavy_model():
-    """An ONNX model whose one run computes for about a second: x · w · w · …"""
+    """Returns an ONNX model with runs of about a second: x · w · w · …"""
     dimension = field(1, field(1, SIDE))
     kind = field(2, field(1, field(1, 1) + field(2, dimension + dimension)))
     nodes = b"".join(
@@ -154,7 +153,7 @@ class Computing(Instance):
         end = time.monotonic() + 30
         while any(self.get("/" + path)[0] != 200 for path in ("small", "compute?ms=1")):
             if time.monotonic() > end:
-                raise SystemExit("the applications do not answer:\n" + self.said())
+                raise SystemExit("the applications do not respond:\n" + self.said())
 
     def keep_computing(self, path, over):
         def ask():
@@ -164,7 +163,7 @@ class Computing(Instance):
             threading.Thread(target=ask, daemon=True).start()
 
     def ask_small(self):
-        """Milliseconds of each request; None for those without a 200."""
+        """Returns the milliseconds of each request; None for those without a 200."""
         times = []
         end = time.monotonic() + ASK_S
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
@@ -201,7 +200,7 @@ def beside(part, path, application=APPLICATION):
                     continue
                 with Computing(jar, home, application=application) as instance:
                     over = threading.Event()
-                    instance.ask_small()  # code that is new is slow
+                    instance.ask_small()  # warm-up of new code
                     if application == ONNX:
                         took = [instance.get(path)[1] for _ in range(2)]
                         print(f"{part}: JDK {version}: a run of the model takes {took[1]} ms", flush=True)
@@ -215,12 +214,12 @@ def beside(part, path, application=APPLICATION):
             came = [each for each in all_times if each is not None]
             lost = len(all_times) - len(came)
             if lost or len(came) < 2:
-                print(f"{part}: JDK {version}: {lost} of {len(all_times)} requests without an answer "
+                print(f"{part}: JDK {version}: {lost} of {len(all_times)} requests without a response "
                       f"within {PATIENCE_S} s", flush=True)
                 well = False
                 continue
             figures[version] = p99(came)
-            print(f"{part}: JDK {version}: {len(came)} answers, median {statistics.median(came):.1f} ms, "
+            print(f"{part}: JDK {version}: {len(came)} responses, median {statistics.median(came):.1f} ms, "
                   f"p99 {p99(came):.1f} ms, slowest {max(came):.1f} ms", flush=True)
             well = well and p99(came) <= P99_MS
         if len(figures) == 2:
@@ -232,7 +231,7 @@ def beside(part, path, application=APPLICATION):
 
 
 def shared(jar):
-    """`threads: virtual` shares the carriers: the metric, the status and one line say so."""
+    """`threads: virtual` shares the carriers: metric, status and one log line must report it."""
     home = homes(25).get(25)
     if home is None:
         print("virtual: skipped: no JDK 25", flush=True)
@@ -244,7 +243,7 @@ def shared(jar):
         warned = [line for line in instance.said().splitlines() if "carrier" in line]
         metrics = instance.get("/metrics", instance.admin_port)[1]
         blocked = re.search(r'^berth_event_loop_blocked\{.*loop="carriers".*\} (\S+)', metrics, re.M)
-        print(f"virtual: the other application {len([t for t in times if t])} of {len(times)} answered, "
+        print(f"virtual: the other application {len([t for t in times if t])} of {len(times)} completed, "
               f"carriers blocked: {blocked and blocked.group(1)}, lines {len(warned)}: {warned[:1]}", flush=True)
         status = instance.get("/api/serve/applications/", instance.admin_port)[1]
         shown = re.search(r'"message":\s*"([^"]*carrier[^"]*)"', status)

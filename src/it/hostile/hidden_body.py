@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A head that Netty or Vert.x gives a body of which a proxy in front knows nothing is refused, or has
-no body: what follows it is not served as another request than the proxy meant, on both ports.
+"""Sends heads for which Netty or Vert.x assumes a body that a proxy in front does not see. The head must
+be refused or have no body, on both ports, so that the following bytes are the request that the proxy
+meant.
 
     hidden_body.py --jar JAR [PART…]        a few seconds
 """
@@ -17,7 +18,7 @@ LAST = "GET /-/nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
 def told(port, text):
-    """The status lines of all answers until the server closes."""
+    """Returns the statuses of all responses until the server closes."""
     with socket.create_connection(("127.0.0.1", port), timeout=15) as sock:
         sock.sendall(text.encode())
         came = b""
@@ -39,7 +40,7 @@ def part(name, fields, hidden, expected):
             for door, port in (("serving", instance.port), ("admin", instance.admin_port)):
                 head = f"GET /hi HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n"
                 statuses = told(port, head + hidden + LAST)
-                print(f"{name}: {door} port answers {statuses}", flush=True)
+                print(f"{name}: {door} port responds {statuses}", flush=True)
                 first = 200 if door == "serving" else 404
                 well &= statuses == [first if status == "ok" else status for status in expected]
         return well
@@ -49,10 +50,10 @@ def part(name, fields, hidden, expected):
 KEYS = "Sec-WebSocket-Key1: a\r\nSec-WebSocket-Key2: b\r\n"
 
 PARTS = {
-    # Of the 8 bytes that Netty takes for a body, and of those that it takes from the next request.
+    # 8 bytes that Netty takes for a body; without them, 8 bytes of the next request.
     "keys": part("keys", KEYS, "XXXXXXXX", [400]),
     "keys-alone": part("keys-alone", KEYS, "", [400]),
-    # An unknown field, which any proxy passes on.
+    # An unknown field, which any proxy forwards.
     "content-zength": part("content-zength", "Content-Zength: 8\r\n", "", ["ok", 404]),
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A PUT of a jar that announces more than can ever be kept, and sends nothing: what is left of the
-revisions that a rollback could go back to. One whose announced bytes could be kept, and never come.
+"""A PUT of a jar announces bytes and sends none: once more than the store can hold, once less. No
+revision for a rollback may be evicted because of it.
 
     history_eviction.py --jar JAR [PART…]        a few seconds
 """
@@ -32,7 +32,7 @@ def revisions(instance):
 
 
 def declared(instance, number):
-    """Another revision, which runs."""
+    """Declares another revision and waits until it runs."""
     _, text = ask(instance, "GET", "/api/serve/applications/")
     entry = json.loads(text)["applications"]["prey"]["deployed_app_config"]
     entry["deployments"] = [{"name": "prey", "max_ongoing_requests": 1000 + number}]
@@ -47,7 +47,7 @@ def declared(instance, number):
 
 
 def put(instance, length):
-    """Status of the answer to a head alone; 0 for none within 2 s."""
+    """Sends only a head; returns the status of the response, 0 for none within 2 s."""
     head = (f"PUT /api/v1/jars/{'0' * 64} HTTP/1.1\r\nHost: localhost\r\n"
             f"Content-Length: {length}\r\n\r\n")
     with socket.create_connection(("127.0.0.1", instance.admin_port), timeout=2) as sock:
@@ -65,9 +65,9 @@ def announced(part, length, refused):
                 declared(instance, number)
             before = revisions(instance)
             found = put(instance, length)
-            declared(instance, 99)  # so that what was let go of shows
+            declared(instance, 99)  # makes an eviction visible
             after = revisions(instance)
-            print(f"{part}: {length} bytes announced, none sent: {found or 'no answer yet'}; "
+            print(f"{part}: {length} bytes announced, none sent: {found or 'no response yet'}; "
                   f"revisions {before} -> {after} after one more", flush=True)
             return after == before + 1 and found == refused
     return run

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Declarations of up to 4 MB that mean nothing, to an instance of 128 MB: what each costs the
-thread that reads it, whether the admin port answers meanwhile, and that the instance lives.
+"""Sends invalid declarations of up to 4 MB to an instance of 128 MB. Measures the CPU time of the parsing
+thread and the delay of the admin port; the instance must survive.
 
     python3 src/it/hostile/huge_puts.py --jar target/berth.jar
 
-Standard library only; Linux, for the CPU time of threads. One line for each text; exits with 0 when
-each was answered in bounds, and a thousand real applications were accepted.
+Standard library only; Linux, for the CPU time of threads. Prints one line for each text; exits with 0
+when each response came within bounds, and a thousand real applications were accepted.
 """
 
 import argparse
@@ -24,9 +24,9 @@ BYTES = 4 << 20
 START_S = 60
 ANSWER_S = 60
 MOST_CPU_S = 1.0
-MOST_STALL_S = 3.0  # on a machine that does other work too; what is bounded is the CPU time
+MOST_STALL_S = 3.0  # generous for a busy machine; the CPU time has its own bound
 MOST_ANSWER = 256 << 10
-# Threads of the JVM itself, by the 15 characters that Linux keeps of a name.
+# Threads of the JVM itself, by the 15 characters of a name that Linux stores.
 JVMS_OWN = ("C1 Comp", "C2 Comp", "GC", "G1", "VM ", "Sweeper", "Signal", "Common-")
 
 
@@ -61,7 +61,7 @@ class Instance:
             connection.close()
 
     def cpu(self):
-        """Seconds of CPU time that each thread took, by id."""
+        """Returns the CPU seconds of each thread, by id."""
         seconds = {}
         tasks = "/proc/%d/task" % self.process.pid
         for thread in os.listdir(tasks):
@@ -69,7 +69,7 @@ class Instance:
                 with open("%s/%s/stat" % (tasks, thread)) as stat:
                     name, rest = stat.read().split("(", 1)[1].rsplit(")", 1)
             except OSError:
-                continue  # it ended
+                continue  # the thread ended
             if not name.startswith(JVMS_OWN):
                 ticks = rest.split()
                 seconds[thread] = (int(ticks[11]) + int(ticks[12])) / os.sysconf("SC_CLK_TCK")
@@ -82,7 +82,7 @@ class Instance:
 
 
 class Prober(threading.Thread):
-    """Asks the admin port for its health again and again."""
+    """Sends health requests to the admin port repeatedly."""
 
     def __init__(self, instance):
         super().__init__(daemon=True)
@@ -126,7 +126,7 @@ def attempt(instance, name, text, expected):
         and len(answer) <= MOST_ANSWER
     )
     print(
-        "%-34s %4d KB  status %s  %.1f s, of a thread %.2f s CPU  answer %d KB  health %3.0f ms  %s"
+        "%-34s %4d KB  status %s  %.1f s, thread %.2f s CPU  response %d KB  health %3.0f ms  %s"
         % (
             name,
             len(body) >> 10,
@@ -135,7 +135,7 @@ def attempt(instance, name, text, expected):
             cpu,
             len(answer) >> 10,
             prober.longest * 1000,
-            "ok" if fine else "NOT AS IT MUST BE" if alive else "THE INSTANCE IS GONE",
+            "ok" if fine else "NOT HELD" if alive else "INSTANCE DIED",
         ),
         flush=True,
     )
@@ -222,7 +222,7 @@ def main():
             for name, text in texts():
                 if not attempt(instance, name, text, 400):
                     fine = False
-                    instance.end()  # so that one text does not make the next one worse
+                    instance.end()  # so that one text does not affect the next
                     instance = Instance(jar, folder)
             thousand = json.dumps({"applications": [real(i) for i in range(1000)]})
             fine = attempt(instance, "1 000 real applications", thousand, 200) and fine

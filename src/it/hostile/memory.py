@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Clients that hold on to what they are given fill no heap: refusals come before a handler has run,
-the port and the admin server answer all the while, and when they have gone everything is free again.
+"""Clients that do not read their responses must not fill the heap. Refusals come before a handler runs,
+the data port and the admin server respond meanwhile, and all memory is free after the clients leave.
 
     memory.py --jar JAR [PART…]        about six minutes, and three for each nearly-full-COLLECTOR
 """
@@ -20,7 +20,7 @@ def say(part, *figures):
 
 
 def after(part, instance, client, admin, allowed=(200, 503)):
-    """What must hold in each part, once the attackers have gone."""
+    """Checks the claims common to all parts, after the attackers left."""
     clients, probes = client.end(), admin.end()
     end = time.monotonic() + 20
     while instance.alive() and time.monotonic() < end:
@@ -31,7 +31,7 @@ def after(part, instance, client, admin, allowed=(200, 503)):
     left = instance.metric("serve_num_ongoing_http_requests")
     memory_errors = instance.said_times("OutOfMemoryError") + instance.said_times("OutOfDirectMemory")
     say(part, f"others got {clients}", f"admin health {probes}")
-    say(part, f"afterwards /hi {status or 'no answer'}", f"requests under way {left}",
+    say(part, f"afterwards /hi {status or 'no response'}", f"requests in flight {left}",
         f"out of memory {memory_errors} times", f"alive {instance.alive()}")
     return (
         instance.alive() and status == 200 and left == 0 and memory_errors == 0
@@ -54,10 +54,10 @@ def crowd_of(part, path, heap, connections=60, streams=100, seconds=12):
             held = instance.metric("serve_num_ongoing_http_requests")
             say(part, f"{heap}, {asked} x {path} in {time.monotonic() - began:.0f} s",
                 f"heads {dict(sorted(crowd.heads.items()))}", f"resets {crowd.resets}",
-                f"closed {crowd.closed}", f"under way {held}")
+                f"closed {crowd.closed}", f"in flight {held}")
             crowd.close()
             well = after(part, instance, client, admin)
-            # A refusal is a 503, and then no handler ran.
+            # A refused request gets a 503 and runs no handler.
             runs, refused = instance.runs_of(path), crowd.heads.get(503, 0)
             say(part, f"handler ran {runs} times", f"refused {refused}")
             return well and runs is not None and runs + refused <= asked
@@ -65,7 +65,7 @@ def crowd_of(part, path, heap, connections=60, streams=100, seconds=12):
 
 
 def idle(part, heap, connections=8000):
-    """Connections that asked once, and then for nothing any more."""
+    """Opens connections that send one request each and then stay idle."""
     def run(jar):
         room = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         count = min(connections, room - 200)
@@ -94,7 +94,7 @@ def idle(part, heap, connections=8000):
 
 
 def unread(part, heap, connections=300, each=40):
-    """Whole answers of 1 MiB, many to a connection, of which not a byte is read."""
+    """Requests buffered responses of 1 MiB, many per connection, and reads no byte."""
     def run(jar):
         with Instance(jar, heap) as instance:
             client, admin = Others(instance), Others(instance, "/-/healthz", True, 0.25)
@@ -111,7 +111,7 @@ def unread(part, heap, connections=300, each=40):
                 opened.append(sock)
             time.sleep(12)
             runs = instance.runs_of("/whole")
-            say(part, f"{heap}, {connections} x {each} answers of 1 MiB", f"handler ran {runs} times")
+            say(part, f"{heap}, {connections} x {each} responses of 1 MiB", f"handler ran {runs} times")
             for sock in opened:
                 sock.close()
             return after(part, instance, client, admin)
@@ -119,21 +119,21 @@ def unread(part, heap, connections=300, each=40):
 
 
 def exhaust(part, heap):
-    """User code that takes all the memory there is: it alone gets the 500."""
+    """User code that allocates all memory: only its requests get a 500."""
     def run(jar):
         with Instance(jar, heap) as instance:
             admin = Others(instance, "/-/healthz", True, 0.25)
             statuses = [instance.get("/exhaust", timeout=30)[0] for _ in range(5)]
             hi = [instance.get("/hi")[0] for _ in range(20)]
             probes = admin.end()
-            say(part, f"{heap}, five that take all: {statuses}", f"then /hi {sorted(set(hi))}",
+            say(part, f"{heap}, five requests that allocate all memory: {statuses}", f"then /hi {sorted(set(hi))}",
                 f"admin health {probes}", f"alive {instance.alive()}")
             return statuses == [500] * 5 and set(hi) == {200} and instance.alive()
     return run
 
 
 def filled(part, *jvm):
-    """User code that keeps all the memory there is: the process ends, by an exit code of its own."""
+    """User code that retains all memory: the process ends with a dedicated exit code."""
     def run(jar):
         with Instance(jar, *jvm) as instance:
             began = time.monotonic()
@@ -146,17 +146,17 @@ def filled(part, *jvm):
                 time.sleep(0.02)
             code = instance.process.poll()
             last = [line for line in instance.said().splitlines() if "halt" in line]
-            say(part, f"{' '.join(jvm)}, kept {kept} KB", f"exit code {code}",
+            say(part, f"{' '.join(jvm)}, retained {kept} KB", f"exit code {code}",
                 f"after {time.monotonic() - began:.0f} s", *(last[-1:]))
             return code == 5
     return run
 
 
 def nearly_full(part, collector, heap_mb=512, seconds=180):
-    """A healthy server whose live set is 90 % of what it may be lives, and answers everyone."""
+    """A healthy server with a live set of 90 % of its maximum survives and serves every client."""
     def run(jar):
         with Instance(jar, f"-Xmx{heap_mb}m", f"-XX:+Use{collector}GC") as instance:
-            # The oldest pool of those that have a young one of a fixed share is two thirds.
+            # The old generation is two thirds for collectors with a young generation of a fixed share.
             most = heap_mb * 1048576 * (2 / 3 if collector in ("Serial", "Parallel") else 1)
             live, end = instance.live_bytes(), time.monotonic() + 60
             while live < 0.9 * most and time.monotonic() < end:
@@ -183,7 +183,7 @@ PARTS = {
     "filled": filled("filled", "-Xmx128m"),
     **{f"filled-{gc}": filled(f"filled-{gc}", "-Xmx256m", f"-XX:+Use{gc}GC")
        for gc in ("Serial", "Parallel", "G1", "Z")},
-    # A tenth of 512 MB is too little for ZGC of JDK 17 itself, whatever the program does.
+    # A tenth of 512 MB is too little for ZGC of JDK 17 itself, regardless of the program.
     **{f"nearly-full-{gc}": nearly_full(f"nearly-full-{gc}", gc, heap_mb=mb)
        for gc, mb in (("Serial", 512), ("Parallel", 512), ("G1", 512), ("Z", 1024))},
 }

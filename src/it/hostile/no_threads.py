@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Blocking requests for which the system gives no thread are refused, keep no slot, and run on once
-there are threads again; so are those beyond `berth.limits.max_handler_threads`.
+"""Blocking requests without a thread of the system must be refused and leave no slot occupied, and must
+run again once threads are available. The same holds beyond `berth.limits.max_handler_threads`.
 
     no_threads.py --jar JAR [PART…]        at most about two minutes
 
-The instance runs as another user when this is root's, as the limit of threads does not bind root.
+Under root the instance runs as another user, because the limit of threads does not apply to root.
 """
 
 import http.client
@@ -20,8 +20,8 @@ from attacked import Instance, main  # noqa: E402
 
 REQUESTS = 250
 PATIENCE_S = 20
-THREADS = 120  # that the system gives the instance; it has about 50 of its own
-FEW = 20  # requests at a time afterwards
+THREADS = 120  # limit of the instance's threads; it uses about 50 itself
+FEW = 20  # concurrent requests afterwards
 
 APPLICATION = """
 import dev.berth.api.*;
@@ -44,7 +44,7 @@ def threads_of(uid):
             if name.isdigit() and os.stat("/proc/" + name).st_uid == uid:
                 count += len(os.listdir(f"/proc/{name}/task"))
         except OSError:
-            pass  # it has ended
+            pass  # the process ended
     return count
 
 
@@ -77,13 +77,13 @@ class Naps(Instance):
         end = time.monotonic() + 30
         while any(self.get("/naps")[0] != 200 for _ in range(16)):  # each loop has the route
             if time.monotonic() > end:
-                raise SystemExit("the application does not answer:\n" + self.said())
+                raise SystemExit("the application does not respond:\n" + self.said())
 
     def threads(self):
         return len(os.listdir(f"/proc/{self.process.pid}/task"))
 
     def ask_all(self, requests=REQUESTS):
-        """How many were answered with each status; 0 for none in time."""
+        """Returns the number of responses by status; status 0: no response in time."""
         answers, lock = {}, threading.Lock()
 
         def ask():
@@ -102,13 +102,13 @@ def told(part, instance, answers):
     time.sleep(3)
     running = instance.metric("serve_replica_processing_queries")
     print(f"{part}: {REQUESTS} requests: {answers}, slots in use afterwards: {running}, "
-          f"refused for want of a thread: {instance.metric('berth_handler_threads_refused_total') or 0:.0f}",
+          f"refused for lack of a thread: {instance.metric('berth_handler_threads_refused_total') or 0:.0f}",
           flush=True)
     return set(answers) <= {200, 503} and running == 0
 
 
 def system(jar):
-    """The system gives the instance too few threads."""
+    """The system limits the instance to too few threads."""
     with Naps(jar, bounded=True) as instance:
         well = told("system", instance, instance.ask_all())
         again = instance.ask_all(FEW)
@@ -117,7 +117,7 @@ def system(jar):
 
 
 def limit(jar):
-    """The instance may have 40 threads for handlers."""
+    """The configuration limits handler threads to 40."""
     with Naps(jar, "berth.limits.max_handler_threads=40") as instance:
         before = instance.threads()
         answers = instance.ask_all()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Hooks that are slow, hang or heed no interrupt harm their own application alone: the dead replica
-of a healthy one is replaced beside them as it is without them.
+"""Hooks that are slow, hang or ignore interrupts must affect only their own application: dead replicas of
+healthy applications are replaced as fast as without them.
 
     slow_starts.py --jar JAR [PART…]        at most about four minutes
 
 Each part kills replicas of healthy applications one by one, before, during and after the attack, and
-measures until another replica answers.
+measures the time until another replica responds.
 """
 
 import http.client
@@ -21,8 +21,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from attacked import Instance, main  # noqa: E402
 
 KILLS = 12  # of each measurement
-PATIENCE_S = 10  # with one replacement
-GIVEN_UP = 2  # replacements that did not come, after which the others are not waited for
+PATIENCE_S = 10  # timeout of one replacement
+GIVEN_UP = 2  # failed replacements until the measurement ends
 
 APPLICATION = """
 import dev.berth.api.*;
@@ -31,7 +31,7 @@ import java.nio.file.*;
 
 public final class Slow implements AsyncHandler {
   static final Path END = Path.of(System.getProperty("slow.end"));
-  static final Path GO = Path.of(END + ".go"); // for those that swallow interrupts
+  static final Path GO = Path.of(END + ".go"); // for hooks that swallow interrupts
 
   public static Application one() {
     return Application.of(Deployment.of("front", Slow::new));
@@ -73,7 +73,7 @@ public final class Slow implements AsyncHandler {
       try {
         Thread.sleep(200);
       } catch (InterruptedException swallowed) {
-        // it goes on
+        // the hook continues
       }
     }
   }
@@ -88,7 +88,7 @@ public final class Slow implements AsyncHandler {
 
 
 class Slow(Instance):
-    """An instance with applications that say which replica answers, and those that are told to hang."""
+    """An instance with applications that return their replica id, and applications that hang."""
 
     def __init__(self, jar):
         self.end_file = os.path.join("/tmp", f"slow-starts-{os.getpid()}-{time.monotonic_ns()}")
@@ -133,7 +133,7 @@ class Slow(Instance):
         self.ask("PUT", "/api/serve/applications/", {"applications": good + list(bad)})
 
     def states(self):
-        """(application, deployment, replica, state, its deployment's message) of all replicas."""
+        """Returns (application, deployment, replica, state, deployment's message) of all replicas."""
         found = []
         for name, application in self.ask("GET", "/api/serve/applications/")["applications"].items():
             for each, deployment in application["deployments"].items():
@@ -155,7 +155,7 @@ class Slow(Instance):
         self.ask("DELETE", path + replica.replace("#", "%23"))
 
     def replacements(self, which):
-        """Seconds from the kill of a replica until another answers; None for those that do not."""
+        """Returns seconds from each kill until another replica responds; None without a response."""
         times = []
         for name in self.good[which * KILLS:(which + 1) * KILLS]:
             if times.count(None) >= GIVEN_UP:
@@ -171,7 +171,7 @@ class Slow(Instance):
                 left = began + PATIENCE_S - time.monotonic()
                 if left <= 0:
                     break
-                status, now = self.get("/" + name, timeout=left)  # it waits for the slot
+                status, now = self.get("/" + name, timeout=left)  # waits for a slot
             took = time.monotonic() - began
             times.append(took if status == 200 and now != before else None)
         return times
@@ -179,7 +179,7 @@ class Slow(Instance):
     def waits(self):
         messages = [state[4] for state in self.states() if "waits for a start thread" in state[4]]
         found = re.search(r"waits for a start thread since [^;]*", messages[0]) if messages else None
-        return found.group(0) if found else "nothing of waiting"
+        return found.group(0) if found else "no start waits"
 
     def figures(self, *names):
         return ", ".join(f"{name} {self.metric(name):g}" for name in names)
@@ -192,7 +192,7 @@ class Slow(Instance):
 def text(times):
     came = [each for each in times if each is not None]
     if len(came) < len(times):
-        return f"{len(came)} of {len(times)} came within {PATIENCE_S} s"
+        return f"{len(came)} of {len(times)} replaced within {PATIENCE_S} s"
     return f"median {statistics.median(came) * 1e3:.0f} ms, slowest {max(came) * 1e3:.0f} ms"
 
 
@@ -201,20 +201,20 @@ def say(part, *figures):
 
 
 def measured(part, instance, attack):
-    """Before, during and after; whether the attack made no difference beyond theirs."""
-    instance.replacements(3)  # what is new is slow
+    """Measures before, during and after; returns whether the attack added no more than their variation."""
+    instance.replacements(3)  # warm-up
     before = instance.replacements(0)
-    say(part, "a dead replica's replacement before: " + text(before))
+    say(part, "replacement of a dead replica before: " + text(before))
     attack()
-    say(part, "the attack: " + instance.waits(), instance.figures(
+    say(part, "attack: " + instance.waits(), instance.figures(
         "berth_hooks_running", "berth_hooks_sharing", "berth_hooks_waiting", "berth_lost_threads"))
     during = instance.replacements(1)
-    say(part, "during it: " + text(during))
+    say(part, "during: " + text(during))
     instance.touch(instance.end_file)
     instance.until(lambda all: all and {each[3] for each in all} == {"RUNNING"}, 60)
     time.sleep(2)
     after = instance.replacements(2)
-    say(part, "after it: " + text(after), instance.figures("berth_hooks_waiting", "berth_lost_threads"))
+    say(part, "after: " + text(after), instance.figures("berth_hooks_waiting", "berth_lost_threads"))
     if None in before + during + after:
         return False
     usual = max(statistics.median(before), statistics.median(after))
@@ -261,7 +261,7 @@ def three_hundred(jar):
                 if deployment == "stops" and state == "RUNNING":
                     instance.kill(name, deployment, replica)
             instance.touch(instance.end_file + ".go")
-            time.sleep(2.5)  # checks are given up, and lost
+            time.sleep(2.5)  # until checks time out and their threads are lost
 
         return measured(part, instance, attack)
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Nine uploads that never end and never stand still, over HTTP/1.1 and HTTP/2, hold the nine slots
-of a deployment: how long until its other clients are served, and what the uploads are answered.
+"""Nine endless slow uploads, over HTTP/1.1 and HTTP/2, occupy the nine slots of a deployment. Measures
+the time until other clients are served, and the responses to the uploads.
 
     python3 src/it/hostile/slow_uploads.py --jar target/berth.jar
 
-Standard library only; berth-examples.jar lies beside the jar. About 45 seconds. Exits with 0 when
-each upload got 408, one that is slow but fast enough got its answer, and the slots are free again.
+Standard library only; needs berth-examples.jar beside the jar. About 45 seconds. Exits with 0 when each
+upload got 408, an upload above the minimum rate got its response, and the slots are free again.
 """
 
 import argparse
@@ -20,9 +20,9 @@ import threading
 import time
 
 START_S = 60
-WATCH_S = 45  # a byte each two seconds meanwhile; the grace is 30 s
+WATCH_S = 45  # with a byte every two seconds; the grace is 30 s
 SIZE = 1_000_000
-FIRST = 100_000  # more than what is read of a body before it has a slot
+FIRST = 100_000  # more than the server reads of a body before it has a slot
 
 CONFIG = """
 http_options: {host: 127.0.0.1, port: %d, request_timeout_s: 600}
@@ -69,7 +69,7 @@ class Instance:
             time.sleep(0.1)
 
     def serves(self, timeout):
-        """Whether a short request is answered."""
+        """Returns whether a short request gets a 200."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             connection.request("POST", "/echo", b"short")
@@ -86,7 +86,7 @@ class Instance:
 
 
 class Upload(threading.Thread):
-    """One over HTTP/1.1: so many bytes at once, then `piece` bytes each `pause` seconds."""
+    """An HTTP/1.1 upload: FIRST bytes at once, then `piece` bytes every `pause` seconds."""
 
     def __init__(self, port, path, piece, pause, size):
         super().__init__(daemon=True)
@@ -119,7 +119,7 @@ class Upload(threading.Thread):
 
 
 class Uploads(threading.Thread):
-    """Some over one HTTP/2 connection, a byte on each every two seconds."""
+    """Uploads over one HTTP/2 connection, with a byte on each every two seconds."""
 
     def __init__(self, port, count):
         super().__init__(daemon=True)
@@ -175,7 +175,7 @@ class Uploads(threading.Thread):
             kind, stream = received[3], int.from_bytes(received[5:9], "big")
             payload = received[9 : 9 + length]
             if kind in (0, 3) and self.statuses.get(stream, "") is None:
-                # its words and not its head, which may be packed
+                # recognised by the body, because the head may be compressed
                 self.statuses[stream] = "408" if b"slower than" in payload else "ended"
                 self.took = now
             received = received[9 + length :]
@@ -213,8 +213,8 @@ def attack(instance):
     print("nine slow uploads: others %s at first" % ("wait" if held else "are served"))
     when = "%.0f s" % waited if served else "never, in %d s" % (WATCH_S - 5)
     print("others are served after: " + when)
-    print("slow uploads answered 408: %d of %d" % (answered.count("408"), len(answered)))
-    print("an upload of 1 KB/s: %s after %.0f s" % (honest.status or "no answer", honest.took))
+    print("slow uploads with 408: %d of %d" % (answered.count("408"), len(answered)))
+    print("an upload of 1 KB/s: %s after %.0f s" % (honest.status or "no response", honest.took))
     return held and served and honest.status == "200" and answered.count("408") == len(answered)
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Clients that do not take their answers harm only themselves: beside them a client that reads gets
-every streamed answer whole, and as fast as without them.
+"""Clients that do not read their responses must affect only themselves: other clients get every streamed
+response whole, and as fast as without them.
 
     stalled_readers.py --jar JAR [--heap 128m|512m] [PART…]      at most about six minutes
 
-Each part takes turns of calm and attack on one instance, so that each slice has its neighbour to be
-compared with. What the attackers themselves need of the machine is printed apart.
+Each part alternates calm and attack on one instance, so that each slice is compared with its neighbour.
+The CPU time of the attackers is printed separately.
 """
 
 import argparse
@@ -26,11 +26,11 @@ from attacked import (  # noqa: E402
 ROUNDS = 3
 SLICE_S = 4.0
 READERS = 4
-EVENTS_BYTES = 24 * 4096  # what /events sends
+EVENTS_BYTES = 24 * 4096  # length of the response of /events
 
 
 class Readers:
-    """A few threads that ask for a streamed answer again and again, and read it."""
+    """Threads that request and read a streamed response repeatedly."""
 
     def __init__(self, instance):
         self.instance = instance
@@ -51,7 +51,7 @@ class Readers:
                 self.wrong[why] = self.wrong.get(why, 0) + 1
 
     def slice(self):
-        """The p99 in ms of what was answered in a slice, and how many that were."""
+        """Returns the p99 in ms and the number of responses of a slice."""
         self.took = []
         time.sleep(SLICE_S)
         took = sorted(self.took)
@@ -63,7 +63,7 @@ class Readers:
             thread.join()
 
 
-# --- who does not read ---
+# --- attackers ---
 
 
 class Http2:
@@ -107,13 +107,13 @@ class Http1:
 
 
 def tcp_pages():
-    """What the kernel holds for all sockets of this machine."""
+    """Returns the memory pages of the kernel for all TCP sockets of this machine."""
     with open("/proc/net/sockstat") as lines:
         return next(int(line.split()[-1]) for line in lines if line.startswith("TCP:"))
 
 
 def settle(limit_s=20):
-    """The kernel takes some megabytes for each who does not read: that is a load, and no standstill."""
+    """Waits until kernel memory is stable: filling the buffers of stalled readers is load itself."""
     end = time.monotonic() + limit_s
     before = -1
     time.sleep(1.0)
@@ -129,14 +129,14 @@ PARTS = {
     "300-h1-unread-1MiB": lambda port: Http1(port, "/shared"),
     "three-h2-unread-1MiB": lambda port: Http2(port, "/shared", dribble=True),
 }
-MUST_CUT = {"three-h2-unread-1MiB"}  # more than there is room for, and nothing of it is taken
+MUST_CUT = {"three-h2-unread-1MiB"}  # more bytes than the budget, and the clients read none
 
 
 def run(jar, heap, name):
     label = f"{name} -Xmx{heap}"
     with Instance(jar, f"-Xmx{heap}") as instance:
         readers = Readers(instance)
-        time.sleep(8)  # until the JIT compiler has seen it
+        time.sleep(8)  # JIT warm-up
         calm, attacked, most = [readers.slice()], [], 0
         wrong_calm = dict(readers.wrong)
         mine = resource.getrusage(resource.RUSAGE_SELF)
@@ -169,18 +169,18 @@ def run(jar, heap, name):
     say("p99 ms calm " + " ".join(f"{p:.0f}" for p, _ in calm) + ", attacked "
         + " ".join(f"{p:.0f}" for p, _ in attacked))
     say(f"p99 attacked to calm {ratio:.2f} (median of pairs), calm to calm up to {apart:.2f}")
-    say("answers calm " + " ".join(str(n) for _, n in calm) + ", attacked "
+    say("responses calm " + " ".join(str(n) for _, n in calm) + ", attacked "
         + " ".join(str(n) for _, n in attacked))
-    say(f"wrong answers {readers.wrong or 0} (calm {wrong_calm or 0})")
-    say(f"most bytes of answers {most / 1048576:.1f} of {(limit or 0) / 1048576:.1f} MiB, "
-        f"afterwards {held}; cut {cut}; out of memory {memory}; alive {alive}")
+    say(f"wrong responses {readers.wrong or 0} (calm {wrong_calm or 0})")
+    say(f"maximum of response bytes {most / 1048576:.1f} of {(limit or 0) / 1048576:.1f} MiB, "
+        f"afterwards {held}; evicted {cut}; out of memory {memory}; alive {alive}")
     say(f"CPU of clients {used.ru_utime + used.ru_stime - mine.ru_utime - mine.ru_stime:.1f} s")
     well = (
         not readers.wrong and alive and not memory and held == 0
         and (cut or name not in MUST_CUT) and ratio <= max(1.25, apart)
     )
     if not well:
-        say("NOT as it must be")
+        say("NOT HELD")
     return well
 
 

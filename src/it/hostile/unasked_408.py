@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A body that comes after its request was answered belongs to no next request: nobody gets a 408 for
-a head that was never begun.
+"""A body that arrives after the response to its request is not part of the next request: no client gets a
+408 for a head that it never began.
 
     unasked_408.py --jar JAR        about ten seconds
 """
@@ -21,7 +21,7 @@ SETTINGS = (f"berth.limits.header_read_timeout_s={HEAD_S}",)
 
 
 def ask(port, number, results):
-    """A POST whose body comes late and slowly, and then an ordinary request."""
+    """Sends a POST with a late and slow body, and then an ordinary request."""
     path = ("/-/nothing", "/-/healthz")[number % 2]
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
@@ -53,7 +53,7 @@ def late(jar):
         for client in clients:
             client.join()
         answers = {status: results.count(status) for status in sorted(set(results))}
-        print(f"late bodies: the requests behind them got {answers}", flush=True)
+        print(f"late bodies: the following requests got {answers}", flush=True)
         return answers == {200: CLIENTS}
 
 

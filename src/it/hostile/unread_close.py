@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A connection whose client never reads is closed by each bound that says so. Only the server can
-tell: the client would see the end behind all that it has not read. So its gauge is looked at.
+"""Each applicable bound must close a connection whose client never reads. The client would see the end
+only after all unread bytes, so the test reads the server's gauge.
 
     unread_close.py --jar JAR [PART…]        at most about two minutes
 """
@@ -32,7 +32,7 @@ def connect(instance, *pieces):
         for piece in pieces:
             made.sendall(piece)
     except OSError:
-        pass  # it does not take more, or it has closed: which is looked at
+        pass  # the server accepts no more bytes, or closed; the caller checks which
     return made
 
 
@@ -70,7 +70,7 @@ def closes(part, *pieces):
 
 
 def drained(jar):
-    """A stop waits for who does not read as long as it may, and then for nobody."""
+    """A stop waits for stalled readers until its timeout, and then ends."""
     with Instance(jar, "-Xmx256m", settings=("berth.shutdown_timeout_s=4",)) as instance:
         socks = [connect(instance, http1("/stream")), connect(instance, WIDE, WHOLE)]
         admin = socket.create_connection(("127.0.0.1", instance.admin_port))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""An application whose executeBlocking hangs delays itself alone: the admin port, a deploy and the
-executeBlocking of another application go on beside it.
+"""An application whose executeBlocking hangs must delay only itself: the admin port, a deploy and the
+executeBlocking of another application continue.
 
     worker_pool.py --jar JAR        about half a minute
 """
@@ -46,7 +46,7 @@ public final class Works {
 
 
 class Works(Instance):
-    """An instance with two applications that block where Vert.x says that they may."""
+    """An instance with two applications that block in executeBlocking, as Vert.x permits."""
 
     def __init__(self, jar):
         super().__init__(jar, "-Xmx512m")
@@ -59,7 +59,7 @@ class Works(Instance):
         subprocess.run(["jar", "cf", self.works_jar, "-C", classes, "."], check=True)
 
     def deploy(self, name, timeout):
-        """Seconds until it answers; None for longer than the limit."""
+        """Returns the seconds until the application responds; None past the limit."""
         began = time.monotonic()
         connection = http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=timeout)
         entry = {"import_path": "Works:build", "route_prefix": "/" + name,
@@ -105,8 +105,8 @@ def pool(jar):
                    for _ in range(4))
         deployed = instance.deploy("new", LIMIT_S)
         print(f"while {HELD} executeBlocking of one application hang: /metrics {seconds(metrics)}; "
-              f"10 ms of another's {seconds(beside)}, in turn "
-              f"{seconds(None if turn == 99 else turn)}; a deploy {seconds(deployed)}", flush=True)
+              f"10 ms of another application {seconds(beside)}, ordered "
+              f"{seconds(None if turn == 99 else turn)}; deploy {seconds(deployed)}", flush=True)
         return None not in (metrics, beside, deployed) and turn < LIMIT_S
 
 
