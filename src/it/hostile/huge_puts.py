@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Sends invalid declarations of up to 4 MB to an instance of 128 MB. Measures the CPU time of the parsing
-thread and the delay of the admin port; the instance must survive.
+"""Sends invalid declarations of up to 4 MB to an instance of 128 MB.
+
+Measures the CPU time of the parsing thread and the delay of the admin port; the instance must survive.
 
     python3 src/it/hostile/huge_puts.py --jar target/berth.jar
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Nine endless slow uploads, over HTTP/1.1 and HTTP/2, occupy the nine slots of a deployment. Measures
-the time until other clients are served, and the responses to the uploads.
+"""Occupies the nine slots of a deployment by endless slow uploads over HTTP/1.1 and HTTP/2.
+
+Measures the time until other clients are served, and the responses to the uploads.
 
     python3 src/it/hostile/slow_uploads.py --jar target/berth.jar
 

@@ -1,6 +1,6 @@
-"""A started Berth: the packaged jar, on free ports, with a folder of its own for its state.
+"""A running Berth: the packaged jar, on free ports, with a separate state directory.
 
-With in_cluster it is a worker, and the control node is a Berth of its own beside it.
+With in_cluster it is a worker, with another Berth as its control node.
 """
 
 import json
@@ -17,7 +17,7 @@ LISTENS = re.compile(r"listens on 127\.0\.0\.1:(\d+), admin on 127\.0\.0\.1:(\d+
 
 
 def wait(what, condition, limit_s=60):
-    """Asks again until the condition gives something; fails with what it gave last."""
+    """Evaluates the condition until it holds; on timeout fails with its last value."""
     end = time.monotonic() + limit_s
     while True:
         found, seen = condition()
@@ -35,7 +35,7 @@ def free_port():
 
 
 def node(name, role, control):
-    """berth.cluster of a node whose control node listens at that port."""
+    """Returns berth.cluster of a node; its control node listens on port `control`."""
     ports = dict.fromkeys(("control", "data", "consensus", "https"), 0)
     if role == "control":
         ports.update(control=control, consensus=free_port())
@@ -100,14 +100,14 @@ class Berth:
 
     def listens(self):
         if self.process.poll() is not None:
-            raise AssertionError("it ended at its start:\n" + self.text())
+            raise AssertionError("the instance ended during its start:\n" + self.text())
         with open(self.log) as log:
             text = log.read()
         found = LISTENS.search(text)
         return found, found or text
 
     def get(self, path, data=None):
-        """Of the data port: status and body."""
+        """Sends a request to the data port; returns status and body."""
         url = "http://127.0.0.1:%d%s" % (self.port, path)
         try:
             with urllib.request.urlopen(urllib.request.Request(url, data), timeout=10) as answer:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Prints what Ray Serve's own models accept, as a JSON Schema without prose.
+"""Prints the JSON Schema of Ray Serve's own models, without prose.
 
     VENV/bin/python models.py > ../../test/resources/ray-cli/models.json
 
-Needs the ray[serve] that src/it/ray-cli.sh installs, and prints its version. The commands of Ray
-Serve parse our answers by these models: what they forbid or require breaks them.
+Needs the ray[serve] that src/it/ray-cli.sh installs, and prints its version. The commands of Ray Serve
+parse Berth's responses by these models, so forbidden or missing properties break the commands.
 """
 
 import json
@@ -12,12 +12,12 @@ import json
 import ray
 from ray.serve.schema import ScaleDeploymentRequest, ServeDeploySchema, ServeInstanceDetails
 
-# Names of properties are kept, whatever they are.
+# Removed keys; properties with such names stay.
 PROSE = {"title", "description", "default", "examples"}
 
 
 def bare(node, names=False):
-    """The same without what only people read; names: its keys are names of properties."""
+    """Returns the schema without prose; `names`: the keys of node are names of properties."""
     if isinstance(node, dict):
         return {
             key: bare(value, names=key in ("properties", "$defs") and not names)

@@ -1,4 +1,4 @@
-"""A server in front of another one that passes everything on and writes it down."""
+"""A proxy that forwards every request to a server and records the exchange."""
 
 import http.client
 import http.server
@@ -6,7 +6,7 @@ import threading
 
 
 class Recorder:
-    """Listens on loopback; what passes is in exchanges, in the order of the answers."""
+    """A recording proxy on the loopback; `exchanges` has the order of the responses."""
 
     TIMEOUT_S = 60
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What a user of Ray Serve does with its command line, done to Berth. Started by ray-cli.sh.
+"""Runs the commands of a Ray Serve user against Berth. Started by ray-cli.sh.
 
-Each check prints a line with PASS; the first that does not hold ends the run with 1.
+Each check prints a line with PASS; the first failed check ends the run with exit code 1.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def contains(what, text, *parts):
 
 
 def quickstart(**replicas):
-    """Applications of conf/quickstart.yaml by name, with that many replicas of their ingress."""
+    """Returns applications of conf/quickstart.yaml by name, with these numbers of ingress replicas."""
     with open("conf/quickstart.yaml") as file:
         applications = yaml.safe_load(file)["applications"]
     chosen = [each for each in applications if each["name"] in replicas]
@@ -51,12 +51,12 @@ def quickstart(**replicas):
         application["runtime_env"]["jars"] = [JAR]
         application["deployments"][0]["num_replicas"] = replicas[application["name"]]
         for deployment in application["deployments"]:
-            deployment.pop("berth", None)  # Ray's commands drop what they do not know
+            deployment.pop("berth", None)  # Ray's commands drop unknown keys
     return {"applications": chosen}
 
 
 def broken(name, import_path, *deployments):
-    """An application that cannot be deployed."""
+    """Returns an application that cannot be deployed."""
     return {
         "name": name,
         "route_prefix": "/" + name,
@@ -78,7 +78,7 @@ class Run:
             self.environment.pop(name, None)
 
     def serve(self, *arguments, exits=0, step=None):
-        """Runs a command of Ray's; what it printed."""
+        """Runs a command of Ray Serve; returns its output."""
         before = len(self.recorder.exchanges)
         ran = subprocess.run(
             [SERVE, *arguments],
@@ -112,7 +112,7 @@ class Run:
         return self.serve("deploy", name + ".yaml", **options)
 
     def details(self):
-        """What `serve status` reads, and Ray's own model of it."""
+        """Returns the details that `serve status` reads, in Ray's own model."""
         import requests
 
         headers = {"Authorization": "Bearer " + self.berth.token} if self.berth.token else {}
@@ -122,7 +122,7 @@ class Run:
         return ServeInstanceDetails(**answer.json())
 
     def wait(self, what, **statuses):
-        """Until the applications are exactly these, in these states."""
+        """Waits until the applications are exactly these, in these states."""
 
         def there():
             seen = {
@@ -134,7 +134,7 @@ class Run:
         wait(what, there, LIMIT_S)
 
     def keep(self):
-        """Writes the requests and answers down, without what is of this machine."""
+        """Writes the recorded exchanges to the fixtures, without paths and ports of this machine."""
         text = json.dumps(
             {"ray_version": "2.60.0", "steps": self.steps}, indent=1, sort_keys=True
         )
@@ -166,7 +166,7 @@ def deploys(run):
     contains("deploy", said, "Sent deploy request successfully.")
     run.wait("three applications run", classify="RUNNING", echo="RUNNING", stream="RUNNING")
     check("echo", run.berth.get("/echo", b"hello"), (200, "hello"))
-    passed("deploy of the quickstart's applications, and they answer")
+    passed("deploy of the quickstart's applications, which then respond")
 
     seen = yaml.safe_load(run.serve("status", step="status"))
     echo = seen["applications"]["echo"]
@@ -178,25 +178,25 @@ def deploys(run):
     check("proxies", set(seen["proxies"].values()), {"HEALTHY"})
     one = yaml.safe_load(run.serve("status", "-n", "echo", step="status of one"))
     check("status -n", one, echo)
-    passed("status, of all and of one")
+    passed("status of all applications and of one")
 
     shown = list(yaml.safe_load_all(run.serve("config", step="config")))
     check("config", shown, config["applications"])
     one = yaml.safe_load(run.serve("config", "-n", "echo", step="config of one"))
     check("config -n", one, [each for each in shown if each["name"] == "echo"][0])
-    passed("config is what was deployed, of all and of one")
+    passed("config equals the deployed one, for all applications and for one")
 
 
 def names_what_is_not_there(run):
     contains("status", run.serve("status", "-n", "nope"), 'Application "nope" does not exist.')
     said = run.serve("config", "-n", "nope")
     contains("config", said, 'No config has been deployed for application "nope".')
-    passed("status and config of an application that is not there")
+    passed("status and config of an unknown application")
 
 
 def deploys_a_change(run):
     run.deploy(quickstart(echo=3, stream=1), "second", step="deploy a change")
-    run.wait("the change is there", echo="RUNNING", stream="RUNNING")
+    run.wait("the change is applied", echo="RUNNING", stream="RUNNING")
 
     def three():
         replicas = run.details().applications["echo"].deployments["echo"].replicas
@@ -208,7 +208,7 @@ def deploys_a_change(run):
     check("echo", run.berth.get("/echo", b"again"), (200, "again"))
     seen = yaml.safe_load(run.serve("status", "-n", "echo"))
     check("replicas", seen["deployments"]["echo"]["replica_states"], {"RUNNING": 3})
-    passed("deploy of a change: more replicas, and what is not named any more is deleted")
+    passed("deploy of a change: more replicas, and omitted applications are deleted")
 
 
 def deploys_an_import_path(run):
@@ -221,14 +221,14 @@ def deploys_an_import_path(run):
         json.dumps({"jars": [JAR]}),
         step="deploy an import path",
     )
-    run.wait("it is the only one", **{"by-path": "RUNNING"})
+    run.wait("only by-path runs", **{"by-path": "RUNNING"})
     check("the root", run.berth.get("/any", b"root"), (200, "root"))
     run.deploy(quickstart(echo=3, stream=1), "second")
-    run.wait("the others are back", echo="RUNNING", stream="RUNNING")
+    run.wait("the other applications run again", echo="RUNNING", stream="RUNNING")
     passed("deploy of an import path instead of a file")
 
 
-# As Ray's guide to autoscaling has them: its example of an LLM, and the shortest.
+# From Ray's guide to autoscaling: its example of an LLM, and its shortest example.
 AUTOSCALING = {
     "target_ongoing_requests": 1,
     "min_replicas": 0,
@@ -263,8 +263,8 @@ def deploys_what_follows_its_load(run):
     for key, value in AUTOSCALING.items():
         check(key, asked[key], value)
     said = shown(0).deployment_config.model_fields_set
-    check("one of the two", "num_replicas" in said, False)
-    check("at first", [shown(at).target_num_replicas for at in range(3)], [0, 1, 2])
+    check("num_replicas is unset", "num_replicas" in said, False)
+    check("initial replicas", [shown(at).target_num_replicas for at in range(3)], [0, 1, 2])
     check("auto", dict(shown(1).deployment_config.autoscaling_config)["max_replicas"], 100)
     seen = yaml.safe_load(run.serve("status", step="status of what follows its load"))
     check("status", {n: a["status"] for n, a in seen["applications"].items()}, names)
@@ -278,7 +278,7 @@ def deploys_what_follows_its_load(run):
     both["applications"][0]["deployments"][0]["num_replicas"] = "auto"
     contains("deploy", run.deploy(both, "both", exits=1), "external_scaler_enabled is set to True")
     run.deploy(quickstart(echo=3, stream=1), "second")
-    run.wait("the others are back", echo="RUNNING", stream="RUNNING")
+    run.wait("the other applications run again", echo="RUNNING", stream="RUNNING")
 
 
 def refuses_a_bad_config(run):
@@ -302,7 +302,7 @@ def refuses_a_bad_config(run):
     said = run.deploy({"applications": [{"name": "a"}]}, "worse", exits=1)
     contains("deploy", said, "import_path", "Field required")
     check("requests", len(run.recorder.exchanges), before)
-    passed("a config that Ray's command refuses by itself")
+    passed("a config that Ray's command itself refuses")
 
 
 def tells_why_a_deployment_fails(run):
@@ -324,14 +324,14 @@ def tells_why_a_deployment_fails(run):
 def shuts_down(run):
     said = run.serve("shutdown", "-y", step="shutdown")
     contains("shutdown", said, "Sent shutdown request; applications will be deleted")
-    run.wait("nothing is left")
+    run.wait("no application is left")
     check("echo", run.berth.get("/echo")[0], 404)
     check("config", run.serve("config").strip(), "No configuration was found.")
     contains("shutdown", run.serve("shutdown", "-y"), "Sent shutdown request")
-    passed("shutdown: all applications are deleted, the instance stays")
+    passed("shutdown: all applications are deleted, the instance still runs")
 
     run.deploy(quickstart(echo=1), "third")
-    run.wait("it runs again", echo="RUNNING")
+    run.wait("echo runs again", echo="RUNNING")
     check("echo", run.berth.get("/echo", b"anew"), (200, "anew"))
     passed("deploy after a shutdown")
 
@@ -343,13 +343,13 @@ def asks_for_a_token(run):
     contains("status", run.serve("status", exits=1), "Authentication required")
     run.environment.update(RAY_AUTH_TOKEN=TOKEN)
     run.deploy(quickstart(echo=1), "token", step="deploy with a token")
-    run.wait("it runs", echo="RUNNING")
+    run.wait("echo runs", echo="RUNNING")
     check("applications", list(yaml.safe_load(run.serve("status"))["applications"]), ["echo"])
     text = run.berth.text()
     if TOKEN in text or "another-token" in text:
-        raise AssertionError("the log: shows a token (expected: none)")
+        raise AssertionError("log: contains a token (expected: none)")
     contains("the log", text, "token ray")
-    passed("RAY_AUTH_TOKEN for an instance that asks for tokens")
+    passed("RAY_AUTH_TOKEN for an instance that requires tokens")
     return text
 
 
@@ -361,17 +361,17 @@ def says_that_no_one_is_there(run):
         said = run.serve(*command, exits=1)
         contains(command[0], said, "Failed to connect to Ray at address: " + address)
     contains("shutdown", run.serve("shutdown", "-y"), "Unable to shutdown Serve", address)
-    passed("commands to an instance that is not there")
+    passed("commands to a stopped instance")
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--record", action="store_true", help="keep the requests as fixtures")
-    parser.add_argument("--cluster", action="store_true", help="ask a worker of two nodes")
+    parser.add_argument("--record", action="store_true", help="store the requests as fixtures")
+    parser.add_argument("--cluster", action="store_true", help="use a worker of two nodes")
     arguments = parser.parse_args()
     record, in_cluster = arguments.record, arguments.cluster
     if record and in_cluster:
-        parser.error("--record: beside --cluster (expected: one of the two)")
+        parser.error("--record: not with --cluster (expected: one of the two)")
     folder = tempfile.mkdtemp()
     runs = []
     try:

@@ -1,10 +1,10 @@
-"""A controller that starts anew in the middle of something, and versions of which nothing runs: what
-serves afterwards, what the status says, and where a rollback leads.
+"""Restarts the controller during changes, and deploys versions without running replicas. Checks the
+serving version, the status and the target of a rollback afterwards.
 
     python3 src/it/restart/controller.py --jar target/berth.jar
 
-Standard library only; Java with javac. Listens on loopback; ends only what it started. Prints a line
-per row and ends with 1 unless each is as it must be.
+Needs the standard library and Java with javac. Listens on loopback; ends only processes that it
+started. Prints a line per row; the exit code is 1 if a row fails.
 """
 
 import argparse
@@ -20,8 +20,8 @@ import time
 
 LISTENS = re.compile(r"listens on 127\.0\.0\.1:(\d+), admin on 127\.0\.0\.1:(\d+)")
 START_LIMIT_S = 60
-LIMIT_S = 60  # for what must come to be
-TRIAL_S = 14  # longer than the trial of a deployment whose health is checked each second
+LIMIT_S = 60  # until an expected state
+TRIAL_S = 14  # longer than the probation of a deployment with a health check each second
 
 APPLICATION = """
 import dev.berth.api.*;
@@ -75,7 +75,7 @@ public final class Fickle implements BlockingHandler {
 
 
 class Instance:
-    """A process with what it keeps; `with` ends it."""
+    """An instance process with its state directory; `with` ends it."""
 
     def __init__(self, jar, handlers, folder):
         self.jar, self.handlers, self.folder = jar, handlers, folder
@@ -83,7 +83,7 @@ class Instance:
         self.start()
 
     def start(self):
-        """A process; what is kept of the one before it is there."""
+        """Starts a process on the state of the previous one."""
         self.log = open(os.path.join(self.folder, "log"), "a")
         begin = self.log.tell()
         command = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-jar", self.jar, "run"]
@@ -128,7 +128,7 @@ class Instance:
         open(self.gate(name), "w").close()
 
     def deploy(self, says, deployment=None, **args):
-        """Another version; `deployment` are settings of its front."""
+        """Deploys another version; `deployment` are settings of its front."""
         self.call(
             "PUT",
             "/api/v1/applications/a",
@@ -160,7 +160,7 @@ class Instance:
         return next(each for each in applications if each["name"] == "a")
 
     def phases(self):
-        """Of the replicas of the front."""
+        """Returns the phases of the front's replicas."""
         front = [each for each in self.status()["deployments"] if each["name"] == "front"]
         return [replica["phase"] for each in front for replica in each["replicas"]]
 
@@ -168,7 +168,7 @@ class Instance:
         return sorted(each["name"] for each in self.status()["deployments"])
 
     def says(self):
-        """What a request is answered."""
+        """Sends a request; returns its text, status or failure."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
         try:
             connection.request("GET", "/")
@@ -189,12 +189,12 @@ class Instance:
         self.until(lambda: self.status()["status"] in statuses)
 
     def is_now(self, status, says):
-        """Comes to be that, and stays so."""
+        """Waits for a status and a response; returns all those of the following seconds."""
         self.until(lambda: (self.status()["status"], self.says()) == (status, says))
         return self.stays()
 
     def stays(self, seconds=4):
-        """Every status and answer of so long."""
+        """Returns every status and response during some seconds."""
         seen = collections.Counter()
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -222,7 +222,7 @@ NO_SURGE = {"max_surge_percent": 0}
 
 
 def refused_after_a_restart(on):
-    """user_config is refused, and the controller was restarted while its hook ran"""
+    """user_config is refused after a controller restart during its hook"""
     on.first({"user_config": {"says": " good"}})
     on.deploy("v1", {"user_config": {"gate": on.gate("g"), "refused": True}})
     on.until(lambda: "UPDATING" in on.phases())
@@ -232,7 +232,7 @@ def refused_after_a_restart(on):
 
 
 def refused_and_kept(on):
-    """the same, then the process is killed and starts again"""
+    """the same, then the process is killed and restarted"""
     refused_after_a_restart(on)
     on.kill()
     on.start()
@@ -240,7 +240,7 @@ def refused_and_kept(on):
 
 
 def taken_after_a_restart(on):
-    """user_config is taken, and the controller was restarted while its hook ran"""
+    """user_config is accepted after a controller restart during its hook"""
     on.first({"user_config": {"says": " good"}})
     on.deploy("v1", {"user_config": {"gate": on.gate("g"), "says": " better"}})
     on.until(lambda: "UPDATING" in on.phases())
@@ -253,7 +253,7 @@ def taken_after_a_restart(on):
 
 
 def failing_without_surge(on):
-    """max_surge_percent 0, v2 never starts, the controller is restarted when v1 is gone"""
+    """max_surge_percent 0, v2 never starts, the controller restarts after v1 stopped"""
     on.first(NO_SURGE)
     on.deploy("v2", NO_SURGE, fails=True, gate=on.gate("g"))
     on.until(lambda: on.phases() == ["STARTING"])
@@ -263,7 +263,7 @@ def failing_without_surge(on):
 
 
 def restarted_again_and_again(on):
-    """the same with five restarts, the last one after v2 was given up"""
+    """the same with five restarts, the last one after v2 failed"""
     on.first(NO_SURGE)
     on.deploy("v2", NO_SURGE, fails=True, gate=on.gate("g"))
     on.until(lambda: on.phases() == ["STARTING"])
@@ -276,7 +276,7 @@ def restarted_again_and_again(on):
 
 
 def killed_without_surge(on):
-    """max_surge_percent 0, v2 never starts, the process is killed when v1 is gone"""
+    """max_surge_percent 0, v2 never starts, the process is killed after v1 stopped"""
     on.first(NO_SURGE)
     on.deploy("v2", NO_SURGE, fails=True, gate=on.gate("g"))
     on.until(lambda: on.phases() == ["STARTING"])
@@ -290,7 +290,7 @@ def killed_without_surge(on):
 
 
 def v2_at_zero(on):
-    """v1 runs; v2, which never starts, is deployed, and is scaled to 0 while it is starting."""
+    """Deploys v2, which never starts, over a running v1, and scales v2 to 0 while it starts."""
     on.first()
     on.deploy("v2", fails=True, gate=on.gate("g"))
     on.until(lambda: "STARTING" in on.phases())
@@ -300,7 +300,7 @@ def v2_at_zero(on):
 
 
 def at_zero(on):
-    """v2 never starts, is scaled to 0, outlives a trial there, and is scaled to 1"""
+    """v2 never starts, stays at 0 for longer than a probation, and is scaled to 1"""
     v2_at_zero(on)
     time.sleep(TRIAL_S)
     waited = on.status()["status"]
@@ -309,7 +309,7 @@ def at_zero(on):
 
 
 def rolled_back_from_zero(on):
-    """v1 ran, v2 never starts and is at 0, v3 never starts, rollback"""
+    """v1 ran, v2 never started and is at 0, v3 never starts, rollback"""
     v2_at_zero(on)
     time.sleep(1)
     on.deploy("v3", fails=True)
@@ -319,7 +319,7 @@ def rolled_back_from_zero(on):
 
 
 def killed_at_zero(on):
-    """v2 never starts and is at 0 when the process is killed; it is scaled to 1 after the start"""
+    """v2 never started and is at 0 when the process is killed; it is scaled to 1 after the restart"""
     v2_at_zero(on)
     time.sleep(1)
     on.kill()
@@ -330,7 +330,7 @@ def killed_at_zero(on):
 
 
 def obsolete_at_zero(on):
-    """v2 fails, and lacks a deployment of v1; it is scaled to 0"""
+    """v2 fails and has one deployment less than v1; it is scaled to 0"""
     on.first(side=True)
     on.deploy("v2", fails=True)
     on.settle("DEPLOY_FAILED")
@@ -340,7 +340,7 @@ def obsolete_at_zero(on):
 
 
 def failed_at_zero(on):
-    """v2 failed and is at 0 when the process is killed; it is scaled to 1 after the start"""
+    """v2 failed and is at 0 when the process is killed; it is scaled to 1 after the restart"""
     on.first()
     on.deploy("v2", fails=True)
     on.settle("DEPLOY_FAILED")
@@ -397,12 +397,12 @@ def main():
             with Instance(jar, handlers, tempfile.mkdtemp(prefix="berth-restart-")) as on:
                 try:
                     came, expected = row(on)
-                except Exception as failed:  # the other rows are tried all the same
-                    came, expected = repr(failed), "an end"
+                except Exception as failed:  # the other rows still run
+                    came, expected = repr(failed), "no exception"
             good = came == expected
             wrong += not good
             print(
-                f"{'ok  ' if good else 'NOT '} {row.__doc__}: {came}"
+                f"{'ok  ' if good else 'FAIL'} {row.__doc__}: {came}"
                 + ("" if good else f" (expected: {expected})"),
                 flush=True,
             )

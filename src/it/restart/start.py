@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Starts an instance with a file over what an earlier one left, and looks what it makes of both:
-the table of docs/guide/state.md, row by row.
+"""Starts an instance with a file on the state of an earlier one, and checks the result.
+
+The rows are those of the table of docs/guide/state.md.
 
     src/it/restart/start.py --jar target/berth.jar [--only WORD]
 
-One line for each row: what was done -> what came of it. Ends with 0 when all of them are as they
-must be. Standard library only, and a JDK of 17 or newer (javac, for the application that is
-served). Ports are free ones of loopback; what it started it ends by its process id.
+Prints one line for each row: actions -> result. The exit code is 0 when all rows hold. Needs the
+standard library and a JDK of 17 or newer (javac, for the served application). Uses free ports of the
+loopback; ends only its own processes, by id.
 """
 
 import argparse
@@ -24,10 +25,10 @@ import time
 import zipfile
 
 LISTENS = re.compile(r"listens on 127\.0\.0\.1:(\d+), admin on 127\.0\.0\.1:(\d+)")
-WAIT_S = 90  # for whatever comes true by itself
+WAIT_S = 90  # until an expected state
 POLL_S = 0.05
 
-# It answers what its jar says and what its arguments say, and does not start when one is "bad".
+# An application that responds with a word of its jar and one of its arguments; "bad" fails its start.
 SHOP = """
 package acme;
 import dev.berth.api.*;
@@ -53,7 +54,7 @@ public final class Shop {
 
 
 class Ended(Exception):
-    """The instance ended by itself."""
+    """The instance ended without a signal."""
 
 
 class Instance:
@@ -79,7 +80,7 @@ class Instance:
             if self.process.poll() is not None:
                 raise Ended(self.process.returncode)
             time.sleep(POLL_S)
-        raise AssertionError("it does not listen:\n" + self.said())
+        raise AssertionError("the instance does not listen:\n" + self.said())
 
     def said(self):
         with open(self.log_name, errors="replace") as log:
@@ -87,7 +88,7 @@ class Instance:
             return log.read()
 
     def lines(self, level):
-        """What was logged of the start's decisions at a level."""
+        """Returns the log lines of the start's decisions at a level."""
         found = re.findall(r" %s +\S+ - state: (.*)" % level, self.said())
         return [line for line in found if line.startswith(("application ", "target_capacity"))]
 
@@ -104,7 +105,7 @@ class Instance:
         try:
             status, body = self.call(self.port, "GET", path)
         except OSError:
-            return "no answer"
+            return "no response"
         return body if status == 200 else str(status)
 
     def serve(self):
@@ -115,7 +116,7 @@ class Instance:
                 if each["status"] != "DELETING"}
 
     def settle(self):
-        """Waits until nothing is on its way; what it came to, by application."""
+        """Waits until no change is in progress; returns statuses by application."""
         end = time.monotonic() + WAIT_S
         while time.monotonic() < end:
             serve = self.serve()["applications"]
@@ -123,10 +124,10 @@ class Instance:
             if not going and all(self.is_settled(each) for each in serve):
                 return {each["name"]: each["status"] for each in serve}
             time.sleep(POLL_S)
-        raise AssertionError("it does not settle: %s" % self.serve())
+        raise AssertionError("changes still in progress: %s" % self.serve())
 
     def is_settled(self, application):
-        """What failed and has something to serve in its place, serves it."""
+        """Returns whether a failed application already serves its last healthy revision, if it has one."""
         if application["status"] != "DEPLOY_FAILED" or application["rollback_revision"] is None:
             return True
         prefix = application["route_prefix"]
@@ -154,7 +155,7 @@ class Instance:
         self.settle()
 
     def deploy(self, file, *more):
-        """By `berth deploy`."""
+        """Runs `berth deploy`; returns its exit code."""
         done = subprocess.run(
             self.world.java + ["deploy", file, "--address", "http://127.0.0.1:%d" % self.admin]
             + list(more), cwd=self.world.folder, capture_output=True, text=True, timeout=WAIT_S)
@@ -173,7 +174,7 @@ class Instance:
 
 
 class World:
-    """A folder of its own: files, jars, a state directory, and one instance after the other."""
+    """A folder with files, jars and a state directory, and consecutive instances on it."""
 
     def __init__(self, jar, classes):
         self.folder = tempfile.mkdtemp(prefix="berth-start-")
@@ -187,7 +188,7 @@ class World:
         return os.path.join(self.folder, name)
 
     def jar(self, name, says):
-        """A jar that answers so, written over what stands there."""
+        """Writes, or overwrites, a jar with this word."""
         with zipfile.ZipFile(self.path(name), "w", zipfile.ZIP_DEFLATED) as jar:
             for folder, _, files in os.walk(self.classes):
                 for file in files:
@@ -196,14 +197,14 @@ class World:
             jar.writestr("says", says)
 
     def cut(self, name):
-        """The jar as one finds it while it is being written."""
+        """Truncates a jar, as if a write were in progress."""
         with open(self.path(name), "rb") as jar:
             content = jar.read()
         with open(self.path(name), "wb") as jar:
             jar.write(content[: len(content) * 2 // 3])
 
     def file(self, applications, name="shop.yaml", **more):
-        """JSON is YAML; None leaves the key out."""
+        """Writes a configuration as JSON, which is YAML; None omits the key."""
         whole = dict(more)
         if applications is not None:
             whole["applications"] = applications
@@ -242,14 +243,14 @@ def entry(name, says=None, **more):
 
 
 def look(instance, *names):
-    """What each of them answers, its state, and the levels of what was logged of the start."""
+    """Returns status and response of each application."""
     applications = instance.applications()
     told = []
     for name in names:
         there = applications.get(name)
-        state = there["status"] if there else "gone"
+        state = there["status"] if there else "absent"
         answers = instance.get("/" + name)
-        told.append("%s: %s" % (name, state if state == "gone" else state + ", " + answers))
+        told.append("%s: %s" % (name, state if state == "absent" else state + ", " + answers))
     return "; ".join(told)
 
 
@@ -262,7 +263,7 @@ def says(instance, level, *parts):
     return any(all(part in line for part in parts) for line in instance.lines(level))
 
 
-# --- the rows: each gives what was done, what came of it, and whether it had to ---
+# --- the rows: each returns its actions, its result, and whether the result is right ---
 
 
 def nothing_kept(world):
@@ -270,7 +271,7 @@ def nothing_kept(world):
     run = world.start()
     came = look(run, "a", "b")
     made = os.path.exists(world.path("state"))
-    return ("run, nothing kept", came + ("; a directory" if made else "; no directory"),
+    return ("run without state", came + ("; a directory" if made else "; no directory"),
             came == "a: RUNNING, one nothing; b: RUNNING, one x" and not made)
 
 
@@ -283,7 +284,7 @@ def unchanged_file(world):
     run.deploy("other.yaml", "--app", "other", "--wait")
     run = world.start()
     came = look(run, "a", "other")
-    return ("run; jar built again, deploy; deploy another file with --app; restart",
+    return ("run; jar rebuilt, deploy; deploy another file with --app; restart",
             came + "; " + logged(run),
             came == "a: RUNNING, two nothing; other: RUNNING, two x" and logged(run) == "no line")
 
@@ -326,7 +327,7 @@ def unchanged_file_after_a_scale_and_a_delete(world):
     replicas = run.applications()["a"]["deployments"][0]["target_replicas"]
     came = look(run, "a", "b") + "; %d replicas of a; %s" % (replicas, logged(run))
     return ("run; scale a, delete b; restart", came,
-            came == "a: RUNNING, one nothing; b: gone; 2 replicas of a; 1 WARN"
+            came == "a: RUNNING, one nothing; b: absent; 2 replicas of a; 1 WARN"
             and says(run, "WARN", "application b", "deleted", "berth deploy"))
 
 
@@ -340,7 +341,7 @@ def known_after_a_rollback(world):
     first = look(run, "a") + "; " + logged(run)
     run = world.start()
     came = first + "; again: " + look(run, "a") + "; " + logged(run)
-    return ("deploy x, roll it back; file says x; restart twice", came,
+    return ("deploy x, roll back; file declares x; restart twice", came,
             came == "a: RUNNING, one nothing; no line; again: a: RUNNING, one nothing; no line")
 
 
@@ -352,9 +353,9 @@ def known_though_it_failed(world):
     try:
         run = world.start()
     except Ended as ended:
-        return ("deploy bad; file says bad; restart", "the instance ended with %s" % ended, False)
+        return ("deploy bad; file declares bad; restart", "the instance ended with %s" % ended, False)
     came = look(run, "a") + "; " + logged(run)
-    return ("deploy bad; file says bad; restart", came,
+    return ("deploy bad; file declares bad; restart", came,
             came == "a: DEPLOY_FAILED, one nothing; no line")
 
 
@@ -366,7 +367,7 @@ def file_moved(world):
     run = world.start()
     revision = run.applications()["b"]["revision"]
     came = look(run, "a", "b", "c") + "; " + logged(run)
-    return ("deploy c; file says x of a; restart", came + "; b has revision %d" % revision,
+    return ("deploy c; file declares x for a; restart", came + "; b has revision %d" % revision,
             came == "a: RUNNING, one x; b: RUNNING, one nothing; c: RUNNING, one nothing; 1 INFO"
             and revision == 2)
 
@@ -380,7 +381,7 @@ def file_moved_back(world):
     world.file([entry("a")])
     run = world.start()
     came = look(run, "a", "c") + "; " + logged(run)
-    return ("file says x, restart; file says what it had, restart", came,
+    return ("file declares x, restart; file is as before, restart", came,
             came == "a: RUNNING, one nothing; c: RUNNING, one nothing; 1 INFO")
 
 
@@ -392,7 +393,7 @@ def jar_rebuilt_in_place(world):
     world.jar("shop.jar", "two")
     run = world.start()
     came = look(run, "a", "c") + "; " + logged(run)
-    return ("jar of the file built again in place; restart", came,
+    return ("jar of the file rebuilt in place; restart", came,
             came == "a: RUNNING, two nothing; c: RUNNING, one nothing; 1 INFO")
 
 
@@ -406,7 +407,7 @@ def both_moved(world):
     named = says(run, "WARN", "application a", "revision 2", "berth rollback a")
     run.rollback("a")
     back = run.get("/a")
-    return ("deploy x; file says y; restart; berth rollback", came + "; then " + back,
+    return ("deploy x; file declares y; restart; berth rollback", came + "; then " + back,
             came == "a: RUNNING, one y; 1 WARN" and named and back == "one x")
 
 
@@ -417,7 +418,7 @@ def first_named(world):
     world.file([entry("a"), entry("b", "y")])
     run = world.start()
     came = look(run, "a", "b") + "; " + logged(run)
-    return ("deploy b; file names b, with something else; restart", came,
+    return ("deploy b; file declares another b; restart", came,
             came == "a: RUNNING, one nothing; b: RUNNING, one y; 1 WARN"
             and says(run, "WARN", "application b", "revision 2", "berth rollback b"))
 
@@ -429,13 +430,13 @@ def named_no_longer(world):
     world.file([entry("a")])
     run = world.start()
     came = look(run, "a", "b", "c") + "; " + logged(run)
-    right = (came == "a: RUNNING, one nothing; b: gone; c: RUNNING, one x; 2 WARN"
+    right = (came == "a: RUNNING, one nothing; b: absent; c: RUNNING, one x; 2 WARN"
              and says(run, "WARN", "application b", "deleted")
              and says(run, "WARN", "application c", "stays"))
     world.file([entry("a"), entry("b")])
     run = world.start()
     back = look(run, "b")
-    return ("deploy c; file names neither b nor c; restart; file names b again; restart",
+    return ("deploy c; file declares neither b nor c; restart; file declares b again; restart",
             came + "; then " + back, right and back == "b: RUNNING, one nothing")
 
 
@@ -455,7 +456,7 @@ def no_applications_key(world):
     return ("file without applications; no file; an empty list",
             "%s / %s / %s" % (none, no_file, empty),
             none == both and no_file == both
-            and empty == "a: gone; b: RUNNING, one nothing; 1 WARN")
+            and empty == "a: absent; b: RUNNING, one nothing; 1 WARN")
 
 
 def jar_missing(world):
@@ -512,10 +513,10 @@ def no_application_kept(world):
     world.file([entry("a", colour="red")])
     try:
         world.start()
-        return ("all deleted; an entry with an unknown key; restart", "it runs", False)
+        return ("all deleted; an entry with an unknown key; restart", "the instance runs", False)
     except Ended as ended:
         return ("all deleted; an entry with an unknown key; restart",
-                "it ends with %s" % ended, str(ended) == "2")
+                "the instance ends with %s" % ended, str(ended) == "2")
 
 
 def does_not_start(world):
@@ -527,7 +528,7 @@ def does_not_start(world):
     first = look(run, "a", "b") + "; " + logged(run)
     run = world.start()
     again = look(run, "a", "b") + "; " + logged(run)
-    return ("file says bad; restart twice", "%s / %s" % (first, again),
+    return ("file declares bad; restart twice", "%s / %s" % (first, again),
             first == "a: DEPLOY_FAILED, one nothing; b: RUNNING, one nothing; 1 INFO"
             and again == "a: DEPLOY_FAILED, one nothing; b: RUNNING, one nothing; no line")
 
@@ -543,15 +544,15 @@ def another_form(world):
     os.mkdir(world.path("state"), mode=0o700)
     with open(state, "wb") as file:
         file.write(kept)
-    did = "state of another form"
+    did = "state in another format"
     try:
         world.start()
-        return did, "it runs", False
+        return did, "the instance runs", False
     except Ended as ended:
         with open(world.path("berth.log"), encoding="utf-8") as log, open(state, "rb") as file:
             named = state + ": a record of another form at byte 12 (expected: " in log.read()
             same = file.read() == kept
-        return (did, "it ends with %s, %s it, and %s it" % (
+        return (did, "the instance ends with %s, %s the file, and %s it" % (
             ended, "names" if named else "does not name", "leaves" if same else "changes"),
             str(ended) == "1" and named and same)
 
@@ -572,7 +573,7 @@ def capacity(world):
     came.append(now(world.start()))
     world.file([many])
     came.append(now(world.start()))
-    return ("target_capacity: 50, deploy 75, restart; file says 25; file says 100; file says none",
+    return ("target_capacity: 50, deploy 75, restart; file declares 25; 100; none",
             " / ".join(came),
             came == ["75.0; no line", "25.0; 1 WARN", "100.0; 1 INFO", "None; 1 WARN"])
 
@@ -584,7 +585,7 @@ def http_options(world):
     world.file([entry("a")], http_options={"root_path": "/x"})
     run = world.start()
     came = "%s; %s" % (run.get("/x/a"), logged(run))
-    return ("deploy b; file says another root_path; restart", came,
+    return ("deploy b; file declares another root_path; restart", came,
             came == "one nothing; no line")
 
 
@@ -595,7 +596,7 @@ def declare_never(world):
     world.file([entry("a", "x")])
     never = look(world.start("--declare=never"), "a", "b")
     later = look(world.start(), "a", "b")
-    return ("file says x; restart with --declare=never; without", never + " / " + later,
+    return ("file declares x; restart with --declare=never; without", never + " / " + later,
             never == "a: RUNNING, one nothing; b: RUNNING, one nothing"
             and later == "a: RUNNING, one x; b: RUNNING, one nothing")
 
@@ -608,7 +609,7 @@ def declare_all(world):
     run.delete("b")
     run = world.start("--declare=all")
     came = look(run, "a", "b", "c") + "; " + logged(run)
-    return ("deploy x of a, deploy c, delete b; restart with --declare=all", came,
+    return ("deploy x for a, deploy c, delete b; restart with --declare=all", came,
             came == "a: RUNNING, one nothing; b: RUNNING, one nothing; c: RUNNING, one nothing; "
             "1 INFO, 1 WARN")
 
@@ -671,7 +672,7 @@ def main():
                 print("%s %s: %s -> %s" % ("ok  " if right else "FAIL", name, did, came), flush=True)
     finally:
         shutil.rmtree(folder)
-    print("%d of the rows are not as they must be" % wrong if wrong else "all rows are as they must be")
+    print("%d rows failed" % wrong if wrong else "all rows held")
     sys.exit(1 if wrong else 0)
 
 
