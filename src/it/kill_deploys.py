@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Deploys at random, kills the instance with SIGKILL at random moments, starts it again with the
-same file or a changed one, and looks after each start whether everything that was acknowledged is
-there again, but for what the file says anew, and nothing else.
+"""Deploys at random, kills the instance with SIGKILL at random moments, and restarts it with the same
+file or a changed one. After each start the desired state must be exactly the acknowledged one, except
+for changes of the file.
 
     python3 src/it/kill_deploys.py [--deploys=1000] [--seed=N] [--jar=target/berth.jar]
 
-Standard library only; Java 17 or newer. A command whose answer was cut off by the kill may have
-been carried out or not, but as a whole; so may what a start makes of its file, for some are killed
-before they listen. Applications have jars that are written over before each deploy, so that the
-copies are looked at too, and the file names the same jars; what is in them is no code, so nothing
-is started. Ends with 1 and says where at the first difference.
+Standard library only; Java 17 or newer. A command without a response because of the kill may have been
+applied or not, but only as a whole. The same holds for the merge of a start's file, because some
+instances are killed before they listen. Each deploy first overwrites the jars of the application, so
+that their stored copies are checked too; the file declares the same jars. The jars contain no code, so
+no application starts. The first difference ends the run with exit code 1 and is printed.
 """
 
 import argparse
@@ -30,21 +30,21 @@ import zipfile
 
 LISTENS = re.compile(r"admin on 127\.0\.0\.1:(\d+)")
 NAMES = ["a", "b", "c", "d", "e", "f", "g", "h"]
-CAPACITY = ""  # in the place of a name: target_capacity, which has the same rules
+CAPACITY = ""  # key of target_capacity among the names, because the same rules apply
 OTHER = "file://elsewhere/other.yaml"
 START_LIMIT_S = 120
 
 
 class Killed(Exception):
-    """No answer came: the process is gone."""
+    """The process died before a complete response."""
 
 
 class Instance:
-    """One life of an instance, between its start and its kill."""
+    """An instance from its start to its kill."""
 
     def __init__(self, jar, folder, file, killed_after=None):
         self.log_name = os.path.join(folder, "berth.log")
-        command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # to start soon
+        command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # for a fast start
         command += ["-jar", jar, "run"] + ([file] if file else [])
         command += ["--state-dir", folder + "/state", "--host", "127.0.0.1"]
         command += ["--port", "0", "--admin-port", "0", "--set", "berth.event_loops=1"]
@@ -74,7 +74,7 @@ class Instance:
             return log.read()
 
     def call(self, method, path, body=None, file=None):
-        """Status and body; Killed when there is no whole answer."""
+        """Sends a request; returns status and body. Raises Killed without a complete response."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             headers = {"Content-Type": "application/json"}
@@ -100,11 +100,11 @@ class Instance:
 
 
 class Model:
-    """What is declared, and what was said: by name, an item being what stands for its digest."""
+    """A model of the desired state and of the last declarations, by name; an item stands for a digest."""
 
     def __init__(self, wanted=None, said=None):
         self.wanted = wanted or {}  # name -> item
-        self.said = said or {}  # name -> (by the start's file, by another, by anyone)
+        self.said = said or {}  # name -> (by the start's file, by another file, last of all)
 
     def copy(self):
         return Model(dict(self.wanted), dict(self.said))
@@ -138,7 +138,7 @@ class Model:
         return 200
 
     def put_file(self, items, file, start):
-        """What a file says beside what others brought: its own goes when it names it no longer."""
+        """Applies a file: deletes only applications that the same file declared before and now omits."""
         for name in set(self.said) - set(items):
             first, other, last = self.said[name]
             own = file == start if other is None else file not in (start, None)
@@ -157,7 +157,7 @@ class Model:
         return 200 if self.wanted.pop(name, None) is not None else 404
 
     def start(self, items):
-        """A start with a file that says this; None for no file. The table of the guide."""
+        """Applies a start with a file of these items, None without a file, by the table of the guide."""
         for name in set(items or {}) | set(self.said) if items is not None else ():
             says = items.get(name)
             wanted = self.wanted.get(name)
@@ -165,7 +165,7 @@ class Model:
             if says is None:
                 if file is None:
                     continue
-                if wanted is None or file == last:  # it is deleted, if it was there
+                if wanted is None or file == last:  # deleted, if present
                     self.wanted.pop(name, None)
                     self.said.pop(name)
                 else:
@@ -193,12 +193,12 @@ class Run:
         self.folder = folder
         self.count = 0
         self.file = os.path.join(folder, "start.yaml")
-        self.says = {}  # what the file names: name -> entry
-        self.capacity = None  # that the file says
+        self.says = {}  # entries of the file, by name
+        self.capacity = None  # target_capacity of the file
         with open("/proc/sys/kernel/hostname") as host:
             path = urllib.parse.quote(os.path.realpath(self.file))
             self.start = "file://" + host.read().strip() + path
-        self.models = [Model()]  # of which one is true: of a command that was cut off nobody knows
+        self.models = [Model()]  # candidates, one of them true: a killed command may be applied or not
         self.kept = {"deploys": 0, "refused": 0, "cut": 0, "kills": 0, "starts killed": 0,
                      "starts with a changed file": 0, "starts with the same": 0}
 
@@ -222,7 +222,7 @@ class Run:
             jar.writestr("content", str(self.random.random()))
 
     def item(self, entry):
-        """What stands for the digest of an entry: its number, and what its jar holds now."""
+        """Returns the stand-in for an entry's digest: its number and the current content of its jar."""
         content = None
         if "runtime_env" in entry:
             with zipfile.ZipFile(os.path.join(self.folder, entry["name"] + ".jar")) as jar:
@@ -248,14 +248,14 @@ class Run:
     # --- commands ---
 
     def command(self):
-        """A random command, and what it makes of a model, which gives the status expected."""
+        """Returns a random command, and a function that applies it to a model and returns the status."""
         kind = self.random.random()
         name = self.random.choice(NAMES)
         file = OTHER if self.random.random() < 0.2 else None
         if kind < 0.5:
             entry = self.entry(name)
             if name in self.says and self.random.random() < 0.3:
-                entry = self.says[name]  # what the file says, by nobody's file
+                entry = self.says[name]  # the file's entry, declared without a file
             item = self.item(entry)
             return (("PUT", "/api/v1/applications/" + name, entry, file),
                     lambda model: model.put_one(name, item, file, self.start))
@@ -274,7 +274,7 @@ class Run:
         return ("DELETE", "/api/v1/applications/" + name), lambda model: model.delete(name)
 
     def change_file(self):
-        """Some entries are new, some go, and some jars are built again."""
+        """Adds, changes and removes entries of the file, and rebuilds some jars."""
         for name in NAMES:
             chance = self.random.random()
             if chance < 0.2:
@@ -291,9 +291,9 @@ class Run:
     # --- starts ---
 
     def begin(self):
-        """Starts an instance over what is kept, and looks what it made of it."""
+        """Starts an instance on the stored state, and checks its desired state."""
         file = None
-        # Where no application is kept, a start with one that cannot run ends.
+        # Without a stored application, a start with an application that cannot run fails.
         if all(set(model.wanted) - {CAPACITY} for model in self.models):
             changed = not self.says or self.random.random() < 0.4
             if changed:
@@ -312,7 +312,7 @@ class Run:
             assert self.models, "found %s (expected: one of %s), file %s" % (
                 found, [model.numbers() for model in models], items)
             missing = self.models[0].contents() - self.copies()
-            assert not missing, "copies of jars that are missing: %s" % missing
+            assert not missing, "missing copies of jars: %s" % missing
             return instance
         except BaseException:
             instance.end()
@@ -323,14 +323,14 @@ class Run:
         return list({model.key(): model for model in models}.values())
 
     def found(self, instance):
-        """What is declared, as the instance tells it."""
+        """Returns the desired state that the instance reports."""
         status, body = instance.call("GET", "/api/serve/applications/")
         assert status == 200, (status, body)
         serve = json.loads(body)
         found = {}
         for name, application in serve["applications"].items():
             if application["status"] == "DELETING":
-                continue  # not declared any more, and not gone yet
+                continue  # no longer declared, not yet removed
             found[name] = application["deployed_app_config"]["args"]["number"]
         if serve["target_capacity"] is not None:
             found[CAPACITY] = serve["target_capacity"]
@@ -346,7 +346,7 @@ class Run:
         return contents
 
     def life(self, deploys):
-        """One instance until it is killed, or all deploys are done."""
+        """Runs one instance until its kill, or until all deploys are done."""
         instance = self.begin()
         try:
             instance.kill_in(self.random.random() ** 3)
@@ -390,11 +390,11 @@ def main():
         run.all(options.deploys)
     except AssertionError as different:
         print("FAIL seed %d, %s: %s" % (options.seed, run.kept, different))
-        print("what is left of it: %s" % folder)
+        print("files: %s" % folder)
         sys.exit(1)
     shutil.rmtree(folder)
     print(
-        "PASS seed %d, %s, %.0f s: nothing acknowledged was lost"
+        "PASS seed %d, %s, %.0f s: no acknowledged change was lost"
         % (options.seed, ", ".join("%s: %d" % each for each in run.kept.items()),
            time.monotonic() - began)
     )

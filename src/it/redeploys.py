@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Redeploys one application under traffic and looks whether anything grows: heap, metaspace, class
-loaders, threads, file descriptors, files of the state, answers that were no answers.
+"""Redeploys one application under traffic and checks its figures for growth.
 
     src/it/redeploys.py [--redeploys=200] [--jar=target/berth.jar]
 
-Standard library and a JDK alone (javac, jcmd; JAVA_HOME, or that of java on the path). Two small
-applications are compiled against the jar, and each redeploy has one of them with a stamp in its
-jar, written over the last one, so that every build is another one. A line is printed each 50
-redeploys; the first of them, when all is warm, is what the last is compared with. Ends with 1 when
-one figure grew by more than its margin, and with 0 when all are flat.
+The figures are heap, metaspace, class loaders, threads, file descriptors, files of the state, and
+failed requests. Needs only the standard library and a JDK (javac, jcmd; JAVA_HOME, or that of java on
+the path). Compiles two small applications against the jar. Each redeploy uses one of them, with a new
+stamp in its jar that overwrites the last one, so every build differs. Prints a line every 50 redeploys
+and compares the last line with the first, which is warm. The exit code is 1 when a figure grew by more
+than its margin.
 """
 
 import argparse
@@ -32,20 +32,20 @@ DEPLOY_LIMIT_S = 60
 FORGOTTEN_LIMIT_S = 240
 REPLICAS = 3
 CLIENTS = 3
-PAUSE_S = 0.01  # between two requests of a client: some hundred requests a second together
+PAUSE_S = 0.01  # between two requests of a client: some hundred requests per second in total
 EVERY = 50
 
-# What a figure may grow by, from the first line to the last.
+# Permitted growth of each figure from the first line to the last.
 MARGINS = {
-    "heap_kb": 1024,  # live; two builds' ballast is half of it
+    "heap_kb": 1024,  # live; the ballast of two builds is half of it
     "metaspace_kb": 2048,  # one build takes 200
-    "loaders": 2,  # of applications; one build more may be on its way out
-    "classes": 400,  # lambdas and reflection of Berth's own that were not needed before
+    "loaders": 2,  # of applications; one more build may be stopping
+    "classes": 400,  # Berth's own lambdas and reflection at first use
     "threads": 3,
     "descriptors": 6,  # connections of clients among them
     "jars_kb": 64,
-    "state_kb": 2048,  # the journal: a new file is begun after a mebibyte
-    "temporary": 0,  # files that Berth left in the folder for temporary ones
+    "state_kb": 2048,  # the journal begins a new file after a mebibyte
+    "temporary": 0,  # Berth's files in the temporary folder
 }
 
 SOURCE = """
@@ -59,9 +59,9 @@ import java.util.Map;
 import java.util.ServiceLoader;
 
 public final class %(name)s {
-  /** Seen at once when a class loader stays. */
+  /** Makes a leaked class loader visible at once. */
   private static final byte[] BALLAST = new byte[256 * 1024];
-  /** Its value is of the application: on a thread that never ends it would keep the class loader. */
+  /** A value of an application class, which would retain the class loader on a permanent thread. */
   private static final ThreadLocal<Held> LOCAL = ThreadLocal.withInitial(Held::new);
 
   static final class Held {
@@ -93,7 +93,7 @@ public final class %(name)s {
 
     @Override
     public Future<Response> handle(Request request, RequestContext context) {
-      LOCAL.get(); // stays on an event loop's thread
+      LOCAL.get(); // remains on an event loop's thread
       context.onCancel(() -> {});
       context.after(java.time.Duration.ofMinutes(10));
       context.meters().counter("front_total").increment();
@@ -132,7 +132,7 @@ public final class %(name)s {
 
 
 def home():
-    """That of a JDK."""
+    """Returns the home of a JDK."""
     java = os.environ.get("JAVA_HOME")
     if not java:
         java = str(pathlib.Path(shutil.which("java")).resolve().parent.parent)
@@ -142,7 +142,7 @@ def home():
 
 
 class Clients:
-    """Connections that are held open and asked in turn; what came back, by status."""
+    """Clients with persistent connections; counts responses by status and failures by type."""
 
     def __init__(self, port):
         self.port = port
@@ -194,7 +194,7 @@ class Instance:
         command += ["--state-dir", folder + "/state", "--host", "127.0.0.1", "--port", "0"]
         command += ["--admin-port", "0", "--set", "berth.event_loops=2"]
         command += ["--set", "berth.log_ring.bytes=65536"]  # full before the first line
-        # What stopped is remembered for as long, or a minute if that is longer.
+        # Berth retains stopped replicas for this time, and at least for a minute.
         command += ["--set", "berth.limits.max_reservation_ttl_s=1"]
         with open(self.log_name, "w") as log:
             self.process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
@@ -222,7 +222,7 @@ class Instance:
             connection.close()
 
     def deploy(self, name, jar, stamp):
-        """Ends when the new build answers, and nothing else does."""
+        """Deploys a build and returns when it responds."""
         status, said = self.ask(
             self.admin,
             "PUT",
@@ -243,17 +243,17 @@ class Instance:
             if (status, said) == (200, stamp):
                 return
             time.sleep(0.02)
-        raise AssertionError(f"{stamp} does not answer: {status} {said}\n{self.said()[-4000:]}")
+        raise AssertionError(f"{stamp} does not respond: {status} {said}\n{self.said()[-4000:]}")
 
     def settled(self):
-        """Waits until replicas of older builds are gone and forgotten, which takes a minute."""
+        """Waits until replicas of older builds are removed and forgotten, which takes a minute."""
         end = time.monotonic() + FORGOTTEN_LIMIT_S
         while time.monotonic() < end:
-            histogram = self.jcmd("GC.class_histogram")  # of what is live
+            histogram = self.jcmd("GC.class_histogram")  # of live objects
             if objects(histogram, "dev.berth.replica.Replica") == REPLICAS:
                 return
             time.sleep(5)
-        raise AssertionError("old replicas stay:\n" + self.ask(self.admin, "GET", "/api/v1/ledger")[1])
+        raise AssertionError("old replicas remain:\n" + self.ask(self.admin, "GET", "/api/v1/ledger")[1])
 
     def jcmd(self, *what):
         return subprocess.run(
@@ -293,7 +293,7 @@ class Instance:
 
 
 def objects(histogram, name):
-    """How many there are of a class."""
+    """Returns the number of objects of a class."""
     found = re.search(r"(\d+)\s+\d+\s+" + re.escape(name) + r"(?:\s|$)", histogram)
     return int(found.group(1)) if found else 0
 
@@ -303,7 +303,7 @@ def size(folder):
 
 
 def compiled(java, berth, folder, name):
-    """The classes of one application, by their place in its jar."""
+    """Compiles one application; returns its classes by their path in the jar."""
     source = pathlib.Path(folder, name + ".java")
     source.write_text(SOURCE % {"name": name}, encoding="utf-8")
     classes = pathlib.Path(folder, "classes-" + name)
@@ -315,7 +315,7 @@ def compiled(java, berth, folder, name):
 
 
 def pack(file, classes, stamp):
-    """Written beside and moved over, as builds do it."""
+    """Writes a jar to a new file and moves it over the old one, as builds do."""
     with zipfile.ZipFile(file + ".new", "w", zipfile.ZIP_DEFLATED) as jar:
         for name, content in classes.items():
             jar.writestr(name, content)
@@ -349,7 +349,7 @@ def run(options, folder):
                 first = first or last
                 line(number, last)
         clients.stop()
-        print("answers: " + json.dumps(clients.counts))
+        print("responses: " + json.dumps(clients.counts))
         grown = {
             name: f"{first[name]} -> {last[name]} (expected: at most {most} more)"
             for name, most in MARGINS.items()
@@ -357,7 +357,7 @@ def run(options, folder):
         }
         other = {str(what) for what in clients.counts} - {"200", "meant"}
         if other:
-            grown["answers"] = f"{sorted(other)} (expected: 200 alone)"
+            grown["responses"] = f"{sorted(other)} (expected: only 200)"
         for name, what in grown.items():
             print(f"GROWS {name}: {what}")
         print("flat" if not grown else "not flat")
