@@ -126,7 +126,7 @@ final class Report {
   }
 
   private Table verdictTable() {
-    Table table = new Table("", "measured", "median surely", "A/A", "claim", "");
+    Table table = new Table("", "measured", "95 % interval", "A/A", "claim", "");
     for (Verdict verdict : verdicts) {
       table.line(
           List.of(
