@@ -77,6 +77,9 @@ final class Executions {
   void settle(Execution execution) {
     if (!execution.settled) {
       execution.settled = true;
+      if (execution.streamsSinceNanos == Long.MAX_VALUE) {
+        execution.streamsSinceNanos = world.elapsedNanos(); // a whole response may need credit, too
+      }
       running.merge(execution.replicaId, -1, Integer::sum);
       world.note("settled", execution.requestId);
     }
