@@ -22,7 +22,7 @@ abstract class AdminCommand extends CliCommand {
 
   @Option(
       names = "--json",
-      description = "Print JSON for programs; with --watch or --follow one object in a line.")
+      description = "Prints JSON for programs; with --watch or --follow, one object per line.")
   boolean json;
 
   /**
@@ -68,13 +68,13 @@ abstract class AdminCommand extends CliCommand {
       try {
         AdminServer.Answer answer = server.look(ServeStatus.PATH);
         ServeStatus now = answer.serve();
-        trouble = now == null ? "no answer now: status " + answer.statusCode() : "";
+        trouble = now == null ? "no response now: status " + answer.statusCode() : "";
         serve = now == null ? serve : now;
       } catch (IOException failed) {
-        trouble = AdminServer.printable("no answer now: " + AdminServer.whyNot(failed));
+        trouble = AdminServer.printable("no response now: " + AdminServer.whyNot(failed));
       }
       if (says && !trouble.equals(before)) {
-        server.say(trouble.isEmpty() ? "it answers again" : trouble);
+        server.say(trouble.isEmpty() ? "the admin server responds again" : trouble);
       }
     }
   }

@@ -94,8 +94,8 @@ final class AdminServer {
       names = "--token-file",
       paramLabel = "FILE",
       description = {
-        "Holds the bearer token that the admin server asks for, and nothing else. Default: the"
-            + " environment's BERTH_TOKEN. On the command line others would see it."
+        "File with only the bearer token of the admin server. Default: the BERTH_TOKEN environment"
+            + " variable, since other users can see a command line."
       })
   private @Nullable Path tokenFile;
 
@@ -213,7 +213,7 @@ final class AdminServer {
   private int changed(HttpURLConnection asked) throws IOException {
     CompletableFuture<Void> late =
         CompletableFuture.runAsync(
-            () -> say("no answer yet; waiting for up to " + PATIENCE_WITH_CHANGES_MS / 1000 + " s"),
+            () -> say("no response yet; waiting up to " + PATIENCE_WITH_CHANGES_MS / 1000 + " s"),
             CompletableFuture.delayedExecutor(SAID_MS, TimeUnit.MILLISECONDS));
     try {
       return asked.getResponseCode();
@@ -226,7 +226,7 @@ final class AdminServer {
     String message = failed.getMessage();
     return message == null
         ? failed.getClass().getSimpleName()
-        : message.startsWith("Connection refused") ? "nothing listens there" : message;
+        : message.startsWith("Connection refused") ? "nothing listens on this port" : message;
   }
 
   /**
@@ -267,7 +267,7 @@ final class AdminServer {
     if (token.isEmpty() || !token.chars().allMatch(c -> c > ' ' && c <= '~')) {
       throw command()
           .wrong(
-              from + ": another, not shown (expected: printable ASCII characters without a space)");
+              from + ": invalid, not shown (expected: printable ASCII characters without a space)");
     }
     return token;
   }
@@ -341,14 +341,14 @@ final class AdminServer {
   /** Prints the nodes that are missing in a response of all nodes. */
   void sayUnreachable(JsonObject answer) {
     if (answer.getValue("unreachable") instanceof JsonArray nodes) {
-      nodes.forEach(node -> say("node " + node + " does not answer"));
+      nodes.forEach(node -> say("node " + node + " does not respond"));
     }
   }
 
   /** Prints a refusal of Berth, or the status of another server's response. */
   Ended refuse(Answer response) {
     if (response.statusCode() == HTTP_UNAUTHORIZED) {
-      say("the admin server asks for a token (expected: --token-file, or " + TOKEN_VARIABLE + ")");
+      say("the admin server requires a token (expected: --token-file, or " + TOKEN_VARIABLE + ")");
       return new Ended(ExitCode.USAGE);
     }
     JsonObject error = json(response.body());

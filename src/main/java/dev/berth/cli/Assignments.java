@@ -13,10 +13,10 @@ final class Assignments {
       names = "--set",
       paramLabel = "KEY=VALUE",
       description = {
-        "Sets one key over the file; may be repeated. The key is a path, as in http_options.port;"
-            + " an entry of a list goes by its name or its index, as in"
+        "Sets one key over the file; repeatable. The key is a path, such as http_options.port. A"
+            + " list entry is addressed by name or index:"
             + " applications.echo.deployments.echo.num_replicas or applications[0].args.",
-        "The value is YAML. Relative paths in it start from the current folder."
+        "The value is YAML. Relative paths in it are resolved against the current folder."
       })
   private List<String> assignments = new ArrayList<>();
 

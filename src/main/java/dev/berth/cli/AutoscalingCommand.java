@@ -19,14 +19,14 @@ import picocli.CommandLine.Parameters;
     name = "autoscaling",
     header = "Shows how the number of replicas follows the load, and why.",
     description = {
-      "Of each deployment that autoscales: the replicas that run and those that are wanted, the"
-          + " load in the look-back window and the target for each replica, how long the delay"
-          + " that runs still takes, how old the oldest report of an instance is, and why the"
-          + " number is what it is. With DEP, the last decisions too, the newest first."
+      "Shows for each deployment that autoscales: running and wanted replicas, the load in the"
+          + " look-back window, the target per replica, the rest of the current delay, the age of"
+          + " the oldest instance report, and the reason for the number. With DEP, also shows the"
+          + " last decisions, newest first."
     },
     exitCodeList = {
       "0:shown; with --watch, ended by Ctrl-C",
-      "1:there is none of this name, or it does not autoscale"
+      "1:no such application or deployment, or it does not autoscale"
     },
     footer = {
       "  berth autoscaling echo",
@@ -38,19 +38,19 @@ import picocli.CommandLine.Parameters;
 final class AutoscalingCommand extends AdminCommand {
   private static final int SHOWN = 10; // maximum of decisions
 
-  @Parameters(index = "0", arity = "0..1", paramLabel = "APP", description = "The application.")
+  @Parameters(index = "0", arity = "0..1", paramLabel = "APP", description = "Application name.")
   private @Nullable String application;
 
   @Parameters(
       index = "1",
       arity = "0..1",
       paramLabel = "DEP",
-      description = "This deployment only.")
+      description = "Name of the deployment. Default: all")
   private @Nullable String deployment;
 
   @Option(
       names = {"-w", "--watch"},
-      description = "Stay, and print a line for each change. Ctrl-C ends it.")
+      description = "Prints a line for each change, until Ctrl-C.")
   private boolean watch;
 
   @Override

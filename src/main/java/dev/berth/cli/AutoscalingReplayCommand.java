@@ -22,16 +22,16 @@ import picocli.CommandLine.Parameters;
  */
 @Command(
     name = "replay",
-    header = "Says what other rules would have made of a recorded load.",
+    header = "Shows the decisions that other rules would make for a recorded load.",
     description = {
-      "FILE is what an instance with berth.autoscaling.record wrote; the FILE.1 before it is read"
-          + " too. The load is taken as it was: with fewer replicas more would have waited. A"
-          + " policy of the application's own is not asked."
+      "FILE is written by an instance with berth.autoscaling.record; FILE.1 is read before it. The"
+          + " load is used as recorded, although fewer replicas would have made more requests wait."
+          + " Custom policies of applications are not called."
     },
     exitCodeList = {
       "0:shown",
-      "1:the file cannot be read, or tells of no such deployment",
-      "2:wrong usage, or a key that is not what it may be"
+      "1:the file cannot be read, or has no record of the deployment",
+      "2:wrong usage, or a key with an invalid value"
     },
     footer = {
       "  berth autoscaling replay scaling.jsonl --set target_ongoing_requests=4",
@@ -41,25 +41,25 @@ import picocli.CommandLine.Parameters;
 final class AutoscalingReplayCommand extends CliCommand {
   private static final int MOST_ROWS = 24;
 
-  @Parameters(paramLabel = "FILE", description = "What was recorded.")
+  @Parameters(paramLabel = "FILE", description = "File of recorded load.")
   private Path file;
 
   @Mixin private Assignments changes = new Assignments();
 
-  @Option(names = "--app", paramLabel = "NAME", description = "Of this application.")
+  @Option(names = "--app", paramLabel = "NAME", description = "Name of the application.")
   private @Nullable String application;
 
-  @Option(names = "--deployment", paramLabel = "NAME", description = "Of this deployment.")
+  @Option(names = "--deployment", paramLabel = "NAME", description = "Name of the deployment.")
   private @Nullable String deployment;
 
   @Option(
       names = "--start-s",
       paramLabel = "SECONDS",
       defaultValue = "1",
-      description = "From asking for a replica until it serves. Default: ${DEFAULT-VALUE}")
+      description = "Seconds from request to readiness of a replica. Default: ${DEFAULT-VALUE}")
   private double startSeconds;
 
-  @Option(names = "--json", description = "Print every change of the number, as JSON.")
+  @Option(names = "--json", description = "Prints every change of the number as JSON.")
   private boolean json;
 
   @Override
@@ -79,7 +79,7 @@ final class AutoscalingReplayCommand extends CliCommand {
       throw failed(String.valueOf(none.getMessage()));
     }
     if (both.getInteger("unreadable") > 0) {
-      say(file + ": " + both.getValue("unreadable") + " lines passed over");
+      say(file + ": " + both.getValue("unreadable") + " unreadable lines skipped");
     }
     show(json, both, () -> table(both).lines());
   }

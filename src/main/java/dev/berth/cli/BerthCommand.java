@@ -14,11 +14,11 @@ import picocli.CommandLine.ScopeType;
     header = "Serves applications made of replicated deployments over HTTP.",
     synopsisSubcommandLabel = "COMMAND",
     exitCodeList = {
-      "0:all went well",
+      "0:success",
       "1:a failure at run time",
       "2:wrong usage, or a configuration with problems",
       "3:no admin server answers at the address",
-      "4:with --wait, it did not come true in time",
+      "4:with --wait: not reached within --timeout-s",
       "5:berth run: out of memory, the heap stayed full"
     },
     footer = {
@@ -49,13 +49,13 @@ final class BerthCommand extends CliCommand {
       names = {"-h", "--help"},
       usageHelp = true,
       scope = ScopeType.INHERIT,
-      description = "Show this help.")
+      description = "Shows this help.")
   private boolean help;
 
   @Option(
       names = {"-V", "--version"},
       versionHelp = true,
-      description = "Show the version of Berth and of Java.")
+      description = "Shows the versions of Berth and Java.")
   private boolean version;
 
   @Override

@@ -23,7 +23,7 @@ abstract class ChangeCommand extends AdminCommand {
   private static final int DEFAULT_S = 300;
   private static final int MOST_S = 7 * 24 * 3600;
 
-  @Option(names = "--wait", description = "Stay until it has come true, or has failed.")
+  @Option(names = "--wait", description = "Waits until the change is complete or has failed.")
   boolean wait;
 
   Duration timeout = Duration.ofSeconds(DEFAULT_S);
@@ -31,7 +31,7 @@ abstract class ChangeCommand extends AdminCommand {
   @Option(
       names = "--timeout-s",
       paramLabel = "SECONDS",
-      description = "With --wait, how long at most. Default: " + DEFAULT_S)
+      description = "Maximum wait with --wait, in seconds. Default: " + DEFAULT_S)
   private void timeout(double seconds) {
     if (!(seconds > 0 && seconds <= MOST_S)) {
       throw wrong(
@@ -118,7 +118,7 @@ abstract class ChangeCommand extends AdminCommand {
     }
     verdict.causes().forEach(server::say);
     if (!verdict.failed()) {
-      server.say("not reached within " + timeout.toMillis() / 1e3 + " s; it goes on");
+      server.say("not reached within " + timeout.toMillis() / 1e3 + " s; the instance continues");
     }
     return new Outcome(verdict.failed() ? ExitCode.SOFTWARE : TIMED_OUT, verdict.causes(), serve);
   }

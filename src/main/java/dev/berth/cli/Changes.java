@@ -41,7 +41,7 @@ final class Changes<T> {
         });
     last.keySet().stream()
         .filter(name -> !now.containsKey(name))
-        .forEach(name -> lines.add(Table.oneLine(name + ": gone")));
+        .forEach(name -> lines.add(Table.oneLine(name + ": removed")));
     last = now;
     return lines;
   }

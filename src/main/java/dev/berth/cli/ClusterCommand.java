@@ -12,14 +12,14 @@ import picocli.CommandLine.Parameters;
 /** Command {@code berth cluster}: commands about several nodes. Subcommands do the work. */
 @Command(
     name = "cluster",
-    header = "Shows and drains the nodes of a cluster, and makes one to try.",
+    header = "Shows and drains cluster nodes, and creates a cluster to try.",
     synopsisSubcommandLabel = "COMMAND",
     exitCodeList = {
-      "0:all went well",
+      "0:success",
       "1:a failure at run time",
       "2:wrong usage",
       "3:no admin server answers at the address",
-      "4:with --wait, it did not come true in time"
+      "4:with --wait: not reached within --timeout-s"
     },
     footer = {
       "  berth cluster init trial",
@@ -43,22 +43,22 @@ final class ClusterCommand extends CliCommand {
   /** Command {@code berth cluster drain}: moves a node's replicas to other nodes. */
   @Command(
       name = "drain",
-      header = "Moves a node's replicas to the others.",
+      header = "Moves the replicas of a node to other nodes.",
       description = {
-        "It gets no new ones, others start in their places, and then its own drain and stop. The"
-            + " node runs on and answers requests; it is kept so, also when it or the control node"
-            + " is started anew, until berth cluster uncordon. Where the others have no room its"
-            + " replicas stay: berth status says so."
+        "The node gets no new replicas. Replacements start on other nodes; then the node's replicas"
+            + " drain and stop. The node keeps running and serving requests. It stays cordoned,"
+            + " also across restarts of the node or its control node, until berth cluster uncordon."
+            + " Replicas without capacity elsewhere stay; berth status shows this."
       },
       exitCodeList = {
-        "0:the drain began; with --wait, no replica is left there",
-        "1:refused: there is no such node",
-        "4:with --wait, there are replicas still"
+        "0:the drain began; with --wait, no replica is left",
+        "1:refused: no such node",
+        "4:with --wait: replicas are left"
       },
       footer = {"  berth cluster drain n2", "  berth cluster drain n2 --wait --timeout-s 60"})
   static final class Drain extends ChangeCommand {
 
-    @Parameters(paramLabel = "NODE", description = "A node's name.")
+    @Parameters(paramLabel = "NODE", description = "Name of the node.")
     private String node;
 
     private @Nullable Object before = ""; // replicas of the previous poll
@@ -72,7 +72,7 @@ final class ClusterCommand extends CliCommand {
       }
       Boolean over = wait ? poll(late -> isEmpty(late, out)) : null;
       if (!json && !Boolean.FALSE.equals(over)) {
-        out.println(node + (over == null ? ": drains" : ": no replica is left"));
+        out.println(node + (over == null ? ": draining" : ": no replica is left"));
       }
       endDrain(over, new JsonObject().put("node", node), node + " has replicas");
     }
@@ -83,7 +83,7 @@ final class ClusterCommand extends CliCommand {
         return true;
       }
       if (replicas == null && before != null) {
-        server.say("waiting: no controller is heard");
+        server.say("waiting: controller unreachable");
       } else if (!json && replicas != null && !replicas.equals(before)) {
         out.println(node + ": " + replicas + " replicas");
         out.flush();
@@ -105,15 +105,15 @@ final class ClusterCommand extends CliCommand {
   /** Command {@code berth cluster uncordon}: ends a drain. */
   @Command(
       name = "uncordon",
-      header = "Lets a node have replicas again.",
+      header = "Lets a node accept replicas again.",
       description = {
-        "It ends a drain, be that over or not. Replicas that run elsewhere stay where they are: the"
-            + " node gets of those that start from now on."
+        "Ends a drain, complete or not. Replicas that run elsewhere stay there; the node is"
+            + " considered for replicas that start from now on."
       },
-      exitCodeList = {"0:done", "1:refused: there is no such node, or it ends"},
+      exitCodeList = {"0:done", "1:refused: no such node, or it is leaving"},
       footer = "  berth cluster uncordon n2")
   static final class Uncordon extends AdminCommand {
-    @Parameters(paramLabel = "NODE", description = "A node's name.")
+    @Parameters(paramLabel = "NODE", description = "Name of the node.")
     private String node;
 
     @Override
@@ -121,7 +121,7 @@ final class ClusterCommand extends CliCommand {
       String path = AdminServer.path("cluster", "nodes", node, "uncordon");
       server.required(server.send("POST", path, null), "message", String.class);
       JsonObject done = new JsonObject().put("node", node).put("outcome", "accepted");
-      show(json, done, () -> List.of(node + ": takes replicas again"));
+      show(json, done, () -> List.of(node + ": accepts replicas again"));
     }
   }
 }

@@ -25,12 +25,12 @@ import picocli.CommandLine.Parameters;
  */
 @Command(
     name = "init",
-    header = "Makes certificates and configurations of a cluster to try.",
+    header = "Creates certificates and configurations of a cluster to try.",
     description = {
-      "DIR gets a CA, a certificate and a configuration for each node: n1 is the control node, the"
-          + " others are workers, all on this machine and on ports of their own. It must not exist,"
-          + " or be empty.",
-      "Whoever has ca-key.pem can make more nodes. No node needs it: keep it elsewhere."
+      "Writes to DIR a CA, and a certificate and a configuration for each node: n1 is the control"
+          + " node, the others are workers, all on this machine with separate ports. DIR must be"
+          + " absent or empty.",
+      "The owner of ca-key.pem can create more nodes. No node needs it: store it elsewhere."
     },
     exitCodeList = {"0:made", "1:not made: DIR is not empty, or keytool failed", "2:wrong usage"},
     footer = {
@@ -65,38 +65,38 @@ final class ClusterInitCommand extends CliCommand {
           tls: {cert_file: '%10$s.pem', key_file: '%10$s-key.pem', ca_file: ca.pem}
       """;
 
-  @Parameters(paramLabel = "DIR", description = "The folder to make.")
+  @Parameters(paramLabel = "DIR", description = "Directory to create.")
   private Path folder;
 
   @Option(
       names = "--nodes",
       paramLabel = "N",
       defaultValue = "3",
-      description = "How many; at most " + MOST_NODES + ". Default: ${DEFAULT-VALUE}")
+      description = "Number of nodes; at most " + MOST_NODES + ". Default: ${DEFAULT-VALUE}")
   private int nodes;
 
   @Option(
       names = "--name",
       paramLabel = "NAME",
       defaultValue = "trial",
-      description = "Of the cluster. Default: ${DEFAULT-VALUE}")
+      description = "Name of the cluster. Default: ${DEFAULT-VALUE}")
   private String name;
 
   @Option(
       names = "--host",
       paramLabel = "NODE=HOST",
       description =
-          "Name or address that others reach a node by: it is in its certificate, and the node"
-              + " listens on every address of its machine.")
+          "Host name or address of a node for the others: it is put into the certificate, and the"
+              + " node listens on every address of its machine.")
   private Map<String, String> hosts = new LinkedHashMap<>();
 
   @Option(
       names = "--worker-cert",
       description =
-          "Make one certificate for all workers, of worker.NAME, which admits them under any name.")
+          "Creates one certificate for all workers, worker.NAME, which admits them under any name.")
   private boolean shared;
 
-  @Option(names = "--json", description = "Print what was made as JSON.")
+  @Option(names = "--json", description = "Prints the created files as JSON.")
   private boolean json;
 
   @Override

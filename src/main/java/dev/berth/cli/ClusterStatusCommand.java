@@ -17,11 +17,11 @@ import picocli.CommandLine.Command;
     aliases = "nodes",
     header = "Shows the nodes of a cluster.",
     description = {
-      "Any node may be asked: it asks the control node, or says what it was told last when that does"
-          + " not answer. ALIVE takes replicas, SUSPECTED is silent, CORDONED was drained, LEAVING"
-          + " ends; one that is lost is not there."
+      "Every node can be queried: it forwards to the control node, or shows its last known state if"
+          + " that is unreachable. ALIVE accepts replicas, SUSPECTED is silent, CORDONED was"
+          + " drained, LEAVING is shutting down. Lost nodes are not listed."
     },
-    exitCodeList = {"0:shown", "1:the instance is no node of a cluster"},
+    exitCodeList = {"0:shown", "1:the instance is not a node of a cluster"},
     footer = {
       "  berth cluster status",
       "  berth cluster nodes --address http://127.0.0.1:8266",
@@ -39,7 +39,7 @@ final class ClusterStatusCommand extends AdminCommand {
     AdminServer.Answer response = command.server.get(PATH);
     if (response.statusCode() == HTTP_NOT_FOUND) {
       throw command.failed(
-          command.server.address() + ": an instance by itself (expected: a node of a cluster)");
+          command.server.address() + ": a single instance (expected: a node of a cluster)");
     }
     return command.server.required(response, "nodes", JsonArray.class);
   }
@@ -54,22 +54,22 @@ final class ClusterStatusCommand extends AdminCommand {
 
   private static Stream<String> head(JsonObject cluster) {
     String control = cluster.getString("control");
-    String who = control == null ? "no control node answers" : "control node " + control;
+    String who = control == null ? "control node unreachable" : "control node " + control;
     return Stream.of(
             "cluster " + cluster.getValue("name") + ": " + who,
-            control == null ? cluster.getValue("node") + " says what it was told last" : null,
+            control == null ? cluster.getValue("node") + " shows its last known state" : null,
             Boolean.TRUE.equals(cluster.getValue("may_be_cut_off"))
-                ? "this controller may be the one that is cut off: most nodes are silent at once, and not replaced yet"
+                ? "this controller may be partitioned: most nodes are silent at once"
                 : null,
             cluster.getValue("stands_by") == null
                 ? null
-                : (control == null ? "no controller: " : "the controller commands nobody: ")
+                : (control == null ? "no controller: " : "the controller sends no commands: ")
                     + cluster.getValue("stands_by"),
             cluster.getValue("refused_by") instanceof JsonObject by && !by.isEmpty()
                 ? "nodes refuse the controller: " + by.encode()
                 : null,
             Boolean.TRUE.equals(cluster.getValue("strangers"))
-                ? "a node of another cluster calls"
+                ? "a node of another cluster tries to connect"
                 : null,
             names("waits for", cluster.getValue("awaited")),
             names("drained", cluster.getValue("cordoned")))

@@ -8,10 +8,10 @@ import picocli.CommandLine.Parameters;
 /** Command {@code berth completion}: prints a script for the completion of commands and options. */
 @Command(
     name = "completion",
-    header = "Prints a script by which bash and zsh complete commands and options.",
+    header = "Prints a completion script for bash and zsh.",
     description = {
-      "One script for both shells. Read it at the start of a shell, as in the first example, or"
-          + " put it where bash-completion looks: /etc/bash_completion.d."
+      "One script serves both shells. Source it at shell start, as in the first example, or put it"
+          + " into the directory of bash-completion: /etc/bash_completion.d."
     },
     exitCodeList = {"0:printed", "2:wrong usage"},
     footer = {
@@ -34,7 +34,7 @@ final class CompletionCommand extends CliCommand {
       paramLabel = "SHELL",
       arity = "0..1",
       defaultValue = "bash",
-      description = "One of ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}")
+      description = "Name of the shell: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}")
   private Shell shell;
 
   @Override

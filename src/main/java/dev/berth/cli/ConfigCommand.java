@@ -16,13 +16,13 @@ import picocli.CommandLine.Parameters;
 /** Command {@code berth config}: prints the declared configuration as submitted. */
 @Command(
     name = "config",
-    header = "Prints the applications' configuration as it was submitted.",
+    header = "Prints the configuration of the applications as submitted.",
     description = {
-      "It is a file that berth deploy takes, which then changes nothing. Paths of jars are"
-          + " absolute. What was not said when it was submitted is not said here; the values in"
-          + " effect are in berth status --json."
+      "The output is a file for berth deploy; deploying it changes nothing. Paths of jars are"
+          + " absolute. Keys that were not submitted are omitted; berth status --json shows the"
+          + " values in effect."
     },
-    exitCodeList = {"0:printed", "1:there is no application of this name"},
+    exitCodeList = {"0:printed", "1:no such application"},
     footer = {
       "  berth config",
       "  berth config echo > echo.yaml",
@@ -32,7 +32,7 @@ final class ConfigCommand extends AdminCommand {
   /** Control characters that JSON leaves unescaped. */
   private static final Pattern OBEYED = Pattern.compile("[\\x{7f}-\\x{9f}]");
 
-  @Parameters(paramLabel = "APP", arity = "0..1", description = "This application only.")
+  @Parameters(paramLabel = "APP", arity = "0..1", description = "Application name. Default: all")
   private @Nullable String only;
 
   @Override

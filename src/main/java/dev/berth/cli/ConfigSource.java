@@ -12,7 +12,7 @@ import picocli.CommandLine.Parameters;
 /** File of a command, with the command line's settings that override the file. */
 final class ConfigSource {
 
-  @Parameters(paramLabel = "CONFIG", description = "A YAML or JSON file.")
+  @Parameters(paramLabel = "CONFIG", description = "YAML or JSON file.")
   private Path file;
 
   @Mixin private Assignments assignments = new Assignments();

@@ -21,27 +21,26 @@ import picocli.CommandLine.Option;
 /** Command {@code berth deploy}: declares the applications of a file to a running instance. */
 @Command(
     name = "deploy",
-    header = "Declares the applications of a file to an instance that runs.",
+    header = "Declares the applications of a file to a running instance.",
     description = {
-      "The file is checked first, as berth validate does, but for what only the code can tell. The"
-          + " instance takes all of it or nothing, keeps it, and makes it true: new code beside"
-          + " the old, replica by replica. An application that this file, by its host and real path,"
-          + " named before and names no longer is deleted, unless somebody else has deployed it"
-          + " since. Others stay, unless --prune deletes them; with --app no other is touched.",
-      "Which file it was, its host and its real path, is sent with it unless --set changes it: an"
-          + " instance that starts with this file tells by it what the file says anew.",
-      "http_options, logging_config and berth of the file hold for an instance from its start, and"
-          + " are not sent. Relative paths of jars become absolute: the instance must see them"
-          + " there. To a node of a cluster, and with --upload, the jars are sent that it lacks; also"
-          + " for --dry-run, and those that nothing deployed names go after an hour."
+      "The file is checked first, as by berth validate, except for checks that need the code. The"
+          + " instance accepts all of it or nothing, persists it and applies it: new replicas"
+          + " replace old ones, one by one. Applications that this file named before and no longer"
+          + " names are deleted, unless deployed by other means since. Others stay unless --prune"
+          + " deletes them; --app deploys only one.",
+      "Unless --set changes it, the file is identified by host and real path: an instance that"
+          + " starts with the same file can then find the changes in it.",
+      "http_options, logging_config and berth of the file apply at the start of an instance and are"
+          + " not sent. Relative paths of jars become absolute: the instance must be able to read"
+          + " them. A cluster node, and any instance with --upload, is sent the jars that it lacks,"
+          + " also with --dry-run; unused jars are deleted after an hour."
     },
     exitCodeList = {
       "0:accepted; with --wait, every application runs",
-      "1:refused or not confirmed, or with --wait, an application did not come to run; the cause is"
-          + " said",
+      "1:refused or not confirmed; or with --wait: an application failed, and the cause is shown",
       "2:wrong usage, a configuration with problems, or --prune with neither -y nor a terminal to"
-          + " ask on; nothing was changed",
-      "4:with --wait, not every application runs in time; the instance goes on"
+          + " confirm on; nothing was changed",
+      "4:with --wait: not every application runs in time; the instance continues"
     },
     footer = {
       "  berth deploy conf/quickstart.yaml --wait",
@@ -61,29 +60,27 @@ final class DeployCommand extends ChangeCommand {
   @Option(
       names = "--app",
       paramLabel = "NAME",
-      description = "Only this application of the file; the others stay as they are.")
+      description = "Name of the only application to deploy; the others stay unchanged.")
   private @Nullable String only;
 
-  @Option(
-      names = "--dry-run",
-      description = "Say what would be new, changed or deleted, and change nothing.")
+  @Option(names = "--dry-run", description = "Shows the changes without making them.")
   private boolean dryRun;
 
   @Option(
       names = "--upload",
-      description = "Send the jars, for an instance that does not see them at their paths.")
+      description = "Sends the jars, for an instance that cannot read their paths.")
   private boolean upload;
 
   @Option(
       names = "--prune",
       description =
-          "Delete every application that the file does not name, whoever declared it. On a terminal"
-              + " it asks first.")
+          "Deletes every application that the file does not name, also those declared by other"
+              + " means. Asks for confirmation on a terminal.")
   private boolean prune;
 
   @Option(
       names = {"-y", "--yes"},
-      description = "Do not ask.")
+      description = "Deletes without confirmation.")
   private boolean yes;
 
   private final JarUploads uploads = new JarUploads();
@@ -95,7 +92,7 @@ final class DeployCommand extends ChangeCommand {
     if (!submission.leftOut().isEmpty()) {
       server.say(
           String.join(", ", submission.leftOut())
-              + " of the file: not sent, they hold for an instance from its start");
+              + " of the file: not sent, applied at the start of an instance");
     }
     if (only != null && !submission.applications().containsKey(only)) {
       throw wrong(
@@ -103,7 +100,7 @@ final class DeployCommand extends ChangeCommand {
               .formatted(only, String.join(", ", submission.applications().keySet())));
     }
     if (only != null && prune) {
-      throw wrong("--prune: with --app (expected: one of them)");
+      throw wrong("--prune: with --app (expected: only one of them)");
     }
     deploy(submission, out);
   }
@@ -194,11 +191,11 @@ final class DeployCommand extends ChangeCommand {
     List<String> kept = names(outcome, KEPT);
     if (!kept.isEmpty()) {
       out.println(
-          "  kept, since not this file alone declared them (--prune deletes them): "
+          "  not deleted, since not only this file declared them (--prune deletes them): "
               + String.join(", ", kept));
     }
     if (!dryRun && !wait) {
-      out.println("The instance makes it true now; see: berth status --watch");
+      out.println("The instance applies it now; see: berth status --watch");
     }
     out.flush();
   }

@@ -11,16 +11,16 @@ import picocli.CommandLine.Command;
 /** Command {@code berth drain}: drains an instance, which then ends. */
 @Command(
     name = "drain",
-    header = "Has an instance finish what it accepted, and end.",
+    header = "Drains an instance and stops it.",
     description = {
-      "As SIGTERM does: no new connections, requests under way and leases finish, at most"
-          + " berth.shutdown_timeout_s of the instance. What is deployed stays deployed: it runs"
-          + " again when the instance is started again."
+      "Acts as SIGTERM: closes the listeners, then waits for accepted requests and leases for at"
+          + " most berth.shutdown_timeout_s. Applications stay deployed and run again after the"
+          + " next start."
     },
     exitCodeList = {
       "0:the drain began; with --wait, the instance has ended",
       "1:refused",
-      "4:with --wait, the instance has not ended in time"
+      "4:with --wait: the instance has not ended in time"
     },
     footer = {"  berth drain", "  berth drain --wait --timeout-s 40"})
 final class DrainCommand extends ChangeCommand {
@@ -31,14 +31,14 @@ final class DrainCommand extends ChangeCommand {
       throw server.refusal(response);
     }
     if (!json) {
-      out.println(server.address() + ": drains");
+      out.println(server.address() + ": draining");
       out.flush();
     }
     Boolean gone = wait ? poll(this::isGone) : null;
     if (Boolean.TRUE.equals(gone) && !json) {
-      out.println("It has ended.");
+      out.println("The instance has ended.");
     }
-    endDrain(gone, new JsonObject(), "it answers");
+    endDrain(gone, new JsonObject(), "the instance responds");
   }
 
   /** Returns whether the admin server, which stops last, has ended; null to poll again. */

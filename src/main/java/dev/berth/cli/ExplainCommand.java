@@ -11,13 +11,13 @@ import picocli.CommandLine.Parameters;
 /** Command {@code berth explain}: shows why a running instance routed a request as it did. */
 @Command(
     name = "explain",
-    header = "Shows why a request went where it went, and where its time was spent.",
+    header = "Shows why a request was routed as it was, and how long each phase took.",
     description = {
-      "The instance must have explained the request: it came with X-Berth-Explain: 1, or"
-          + " berth.explain.sample_rate picked it. The response's X-Request-ID is its id. The last"
-          + " berth.explain.ring_size explanations are kept."
+      "The request must be one that the instance explains: it had X-Berth-Explain: 1, or"
+          + " berth.explain.sample_rate selected it. The response's X-Request-ID is its id. The"
+          + " last berth.explain.ring_size explanations are stored."
     },
-    exitCodeList = {"0:shown", "1:no explanation is kept of a request with this id"},
+    exitCodeList = {"0:shown", "1:no explanation is stored for this id"},
     footer = {
       "  curl -i -H 'X-Berth-Explain: 1' -H 'X-Request-ID: mine' localhost:8000/echo",
       "  berth explain mine",
@@ -27,7 +27,7 @@ import picocli.CommandLine.Parameters;
 final class ExplainCommand extends AdminCommand {
   private static final int MOST_ID_CHARS = 1_000; // clients: 128; handlers: any length
 
-  @Parameters(paramLabel = "ID", description = "The request's id, as in X-Request-ID.")
+  @Parameters(paramLabel = "ID", description = "Id of the request, from X-Request-ID.")
   private String id;
 
   @Override

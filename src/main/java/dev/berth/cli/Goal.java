@@ -87,7 +87,7 @@ abstract class Goal {
             if (application == null) {
               boolean deleted = seen.contains(name);
               (deleted ? failures : open)
-                  .add(name + (deleted ? ": deleted by another command" : ": not there yet"));
+                  .add(name + (deleted ? ": deleted by another command" : ": not reported yet"));
               return;
             }
             seen.add(name);

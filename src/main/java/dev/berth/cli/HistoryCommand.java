@@ -14,16 +14,16 @@ import picocli.CommandLine.Parameters;
 /** Command {@code berth history}: shows the wanted revision and the earlier ones. */
 @Command(
     name = "history",
-    header = "Shows the revisions of an application that can be gone back to.",
+    header = "Shows the revisions of an application that rollback accepts.",
     description = {
-      "The first line is what is wanted now, the others ran earlier, the newest first: the last"
-          + " berth.revision_history_limit of them. Lines with one digest say the same, with jars"
-          + " that hold the same. berth rollback APP --to REVISION declares one of them again."
+      "The first line is the current revision; the others ran earlier, newest first, at most"
+          + " berth.revision_history_limit. Revisions with one digest have the same configuration"
+          + " and jar contents. berth rollback APP --to REVISION declares one of them again."
     },
-    exitCodeList = {"0:shown", "1:there is no application of this name"},
+    exitCodeList = {"0:shown", "1:no such application"},
     footer = {"  berth history echo", "  berth history echo --json | jq '.revisions[1].config'"})
 final class HistoryCommand extends AdminCommand {
-  @Parameters(paramLabel = "APP", description = "The application.")
+  @Parameters(paramLabel = "APP", description = "Name of the application.")
   private String application;
 
   @Override

@@ -13,14 +13,14 @@ import picocli.CommandLine.Mixin;
 /** Command {@code berth ledger}: shows the slots of a running instance's replicas. */
 @Command(
     name = "ledger",
-    header = "Shows the slots of each replica, and whether they add up.",
+    header = "Shows the slots of each replica, and whether the ledger balances.",
     description = {
-      "Of every slot that was granted, a request runs or a lease holds it, or it has ended: each"
-          + " replica is audited for that every second. A mismatch is a defect of Berth."
+      "Every granted slot is held by a request or a lease, or was returned. An audit checks this"
+          + " for each replica every second. A mismatch is a defect of Berth."
     },
     exitCodeList = {
-      "0:shown, and no audit found a mismatch that stands",
-      "1:shown, and there is a mismatch; or there is none of this name"
+      "0:shown, and no audit found a lasting mismatch",
+      "1:shown with a mismatch, or no such application, deployment or replica"
     },
     footer = {
       "  berth ledger",

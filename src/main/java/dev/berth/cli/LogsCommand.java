@@ -15,15 +15,15 @@ import picocli.CommandLine.Option;
 /** Command {@code berth logs}: shows the last lines of an instance's log, and follows new ones. */
 @Command(
     name = "logs",
-    header = "Shows the last lines of an instance's log.",
+    header = "Shows the last lines of the log of an instance.",
     description = {
-      "Berth's own lines and those that handlers log, but not the access log. The last"
-          + " berth.log_ring.lines are kept; a reader who is too slow is told how many it missed."
+      "Includes lines of Berth and of handlers, not the access log. The last berth.log_ring.lines"
+          + " are stored. A reader that is too slow gets the number of missed lines."
     },
     exitCodeList = {
       "0:shown; with --follow, ended by Ctrl-C",
-      "1:there is no line of this name, and nothing of it",
-      "3:no admin server answers at the address, or with --follow, no more"
+      "1:no such application, deployment or replica",
+      "3:no admin server answers at the address, or with --follow, it stopped answering"
     },
     footer = {
       "  berth logs",
@@ -40,19 +40,19 @@ final class LogsCommand extends AdminCommand {
   @Option(
       names = "--level",
       paramLabel = "LEVEL",
-      description = "The least severe: trace, debug, info, warn or error.")
+      description = "Minimum level: trace, debug, info, warn or error.")
   private @Nullable String level;
 
   @Option(
       names = {"-f", "--follow"},
       description =
-          "Stay, and show lines as they come; in a cluster those of one --node. Ctrl-C ends it.")
+          "Shows new lines as they are logged, until Ctrl-C; in a cluster, those of one --node.")
   private boolean follow;
 
   @Option(
       names = {"-n", "--lines"},
       paramLabel = "N",
-      description = "How many of the last lines. Default: ${DEFAULT-VALUE}")
+      description = "Number of last lines, 1 to 10000. Default: ${DEFAULT-VALUE}")
   private int lines = 100;
 
   @Override
@@ -71,7 +71,7 @@ final class LogsCommand extends AdminCommand {
         throw server.refuse(response);
       }
       if (follow && page.containsKey("nodes")) {
-        throw wrong("--follow: of several nodes (expected: --node NAME beside it)");
+        throw wrong("--follow: of several nodes (expected: --node NAME too)");
       }
       server.sayUnreachable(page);
       JsonArray found = page.getJsonArray("lines");
@@ -80,14 +80,14 @@ final class LogsCommand extends AdminCommand {
       }
       String ring = String.valueOf(page.getValue("began"));
       if (since >= 0 && !ring.equals(began)) {
-        server.say("the instance was started anew");
+        server.say("the instance was restarted");
         since = 0;
         began = ring;
         continue; // line numbers start at 0 again
       }
       began = ring;
       if (page.getValue("lost") instanceof Number lost && since >= 0 && lost.longValue() > 0) {
-        server.say(lost + " lines were missed: the instance keeps them no more");
+        server.say(lost + " lines were missed: no longer stored");
       }
       found.forEach(line -> print(line, form, out));
       out.flush();

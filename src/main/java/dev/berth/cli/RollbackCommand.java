@@ -12,17 +12,17 @@ import picocli.CommandLine.Parameters;
 /** Command {@code berth rollback}: declares an application's last healthy revision again. */
 @Command(
     name = "rollback",
-    header = "Declares an application again as it ran healthy before now.",
+    header = "Rolls an application back to its last healthy revision.",
     description = {
-      "Without --to it is the last revision that ran and says something else than the one that is"
-          + " wanted now; berth history shows them. It gets a number of its own. Replicas of the"
-          + " version that is wanted now give way to those of the earlier one as in any other"
-          + " deploy, and what was deployed is what berth config then prints."
+      "Without --to, selects the last revision that ran and differs from the current one; berth"
+          + " history shows them. The rollback gets a revision number of its own. As in any deploy,"
+          + " replicas of the earlier version replace those of the current one. berth config then"
+          + " prints the earlier configuration."
     },
     exitCodeList = {
       "0:accepted; with --wait, the application runs",
-      "1:nothing to go back to, or with --wait, it did not come to run; the cause is said",
-      "4:with --wait, it does not run in time; the instance goes on"
+      "1:no earlier revision; or with --wait: the application failed, and the cause is shown",
+      "4:with --wait: it does not run in time; the instance continues"
     },
     footer = {
       "  berth rollback echo",
@@ -30,22 +30,22 @@ import picocli.CommandLine.Parameters;
       "  berth rollback echo --dry-run"
     })
 final class RollbackCommand extends ChangeCommand {
-  @Parameters(paramLabel = "APP", description = "The application.")
+  @Parameters(paramLabel = "APP", description = "Name of the application.")
   private String application;
 
   @Option(
       names = "--to",
       paramLabel = "REVISION",
-      description = "A revision that ran earlier, as berth history shows them.")
+      description = "Number of an earlier revision, from berth history.")
   private @Nullable Long to;
 
-  @Option(names = "--dry-run", description = "Say which revision it would be, and change nothing.")
+  @Option(names = "--dry-run", description = "Shows the revision to be selected; changes nothing.")
   private boolean dryRun;
 
   @Override
   void run(PrintWriter out) throws InterruptedException {
     if (to != null && to < 1) {
-      throw wrong("--to: " + to + " (expected: a revision, as berth history shows them)");
+      throw wrong("--to: " + to + " (expected: a revision number from berth history)");
     }
     String query = (to == null ? "" : "&to=" + to) + (dryRun ? "&dry_run=true" : "");
     String path = AdminServer.path("applications", application, "rollback");
@@ -58,12 +58,12 @@ final class RollbackCommand extends ChangeCommand {
     Long revision = answer.getLong(key);
     JsonObject change = new JsonObject().put("application", application).put(key, revision);
     if (dryRun) {
-      String told = application + ": would go back to revision " + revision;
+      String told = application + ": would roll back to revision " + revision;
       show(json, change.put("outcome", "dry_run"), () -> List.of(told));
       return;
     }
     if (!json) {
-      out.println(application + ": goes back, as revision " + revision);
+      out.println(application + ": rolls back, as revision " + revision);
     }
     finish(new Goal.Running(Map.of(application, revision)), change, out);
   }

@@ -27,21 +27,21 @@ import picocli.CommandLine.Parameters;
 /** Command {@code berth run}: starts a node, waits for a stop signal, then drains the node. */
 @Command(
     name = "run",
-    header = "Serves applications, those of a file and what is deployed, until told to stop.",
+    header = "Serves the applications of a file and those deployed earlier, until it is stopped.",
     description = {
-      "SIGTERM and SIGINT drain: no new connections, requests under way finish, at most"
-          + " berth.shutdown_timeout_s. A second signal ends at once.",
-      "The options win over --set, and --set over the file.",
-      "What is deployed while it runs is kept in a directory, which the first deploy makes, and"
-          + " runs again after a restart. Over what is kept an application of the file is declared"
-          + " only if the file says something else of it than it last said, and than was deployed"
-          + " since. What the file names no longer is deleted, unless a command deployed it since."
+      "SIGTERM and SIGINT drain: they close the listeners and wait for requests in flight for at"
+          + " most berth.shutdown_timeout_s. A second signal ends the process at once.",
+      "Options override --set, and --set overrides the file.",
+      "Deployed applications are stored in a directory, which the first deploy creates, and run"
+          + " again after a restart. An application of the file replaces the stored one only if the"
+          + " file changed since its last declaration and the stored one was not deployed since."
+          + " Applications removed from the file are deleted unless a command deployed them since."
     },
     exitCodeList = {
       "0:drained and stopped",
       "1:could not start, or did not drain in time",
-      "2:wrong usage, or a configuration with problems; nothing was started. Where applications"
-          + " are kept, a problem of one is an error in the log, and the kept one serves",
+      "2:wrong usage, or a configuration with problems; nothing was started. With stored"
+          + " applications, a problem of one is logged as an error, and its stored revision serves",
       "5:out of memory: the heap stayed full, see berth.halt_on_full_heap"
     },
     footer = {
@@ -64,7 +64,7 @@ final class RunCommand extends CliCommand {
   @Parameters(
       paramLabel = "CONFIG",
       arity = "0..1",
-      description = "A YAML or JSON file. Without one the instance waits for deploys.")
+      description = "YAML or JSON file. Without it, the instance waits for deploys.")
   private @Nullable Path file;
 
   @Mixin private Assignments assignments = new Assignments();
@@ -77,7 +77,7 @@ final class RunCommand extends CliCommand {
   @Option(
       names = "--port",
       paramLabel = "PORT",
-      description = "Port of the HTTP server; 0 takes any free one.")
+      description = "Port of the HTTP server; 0 selects a free one.")
   private void port(Integer port) {
     options.add(Setting.yaml("--port", "http_options.port", String.valueOf(port)));
   }
@@ -90,7 +90,7 @@ final class RunCommand extends CliCommand {
   @Option(
       names = "--admin-port",
       paramLabel = "PORT",
-      description = "Port of the admin server; 0 takes any free one.")
+      description = "Port of the admin server; 0 selects a free one.")
   private void adminPort(Integer adminPort) {
     options.add(Setting.yaml("--admin-port", "berth.admin.port", String.valueOf(adminPort)));
   }
@@ -98,14 +98,14 @@ final class RunCommand extends CliCommand {
   @Option(
       names = "--state-dir",
       paramLabel = "DIR",
-      description = "Directory that keeps what is deployed; berth-state here unless given.")
+      description = "Directory of stored applications. Default: ./berth-state")
   private void stateDir(String stateDir) {
     options.add(Setting.text("--state-dir", "berth.state_dir", stateDir));
   }
 
   @Option(
       names = "--ephemeral",
-      description = "Keep what is deployed in memory only; forget it at the end.")
+      description = "Stores deployed applications in memory only; they end with the process.")
   private void ephemeral(boolean ephemeral) {
     options.add(Setting.yaml("--ephemeral", "berth.ephemeral", String.valueOf(ephemeral)));
   }
@@ -114,8 +114,8 @@ final class RunCommand extends CliCommand {
       names = "--declare",
       paramLabel = "WHAT",
       description = {
-        "What of the file is declared where something is kept: changed, what it says anew (the"
-            + " default); all that it says; never anything."
+        "Applications of the file to declare over stored ones: changed, those that changed in the"
+            + " file (the default); all; never, none."
       })
   private void declare(String declare) {
     options.add(Setting.text("--declare", "berth.declare", declare));
@@ -127,8 +127,9 @@ final class RunCommand extends CliCommand {
       fallbackValue = "?",
       paramLabel = "STATE",
       description = {
-        "Has the nodes of a cluster follow this control node, whose state was lost or is older than"
-            + " they know. Without STATE, shows which replicas would stop, and the STATE to give."
+        "Makes the nodes of a cluster follow this control node, whose state was lost or is older"
+            + " than theirs. Without STATE, shows the replicas that would stop and the STATE to"
+            + " use."
       })
   private void adopt(String state) {
     options.add(Setting.text("--adopt", "berth.cluster.adopt", state));

@@ -34,20 +34,20 @@ record RunningNode(Supplier<Future<Void>> close, Future<String> stopAsked) {
             .applyToEither(stopAsked.toCompletionStage(), Function.identity())
             .toCompletableFuture()
             .join();
-    LOG.info("Drain started by {}, at most {} ms", first, atMost.toMillis());
+    LOG.info("drain: started by {}, at most {} ms", first, atMost.toMillis());
     try {
       close
           .get()
           .toCompletionStage()
           .toCompletableFuture()
           .get(atMost.toMillis(), TimeUnit.MILLISECONDS);
-      LOG.info("Drain ended: everything finished");
+      LOG.info("drain: everything finished");
       return true;
     } catch (TimeoutException late) {
-      LOG.warn("Drain ended: not finished within {} ms, stopping anyway", atMost.toMillis());
+      LOG.warn("drain: not finished within {} ms: stopping anyway", atMost.toMillis());
       return false;
     } catch (ExecutionException failed) {
-      LOG.error("Drain ended: failed", failed.getCause());
+      LOG.error("drain: failed", failed.getCause());
       return false;
     }
   }

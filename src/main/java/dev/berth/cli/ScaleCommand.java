@@ -11,15 +11,15 @@ import picocli.CommandLine.Parameters;
 /** Command {@code berth scale}: sets the number of a deployment's replicas. */
 @Command(
     name = "scale",
-    header = "Sets how many replicas a deployment has.",
+    header = "Sets the number of replicas of a deployment.",
     description = {
-      "Pauses autoscaling of a deployment that autoscales, until --auto. For any other deployment"
-          + " the number holds until another is set, or the application is deployed with changes."
+      "For a deployment that autoscales, pauses autoscaling until --auto. For any other, the number"
+          + " holds until the next scale, or until the application is deployed with changes."
     },
     exitCodeList = {
-      "0:accepted; with --wait, that many run",
-      "1:refused, or there is none of this name, or with --wait, they did not come to run; the cause is said",
-      "4:with --wait, not that many run in time; the instance goes on"
+      "0:accepted; with --wait, the replicas run",
+      "1:refused, no such deployment; or with --wait: the replicas failed, and the cause is shown",
+      "4:with --wait: the replicas do not run in time; the instance continues"
     },
     footer = {
       "  berth scale echo echo 4",
@@ -27,20 +27,20 @@ import picocli.CommandLine.Parameters;
       "  berth scale echo echo 8 --wait --timeout-s 60"
     })
 final class ScaleCommand extends ChangeCommand {
-  @Parameters(index = "0", paramLabel = "APP", description = "The application.")
+  @Parameters(index = "0", paramLabel = "APP", description = "Name of the application.")
   private String application;
 
-  @Parameters(index = "1", paramLabel = "DEPLOYMENT", description = "The deployment of it.")
+  @Parameters(index = "1", paramLabel = "DEPLOYMENT", description = "Name of the deployment.")
   private String deployment;
 
   @Parameters(
       index = "2",
       arity = "0..1",
       paramLabel = "N",
-      description = "Replicas; 0 stops them all.")
+      description = "Number of replicas; 0 stops all.")
   private @Nullable Integer replicas;
 
-  @Option(names = "--auto", description = "In place of N: autoscaling goes on.")
+  @Option(names = "--auto", description = "Resumes autoscaling, in place of N.")
   private boolean auto;
 
   @Override
@@ -63,7 +63,7 @@ final class ScaleCommand extends ChangeCommand {
     if (!json) {
       String wanted =
           number == null
-              ? "as many replicas as the load asks for"
+              ? "as many replicas as the load requires"
               : number + (number == 1 ? " replica" : " replicas");
       String until = autoscaling == null || auto ? "" : "; autoscaling is paused until --auto";
       out.println("%s/%s: %s wanted%s".formatted(application, deployment, wanted, until));

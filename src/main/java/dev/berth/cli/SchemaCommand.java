@@ -10,10 +10,10 @@ import picocli.CommandLine.Command;
     name = "schema",
     header = "Prints the JSON Schema of a configuration, for editors.",
     description = {
-      "It says of each value what berth validate says. Left to berth validate are rules over"
-          + " several keys, files that must exist, and the code of applications.",
-      "An editor that speaks to yaml-language-server takes it from a comment in the file:"
-          + " # yaml-language-server: $schema=berth.schema.json"
+      "The schema applies the same rules to each value as berth validate. Only berth validate"
+          + " checks rules over several keys, files that must exist, and the code of applications.",
+      "Editors with yaml-language-server find the schema by a comment in the file: #"
+          + " yaml-language-server: $schema=berth.schema.json"
     },
     exitCodeList = {"0:printed", "2:wrong usage"},
     footer = {"  berth schema > berth.schema.json"})

@@ -146,7 +146,7 @@ record ServeStatus(
   /** Returns a message for each unknown name. */
   private static Stream<String> noSuch(String what, List<String> asked, Stream<String> all) {
     List<String> there = all.toList();
-    String expected = there.isEmpty() ? "none is there" : "one of " + String.join(", ", there);
+    String expected = there.isEmpty() ? "none exists" : "one of " + String.join(", ", there);
     return asked.stream()
         .filter(each -> !there.contains(each))
         .map(each -> "%s: no such %s (expected: %s)".formatted(each, what, expected));

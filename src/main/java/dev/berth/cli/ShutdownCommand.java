@@ -14,19 +14,19 @@ import picocli.CommandLine.Option;
     name = "shutdown",
     header = "Deletes every application of an instance.",
     description = {
-      "Their replicas finish what they accepted, and stop. The instance stays, with nothing to"
-          + " serve; berth drain ends it."
+      "Replicas finish accepted requests and stop. The instance keeps running without applications;"
+          + " berth drain stops it."
     },
     exitCodeList = {
       "0:accepted, or there was nothing to delete",
       "1:refused, or not confirmed",
-      "2:wrong usage, or neither -y nor a terminal to ask on"
+      "2:wrong usage, or neither -y nor a terminal to confirm on"
     },
     footer = {"  berth shutdown", "  berth shutdown -y"})
 final class ShutdownCommand extends AdminCommand {
   @Option(
       names = {"-y", "--yes"},
-      description = "Do not ask.")
+      description = "Deletes without confirmation.")
   private boolean yes;
 
   @Override
@@ -48,7 +48,7 @@ final class ShutdownCommand extends AdminCommand {
     String told =
         names.isEmpty()
             ? "No application was deployed."
-            : all + ": deleted; replicas finish what they accepted";
+            : all + ": deleted; replicas finish accepted requests";
     show(json, new JsonObject().put("deleted", new JsonArray(names)), () -> List.of(told));
   }
 }

@@ -17,30 +17,26 @@ import picocli.CommandLine.Parameters;
     name = "status",
     header = "Shows applications, their deployments and replicas.",
     description = {
-      "Of a deployment's replicas the running ones are counted that have the wanted version and take"
-          + " requests, and in brackets those that start, and for how long, drain, or are of an"
-          + " earlier version. The revision beside an application is the one that is wanted, beside"
-          + " a deployment the one that its replicas run. The last column says why something is not"
-          + " as it should be."
+      "The replicas column counts routable replicas of the current version; in brackets, those that"
+          + " are starting, with the time, draining, or of an earlier version. An application shows"
+          + " its current revision, a deployment the revision of its replicas. The last column"
+          + " gives the reason for any other state than healthy."
     },
-    exitCodeList = {
-      "0:shown; with --watch, ended by Ctrl-C",
-      "1:there is no application of this name"
-    },
+    exitCodeList = {"0:shown; with --watch, ended by Ctrl-C", "1:no such application"},
     footer = {
       "  berth status",
       "  berth status echo --watch",
       "  berth status --json | jq -r '.applications[] | .name + \" \" + .status'"
     })
 final class StatusCommand extends AdminCommand {
-  @Parameters(paramLabel = "APP", arity = "0..1", description = "This application only.")
+  @Parameters(paramLabel = "APP", arity = "0..1", description = "Application name. Default: all")
   private @Nullable String only;
 
   @Option(
       names = {"-w", "--watch"},
       description =
-          "Stay: on a terminal the table is drawn anew twice a second; else a line for each"
-              + " change. Ctrl-C ends it.")
+          "Redraws the table twice a second on a terminal; otherwise prints a line for each change."
+              + " Ctrl-C ends it.")
   private boolean watch;
 
   @Override

@@ -14,13 +14,13 @@ import picocli.CommandLine.Parameters;
 /** Command {@code berth traffic}: shows and sets the split of routes among deployments. */
 @Command(
     name = "traffic",
-    header = "Shows and sets how the requests of a route are split among deployments.",
+    header = "Shows or sets how the requests of a route are split among deployments.",
     description = {
-      "With weights, those replace the route's berth.traffic, at once and without a restart: of an"
-          + " application as a revision of its own, which berth rollback takes back. Requests that"
-          + " wait stay where they are. Deployments of an endpoint are named APP#DEPLOYMENT."
+      "Weights replace the route's berth.traffic at once, without a restart. For an application"
+          + " this is a new revision, which berth rollback can undo. Requests that wait are not"
+          + " moved. Deployments of an endpoint are named APP#DEPLOYMENT."
     },
-    exitCodeList = {"0:shown, or accepted", "1:there is no such route"},
+    exitCodeList = {"0:shown, or accepted", "1:no such route"},
     footer = {
       "  berth traffic",
       "  berth traffic /digits",
@@ -28,31 +28,31 @@ import picocli.CommandLine.Parameters;
       "  berth traffic /digits --explain 'header=x-canary: 1' --explain method=PUT"
     })
 final class TrafficCommand extends AdminCommand {
-  @Parameters(index = "0", arity = "0..1", paramLabel = "ROUTE", description = "A route's prefix.")
+  @Parameters(index = "0", arity = "0..1", paramLabel = "ROUTE", description = "Route path prefix.")
   private @Nullable String route;
 
   @Parameters(
       index = "1..*",
       paramLabel = "DEPLOYMENT=WEIGHT",
-      description = "The new split, whole.")
+      description = "Weights of the complete new split.")
   private Map<String, Double> weights = new LinkedHashMap<>();
 
   @Option(
       names = "--explain",
       paramLabel = "PART",
       description = {
-        "Say where a request would go, and why: header=NAME: VALUE, cookie=NAME=VALUE,"
-            + " query=NAME=VALUE, method=M or path=P; again for more."
+        "Shows the target of a request and the reason: header=NAME: VALUE, cookie=NAME=VALUE,"
+            + " query=NAME=VALUE, method=M or path=P; repeatable."
       })
   private List<String> explain = List.of();
 
   @Override
   void run(PrintWriter out) throws InterruptedException {
     if (route == null && !explain.isEmpty()) {
-      throw wrong("--explain: no ROUTE (expected: one before it)");
+      throw wrong("--explain: no ROUTE (expected: ROUTE before it)");
     }
     if (!weights.isEmpty() && !explain.isEmpty()) {
-      throw wrong("--explain: beside " + weights + " (expected: one of them)");
+      throw wrong("--explain: beside " + weights + " (expected: only one of them)");
     }
     String query = route == null ? "" : "?route=" + AdminServer.encoded(route);
     if (!explain.isEmpty()) {
@@ -103,7 +103,7 @@ final class TrafficCommand extends AdminCommand {
     double all = sides.stream().mapToDouble(side -> side.getDouble("weight", 1.0)).sum();
     String prefix = of.getString("route");
     if (sides.isEmpty()) {
-      table.row(prefix, "", "", "", "", "", "", "leads nowhere yet: requests wait");
+      table.row(prefix, "", "", "", "", "", "", "no deployment yet: requests wait");
     }
     for (JsonObject match : ServeStatus.list(of, "match")) {
       table.row(prefix, name(match), "", "", "", "", "", "match: " + part(match));

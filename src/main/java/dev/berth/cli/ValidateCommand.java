@@ -23,12 +23,12 @@ import picocli.CommandLine.Option;
 /** Command {@code berth validate}: reports all problems of a file, and starts nothing. */
 @Command(
     name = "validate",
-    header = "Checks a configuration and reports every problem in it.",
+    header = "Checks a configuration and reports all problems.",
     description = {
-      "The jars and the files of TLS it names are read and the methods of import_path looked for,"
-          + " but no code of them is run: whether an application has the deployments that the file"
-          + " names is seen by berth run only.",
-      "A warning names what is accepted and has no effect; it does not make the file invalid."
+      "Reads the named jars and TLS files and looks up the methods of import_path, but runs no code"
+          + " of applications. Only berth run checks that an application has the deployments that"
+          + " the file names.",
+      "A warning reports an accepted key without effect; the file is still valid."
     },
     exitCodeList = {"0:the file is valid", "2:wrong usage, or the file has problems"},
     footer = {
@@ -41,9 +41,7 @@ final class ValidateCommand extends CliCommand {
 
   @Option(
       names = "--json",
-      description =
-          "Print problems and warnings as a JSON array on standard output; [] when there are"
-              + " none.")
+      description = "Prints problems and warnings as a JSON array; [] if there are none.")
   private boolean json;
 
   @Override

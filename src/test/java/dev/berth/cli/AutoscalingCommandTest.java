@@ -99,9 +99,10 @@ class AutoscalingCommandTest {
             "shop/cart 1970-01-01T00:00:10Z 2 replicas: as many are wanted",
             "shop/cart 1970-01-01T00:00:10Z 2 -> 4",
             "shop/cart 1970-01-01T00:00:10Z 4 replicas: as many are wanted",
-            "shop/cart: gone");
+            "shop/cart: removed");
     assertThat(instance.err)
-        .hasToString("berth: no answer now: status 503\nberth: it answers again\n");
+        .hasToString(
+            "berth: no response now: status 503\nberth: the admin server responds again\n");
   }
 
   @Test
@@ -177,7 +178,7 @@ class AutoscalingCommandTest {
         .hasSize(6)
         .anyMatch(line -> line.matches("1970-01-01T00:00:04Z +4/4 +2/2"))
         .anyMatch(line -> line.matches("replica seconds +4[0-9.]+ +2[0-9.]+"));
-    assertThat(err.toString()).contains("1 lines passed over");
+    assertThat(err.toString()).contains("1 unreadable lines skipped");
 
     String wrong = "--set=target=4";
     assertThat(FakeInstance.execute(out, err, "autoscaling", "replay", file.toString(), wrong))

@@ -32,7 +32,7 @@ class ClusterCommandTest {
     assertThat(instance.lines())
         .containsExactly(
             "cluster blue: control node n1",
-            "this controller may be the one that is cut off: most nodes are silent at once, and not replaced yet",
+            "this controller may be partitioned: most nodes are silent at once",
             "waits for: n4",
             "node | role | zone | labels | host | state | replicas | not reached from",
             "n1 | control | a | rack=7 | 10.0.0.1 | ALIVE | 3",
@@ -42,7 +42,7 @@ class ClusterCommandTest {
     instance.only("GET " + PATH, 200, CLUSTER.formatted("n2", "null", "null"));
     assertThat(instance.execute("cluster", "nodes")).isZero();
     assertThat(instance.lines())
-        .startsWith("cluster blue: no control node answers", "n2 says what it was told last")
+        .startsWith("cluster blue: control node unreachable", "n2 shows its last known state")
         .contains("n2 | worker | - | 10.0.0.2?[2J | CORDONED | ? | n1, n3");
   }
 
@@ -50,7 +50,7 @@ class ClusterCommandTest {
   void anInstanceByItselfIsNoCluster() {
     instance.answer("GET " + PATH, 404, "{\"message\": \"no such path\"}");
     assertThat(instance.execute("cluster", "status")).isEqualTo(1);
-    assertThat(instance.err.toString()).contains("by itself");
+    assertThat(instance.err.toString()).contains("a single instance");
   }
 
   @Test
@@ -69,7 +69,7 @@ class ClusterCommandTest {
     assertThat(instance.lines())
         .containsExactly(
             "n2: 2 replicas", "n2: 2 replicas", "n2: 1 replicas", "n2: no replica is left");
-    assertThat(instance.err).hasToString("berth: waiting: no controller is heard\n");
+    assertThat(instance.err).hasToString("berth: waiting: controller unreachable\n");
     assertThat(instance.asked).hasSize(6);
   }
 
@@ -112,7 +112,7 @@ class ClusterCommandTest {
                 .formatted(counts));
     assertThat(instance.execute("ledger")).isZero();
     assertThat(instance.lines()).anyMatch(line -> line.startsWith("a#d#1 on n2 | 1 | 0"));
-    assertThat(instance.err.toString()).contains("node n3 does not answer");
+    assertThat(instance.err.toString()).contains("node n3 does not respond");
     assertThat(instance.execute("ledger", "--node", "n2")).isZero();
 
     instance.out.getBuffer().setLength(0);

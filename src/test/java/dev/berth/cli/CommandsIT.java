@@ -116,7 +116,7 @@ class CommandsIT {
   void whatConfigPrintsIsDeployedAgainAndNothingIsDifferent() throws Exception {
     ok("deploy", one("target_capacity: 50\n").toString(), "--wait");
     ok("deploy", Files.writeString(folder.resolve("two.yaml"), TWO).toString(), "--wait");
-    assertThat(said).contains("b: new", "kept, since not this file alone", ": a");
+    assertThat(said).contains("b: new", "not deleted, since not only this file", ": a");
 
     Path elsewhere = Files.createDirectories(folder.resolve("elsewhere"));
     for (String[] config : new String[][] {{"config"}, {"config", "--json"}}) {
@@ -177,7 +177,7 @@ class CommandsIT {
         .anySatisfy(line -> assertThat(line).startsWith("till", "HEALTHY", "4"));
 
     ok("rollback", "a", "--dry-run", "--to=1");
-    assertThat(said).isEqualTo("a: would go back to revision 1\n");
+    assertThat(said).isEqualTo("a: would roll back to revision 1\n");
     ok("rollback", "a", "--to=1", "--wait"); // while the rollout is frozen
     ok("rollback", "a", "--wait");
     await(node.close());

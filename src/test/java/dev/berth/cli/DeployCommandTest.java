@@ -98,8 +98,8 @@ class DeployCommandTest {
             "  shop: unchanged",
             "  more: new",
             "  old: deleted",
-            "  kept, since not this file alone declared them (--prune deletes them): o",
-            "The instance makes it true now; see: berth status --watch");
+            "  not deleted, since not only this file declared them (--prune deletes them): o",
+            "The instance applies it now; see: berth status --watch");
     assertThat(instance.err).hasToString("");
   }
 
@@ -141,7 +141,7 @@ class DeployCommandTest {
     assertThat(instance.asked.get(0)).startsWith(PUT + "?dry_run=true {");
     assertThat(instance.asked.get(1)).startsWith(PUT + "?prune=all&dry_run=true {");
     assertThat(instance.out.toString())
-        .startsWith(file + ": valid, and would be:\n  shop: unchanged\n  kept, since not this")
+        .startsWith(file + ": valid, and would be:\n  shop: unchanged\n  not deleted, since not")
         .contains("\"outcome\" : \"dry_run\"", "\"change\" : \"kept\"");
   }
 
@@ -271,8 +271,7 @@ class DeployCommandTest {
         .isEqualTo(new JsonObject("{\"applications\":[]}"));
     assertThat(instance.err)
         .hasToString(
-            "berth: http_options, berth of the file: not sent, they hold for an instance from"
-                + " its start\n");
+            "berth: http_options, berth of the file: not sent, applied at the start of an instance\n");
   }
 
   @Test
@@ -362,7 +361,7 @@ class DeployCommandTest {
         .containsExactly(
             "berth: shop: DEPLOYING",
             "berth: shop/cart: UPDATING, replicas 0/1 (1 starting): waits for a GPU",
-            "berth: not reached within 2.5 s; it goes on");
+            "berth: not reached within 2.5 s; the instance continues");
     assertThat(instance.nowNanos).isBetween(2_500_000_000L, 3_600_000_000L);
   }
 
@@ -399,14 +398,14 @@ class DeployCommandTest {
     assertThat(instance.execute("deploy", file, "--wait", "--timeout-s", "3")).isEqualTo(4);
     assertThat(instance.err)
         .hasToString(
-            "berth: waiting: no\nberth: no\nberth: not reached within 3.0 s; it goes on\n");
+            "berth: waiting: no\nberth: no\nberth: not reached within 3.0 s; the instance continues\n");
   }
 
   @Test
   void whatIsNotAnsweredSoonIsNotWaitedForWithoutAWord() {
     instance.answersAfter = new CompletableFuture<>().completeOnTimeout(null, 3, TimeUnit.SECONDS);
     assertThat(instance.execute("deploy", file)).isZero();
-    assertThat(instance.err).hasToString("berth: no answer yet; waiting for up to 60 s\n");
+    assertThat(instance.err).hasToString("berth: no response yet; waiting up to 60 s\n");
   }
 
   @Test

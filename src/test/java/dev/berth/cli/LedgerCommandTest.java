@@ -103,7 +103,7 @@ class LedgerCommandTest {
           .containsExactly(
               "berth: shpo: no such application (expected: one of shop)",
               "berth: crat: no such deployment (expected: one of cart)",
-              "berth: x: no such replica (expected: none is there)");
+              "berth: x: no such replica (expected: none exists)");
     }
   }
 

@@ -92,8 +92,7 @@ class LogsCommandTest {
     assertThat(instance.out.toString().lines().map(JsonObject::new))
         .extracting(line -> line.getString("message"))
         .containsExactly("one", "two");
-    assertThat(instance.err)
-        .hasToString("berth: 3 lines were missed: the instance keeps them no more\n");
+    assertThat(instance.err).hasToString("berth: 3 lines were missed: no longer stored\n");
   }
 
   @Test
@@ -107,7 +106,7 @@ class LogsCommandTest {
     assertThat(instance.execute("logs", "-f")).isZero();
     assertThat(instance.asked).last().isEqualTo(LOGS + "?limit=1000&since=0");
     assertThat(instance.out.toString()).contains(" - one", " - anew");
-    assertThat(instance.err).hasToString("berth: the instance was started anew\n");
+    assertThat(instance.err).hasToString("berth: the instance was restarted\n");
   }
 
   @Test

@@ -141,7 +141,7 @@ class OperatorCommandsTest {
     assertThat(instance.out.toString())
         .contains(
             "my shop/cart: 3 replicas wanted; autoscaling is paused until --auto",
-            "my shop/cart: as many replicas as the load asks for wanted");
+            "my shop/cart: as many replicas as the load requires wanted");
     assertThat(instance.execute("scale", "my shop", "cart")).isEqualTo(2);
     assertThat(instance.execute("scale", "my shop", "cart", "3", "--auto")).isEqualTo(2);
   }
@@ -172,7 +172,7 @@ class OperatorCommandsTest {
 
     assertThat(instance.execute("rollback", "my shop", "--wait")).isZero();
     assertThat(instance.out.toString())
-        .startsWith("my shop: goes back, as revision 4\n")
+        .startsWith("my shop: rolls back, as revision 4\n")
         .contains("my shop: RUNNING");
   }
 
@@ -195,7 +195,7 @@ class OperatorCommandsTest {
     assertThat(instance.execute("rollback", "shop", "--to", "3")).isZero();
     assertThat(instance.asked).containsExactly(rollback + "?to=3&dry_run=true", rollback + "?to=3");
     assertThat(instance.out)
-        .hasToString("shop: would go back to revision 3\nshop: goes back, as revision 9\n");
+        .hasToString("shop: would roll back to revision 3\nshop: rolls back, as revision 9\n");
     assertThat(instance.execute("rollback", "shop", "--to=0")).isEqualTo(2);
   }
 
@@ -265,7 +265,8 @@ class OperatorCommandsTest {
 
     assertThat(instance.execute("shutdown")).isEqualTo(2);
     assertThat(instance.asked).isEmpty();
-    assertThat(instance.err.toString()).startsWith("berth: no terminal to ask on (expected: -y");
+    assertThat(instance.err.toString())
+        .startsWith("berth: no terminal to ask on (expected: -y");
     assertThat(instance.execute("shutdown", "-y", "--json")).isZero();
     assertThat(new JsonObject(instance.out.toString()).getJsonArray("deleted"))
         .containsExactly("my shop");
@@ -280,7 +281,7 @@ class OperatorCommandsTest {
     assertThat(instance.execute("drain", "--wait")).isZero();
     assertThat(instance.asked)
         .containsExactly("POST /api/v1/drain", "GET /-/healthz", "GET /-/healthz");
-    assertThat(instance.out.toString()).endsWith(": drains\nIt has ended.\n");
+    assertThat(instance.out.toString()).endsWith(": draining\nThe instance has ended.\n");
   }
 
   @Test
@@ -288,7 +289,7 @@ class OperatorCommandsTest {
     instance.answer("POST /api/v1/drain", 202, "{}");
 
     assertThat(instance.execute("drain", "--wait", "--timeout-s=1")).isEqualTo(4);
-    assertThat(instance.err).hasToString("berth: it answers still after 1.0 s\n");
+    assertThat(instance.err).hasToString("berth: the instance responds still after 1.0 s\n");
     assertThat(instance.execute("drain", "--json")).isZero();
   }
 }

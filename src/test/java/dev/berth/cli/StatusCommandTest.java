@@ -108,8 +108,8 @@ class StatusCommandTest {
             "shop: DEPLOYING",
             "shop/cart: HEALTHY, replicas 1/1, version v2",
             "shop: RUNNING",
-            "shop/cart: gone",
-            "shop: gone");
+            "shop/cart: removed",
+            "shop: removed");
   }
 
   @Test
@@ -182,7 +182,7 @@ class StatusCommandTest {
     assertThat(instance.execute("status")).isEqualTo(2);
     assertThat(instance.err)
         .hasToString(
-            "berth: the admin server asks for a token (expected: --token-file, or BERTH_TOKEN)\n");
+            "berth: the admin server requires a token (expected: --token-file, or BERTH_TOKEN)\n");
     instance.variables.put("BERTH_TOKEN", "0123456789abcdef");
     instance.execute("status");
     assertThat(instance.authorizations).containsExactly("null", "Bearer 0123456789abcdef");
@@ -191,7 +191,7 @@ class StatusCommandTest {
     instance.err.getBuffer().setLength(0);
     assertThat(instance.execute("status")).isEqualTo(2);
     assertThat(instance.err.toString())
-        .startsWith("BERTH_TOKEN: another, not shown")
+        .startsWith("BERTH_TOKEN: invalid, not shown")
         .doesNotContain("words");
   }
 

@@ -40,7 +40,7 @@ class TrafficCommandTest {
     assertThat(instance.lines())
         .containsExactly(
             "route | deployment | share | requests | errors | p50 ms | p99 ms",
-            "/all | leads nowhere yet: requests wait",
+            "/all | no deployment yet: requests wait",
             "/one | one#d | 100.0 %",
             "/shop | shop#v2 | match: header x-canary exact 1",
             "/shop | shop#v2 | match: method exact PUT",
@@ -106,7 +106,7 @@ class TrafficCommandTest {
       delimiter = '|',
       textBlock =
           """
-          --explain header=a:b | --explain: no ROUTE (expected: one before it)
+          --explain header=a:b | --explain: no ROUTE (expected: ROUTE before it)
           /shop --explain x    | --explain: x (expected: header=NAME: VALUE
           /shop --explain =x   | --explain: =x (expected: header=NAME: VALUE
           /shop v1             | DEPLOYMENT=WEIGHT

@@ -57,7 +57,7 @@ public final class ProcessLog {
     if (!(appender instanceof ConsoleAppender<ILoggingEvent> standardError)) {
       if (!logging.equals(LoggingOptions.DEFAULTS)) {
         LoggerFactory.getLogger(ProcessLog.class)
-            .warn("logging_config: level and encoding are those of logback's own configuration");
+            .warn("logging_config: level and encoding: set by logback's own configuration");
       }
       return;
     }
