@@ -24,24 +24,24 @@ public final class AdminOptions {
   public static final Key<String> HOST =
       KEYS.key("host", Types.TEXT, DEFAULT_HOST)
           .means(
-              "Name or address the admin server listens on. One that other machines reach needs"
-                  + " bearer_tokens, or allow_unauthenticated.");
+              "Listen name or address of the admin server. An address that other machines can reach"
+                  + " requires bearer_tokens, or allow_unauthenticated.");
   public static final Key<Integer> PORT =
       KEYS.key("port", Types.PORT, DEFAULT_PORT)
-          .means("TCP port of the admin server; 0 takes any free one and logs it.");
+          .means("TCP port of the admin server; 0 selects a free one and logs it.");
   public static final Key<List<Settings>> BEARER_TOKENS =
       KEYS.key("bearer_tokens", Types.list(BearerToken.SECTION), List.of())
           .means(
-              "Who may use the admin server: a request must show one of these secrets in Authorization:"
-                  + " Bearer. With none, everybody may who can connect.");
+              "Secrets that admit a request to the admin server, in Authorization: Bearer. Without"
+                  + " any, every client that can connect is admitted.");
   public static final Key<Boolean> ALLOW_UNAUTHENTICATED =
       KEYS.key("allow_unauthenticated", Types.BOOL, false)
           .means(
-              "Lets the admin server be reached from other machines without a token. Whoever reaches it"
-                  + " can deploy code.");
+              "Allows access to the admin server from other machines without a token. Every client"
+                  + " that reaches it can deploy code.");
   public static final Key<Boolean> HTTP2 =
       KEYS.key("http2", Types.BOOL, false)
-          .means("Whether the admin server takes HTTP/2 in the clear beside HTTP/1.1.");
+          .means("Whether the admin server accepts HTTP/2 in clear text beside HTTP/1.1.");
 
   static final Section SECTION = KEYS.section().check(AdminOptions::check);
 
@@ -51,12 +51,12 @@ public final class AdminOptions {
     String host = values.find(HOST);
     boolean anybody = Boolean.FALSE.equals(values.find(ALLOW_UNAUTHENTICATED));
     if (host != null && anybody && tokens != null && tokens.isEmpty() && !isLoopback(host)) {
-      String open = "\", which other machines may reach, and nobody is asked for a token";
+      String open = "\", reachable from other machines without a token";
       values.problem(
           HOST,
           '"' + Scalars.shorten(host) + open,
-          "127.0.0.1; or bearer_tokens beside it; or allow_unauthenticated: true, with which"
-              + " whoever reaches it can deploy code");
+          "127.0.0.1; or bearer_tokens; or allow_unauthenticated: true, which lets every client"
+              + " that reaches it deploy code");
     }
   }
 

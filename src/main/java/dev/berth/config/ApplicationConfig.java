@@ -41,51 +41,51 @@ public record ApplicationConfig(
   public static final Key<String> ROUTE_PREFIX =
       LIVE.key("route_prefix", Types.ROUTE_PREFIX, "/")
           .orNone()
-          .means("Where the application answers; unique. null gives the application no HTTP.");
+          .means("Path prefix of the application; unique. null: no HTTP route.");
 
   // Code: these keys are part of a build's digest.
   public static final Key<ImportPath> IMPORT_PATH =
       ANEW.required("import_path", ImportPath.TYPE)
-          .means("The static method that builds the application.");
+          .means("Static method that builds the application.");
 
   private static final Keys ENV = new Keys(Reach.REPLICA_ANEW);
 
   public static final Key<List<Path>> JARS =
       ENV.key("jars", Types.JARS, List.of())
           .means(
-              "Jars of the application's own class loader, or directories of jars, in the order of"
-                  + " their names; relative to the folder of the file. A class in them wins over one of"
+              "Jars of the application's own class loader, or directories of jars, in name order;"
+                  + " relative to the folder of the file. Their classes take precedence over"
                   + " Berth's, except those of the JDK, dev.berth.api, Vert.x, Netty and SLF4J.");
 
   public static final Key<Settings> RUNTIME_ENV =
       KEYS.mapping("runtime_env", ENV.section().and(RayOnly.RUNTIME_ENV))
-          .means("What the application's code needs.");
+          .means("Requirements of the application's code.");
   public static final Key<Map<String, @Nullable Object>> ARGS =
       ANEW.key("args", Types.FREE_MAP, Map.of())
           .means(
-              "Handed to the builder. {$file: PATH} and {$env: NAME} in place of a value are read"
-                  + " where and when the builder runs; only the reference is kept and shown.");
+              "Arguments of the builder. {$file: PATH} and {$env: NAME} in place of a value are"
+                  + " read where and when the builder runs; only the reference is stored.");
 
   // Execution of the code.
   public static final Key<Settings> LOGGING_CONFIG =
       LIVE.optional("logging_config", LoggingOptions.SECTION)
           .fallback(settings -> settings.around(ServeConfig.LOGGING_CONFIG), "null")
-          .means("What is logged of this application, in place of the file's, as a whole.");
+          .means("Logging of this application; replaces the file's as a whole.");
   public static final Key<List<Settings>> DEPLOYMENTS =
       KEYS.key("deployments", Types.list(DeploymentConfig.SECTION), List.of())
-          .means("Overrides of what the application's code says, one entry for each deployment.");
+          .means("Overrides of the application's code, one entry per deployment.");
 
   public static final Key<Boolean> EXTERNAL_SCALER_ENABLED =
       KEYS.key("external_scaler_enabled", Types.BOOL, false)
           .means(
-              "Whether the number of replicas of its deployments may be set from outside, by the admin"
-                  + " server's scale endpoint.");
+              "Whether the number of replicas of its deployments may be set externally, by the"
+                  + " scale endpoint of the admin server.");
 
   public static final Key<Settings> AUTOSCALING_POLICY =
       KEYS.optional("autoscaling_policy", AutoscalingOptions.POLICY_SECTION)
           .means(
-              "One policy that decides for all of its deployments that have an autoscaling_config;"
-                  + " theirs have no effect then.");
+              "Policy that decides for all deployments of the application with an"
+                  + " autoscaling_config; their own policies have no effect then.");
 
   // --- keys under berth ---
 
@@ -94,13 +94,13 @@ public record ApplicationConfig(
   public static final Key<Duration> REQUEST_TIMEOUT_S =
       OWN.optional("request_timeout_s", Types.SECONDS)
           .means(
-              "Time a request to any of its deployments may take, unless the deployment says it;"
-                  + " in place of http_options.request_timeout_s.");
+              "Request timeout of its deployments without one of their own; in place of"
+                  + " http_options.request_timeout_s.");
 
   private static final Section OWN_SECTION = OWN.section().and(TrafficOptions.SECTION);
 
   public static final Key<Settings> BERTH =
-      KEYS.mapping("berth", OWN_SECTION).means("What has no name in Ray Serve.");
+      KEYS.mapping("berth", OWN_SECTION).means("Keys without a name in Ray Serve.");
 
   static final Section SECTION =
       KEYS.section()
@@ -137,7 +137,7 @@ public record ApplicationConfig(
     if (!autoscaled.isEmpty() && Boolean.TRUE.equals(values.find(EXTERNAL_SCALER_ENABLED))) {
       values.problem(
           EXTERNAL_SCALER_ENABLED,
-          "true, beside autoscaling of " + autoscaled,
+          "true, with autoscaling of " + autoscaled,
           "false, or no autoscaling in the application");
     }
   }
@@ -229,7 +229,7 @@ public record ApplicationConfig(
     said.checkBounds();
     if (DeploymentConfig.autoscales(said) && get(EXTERNAL_SCALER_ENABLED)) {
       throw EXTERNAL_SCALER_ENABLED.refusal(
-          "true, beside autoscaling of " + code.name(), "false, or no autoscaling");
+          "true, with autoscaling of " + code.name(), "false, or no autoscaling");
     }
     Settings begun = DeploymentConfig.begun(said);
     DeploymentConfig.requireRoom(begun);

@@ -44,14 +44,14 @@ public final class AutoscalingOptions {
       Key.of("num_replicas", Types.integerOr("auto", 1, REPLICAS_LIMIT, "replicas"), 1)
           .orNull()
           .means(
-              "Replicas to run; auto, or an autoscaling_config in its place, lets their number follow"
-                  + " the load.");
+              "Number of replicas; auto, or an autoscaling_config in its place, lets the number"
+                  + " follow the load.");
   static final Key<Integer> MAX_REPLICAS_PER_NODE =
       Key.optional("max_replicas_per_node", Types.integer(1, 100, "replicas"))
           .means(
-              "Most replicas of it on one node; null is no bound. A lower one is for starts: what runs"
-                  + " stays. Without berth.cluster the instance is the only node, and more are"
-                  + " refused when the application is loaded.");
+              "Maximum number of replicas on one node; null: no limit. A lower value applies to new"
+                  + " starts only. Without berth.cluster the instance is the only node, and a"
+                  + " higher number is refused when the application is loaded.");
 
   // --- policy of a deployment or an application ---
 
@@ -61,7 +61,7 @@ public final class AutoscalingOptions {
 
   private static final Type<String> POLICY_CLASS =
       Types.parsed(
-          "a Java class, as in com.acme.Pace",
+          "a Java class, such as com.acme.Pace",
           text -> ImportPath.parse(text) == null ? null : text,
           Schema.text(ImportPath.PATTERN));
 
@@ -72,17 +72,17 @@ public final class AutoscalingOptions {
           .optional("policy_function", POLICY_CLASS)
           .fallback(settings -> settings.around(AutoscalingOptions.POLICY_NAME), "null")
           .means(
-              "A class of the application's code that implements AutoscalingPolicy. null, and the"
-                  + " name of Ray Serve's default, is what the keys beside it say.");
+              "Class of the application's code that implements AutoscalingPolicy. null and the name"
+                  + " of Ray Serve's default select the policy of the other keys.");
   private static final Key<String> POLICY_NAME =
       OF_POLICY
           .optional("name", POLICY_CLASS)
           .deprecated("policy_function")
-          .means("Deprecated: what policy_function was called.");
+          .means("Deprecated: old name of policy_function.");
   public static final Key<Map<String, @Nullable Object>> POLICY_KWARGS =
       OF_POLICY
           .key("policy_kwargs", Types.FREE_MAP, Map.of())
-          .means("Handed to the policy when it is made.");
+          .means("Arguments of the policy's constructor.");
 
   static final Section POLICY_SECTION = OF_POLICY.section();
 
@@ -93,45 +93,45 @@ public final class AutoscalingOptions {
   public static final Key<Integer> MIN_REPLICAS =
       KEYS.key("min_replicas", Types.integer(0, REPLICAS_LIMIT, "replicas"), 1)
           .atMost(() -> AutoscalingOptions.MAX_REPLICAS)
-          .means("Fewest replicas. With 0 a deployment without requests has none.");
+          .means("Minimum number of replicas. 0 allows none while there are no requests.");
   public static final Key<Integer> INITIAL_REPLICAS =
       KEYS.optional("initial_replicas", Types.integer(0, REPLICAS_LIMIT, "replicas"))
           .atLeast(() -> MIN_REPLICAS)
           .atMost(() -> AutoscalingOptions.MAX_REPLICAS)
-          .means("Replicas of a deployment that is new; null is min_replicas.");
+          .means("Number of replicas of a new deployment; null: min_replicas.");
   public static final Key<Integer> MAX_REPLICAS =
       KEYS.key("max_replicas", Types.integer(1, REPLICAS_LIMIT, "replicas"))
           .fallback(AutoscalingOptions::mostReplicas, "1, or 100 with num_replicas: auto")
-          .means("Most replicas.");
+          .means("Maximum number of replicas.");
   public static final Key<Double> TARGET_ONGOING_REQUESTS =
       KEYS.key("target_ongoing_requests", Types.numberAboveZero(MOST), 2.0)
           .orNull()
-          .means("Requests that each replica is to have, those that wait and those that run.");
+          .means("Target number of requests per replica, waiting or running.");
   private static final Key<Duration> METRICS_INTERVAL_S =
       KEYS.key("metrics_interval_s", Types.SECONDS, Duration.ofSeconds(10))
           .deprecated("berth.metrics.push_interval_ms")
-          .means("Deprecated, and without effect: an instance reports for all its deployments.");
+          .means("Deprecated and without effect: an instance reports for all its deployments.");
   public static final Key<Duration> LOOK_BACK_PERIOD_S =
       KEYS.key("look_back_period_s", Types.SECONDS, Duration.ofSeconds(30))
           .reaches(Reach.REPLICA_LIVE)
-          .means("The time back from now whose load counts.");
+          .means("Period before now whose load counts.");
   public static final Key<Aggregation> AGGREGATION_FUNCTION =
       KEYS.key("aggregation_function", Types.words(Aggregation.class), Aggregation.MEAN)
-          .means("What is made of the load in that time; mean weighs it by time.");
+          .means("Aggregation of the load in that period; mean is weighted by time.");
   public static final Key<Double> SMOOTHING_FACTOR =
       KEYS.key("smoothing_factor", Types.numberAboveZero(MOST), 1.0)
           .deprecated("upscaling_factor and downscaling_factor")
-          .means("Deprecated: what the two factors are when nothing says them.");
+          .means("Deprecated: default of the two factors.");
   public static final Key<Double> UPSCALE_SMOOTHING_FACTOR =
       KEYS.optional("upscale_smoothing_factor", Types.numberAboveZero(MOST))
           .fallback(settings -> settings.around(SMOOTHING_FACTOR), "smoothing_factor")
           .deprecated("upscaling_factor")
-          .means("Deprecated: what upscaling_factor was called.");
+          .means("Deprecated: old name of upscaling_factor.");
   public static final Key<Double> DOWNSCALE_SMOOTHING_FACTOR =
       KEYS.optional("downscale_smoothing_factor", Types.numberAboveZero(MOST))
           .fallback(settings -> settings.around(SMOOTHING_FACTOR), "smoothing_factor")
           .deprecated("downscaling_factor")
-          .means("Deprecated: what downscaling_factor was called.");
+          .means("Deprecated: old name of downscaling_factor.");
   public static final Key<Double> UPSCALING_FACTOR =
       KEYS.optional("upscaling_factor", Types.numberAboveZero(MOST))
           .fallback(settings -> settings.around(UPSCALE_SMOOTHING_FACTOR), "1")
@@ -139,20 +139,20 @@ public final class AutoscalingOptions {
   public static final Key<Double> DOWNSCALING_FACTOR =
       KEYS.optional("downscaling_factor", Types.numberAboveZero(MOST))
           .fallback(settings -> settings.around(DOWNSCALE_SMOOTHING_FACTOR), "1")
-          .means("Share of the surplus replicas that one decision takes away.");
+          .means("Share of the surplus replicas that one decision removes.");
   public static final Key<Duration> UPSCALE_DELAY_S =
       KEYS.key("upscale_delay_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(30))
-          .means("How long more replicas must be wanted before they are started.");
+          .means("Time that more replicas must be wanted before they start.");
   public static final Key<Duration> DOWNSCALE_DELAY_S =
       KEYS.key("downscale_delay_s", Types.SECONDS_OR_ZERO, Duration.ofMinutes(10))
-          .means("How long fewer replicas must be wanted before the others are stopped.");
+          .means("Time that fewer replicas must be wanted before the others stop.");
   public static final Key<Duration> DOWNSCALE_TO_ZERO_DELAY_S =
       KEYS.optional("downscale_to_zero_delay_s", Types.SECONDS_OR_ZERO)
           .fallback(settings -> settings.around(DOWNSCALE_DELAY_S), "downscale_delay_s")
           .means("The same for the last replica.");
   public static final Key<Settings> POLICY =
       KEYS.optional("policy", POLICY_SECTION)
-          .means("What decides, in place of the ratio of requests to the target.");
+          .means("Policy in place of the ratio of requests to the target.");
 
   static final Section SECTION =
       KEYS.section()
@@ -166,27 +166,27 @@ public final class AutoscalingOptions {
   public static final Key<Boolean> COUNT_RESERVED =
       OWN.key("count_reserved", Types.BOOL, true)
           .means(
-              "Whether a slot that is held for a request to come is load, as one that is in use."
-                  + " false is Ray Serve's way.");
+              "Whether a slot reserved for a later request counts as load, like a running one."
+                  + " false as in Ray Serve.");
   public static final Key<Boolean> COUNT_STARTING =
       OWN.key("count_starting", Types.BOOL, true)
           .means(
-              "Whether replicas that are still starting count as there, so that the load which waits"
-                  + " for them does not ask for still more. false is Ray Serve's way.");
+              "Whether starting replicas count as running, so that the load waiting for them does"
+                  + " not request even more. false as in Ray Serve.");
   public static final Key<Duration> STABILIZATION_WINDOW_S =
       OWN.key("stabilization_window_s", Types.SECONDS_OR_ZERO, Duration.ZERO)
           .means(
-              "The time back from now of which the extreme decides: the most replicas wanted in it"
-                  + " before some are stopped, the fewest before some are started. 0 is the last sample"
-                  + " alone, as in Ray Serve.");
+              "Period before now whose extreme decides: the highest wanted number before replicas"
+                  + " stop, the lowest before they start. 0 uses only the last sample, as in Ray"
+                  + " Serve.");
   public static final Key<Duration> PANIC_WINDOW_S =
       OWN.optional("panic_window_s", Types.SECONDS)
           .means(
-              "A second, shorter look_back_period_s: load in it beyond panic_threshold is answered at"
-                  + " once, and nothing is stopped meanwhile, as Knative does with 6. null is none.");
+              "Shorter look-back period: load in it above panic_threshold is followed at once, and"
+                  + " nothing stops meanwhile, as in Knative with 6. null: none.");
   public static final Key<Double> PANIC_THRESHOLD =
       OWN.key("panic_threshold", Types.number(1, 1000), 2.0)
-          .means("How often more replicas than run must be wanted in panic_window_s.");
+          .means("Ratio of wanted to running replicas in panic_window_s that starts a panic.");
 
   static final Section OWN_SECTION = OWN.section();
 
@@ -198,14 +198,14 @@ public final class AutoscalingOptions {
       OF_INSTANCE
           .optional("record", Types.PATH)
           .means(
-              "File that what is reported and decided is appended to, for berth autoscaling replay."
-                  + " Relative to the folder of the file. null records nothing.");
+              "File that reports and decisions are appended to, for berth autoscaling replay."
+                  + " Relative to the folder of the file. null: no record.");
   public static final Key<Long> RECORD_BYTES =
       OF_INSTANCE
           .key("record_bytes", Types.bytes(16 << 20, 1L << 40), 64L << 20)
           .means(
-              "Size at which the record is begun anew, once the file before it was renamed to end in"
-                  + " .1, in place of an earlier one.");
+              "Size at which a new record begins; the full file is renamed to end in .1 and"
+                  + " replaces an earlier one.");
 
   static final Section INSTANCE_SECTION = OF_INSTANCE.section();
 

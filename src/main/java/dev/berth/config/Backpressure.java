@@ -18,7 +18,7 @@ public final class Backpressure {
           .means("HTTP status of a request refused because the queue is full.");
   public static final Key<Duration> RETRY_AFTER_S =
       KEYS.optional("retry_after_s", Types.wholeSeconds(0, 86_400))
-          .means("Retry-After to send with it; null computes it from the queue and its rate.");
+          .means("Retry-After header sent with it; null: computed from the queue and its rate.");
 
   static final Section SECTION = KEYS.section();
 

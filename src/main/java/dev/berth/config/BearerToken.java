@@ -20,14 +20,13 @@ public final class BearerToken {
 
   public static final Key<String> NAME =
       KEYS.required("name", Types.TEXT)
-          .means("Name of the client, unique. Bounds are counted for it.");
+          .means("Name of the client, unique. Limits are counted per name.");
   public static final Key<String> TOKEN =
       KEYS.optional("token", Types.SECRET)
-          .means(
-              "The secret, at least 16 characters. It is never printed. Better in a file of its own.");
+          .means("The secret, at least 16 characters, never printed. A file is preferable.");
   public static final Key<String> TOKEN_FILE =
       KEYS.optional("token_file", Types.SECRET_FILE)
-          .means("File that holds the secret and nothing else; in place of token. Read at start.");
+          .means("File with only the secret; in place of token. Read at start.");
 
   static final Section SECTION = KEYS.section().check(BearerToken::check);
 
@@ -35,15 +34,15 @@ public final class BearerToken {
     boolean inline = values.gives(TOKEN);
     boolean file = values.gives(TOKEN_FILE);
     if (inline == file) {
-      values.problem(TOKEN, inline ? "beside token_file" : "missing", "token or token_file");
+      values.problem(TOKEN, inline ? "with token_file" : "missing", "token or token_file");
       return;
     }
     String secret = values.find(inline ? TOKEN : TOKEN_FILE);
     if (secret != null && !isStrong(secret)) {
       if (inline) {
-        values.problem(TOKEN, "another; its value is not shown", EXPECTED);
+        values.problem(TOKEN, "duplicate; its value is not shown", EXPECTED);
       } else {
-        values.problem(TOKEN_FILE, "a file that holds another; it is not shown", EXPECTED);
+        values.problem(TOKEN_FILE, "a file with a duplicate; it is not shown", EXPECTED);
       }
     }
   }

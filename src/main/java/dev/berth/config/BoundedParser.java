@@ -129,7 +129,7 @@ final class BoundedParser implements Parser {
         } else if (anchored.containsKey(anchor)) {
           throw refusal(
               event,
-              "*" + Scalars.shorten(anchor.getValue()) + " inside what it names",
+              "*" + Scalars.shorten(anchor.getValue()) + " inside its own anchor",
               "no mapping or list in itself");
         }
       }
@@ -151,7 +151,7 @@ final class BoundedParser implements Parser {
 
   private void require(boolean within, Event event, String what, int most) {
     if (!within) {
-      throw refusal(event, "more " + what + " than that", "at most " + most + " " + what);
+      throw refusal(event, "more " + what + " than allowed", "at most " + most + " " + what);
     }
   }
 

@@ -35,7 +35,7 @@ public final class ClusterOptions {
   private static final Type<String> NAME_TYPE =
       Types.string("1 to 63 of a-z, 0-9 and -", "^" + ClusterConfig.NAME + "$");
   private static final Type<String> ZONE_TYPE =
-      Types.string("empty, or as a name", "^(" + ClusterConfig.NAME + ")?$");
+      Types.string("empty, or a name as above", "^(" + ClusterConfig.NAME + ")?$");
   private static final Type<ControlNode> CONTROL_TYPE =
       Types.parsed(
           "name@host:port",
@@ -52,18 +52,17 @@ public final class ClusterOptions {
   private static final Keys PORT_KEYS = new Keys();
 
   public static final Key<Integer> CONTROL_PORT =
-      PORT_KEYS.key("control", Types.PORT, 7420).means("Heartbeats and commands.");
+      PORT_KEYS.key("control", Types.PORT, 7420).means("Port of heartbeats and commands.");
   public static final Key<Integer> DATA_PORT =
-      PORT_KEYS.key("data", Types.PORT, 7422).means("Requests and their answers.");
+      PORT_KEYS.key("data", Types.PORT, 7422).means("Port of requests and responses.");
   public static final Key<Integer> CONSENSUS_PORT =
       PORT_KEYS
           .key("consensus", Types.PORT, 7423)
-          .means(
-              "Control nodes among themselves. While there is one, it is on the loopback alone.");
+          .means("Port of the consensus log, on the loopback interface with one control node.");
   public static final Key<Integer> HTTPS_PORT =
       PORT_KEYS
           .key("https", Types.PORT, 7424)
-          .means("The admin server and the jars of this node, for other nodes.");
+          .means("Port of the admin server and jars of this node, for other nodes.");
 
   private static final List<Key<Integer>> ALL_PORTS =
       List.of(CONTROL_PORT, DATA_PORT, CONSENSUS_PORT, HTTPS_PORT);
@@ -76,20 +75,20 @@ public final class ClusterOptions {
       TLS_KEYS
           .required("cert_file", Types.FILE)
           .means(
-              "Certificate in PEM. Its CN or a DNS name of it is the node's name, or worker.NAME,"
-                  + " NAME being the cluster's, for a worker of any name.");
+              "Certificate in PEM. Its CN or a DNS name is the node's name, or worker.NAME for any"
+                  + " worker of cluster NAME.");
   public static final Key<Path> KEY_FILE =
-      TLS_KEYS.required("key_file", Types.FILE).means("Its private key in PEM, PKCS #8.");
+      TLS_KEYS.required("key_file", Types.FILE).means("Private key in PEM, PKCS #8.");
   public static final Key<Path> CA_FILE =
       TLS_KEYS
           .required("ca_file", Types.FILE)
           .means(
-              "Certificates in PEM that every node's must be signed by: of a CA that signs for this"
-                  + " cluster and nobody else.");
+              "CA certificates in PEM that must have signed every node's certificate: a CA of this"
+                  + " cluster only.");
   public static final Key<Boolean> RELOAD =
       TLS_KEYS
           .key("reload", Types.BOOL, true)
-          .means("Whether the files are read again when they change.");
+          .means("Whether the files are reloaded when they change.");
 
   // --- detection ---
 
@@ -98,7 +97,7 @@ public final class ClusterOptions {
   public static final Key<Duration> INTERVAL_MS =
       DETECTION_KEYS
           .key("interval_ms", Types.millis(20, 60_000), Duration.ofMillis(500))
-          .means("Time between two signs of life of a node.");
+          .means("Time between two heartbeats of a node.");
   public static final Key<Duration> TIMEOUT_MS =
       DETECTION_KEYS
           .key("timeout_ms", Types.millis(40, 600_000), Duration.ofMillis(3_000))
@@ -109,67 +108,67 @@ public final class ClusterOptions {
   private static final Keys KEYS = new Keys();
 
   public static final Key<String> NAME =
-      KEYS.required("name", NAME_TYPE).means("The cluster. A node of another is refused.");
+      KEYS.required("name", NAME_TYPE).means("Cluster name. Nodes of others are refused.");
   public static final Key<String> NODE =
       KEYS.key("node", NAME_TYPE)
           .fallback(settings -> nameOfHost(), "the host's name, in lower case, with - for dots")
-          .means("This node. No two that live have one name.");
+          .means("Name of this node, unique among running nodes.");
   public static final Key<String> ZONE =
       KEYS.key("zone", ZONE_TYPE, "")
-          .means("Where it is: nodes of one zone may fail together. Empty is nowhere.");
+          .means("Failure domain of the node: nodes of one zone may fail together. Empty: none.");
   public static final Key<Map<String, @Nullable Object>> LABELS =
-      KEYS.key("labels", Types.TEXT_MAP, Map.of()).means("More that is said of it, for status.");
+      KEYS.key("labels", Types.TEXT_MAP, Map.of()).means("Further properties, shown by status.");
   public static final Key<String> ADOPT =
       KEYS.optional("adopt", Types.TEXT)
           .means(
-              "For one start of a control node that lost its state, or has an older one: the state that"
-                  + " its nodes follow instead, as berth run --adopt names it after it said what stops."
-                  + " Left in a file it adopts nothing a second time.");
+              "For one start of a control node with lost or older state: the state that its nodes"
+                  + " adopt, as shown by berth run --adopt with the replicas that would stop. It"
+                  + " has no effect on later starts.");
   public static final Key<Role> ROLE =
       KEYS.required("role", Types.words(Role.class))
           .means(
-              "Both serve. A control node keeps what is deployed and decides what runs where; it is"
-                  + " one of control.");
+              "Both roles serve. A control node stores the deployed applications and decides their"
+                  + " placement; it is listed in control.");
   public static final Key<List<ControlNode>> CONTROL =
       KEYS.key("control", Types.list(CONTROL_TYPE), List.of())
-          .means("The control node by its name, and where others reach its control port.");
+          .means("Control node by name, with the address of its control port.");
   public static final Key<List<JoinAddress>> JOIN =
       KEYS.key("join", Types.list(JOIN_TYPE))
           .fallback(ClusterOptions::joined, "the addresses in control")
           .means(
-              "Where a worker finds the control node. With dns: before it each address of the name is"
-                  + " one, looked up at each try.");
+              "Addresses of the control node, for a worker. After dns:, each address of the name is"
+                  + " one; it is resolved for each attempt.");
   public static final Key<String> BIND =
       KEYS.required("bind", Types.TEXT)
-          .means("Name or address that the ports are opened on. 0.0.0.0 needs advertise.");
+          .means("Listen name or address of the ports. 0.0.0.0 requires advertise.");
   public static final Key<String> ADVERTISE =
       KEYS.key("advertise", Types.TEXT)
           .fallback(settings -> settings.around(BIND), "bind")
-          .means("Name or address that other nodes reach it by.");
+          .means("Name or address of this node for other nodes.");
   public static final Key<Settings> PORTS =
       KEYS.mapping("ports", PORT_KEYS.section().check(ClusterOptions::checkPorts))
-          .means("All different; 0 takes any free one.");
+          .means("Ports of the node, all different; 0 selects a free one.");
   public static final Key<Settings> TLS =
       KEYS.optional("tls", TLS_KEYS.section())
-          .means("How nodes know each other, on every port. Required unless insecure.");
+          .means("Mutual authentication of nodes, on every port. Required unless insecure.");
   public static final Key<Boolean> INSECURE =
       KEYS.key("insecure", Types.BOOL, false)
-          .means("Goes without tls, where every address is of this machine: for trials.");
+          .means("Disables TLS if every address is of this machine: for trials.");
   public static final Key<Settings> DETECTION =
       KEYS.mapping("detection", DETECTION_KEYS.section().check(ClusterOptions::checkDetection))
-          .means("How soon a node that is silent is noticed. The same on all nodes.");
+          .means("Detection of silent nodes. The same on all nodes.");
   public static final Key<Long> MAX_INFLIGHT_BYTES_PER_PEER =
       KEYS.key("max_inflight_bytes_per_peer", Types.bytes(256 << 10, 1 << 30), 8L << 20)
           .means(
-              "Bytes on their way to one node that it has not taken. What would go past it is tried"
-                  + " elsewhere. A larger message passes when next to nothing else is on its way.");
+              "Maximum of unacknowledged bytes to one node. A message beyond it is tried elsewhere."
+                  + " A larger message is sent if almost nothing else is in flight.");
 
   public static final Key<Duration> UNAVAILABLE_TIMEOUT_S =
       KEYS.key("unavailable_timeout_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(5))
           .means(
-              "How long requests wait for a deployment without a replica that can be reached, while"
-                  + " there is no controller to replace it; then they get 503"
-                  + " deployment_unavailable. Those for a deployment scaled to zero wait on.");
+              "Time that requests wait for a deployment without a reachable replica while there is"
+                  + " no controller to replace it; then they get 503 deployment_unavailable."
+                  + " Requests for a deployment scaled to zero keep waiting.");
 
   static final Section SECTION = KEYS.section().check(ClusterOptions::check);
 
@@ -239,13 +238,13 @@ public final class ClusterOptions {
     checkControl(values);
     checkAdvertised(values);
     if (values.gives(ADOPT) && values.find(ROLE) == Role.WORKER) {
-      values.problem(ADOPT, "given, on a worker", "on the control node alone");
+      values.problem(ADOPT, "set, on a worker", "control node only");
     }
     Boolean insecure = values.find(INSECURE);
     if (Boolean.TRUE.equals(insecure)) {
       checkInsecure(values);
     } else if (insecure != null && !values.gives(TLS)) {
-      String waiver = "; or insecure: true, where every address is of this machine";
+      String waiver = "; or insecure: true, if every address is of this machine";
       values.problem(TLS, "missing", "cert_file, key_file and ca_file" + waiver);
     }
   }
@@ -257,9 +256,7 @@ public final class ClusterOptions {
     boolean named = control.stream().anyMatch(each -> each.name().equals(node));
     if (control.size() > 1) {
       values.problem(
-          CONTROL,
-          control.size() + " control nodes, and this version has no agreement among several",
-          "one");
+          CONTROL, control.size() + " control nodes, and this version supports only one", "one");
     } else if (role == Role.CONTROL && node != null && !named && knowsAll(values, CONTROL)) {
       values.problem(
           CONTROL, "without " + node, node + "@host:port, since role of " + node + " is control");
@@ -269,7 +266,7 @@ public final class ClusterOptions {
         && list(values, JOIN).isEmpty()
         && knowsAll(values, CONTROL)
         && knowsAll(values, JOIN)) {
-      values.problem(JOIN, "missing", "where the control node is, as " + JOIN_TYPE.expected());
+      values.problem(JOIN, "missing", "address of the control node, as " + JOIN_TYPE.expected());
     }
   }
 
@@ -288,9 +285,9 @@ public final class ClusterOptions {
       return;
     }
     if (values.gives(ADVERTISE)) {
-      values.problem(ADVERTISE, '"' + advertise + "\", which nobody can reach", "an address");
+      values.problem(ADVERTISE, '"' + advertise + "\", which is not reachable", "an address");
     } else {
-      values.problem(ADVERTISE, "missing", "an address, since bind is every one of the machine");
+      values.problem(ADVERTISE, "missing", "an address, since bind is any of the machine");
     }
   }
 
@@ -300,7 +297,7 @@ public final class ClusterOptions {
 
   private static void checkInsecure(Settings values) {
     if (values.gives(TLS)) {
-      values.problem(INSECURE, "true, beside tls", "one of the two");
+      values.problem(INSECURE, "true, with tls", "only one of the two");
     }
     requireLoopback(values, BIND, Stream.ofNullable(values.find(BIND)));
     requireLoopback(values, ADVERTISE, Stream.ofNullable(values.find(ADVERTISE)));
@@ -314,7 +311,7 @@ public final class ClusterOptions {
     if (open != null && values.gives(key)) {
       values.problem(
           key,
-          '"' + Scalars.shorten(open) + "\", which other machines may reach, and insecure: true",
+          '"' + Scalars.shorten(open) + "\", reachable from other machines, and insecure: true",
           "127.0.0.1, or tls in place of insecure");
     }
   }

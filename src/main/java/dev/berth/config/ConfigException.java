@@ -27,7 +27,7 @@ public final class ConfigException extends RuntimeException {
         false);
     if (problems.stream().allMatch(Problem::isWarning)) {
       throw new IllegalArgumentException(
-          "problems: " + problems + " (expected: at least one that is no warning)");
+          "problems: " + problems + " (expected: at least one that is not a warning)");
     }
     this.problems = List.copyOf(problems);
   }

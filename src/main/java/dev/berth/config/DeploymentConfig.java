@@ -25,53 +25,54 @@ public final class DeploymentConfig {
 
   public static final Key<String> NAME =
       KEYS.required("name", Types.NAME)
-          .means("The deployment of the application this entry is about; unique.");
+          .means("Name of the deployment that the entry overrides; unique.");
 
   // Number of replicas and capacity of each.
   public static final Key<Integer> NUM_REPLICAS = KEYS.add(AutoscalingOptions.NUM_REPLICAS);
   public static final Key<Settings> AUTOSCALING_CONFIG =
       KEYS.optional("autoscaling_config", AutoscalingOptions.SECTION)
-          .means("How the number of replicas follows the load. Overridden as a whole.");
+          .means("Autoscaling of the number of replicas. Overridden as a whole.");
   public static final Key<Integer> MAX_ONGOING_REQUESTS =
       LIVE.key(
               "max_ongoing_requests",
               Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
               Deployment.DEFAULT_MAX_ONGOING_REQUESTS)
-          .means("Requests one replica works on at a time: its slots.");
+          .means("Slots of a replica: maximum of concurrent requests.");
   public static final Key<Integer> MAX_QUEUED_REQUESTS =
       ROUTER
           .key("max_queued_requests", Types.integerOrNone(1, Integer.MAX_VALUE, "requests"), -1)
           .means(
-              "Requests that may wait for a slot, per instance. -1 leaves the bound to"
-                  + " berth.limits.max_queued_total. A request that finds a slot never counts.");
+              "Maximum of requests that wait for a slot, per instance. -1: limited only by"
+                  + " berth.limits.max_queued_total. A request that finds a free slot does not"
+                  + " count.");
   public static final Key<Settings> BACKPRESSURE_CONFIG =
       ROUTER
           .optional("backpressure_config", Backpressure.SECTION)
           .fallback(settings -> Backpressure.DEFAULTS, "null")
-          .means("What a client is told when the queue is full. Overridden as a whole.");
+          .means("Response when the queue is full. Overridden as a whole.");
   public static final Key<Settings> REQUEST_ROUTER_CONFIG =
       KEYS.optional("request_router_config", RouterOptions.SECTION)
           .reaches(Reach.ROUTER)
-          .means("In which order replicas are tried. Overridden as a whole; changed live.");
+          .means("Strategy that orders the replicas. Overridden as a whole; changed live.");
   public static final Key<Map<String, @Nullable Object>> USER_CONFIG =
       LIVE.optional("user_config", Types.FREE_MAP)
           .fallback(settings -> Map.of(), "null")
-          .means("Handed to the handler's reconfigure hook. Overridden as a whole.");
+          .means("Argument of the handler's reconfigure hook. Overridden as a whole.");
 
   // Lifecycle of a replica.
   public static final Key<Duration> GRACEFUL_SHUTDOWN_TIMEOUT_S =
       LIVE.key("graceful_shutdown_timeout_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(20))
-          .means("How long a stopping replica may take to finish what it accepted.");
+          .means("Maximum time for a stopping replica to finish accepted requests.");
   public static final Key<Duration> HEALTH_CHECK_PERIOD_S =
       LIVE.key("health_check_period_s", Types.SECONDS, Duration.ofSeconds(10))
           .means("Time between two health checks of a replica.");
   public static final Key<Duration> HEALTH_CHECK_TIMEOUT_S =
       LIVE.key("health_check_timeout_s", Types.SECONDS, Duration.ofSeconds(30))
-          .means("How long one health check may take before it has failed.");
+          .means("Timeout of one health check, after which it has failed.");
   public static final Key<Settings> LOGGING_CONFIG =
       LIVE.optional("logging_config", LoggingOptions.SECTION)
           .fallback(settings -> settings.around(ApplicationConfig.LOGGING_CONFIG), "null")
-          .means("What is logged of this deployment, in place of its application's, as a whole.");
+          .means("Logging of this deployment; replaces its application's as a whole.");
   public static final Key<Integer> MAX_REPLICAS_PER_NODE =
       KEYS.add(AutoscalingOptions.MAX_REPLICAS_PER_NODE);
 
@@ -80,16 +81,16 @@ public final class DeploymentConfig {
       KEYS.key("rolling_update_percentage", Types.numberAboveZero(1), 0.2)
           .orNull()
           .means(
-              "Share of the replicas, at least one, that is replaced at a time when a change needs"
-                  + " new ones.");
+              "Share of the replicas, at least one, replaced at a time when a change requires new"
+                  + " ones.");
   public static final Key<Double> MAX_SURGE_PERCENT =
       KEYS.key("max_surge_percent", Types.number(0, 100), 20.0)
           .orNull()
           .means(
-              "Percent of the replicas, rounded up, that may run beyond their number while they are"
-                  + " replaced, so that none is missing: new ones start first. 0 stops old ones"
-                  + " first; it is Ray Serve's default, with which a single replica is gone until"
-                  + " its successor runs.");
+              "Percentage of the replicas, rounded up, that may run in addition during a"
+                  + " replacement, so that none is missing: new ones start first. 0 stops old ones"
+                  + " first, as in Ray Serve; then a single replica is missing until its successor"
+                  + " runs.");
 
   // --- keys under berth ---
 
@@ -100,47 +101,47 @@ public final class DeploymentConfig {
       OWN.key("spread", Types.words(Spread.class), Spread.SINGLE)
           .reaches(Reach.REPLICA_ANEW)
           .means(
-              "Where a replica's handlers run: single is one handler object on one event loop,"
-                  + " event_loops one on each behind one set of slots, so that a request is served on"
-                  + " the loop it came in on.");
+              "Threads of a replica's handlers: single is one handler object on one event loop;"
+                  + " event_loops is one on each loop with shared slots, so that a request is"
+                  + " served on the loop that received it.");
 
   public static final Key<String> THREADS =
       OWN.key("threads", Types.choice(List.of("platform", "virtual")), "platform")
           .reaches(Reach.REPLICA_ANEW)
           .means(
-              "Threads of blocking handlers: platform is at most max_ongoing_requests threads of the"
-                  + " operating system for each replica, made when needed, which end after 30 s"
-                  + " idle; virtual is a virtual thread for each request (JDK 21 or later, before it"
-                  + " platform threads and a line in the log). All virtual threads of an instance"
-                  + " share as many carriers as there are cores: handlers that compute stop each"
-                  + " other there, those of other applications too.");
+              "Threads of blocking handlers: platform is at most max_ongoing_requests operating"
+                  + " system threads per replica, created on demand and ended after 30 s idle;"
+                  + " virtual is one virtual thread per request (JDK 21 or later; before it,"
+                  + " platform threads and a log line). All virtual threads of an instance share"
+                  + " one carrier per core: handlers that compute delay each other, also across"
+                  + " applications.");
 
   // Lifecycle of a request: queue, slot, completion.
   public static final Key<Duration> QUEUE_TIMEOUT_S =
       OWN_ROUTER
           .key("queue_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
-          .means("How long a request may wait for a slot.");
+          .means("Maximum wait of a request for a slot.");
   public static final Key<Duration> REQUEST_TIMEOUT_S =
       OWN_ROUTER
           .optional("request_timeout_s", Types.SECONDS)
           .fallback(settings -> settings.around(ApplicationConfig.REQUEST_TIMEOUT_S), "null")
           .means(
-              "Time from a request's arrival, or a call's through a handle, to the end of its answer."
-                  + " The nearest holds: the client's header or the call's own timeout, this, the"
-                  + " application's, http_options.request_timeout_s. A call within a request also ends"
-                  + " by that request's deadline.");
+              "Time from the arrival of a request, or from a call through a handle, to the end of"
+                  + " the response. The nearest value applies: the client's header or the call's"
+                  + " own timeout, this key, the application's, http_options.request_timeout_s. A"
+                  + " nested call also ends by the deadline of its request.");
   public static final Key<Duration> RESERVATION_TTL_S =
       OWN.key("reservation_ttl_s", Types.SECONDS, Duration.ofSeconds(10))
           .fallback(DeploymentConfig::reservationTtl, "10")
           .atMost(() -> LimitOptions.MAX_RESERVATION_TTL_S)
           .means(
-              "How long a chosen replica keeps its slot for a request that has not been dispatched."
+              "Time that a selected replica holds a slot for a request that is not dispatched yet."
                   + " At most berth.limits.max_reservation_ttl_s.");
   public static final Key<Duration> CANCEL_GRACE_S =
       OWN.key("cancel_grace_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(10))
           .means(
-              "How long a cancelled handler may take to settle before it counts as a zombie. It keeps"
-                  + " its slot either way.");
+              "Time for a cancelled handler to settle before it counts as a zombie. It holds its"
+                  + " slot either way.");
   public static final Key<Integer> MAX_ZOMBIE_REQUESTS =
       OWN.key(
               "max_zombie_requests",
@@ -149,40 +150,40 @@ public final class DeploymentConfig {
           .fallback(settings -> settings.get(MAX_ONGOING_REQUESTS), "max_ongoing_requests")
           .cappedBy(MAX_ONGOING_REQUESTS)
           .means(
-              "Zombies that make a replica unhealthy. More than max_ongoing_requests means the"
-                  + " same as that.");
+              "Number of zombies that makes a replica unhealthy. Values above max_ongoing_requests"
+                  + " are the same as that.");
   public static final Key<Integer> MAX_BUFFERED_BODY_BYTES =
       OWN.key("max_buffered_body_bytes", Types.integer(0, Integer.MAX_VALUE, "bytes"), 4 << 20)
           .means(
-              "Largest request body that a handler which takes its body whole is given; a larger one"
-                  + " gets 413. At most 2147483647.");
+              "Largest request body for a handler that gets its body buffered; a larger one gets"
+                  + " 413. At most 2147483647.");
 
   public static final Key<Settings> AUTOSCALING =
       OWN.mapping("autoscaling", AutoscalingOptions.OWN_SECTION)
-          .means("Beside autoscaling_config, and only with it, what Ray Serve has no name for.");
+          .means("Autoscaling keys without a name in Ray Serve; only with autoscaling_config.");
 
   // Start of replicas; in Ray Serve, only code can set these values.
   public static final Key<Integer> MAX_CONSTRUCTOR_RETRY_COUNT =
       OWN.key("max_constructor_retry_count", Types.integer(1, 1_000_000, "starts"), 20)
           .means(
-              "Failed starts of replicas of one version, and at most three for each replica wanted,"
-                  + " after which the deployment has failed. In Ray Serve only code says it.");
+              "Failed starts of replicas of one version, at most three per wanted replica, after"
+                  + " which the deployment has failed. In Ray Serve only code sets it.");
   public static final Key<Duration> REPLICA_START_TIMEOUT_S =
       OWN.optional("replica_start_timeout_s", Types.SECONDS)
           .reaches(Reach.CONTROLLER)
           .means(
-              "How long the start of a replica may take: its handlers are made, started, reconfigured"
-                  + " and checked once. It has failed then, and its thread is interrupted. The wait for"
-                  + " a thread does not count. No bound unless said, as in Ray Serve.");
+              "Timeout of a replica's start: its handlers are created, started, reconfigured and"
+                  + " checked once. After it, the start has failed and its thread is interrupted."
+                  + " Waiting for a thread does not count. No limit by default, as in Ray Serve.");
   public static final Key<String> VERSION =
       OWN.optional("version", Types.TEXT)
           .reaches(Reach.REPLICA_ANEW)
           .means(
-              "Name of the code, in place of what it is made of: other code or arguments under the same"
-                  + " name start no new replicas, another name does. In Ray Serve only code says it.");
+              "Name of the code, in place of its digest: other code or arguments with the same name"
+                  + " start no new replicas; another name does. Set only in code in Ray Serve.");
 
   public static final Key<Settings> BERTH =
-      KEYS.mapping("berth", OWN.section()).means("What has no name in Ray Serve.");
+      KEYS.mapping("berth", OWN.section()).means("Keys without a name in Ray Serve.");
 
   static final Section SECTION =
       KEYS.section().and(RayOnly.DEPLOYMENT).check(DeploymentConfig::check);
@@ -216,7 +217,7 @@ public final class DeploymentConfig {
         && !AutoscalingOptions.isAuto(replicas)
         && values.gives(AUTOSCALING_CONFIG)) {
       values.problem(
-          NUM_REPLICAS, replicas + ", beside autoscaling_config", "one of the two, or auto");
+          NUM_REPLICAS, replicas + ", with autoscaling_config", "only one of the two, or auto");
     }
     AutoscalingOptions.check(values.find(AUTOSCALING_CONFIG), values.find(AUTOSCALING));
   }

@@ -14,15 +14,15 @@ public final class ExplainOptions {
 
   public static final Key<Double> SAMPLE_RATE =
       KEYS.key("sample_rate", Types.number(0, 1), 0.0)
-          .means("Share of requests that are explained without being asked to.");
+          .means("Share of requests to explain without an X-Berth-Explain header.");
   public static final Key<Integer> RING_SIZE =
       KEYS.key("ring_size", Types.integer(0, 100_000, "records"), 1_000)
           .means(
-              "Records of explained requests that are kept; a new one takes the place of the oldest. A"
-                  + " record takes 1 KiB as a rule, at most about 12 KiB. 0 keeps none.");
+              "Number of stored explanations; a new one replaces the oldest. One takes 1 KiB on"
+                  + " average, at most about 12 KiB. 0 stores none.");
   public static final Key<Boolean> HEADER =
       KEYS.key("header", Types.BOOL, true)
-          .means("Whether a client may have its request explained by X-Berth-Explain: 1.");
+          .means("Whether clients may request an explanation by X-Berth-Explain: 1.");
 
   static final Section SECTION = KEYS.section();
 

@@ -14,8 +14,8 @@ public final class HealthOptions {
   public static final Key<Duration> BLOCKED_LOOP_UNREADY_S =
       KEYS.key("blocked_loop_unready_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(30))
           .means(
-              "How long a handler may block an event loop before /-/readyz fails, and replicas whose"
-                  + " requests run on that loop alone are replaced on others. 0 for never.");
+              "Time that a handler may block an event loop before /-/readyz fails, and replicas"
+                  + " served by that loop alone are replaced on others. 0: never.");
 
   static final Section SECTION = KEYS.section();
 

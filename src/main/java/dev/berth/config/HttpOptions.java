@@ -21,35 +21,35 @@ public final class HttpOptions {
 
   public static final Key<String> HOST =
       KEYS.key("host", Types.TEXT, "0.0.0.0")
-          .means("Name or address the HTTP server listens on. The default is every interface.");
+          .means("Listen name or address of the HTTP server. The default is every interface.");
   public static final Key<Integer> PORT =
       KEYS.key("port", Types.PORT, 8000)
-          .means("TCP port of the HTTP server; 0 takes any free one and logs it.");
+          .means("TCP port of the HTTP server; 0 selects a free one and logs it.");
   public static final Key<String> ROOT_PATH =
       KEYS.key("root_path", Types.ROOT_PATH, "")
-          .means("Path in front of every route, for a server that is mounted below another.");
+          .means("Path prefix of all routes, for a server mounted below another.");
   public static final Key<Duration> REQUEST_TIMEOUT_S =
       KEYS.optional("request_timeout_s", Types.SECONDS)
           .means(
-              "Time from a request's arrival to the end of its answer; after it the client gets 408."
-                  + " null is no bound. An application or a deployment may have its own.");
+              "Time from the arrival of a request to the end of the response; then the client gets"
+                  + " 408. null: no limit. Applications and deployments can override it.");
   public static final Key<Duration> KEEP_ALIVE_TIMEOUT_S =
       KEYS.key("keep_alive_timeout_s", Types.SECONDS, Duration.ofSeconds(90))
-          .means("How long a connection may stay open between two requests.");
+          .means("Maximum idle time of a connection between two requests.");
 
   // TLS: set none of these, or the first two and optionally the third.
   public static final Key<Path> SSL_KEYFILE =
       KEYS.optional("ssl_keyfile", Types.FILE)
           .means(
-              "Private key in PEM, RSA or EC, not encrypted. With ssl_certfile it turns TLS on. Read again when it"
-                  + " changes, as the other ssl_ files are.");
+              "Private key in PEM, RSA or EC, not encrypted. Enables TLS with ssl_certfile."
+                  + " Reloaded when it changes, as the other ssl_ files.");
   public static final Key<Path> SSL_CERTFILE =
       KEYS.optional("ssl_certfile", Types.FILE)
           .means(
-              "Certificate chain in PEM, the server's own first. With ssl_keyfile it turns TLS on.");
+              "Certificate chain in PEM, server certificate first. Enables TLS with ssl_keyfile.");
   public static final Key<Path> SSL_CA_CERTS =
       KEYS.optional("ssl_ca_certs", Types.FILE)
-          .means("Certificates in PEM: a client must then show one that is signed by one of them.");
+          .means("CA certificates in PEM: clients must present a certificate signed by one.");
 
   static final Section SECTION = KEYS.section().and(RayOnly.HTTP).check(HttpOptions::check);
 
@@ -76,7 +76,7 @@ public final class HttpOptions {
           key ? SSL_CERTFILE : SSL_KEYFILE, "missing", "a path, since " + given + " is set");
     }
     if (!key && !certificate && values.gives(SSL_CA_CERTS)) {
-      values.problem(SSL_CA_CERTS, "set without TLS", "ssl_keyfile and ssl_certfile beside it");
+      values.problem(SSL_CA_CERTS, "set without TLS", "ssl_keyfile and ssl_certfile too");
     }
   }
 

@@ -18,7 +18,7 @@ public record ImportPath(String className, String method) {
   private static final String BUILDER_METHOD = "build";
 
   static final String EXPECTED =
-      "a Java builder method, as in com.acme.Shop:build, or com.acme.Shop for its method "
+      "a Java builder method, such as com.acme.Shop:build, or com.acme.Shop for its method "
           + BUILDER_METHOD;
 
   private static final String IDENTIFIER =

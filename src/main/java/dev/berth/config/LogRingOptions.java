@@ -13,11 +13,11 @@ public final class LogRingOptions {
   public static final Key<Integer> LINES =
       KEYS.key("lines", Types.integer(0, 100_000, "lines"), 2_000)
           .means(
-              "Lines of the log that are kept in memory for berth logs; a new one takes the place of"
-                  + " the oldest of the application that has the most. 0 keeps none.");
+              "Log lines stored in memory for berth logs; a new one replaces the oldest of the"
+                  + " application with the most lines. 0 stores none.");
   public static final Key<Long> BYTES =
       KEYS.key("bytes", Types.bytes(1 << 16, 1 << 30), 4L << 20)
-          .means("Memory that the kept lines may take; beyond it the oldest go.");
+          .means("Memory of the stored lines; beyond it the oldest are removed.");
 
   static final Section SECTION = KEYS.section();
 

@@ -35,14 +35,14 @@ public final class LoggingOptions {
               "encoding",
               Types.choice(List.of(LogEncoding.TEXT, LogEncoding.JSON)),
               LogEncoding.TEXT)
-          .means("How a line of the log is written.");
+          .means("Format of the log lines.");
   public static final Key<Level> LOG_LEVEL =
-      KEYS.key("log_level", LEVEL, Level.INFO).means("Least severe event that is logged.");
+      KEYS.key("log_level", LEVEL, Level.INFO).means("Minimum level of logged events.");
   public static final Key<Boolean> ENABLE_ACCESS_LOG =
       KEYS.key("enable_access_log", Types.BOOL, false)
           .means(
-              "Whether each request is logged. Ray Serve's default is true; here a line for each"
-                  + " request is asked for.");
+              "Whether each request is logged. Ray Serve's default is true; in Berth it must be"
+                  + " enabled.");
 
   static final Section SECTION =
       Section.of(
@@ -53,7 +53,7 @@ public final class LoggingOptions {
           Key.<List<String>>noEffect(
               "additional_log_standard_attrs",
               Types.list(Types.TEXT),
-              "the attributes of a Python log record do not exist here"));
+              "Python log record attributes do not exist here"));
 
   /** Default settings. */
   public static final Settings DEFAULTS = SECTION.empty();

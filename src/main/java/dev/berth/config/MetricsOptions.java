@@ -26,15 +26,15 @@ public final class MetricsOptions {
   public static final Key<Duration> REPLICA_RECORD_INTERVAL_MS =
       KEYS.key("replica_record_interval_ms", Types.millis(10, 60_000), Duration.ofMillis(200))
           .variable("BERTH_REPLICA_AUTOSCALING_METRIC_RECORD_INTERVAL_S")
-          .means("Time between two samples of what the replicas hold by their own ledgers.");
+          .means("Time between two samples of the slot ledgers of the replicas.");
   public static final Key<Duration> REPLICA_PUSH_INTERVAL_MS =
       KEYS.key("replica_push_interval_ms", Types.millis(10, 60_000), Duration.ofMillis(1000))
           .variable("BERTH_REPLICA_AUTOSCALING_METRIC_PUSH_INTERVAL_S")
           .variable("RAY_SERVE_REPLICA_AUTOSCALING_METRIC_PUSH_INTERVAL_S")
           .atLeast(() -> REPLICA_RECORD_INTERVAL_MS)
           .means(
-              "Least time between two metrics messages that tell of the replicas; they never cause one"
-                  + " of their own. Not below replica_record_interval_ms.");
+              "Minimum time between two metrics messages with replica figures; they never cause a"
+                  + " message. Not below replica_record_interval_ms.");
 
   public static final Key<Duration> STATS_TIMEOUT_MS =
       KEYS.key(
@@ -44,19 +44,19 @@ public final class MetricsOptions {
           .variable("BERTH_RECORD_AUTOSCALING_STATS_TIMEOUT_S")
           .variable("RAY_SERVE_RECORD_AUTOSCALING_STATS_TIMEOUT_S")
           .means(
-              "How long a call of a handler's recordAutoscalingStats may take; looked at each"
+              "Timeout of a call of a handler's recordAutoscalingStats; checked every"
                   + " replica_record_interval_ms.");
 
   public static final Key<String> PREFIX =
       KEYS.key("prefix", Types.METRIC_PREFIX, "")
           .means(
-              "Put before the names of metrics that begin with serve_. Ray exports them with ray_, and"
-                  + " so want them dashboards made for Ray Serve.");
+              "Prefix of the metrics whose names begin with serve_. Ray exports them with ray_, as"
+                  + " dashboards made for Ray Serve expect.");
 
   public static final Key<List<VertxMetrics>> VERTX =
       KEYS.key("vertx", Types.list(Types.words(VertxMetrics.class)), List.of())
           .means(
-              "What Vert.x is to count by itself, beside the metrics of Berth. Each costs something per"
+              "Vert.x components to count in addition to the metrics of Berth. Each adds a cost per"
                   + " request or message.");
 
   static final Section SECTION = KEYS.section();

@@ -30,7 +30,7 @@ import org.snakeyaml.engine.v2.nodes.Tag;
 final class Overlay {
 
   private static final Pattern SEGMENT = Pattern.compile("([^.\\[\\]]+)|\\[([^\\[\\]]+)]");
-  private static final String KEY = "key=value, with a key as in applications.shop.name";
+  private static final String KEY = "key=value, with a key such as applications.shop.name";
 
   private final Place top;
 

@@ -17,7 +17,7 @@ final class RayOnly {
 
   private static final String NO_PYTHON = "an application in Java needs no Python packages";
   private static final String ONE_MACHINE = "all replicas run in this process";
-  private static final String SHARED = "replicas share what this process has";
+  private static final String SHARED = "replicas share the resources of this process";
 
   private RayOnly() {}
 
@@ -42,26 +42,25 @@ final class RayOnly {
   /** Keys of the file, in addition to {@link ServeConfig}. */
   static final Section FILE =
       Section.of(
-          Key.noEffect(
-              "grpc_options", GRPC_OPTIONS, "there is no gRPC server, and none is asked for"),
+          Key.noEffect("grpc_options", GRPC_OPTIONS, "there is no gRPC server"),
           Key.noEffect(
               "controller_options",
               CONTROLLER_OPTIONS,
-              "the controller is a part of this process and reads no environment"),
+              "the controller is part of this process and reads no environment"),
           Key.noEffect(
               "tracing_config",
               TRACING_CONFIG,
-              "no spans are made; the header traceparent is passed on"));
+              "spans are not created; the header traceparent is passed on"));
 
   /** Keys of {@code http_options}, in addition to {@link HttpOptions}. */
   static final Section HTTP =
       Section.of(
               Key.noEffect(
-                  "num_cpus", Types.NUMBER_FROM_ZERO, "the HTTP server is a part of this process"))
-          .refuse("middlewares", "requests would pass without them")
+                  "num_cpus", Types.NUMBER_FROM_ZERO, "the HTTP server is part of this process"))
+          .refuse("middlewares", "requests would bypass them")
           .refuse(
               "ssl_keyfile_password",
-              "no encrypted key is read; openssl pkcs8 -topk8 -nocrypt decrypts one")
+              "encrypted keys are not supported; openssl pkcs8 -topk8 -nocrypt decrypts one")
           .misplaced("location", "proxy_location");
 
   // --- applications ---
@@ -87,12 +86,12 @@ final class RayOnly {
       Section.of(
           Key.optional(
                   "runtime_env", RUNTIME_ENV.misplaced("jars", "applications[].runtime_env.jars"))
-              .means("What a deployment's code needs; jars belong to the application."),
+              .means("Requirements of a deployment's code; jars belong to the application."),
           Key.noEffect("num_cpus", Types.NUMBER_FROM_ZERO, SHARED),
           Key.noEffect(
               "num_gpus",
               Types.NUMBER_FROM_ZERO,
-              "no GPU is assigned or set aside; a handler takes the one that it names"),
+              "no GPU is assigned or reserved; handlers select theirs"),
           Key.noEffect("memory", Types.NUMBER_FROM_ZERO, SHARED),
           Key.noEffect("resources", Types.FREE_MAP, SHARED),
           Key.noEffect("accelerator_type", Types.TEXT, ONE_MACHINE),
@@ -106,7 +105,7 @@ final class RayOnly {
       Section.of(
               Key.optional("ray_actor_options", RAY_ACTOR_OPTIONS)
                   .reaches(Reach.NOTHING)
-                  .means("What a replica is to have for itself; here replicas share."),
+                  .means("Resources of a replica; in Berth replicas share those of the process."),
               Key.noEffect(
                   "graceful_shutdown_wait_loop_s",
                   Types.SECONDS_OR_ZERO,

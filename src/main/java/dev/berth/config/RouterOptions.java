@@ -109,7 +109,7 @@ public final class RouterOptions {
 
   private static final String EXPECTED =
       "power_of_two, least_requests, round_robin, consistent_hash, least_latency, the path of Ray"
-          + " Serve's router of that kind, or a Java class, as in com.acme.Nearest";
+          + " Serve's router of that kind, or a Java class, such as com.acme.Nearest";
 
   /** Pattern for a schema, equivalent to {@link #chosen}. */
   private static final String PATTERN =
@@ -135,18 +135,19 @@ public final class RouterOptions {
               "power_of_two")
           .orNull()
           .means(
-              "What orders the replicas for a request: power_of_two, least_requests, round_robin,"
+              "Order of the replicas for a request: power_of_two, least_requests, round_robin,"
                   + " consistent_hash, least_latency, or a class of the application's code that"
-                  + " implements ReplicaRanker. Ray Serve's paths of its routers are these, too.");
+                  + " implements ReplicaRanker. Ray Serve's paths of its routers also work.");
   public static final Key<Map<String, @Nullable Object>> REQUEST_ROUTER_KWARGS =
       KEYS.key("request_router_kwargs", Types.FREE_MAP, Map.of())
           .orNull()
           .means(
-              "Arguments of it; a class of one's own is handed them when it is made. berth.router"
-                  + " among them names the class in place of the key above, for Ray's command line.");
+              "Arguments of the ranker, passed to the constructor of a custom class. berth.router"
+                  + " among them names the class in place of the key above, for Ray's command"
+                  + " line.");
 
-  private static final String EXACT = "slots are counted, and a freed one is handed on: none polls";
-  private static final String NO_STATISTICS = "handlers give no statistics for routing";
+  private static final String EXACT = "slots are counted, and freed ones handed on without polling";
+  private static final String NO_STATISTICS = "handlers report no statistics for routing";
 
   static final Section SECTION =
       KEYS.section()

@@ -72,7 +72,7 @@ public final class SecretArguments {
               values.problem(
                   of,
                   key.substring("args.".length()) + ": a malformed reference",
-                  "{$file: an absolute path} or {$env: the name of a variable}, and no key beside");
+                  "{$file: an absolute path} or {$env: the name of a variable}, and no other key");
             }
             return null;
           });

@@ -42,31 +42,31 @@ public record ServeConfig(
   private static final Keys KEYS = new Keys();
 
   public static final Key<Settings> HTTP_OPTIONS =
-      KEYS.mapping("http_options", HttpOptions.SECTION).means("Where requests come in.");
+      KEYS.mapping("http_options", HttpOptions.SECTION).means("HTTP server and its defaults.");
   public static final Key<Settings> LOGGING_CONFIG =
       KEYS.optional("logging_config", LoggingOptions.SECTION)
           .fallback(settings -> LoggingOptions.DEFAULTS, "null")
-          .means("What is logged, and how. An application or a deployment may have its own.");
+          .means("Level and format of the log. Applications and deployments can override it.");
   public static final Key<List<Settings>> APPLICATIONS =
       KEYS.key("applications", Types.list(ApplicationConfig.SECTION))
-          .fallback(settings -> List.of(), "nothing is said of them")
+          .fallback(settings -> List.of(), "no change")
           .means(
-              "What is served. Names and route prefixes are unique. A file without it leaves what"
-                  + " runs as it is; it is required where something is deployed.");
+              "Applications to serve. Names and route prefixes are unique. A file without the key"
+                  + " leaves running ones unchanged; deploys require it.");
   public static final Key<Settings> BERTH =
       KEYS.mapping("berth", InstanceOptions.SECTION)
-          .means("What holds for the instance and has no name in Ray Serve.");
+          .means("Keys of the instance without a name in Ray Serve.");
 
   public static final Key<String> PROXY_LOCATION =
       KEYS.key("proxy_location", Types.choice(List.of("EveryNode", "HeadOnly")), "EveryNode")
           .without("Disabled", "an instance always serves HTTP")
-          .means("Where HTTP is served: on this instance, which is every node and the head.");
+          .means("Location of the HTTP server: this instance, which is every node and the head.");
   public static final Key<Double> TARGET_CAPACITY =
       KEYS.optional("target_capacity", Types.number(0, 100))
           .reaches(Reach.CONTROLLER)
           .means(
-              "Percent of each deployment's num_replicas to run, rounded half up, at least 1 of each"
-                  + " unless it is 0. null runs them all.");
+              "Percentage of each deployment's num_replicas to run, rounded half up, at least 1 of"
+                  + " each unless it is 0. null: all.");
 
   private static final Pattern ENTRY = Pattern.compile("applications\\[\\d+]");
 
@@ -142,8 +142,8 @@ public record ServeConfig(
     if (!certificates && tokens != null && tokens.isEmpty()) {
       reservations.problem(
           ReservationOptions.DATA_PORT,
-          "true, and no client can tell who it is",
-          "bearer_tokens beside it, or http_options.ssl_ca_certs");
+          "true, without client authentication",
+          "bearer_tokens too, or http_options.ssl_ca_certs");
     }
   }
 

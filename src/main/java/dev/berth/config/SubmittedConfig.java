@@ -159,7 +159,7 @@ public final class SubmittedConfig {
     if (given.gives(key)
         && key.reach() != Reach.NOTHING
         && !Objects.equals(given.find(key), running.find(key))) {
-      given.marks().warn(key, "has no effect: it holds since the start of the instance", RESTART);
+      given.marks().warn(key, "has no effect: set at the start of the instance", RESTART);
     }
   }
 }

@@ -70,9 +70,9 @@ public final class TrafficOptions {
 
   public static final Key<String> APPLICATION =
       TO.optional("application", Types.NAME)
-          .means("Whose deployment it is; the application itself unless in berth.endpoints.");
+          .means("Owner of the deployment; the application itself unless in berth.endpoints.");
   public static final Key<String> DEPLOYMENT =
-      TO.required("deployment", Types.NAME).means("A deployment of the application.");
+      TO.required("deployment", Types.NAME).means("Name of a deployment of the application.");
 
   // --- traffic ---
 
@@ -80,7 +80,7 @@ public final class TrafficOptions {
 
   public static final Key<Double> WEIGHT =
       SIDE.required("weight", Types.number(0, 1_000_000))
-          .means("Its share, beside the weights of the others; 0 is none.");
+          .means("Weight relative to the other deployments; 0: no requests.");
 
   private static final Section SIDE_SECTION = SIDE.section().and(TO.section());
 
@@ -89,47 +89,46 @@ public final class TrafficOptions {
   private static final Keys PART = new Keys(Reach.ROUTER);
 
   public static final Key<String> HEADER =
-      PART.optional("header", NAME).means("A header that is looked at.");
+      PART.optional("header", NAME).means("Name of the header to match.");
   public static final Key<String> COOKIE =
-      PART.optional("cookie", NAME).means("A cookie that is looked at.");
+      PART.optional("cookie", NAME).means("Name of the cookie to match.");
   public static final Key<String> QUERY =
-      PART.optional("query", Types.TEXT).means("A query parameter that is looked at.");
+      PART.optional("query", Types.TEXT).means("Name of the query parameter to match.");
 
   // --- match ---
 
   private static final Keys MATCH_ON = new Keys(Reach.ROUTER);
 
   public static final Key<String> METHOD =
-      MATCH_ON.optional("method", NAME).means("The HTTP method that is matched.");
+      MATCH_ON.optional("method", NAME).means("HTTP method to match.");
   public static final Key<String> EXACT =
-      MATCH_ON.optional("exact", Types.TEXT).means("What it must be.");
+      MATCH_ON.optional("exact", Types.TEXT).means("Exact value to match.");
   public static final Key<String> PREFIX =
-      MATCH_ON.optional("prefix", Types.TEXT).means("What it must begin with.");
+      MATCH_ON.optional("prefix", Types.TEXT).means("Prefix of the value to match.");
   public static final Key<String> REGEX =
       MATCH_ON
           .optional("regex", EXPRESSION)
-          .means("What it must be as a whole, in time that is linear in its length.");
+          .means("Regular expression for the whole value, matched in linear time.");
 
   // --- shadow ---
 
   private static final Keys COPY = new Keys(Reach.ROUTER);
 
   public static final Key<Double> FRACTION =
-      COPY.key("fraction", Types.number(0, 1), 1.0).means("Share of the requests that are copied.");
+      COPY.key("fraction", Types.number(0, 1), 1.0).means("Share of requests to copy.");
   public static final Key<Boolean> COMPARE =
       COPY.key("compare", Types.BOOL, false)
-          .means("Whether its answers are held against those that clients get, and counted.");
+          .means("Whether its responses are compared with those of clients, and counted.");
   public static final Key<Integer> MAX_BODY_BYTES =
       COPY.key("max_copied_bytes", Types.integer(0, 64 << 20, "bytes"), 64 << 10)
-          .means("A request with a larger body, or one that streams, is not copied.");
+          .means("Largest copied body; requests with a larger or streamed body are not copied.");
 
   // --- shard_key ---
 
   private static final Keys KEY = new Keys(Reach.ROUTER);
 
   public static final Key<Integer> KEY_PATH =
-      KEY.optional("path", Types.integer(1, 64, ""))
-          .means("A segment of the path, from 1, that is looked at.");
+      KEY.optional("path", Types.integer(1, 64, "")).means("Path segment, counted from 1.");
 
   private static final Section SHARD_KEY_SECTION =
       PART.section()
@@ -143,8 +142,8 @@ public final class TrafficOptions {
   public static final Key<List<Settings>> TRAFFIC =
       KEYS.key("traffic", Types.list(SIDE_SECTION), List.of())
           .means(
-              "The deployments that answer, by weight. Of an application without it its ingress does;"
-                  + " an endpoint without it parks its requests.");
+              "Deployments that serve the requests, by weight. By default, the ingress deployment"
+                  + " of an application; an endpoint parks its requests.");
   public static final Key<List<Settings>> MATCH =
       KEYS.key(
               "match",
@@ -155,17 +154,17 @@ public final class TrafficOptions {
                       .check(TrafficOptions::checkMatch)),
               List.of())
           .means(
-              "Requests that go to a deployment whatever its weight; the first match wins. Of exact,"
-                  + " prefix and regex none means that the value is there.");
+              "Rules that send requests to a deployment regardless of weights; the first match"
+                  + " applies. Without exact, prefix and regex, the value must only be present.");
   public static final Key<List<Settings>> SHADOW =
       KEYS.key("shadow", Types.list(COPY.section().and(TO.section())), List.of())
-          .means("Deployments that get copies of requests, whose answers nobody gets.");
+          .means("Deployments that get copies of requests; their responses are discarded.");
   public static final Key<Settings> SHARD_KEY =
       KEYS.optional("shard_key", SHARD_KEY_SECTION)
           .fallback(none -> SHARD_KEY_SECTION.empty(), "{header: X-Serve-Shard-Key}")
           .means(
-              "Where a request's key is: the same key goes to the same deployment of the split, and"
-                  + " under consistent hashing to the same replica.");
+              "Source of a request's key: the same key leads to the same deployment of the split,"
+                  + " and with consistent hashing to the same replica.");
 
   static final Section SECTION = KEYS.section();
 
@@ -178,12 +177,12 @@ public final class TrafficOptions {
   public static final Key<String> ROUTE_PREFIX =
       ENDPOINT
           .required("route_prefix", Types.ROUTE_PREFIX)
-          .means("Where the endpoint answers; unique, also among applications.");
+          .means("Path prefix of the endpoint; unique, also among applications.");
 
   public static final Key<Duration> QUEUE_TIMEOUT_S =
       ENDPOINT
           .key("queue_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
-          .means("How long a request may wait while none of its traffic is there.");
+          .means("Maximum wait of a request while no deployment of its traffic exists.");
 
   static final Section ENDPOINT_SECTION =
       ENDPOINT.section().and(SECTION).check(values -> check(values, false));
@@ -281,9 +280,7 @@ public final class TrafficOptions {
 
   private static void requireNoMore(Settings values, Key<?>... of) {
     List<Key<?>> given = Stream.of(of).filter(values::gives).toList();
-    given.stream()
-        .skip(1)
-        .forEach(each -> values.problem(each, "beside " + given.get(0), oneOf(of)));
+    given.stream().skip(1).forEach(each -> values.problem(each, "with " + given.get(0), oneOf(of)));
   }
 
   private static String oneOf(Key<?>... of) {
@@ -328,8 +325,7 @@ public final class TrafficOptions {
   private static void checkOnce(Settings side, Set<String> seen) {
     String name = side.find(DEPLOYMENT);
     if (name != null && !seen.add(side.find(APPLICATION) + "#" + name)) {
-      side.problem(
-          DEPLOYMENT, '"' + name + "\" twice", "each deployment once; a shadow is no side");
+      side.problem(DEPLOYMENT, '"' + name + "\" twice", "each deployment once, without shadows");
     }
   }
 

@@ -258,8 +258,7 @@ class CommandLineTest {
             + " 65535)",
         "--host= | --host: http_options.host: \"\" (expected: a non-empty string on one line)",
         "--set=http_options.prot=1 | --set: http_options.prot: unknown key, did you mean port?",
-        "--set=http_options | --set: http_options: no value (expected: key=value, with a key as in"
-            + " applications.shop.name)"
+        "--set=http_options | --set: http_options: no value (expected: key=value, with a key such as applications.shop.name)"
       })
   void aProblemWithAnOptionNamesIt(String option, String problem) {
     assertThat(execute("run", valid, option)).isEqualTo(2);

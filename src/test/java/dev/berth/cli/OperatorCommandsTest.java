@@ -265,8 +265,7 @@ class OperatorCommandsTest {
 
     assertThat(instance.execute("shutdown")).isEqualTo(2);
     assertThat(instance.asked).isEmpty();
-    assertThat(instance.err.toString())
-        .startsWith("berth: no terminal to ask on (expected: -y");
+    assertThat(instance.err.toString()).startsWith("berth: no terminal to ask on (expected: -y");
     assertThat(instance.execute("shutdown", "-y", "--json")).isZero();
     assertThat(new JsonObject(instance.out.toString()).getJsonArray("deleted"))
         .containsExactly("my shop");

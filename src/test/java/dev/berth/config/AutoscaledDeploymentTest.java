@@ -125,8 +125,7 @@ class AutoscaledDeploymentTest {
 
     refused(
         () -> Yaml.read(text).applications().get(0).deployment(SCALED),
-        "external_scaler_enabled: true, beside autoscaling of cart"
-            + " (expected: false, or no autoscaling)");
+        "external_scaler_enabled: true, with autoscaling of cart (expected: false, or no autoscaling)");
   }
 
   @ParameterizedTest

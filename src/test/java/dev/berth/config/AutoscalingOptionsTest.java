@@ -145,7 +145,7 @@ class AutoscalingOptionsTest {
         "{upscale_delay_s: -1} | upscale_delay_s: -1 (expected: a number of seconds from 0",
         "{downscale_to_zero_delay_s: x} | (expected: a number of seconds from 0 to 31536000)",
         "{aggregation_function: sum} | \"sum\", a string (expected: mean, max or min)",
-        "{policy: {policy_function: 'a-b'}} | (expected: a Java class, as in com.acme.Pace)",
+        "{policy: {policy_function: 'a-b'}} | (expected: a Java class, such as com.acme.Pace)",
         "{policy: {policy_kwargs: [1]}} | policy.policy_kwargs: a list (expected: a mapping)",
         "{policy: com.acme.Pace} | policy: \"com.acme.Pace\", a string (expected: a mapping)",
         "{target_num_ongoing_requests_per_replica: 1}"
@@ -171,8 +171,7 @@ class AutoscalingOptionsTest {
                 "berth: {autoscaling: {panic_threshold: 0.5, panic_window_s: 31}}"))
         .extracting(each -> each.replace(AT, "").replace("autoscaling_config.", "ac."))
         .containsExactly(
-            "berth.yaml:5:23: num_replicas: 2, beside autoscaling_config (expected: one of the two,"
-                + " or auto)",
+            "berth.yaml:5:23: num_replicas: 2, with autoscaling_config (expected: only one of the two, or auto)",
             "berth.yaml:7:25: ac.min_replicas: 4 (expected: at most max_replicas, 2)",
             "berth.yaml:9:29: ac.initial_replicas: 3 (expected: at least min_replicas, 4)",
             "berth.yaml:9:29: ac.initial_replicas: 3 (expected: at most max_replicas, 2)",
@@ -201,8 +200,7 @@ class AutoscalingOptionsTest {
 
     assertThat(Yaml.applicationProblems("external_scaler_enabled: true", both))
         .containsExactly(
-            "berth.yaml:3:30: applications[0].external_scaler_enabled: true, beside autoscaling of"
-                + " a, c (expected: false, or no autoscaling in the application)");
+            "berth.yaml:3:30: applications[0].external_scaler_enabled: true, with autoscaling of a, c (expected: false, or no autoscaling in the application)");
     assertThat(Yaml.applicationProblems("external_scaler_enabled: false", both)).isEmpty();
   }
 

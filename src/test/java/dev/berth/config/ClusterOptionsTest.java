@@ -133,8 +133,7 @@ class ClusterOptionsTest {
   void thereIsOneControlNode() {
     onlyProblem(problems(CONTROL.replace("7420'", "7420', 'n2@10.0.0.2:7420'")))
         .endsWith(
-            "berth.cluster.control: 2 control nodes, and this version has no agreement among"
-                + " several (expected: one)");
+            "berth.cluster.control: 2 control nodes, and this version supports only one (expected: one)");
   }
 
   @Test
@@ -153,7 +152,7 @@ class ClusterOptionsTest {
   void aWorkerKnowsWhomToAsk() {
     onlyProblem(problems(WORKER))
         .endsWith(
-            "berth.cluster.join: missing (expected: where the control node is, as host:port, or"
+            "berth.cluster.join: missing (expected: address of the control node, as host:port, or"
                 + " dns:host:port)");
     assertThat(problems(WORKER + ", control: ['n1@a:1']")).isEmpty();
     assertThat(problems(WORKER + ", join: ['a:1']")).isEmpty();
@@ -162,11 +161,11 @@ class ClusterOptionsTest {
   @Test
   void nodesKnowEachOtherByCertificatesUnlessNobodyElseCanReachThem() {
     onlyProblem(problems(CONTROL.replace(", " + TLS, "")))
-        .contains("berth.cluster.tls: missing", "insecure: true, where every address");
+        .contains("berth.cluster.tls: missing", "insecure: true, if every address");
     onlyProblem(problems(CONTROL.replace(TLS, "tls: {cert_file: pom.xml, key_file: pom.xml}")))
         .contains("berth.cluster.tls.ca_file: missing");
     onlyProblem(problems(TRIAL + "join: ['localhost:1'], " + TLS))
-        .endsWith("berth.cluster.insecure: true, beside tls (expected: one of the two)");
+        .endsWith("berth.cluster.insecure: true, with tls (expected: only one of the two)");
   }
 
   @ParameterizedTest
@@ -181,7 +180,7 @@ class ClusterOptionsTest {
     String said = key.equals("control") ? "" : "control: ['n1@127.0.0.1:1'], ";
     String trial = key.equals("bind") ? TRIAL.replace("bind: 127.0.0.1, ", "") : TRIAL;
     onlyProblem(problems(trial + said + key + ": " + value))
-        .contains("berth.cluster." + key + ": ", "which other machines may reach");
+        .contains("berth.cluster." + key + ": ", "reachable from other machines");
   }
 
   @ParameterizedTest
@@ -190,7 +189,7 @@ class ClusterOptionsTest {
     String worker = WORKER.replace("bind: 10.0.0.2", "join: ['a:1'], bind: " + everywhere);
     onlyProblem(problems(worker)).contains("berth.cluster.advertise: missing");
     onlyProblem(problems(worker + ", advertise: " + everywhere))
-        .contains("berth.cluster.advertise: ", "which nobody can reach");
+        .contains("berth.cluster.advertise: ", "which is not reachable");
     assertThat(problems(worker + ", advertise: 10.0.0.2")).isEmpty();
   }
 
@@ -198,8 +197,7 @@ class ClusterOptionsTest {
   void portsAreAllDifferent() {
     onlyProblem(problems(CONTROL + ", ports: {data: 7423}"))
         .endsWith(
-            "berth.cluster.ports.consensus: 7423, the default, twice (expected: unique; data has it"
-                + " already)");
+            "berth.cluster.ports.consensus: 7423, the default, twice (expected: unique; data has it already)");
     assertThat(problems(CONTROL + ", ports: {data: 7420, https: 7420}")).hasSize(2);
   }
 
@@ -222,7 +220,7 @@ class ClusterOptionsTest {
   @Test
   void workerAdoptsNoNodes() {
     onlyProblem(problems(WORKER + ", join: ['a:1'], adopt: '?'"))
-        .endsWith("berth.cluster.adopt: given, on a worker (expected: on the control node alone)");
+        .endsWith("berth.cluster.adopt: set, on a worker (expected: control node only)");
     assertThat(problems(CONTROL + ", adopt: 'c1:1'")).isEmpty();
   }
 
@@ -231,7 +229,7 @@ class ClusterOptionsTest {
     String bus = "berth: {messages: event_bus, cluster: {";
     for (String node : List.of(CONTROL, WORKER + ", join: ['a:1']")) {
       onlyProblem(Yaml.optionProblems(bus + node + "}}"))
-          .endsWith("berth.messages: event_bus, beside cluster (expected: direct)");
+          .endsWith("berth.messages: event_bus, with cluster (expected: direct)");
     }
   }
 

@@ -141,8 +141,7 @@ class ConfigReaderTest {
                 + " keep_alive_timeout_s, ssl_keyfile, ssl_certfile, ssl_ca_certs)",
             "berth.yaml:5:11: applications[0].name: \"\""
                 + " (expected: a non-empty string on one line, without #)",
-            "berth.yaml:6:18: applications[0].import_path: 5, an integer (expected: a Java builder"
-                + " method, as in com.acme.Shop:build, or com.acme.Shop for its method build)",
+            "berth.yaml:6:18: applications[0].import_path: 5, an integer (expected: a Java builder method, such as com.acme.Shop:build, or com.acme.Shop for its method build)",
             "berth.yaml:8:9: applications[0].deployments[0].name: missing"
                 + " (expected: a non-empty string on one line, without #)",
             "berth.yaml:8:23: applications[0].deployments[0].num_replicas: 0"
@@ -265,7 +264,8 @@ class ConfigReaderTest {
   @Test
   void deepNestingIsRefusedBeforeTheStackEnds() {
     assertThat(Yaml.problems("[".repeat(100_000)))
-        .containsExactly("berth.yaml:1:101: more levels than that (expected: at most 100 levels)");
+        .containsExactly(
+            "berth.yaml:1:101: more levels than allowed (expected: at most 100 levels)");
     assertThat(Yaml.problems("{a: ".repeat(100_000))).hasSize(1);
   }
 
@@ -283,7 +283,7 @@ class ConfigReaderTest {
                 .get(ApplicationConfig.ARGS))
         .containsEntry("x", 1);
     onlyProblem(Yaml.applicationProblems("args: &self {x: *self}"))
-        .endsWith("*self inside what it names (expected: no mapping or list in itself)");
+        .endsWith("*self inside its own anchor (expected: no mapping or list in itself)");
   }
 
   @Test

@@ -55,7 +55,7 @@ class HttpOptionsTest {
     assertThat(problems("ssl_ca_certs: ca/all.pem"))
         .containsExactly(
             "berth.yaml:2:30: http_options.ssl_ca_certs: set without TLS"
-                + " (expected: ssl_keyfile and ssl_certfile beside it)");
+                + " (expected: ssl_keyfile and ssl_certfile too)");
   }
 
   @Test
@@ -76,8 +76,7 @@ class HttpOptionsTest {
             problems(
                 "ssl_keyfile: key.pem", "ssl_certfile: cert.pem", "ssl_keyfile_password: 4711"))
         .endsWith(
-            "http_options.ssl_keyfile_password: not supported by this version: no encrypted key is"
-                + " read; openssl pkcs8 -topk8 -nocrypt decrypts one (expected: leave it out)")
+            "http_options.ssl_keyfile_password: not supported by this version: encrypted keys are not supported; openssl pkcs8 -topk8 -nocrypt decrypts one (expected: leave it out)")
         .doesNotContain("4711");
     assertThat(read("ssl_keyfile_password: null")).isEqualTo(read());
   }

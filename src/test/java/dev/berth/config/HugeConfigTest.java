@@ -358,7 +358,7 @@ class HugeConfigTest {
   void whatIsTooMuchIsToldWithItsPlace() {
     assertThat(Yaml.problems("applications:\n" + "- {}\n".repeat(250_000)))
         .containsExactly(
-            "berth.yaml:199999:3: more keys and values than that"
+            "berth.yaml:199999:3: more keys and values than allowed"
                 + " (expected: at most 200000 keys and values)");
   }
 }

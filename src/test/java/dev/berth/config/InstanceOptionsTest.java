@@ -73,7 +73,7 @@ class InstanceOptionsTest {
     String admin = Yaml.NO_APPLICATIONS + "berth: {admin: {host: " + host;
     onlyProblem(Yaml.problems(admin + "}}"))
         .startsWith("berth.yaml:2:23: berth.admin.host: ")
-        .contains("bearer_tokens beside it", "allow_unauthenticated: true");
+        .contains("or bearer_tokens;", "allow_unauthenticated: true");
     assertThat(Yaml.problems(admin + ", allow_unauthenticated: true}}")).isEmpty();
     assertThat(
             BearerToken.secrets(

@@ -86,7 +86,7 @@ class LoggingOptionsTest {
             "berth.yaml:2:18: warning: logging_config.logs_dir: has no effect: the log goes to"
                 + " standard error (expected: leave it out)",
             "berth.yaml:2:38: warning: logging_config.additional_log_standard_attrs: has no"
-                + " effect: the attributes of a Python log record do not exist here"
+                + " effect: Python log record attributes do not exist here"
                 + " (expected: leave it out)");
     assertThat(read("logs_dir: null").warnings()).isEmpty();
     assertThat(

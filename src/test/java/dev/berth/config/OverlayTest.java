@@ -196,7 +196,7 @@ class OverlayTest {
         .containsExactly(
             "--set: "
                 + (key.isEmpty() ? "" : key + ": ")
-                + "no such key (expected: key=value, with a key as in applications.shop.name)");
+                + "no such key (expected: key=value, with a key such as applications.shop.name)");
   }
 
   @Test

@@ -135,8 +135,7 @@ class RayOnlyTest {
     assertThat(Yaml.options("tracing_config: {enabled: true}").warnings())
         .singleElement()
         .hasToString(
-            "berth.yaml:2:1: warning: tracing_config: has no effect: no spans are made; the header"
-                + " traceparent is passed on (expected: leave it out)");
+            "berth.yaml:2:1: warning: tracing_config: has no effect: spans are not created; the header traceparent is passed on (expected: leave it out)");
   }
 
   @ParameterizedTest
@@ -187,7 +186,7 @@ class RayOnlyTest {
         "placement_group_bundles: {} | a list",
         "placement_group_bundles: [x] | a mapping",
         "placement_group_strategy: pack | PACK, SPREAD, STRICT_PACK or STRICT_SPREAD",
-        "placement_group_bundle_label_selector: [{a: 1}] | with a value that is no string",
+        "placement_group_bundle_label_selector: [{a: 1}] | with a value that is not a string",
         "ray_actor_options: {num_gpus: -1} | a number >= 0",
         "ray_actor_options: {num_gpu: 1} | did you mean num_gpus?",
         "ray_actor_options: {runtime_env: {jars: []}} | applications[].runtime_env.jars",

@@ -13,33 +13,33 @@ final class Reference {
       """
       # Configuration
 
-      Berth reads one file, YAML or JSON, in Ray Serve's field names. What has no name in Ray Serve
-      stands under `berth`. `berth validate FILE` checks a file and starts nothing; `berth run FILE`
-      checks it the same way first.
+      Berth reads one file, YAML or JSON, with the field names of Ray Serve. Keys without a name in Ray
+      Serve are under `berth`. `berth validate FILE` checks a file and starts nothing; `berth run FILE`
+      first checks it in the same way.
 
-      - Every problem is reported at once: `file:line:column: key: value (expected: …)`. The exit code
+      - All problems are reported together: `file:line:column: key: value (expected: …)`. The exit code
         is then 2, and nothing starts.
-      - An unknown key is a problem, at every level; so is a key given twice, a number in quotes, and a
-        number out of its range.
-      - Every key of Ray Serve's file is known. One that can have no meaning in a JVM is checked, and
-        named in a warning when it is set; the file stays valid, and the exit code is 0. One that would
-        mislead if it were ignored is refused, with the reason; the tables name those below them.
-      - Times are numbers of the unit in the key's name: `_s` takes fractions and is at most a year,
+      - Unknown keys are problems, at every level. So are keys given twice, numbers in quotes, and numbers
+        out of range.
+      - Every key of Ray Serve's file is known. A key without a meaning in a JVM is checked, and a warning
+        names it if it is set; the file stays valid, and the exit code is 0. A key that would mislead if
+        it were ignored is refused with the reason; see the list below its table.
+      - Times are numbers of the unit in the key's name: `_s` accepts fractions and is at most a year,
         `_ms` is whole. Sizes are plain integers of bytes.
-      - `null` means unset, and is allowed where the table says so.
-      - Relative paths start from the folder of the file.
-      - `--set KEY=VALUE`, of both commands, sets one key over the file, as often as it is given:
-        `--set http_options.port=8001`, `--set applications.echo.deployments.echo.num_replicas=4`. An
-        entry of a list goes by its name or its index, `applications[0]`; a deployment that the file does
-        not name gets an entry. The value is YAML. Its problems name `--set` in place of the line.
-      - Some keys name variables of the environment. `berth run` takes them over the file, in seconds,
-        the first that is set; its command line wins over them.
-      - What the file says of a deployment wins over what its code says, which wins over the default.
+      - `null` means unset, and is allowed where the table lists it.
+      - Relative paths are resolved against the folder of the file.
+      - `--set KEY=VALUE`, of both commands, sets one key over the file and is repeatable:
+        `--set http_options.port=8001`, `--set applications.echo.deployments.echo.num_replicas=4`. List
+        entries are addressed by name or index, `applications[0]`; a deployment without an entry in the
+        file gets one. The value is YAML. Problems of it name `--set` in place of the line.
+      - Some keys name environment variables. `berth run` reads them over the file, in seconds, and uses
+        the first that is set; the command line overrides them.
+      - For a deployment, the file overrides the code, and the code overrides the default.
 
-      `docs/berth.schema.json`, which `berth schema` prints, says the same to editors. In YAML, a first
-      line `# yaml-language-server: $schema=berth.schema.json` names it.
+      `docs/berth.schema.json`, printed by `berth schema`, has the same rules for editors. In YAML, a
+      first line `# yaml-language-server: $schema=berth.schema.json` refers to it.
 
-      The tables below are made from the definitions in `dev.berth.config`; a test keeps them equal.
+      The tables below are generated from the definitions in `dev.berth.config`; a test compares them.
       """;
 
   /**

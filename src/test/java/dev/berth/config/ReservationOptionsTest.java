@@ -20,8 +20,8 @@ class ReservationOptionsTest {
   void theDataPortWantsToKnowWhoAsks() {
     assertThat(problems("{data_port: true}"))
         .containsExactly(
-            "berth.yaml:3:29: berth.reservations.data_port: true, and no client can tell who it is"
-                + " (expected: bearer_tokens beside it, or http_options.ssl_ca_certs)");
+            "berth.yaml:3:29: berth.reservations.data_port: true, without client authentication"
+                + " (expected: bearer_tokens too, or http_options.ssl_ca_certs)");
     assertThat(problems("{data_port: true, bearer_tokens: [{name: ci, token: 0123456789abcdef}]}"))
         .isEmpty();
   }
@@ -32,7 +32,7 @@ class ReservationOptionsTest {
         .hasSize(1)
         .first()
         .asString()
-        .contains("token: another; its value is not shown", "at least 16 printable")
+        .contains("token: duplicate; its value is not shown", "at least 16 printable")
         .doesNotContain("hunter2");
     assertThat(BearerToken.of("ci", "0123456789abcdef"))
         .hasToString("{name=ci, token=(not shown)}");

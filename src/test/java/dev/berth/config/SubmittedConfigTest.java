@@ -64,11 +64,9 @@ class SubmittedConfigTest {
                 .warnings())
         .extracting(Problem::toString)
         .containsExactly(
-            "PUT:2:39: warning: http_options.port: has no effect: it holds since the start of the"
-                + " instance (expected: the same, or a restart with another file)",
-            "PUT:3:17: warning: logging_config: has no effect: it holds since the start of the"
-                + " instance (expected: the same, or a restart with another file)",
-            "PUT:4:8: warning: berth: has no effect: it holds since the start of the instance"
+            "PUT:2:39: warning: http_options.port: has no effect: set at the start of the instance (expected: the same, or a restart with another file)",
+            "PUT:3:17: warning: logging_config: has no effect: set at the start of the instance (expected: the same, or a restart with another file)",
+            "PUT:4:8: warning: berth: has no effect: set at the start of the instance"
                 + " (expected: the same, or a restart with another file)");
   }
 

@@ -58,12 +58,12 @@ class TrafficOptionsTest {
         "traffic: [{application: x, deployment: a, weight: 1}] | berth.endpoints",
         "shadow: [{deployment: a, fraction: 1.5}] | fraction: 1.5",
         "match: [{deployment: a}] | missing (expected: one of header, cookie, query, method)",
-        "match: [{header: x, cookie: y, deployment: a}] | cookie: beside header",
-        "match: [{header: x, exact: y, regex: z, deployment: a}] | regex: beside exact",
-        "match: [{method: GET, prefix: G, deployment: a}] | prefix: beside method",
+        "match: [{header: x, cookie: y, deployment: a}] | cookie: with header",
+        "match: [{header: x, exact: y, regex: z, deployment: a}] | regex: with exact",
+        "match: [{method: GET, prefix: G, deployment: a}] | prefix: with method",
         "match: [{header: x, regex: '(a', deployment: a}] | a regular expression of RE2",
         "match: [{header: 'x y', deployment: a}] | the name of a header",
-        "shard_key: {header: x, path: 2} | path: beside header",
+        "shard_key: {header: x, path: 2} | path: with header",
         "shard_key: {path: 0} | path: 0",
       })
   void whatIsWrongIsNamed(String berth, String told) {

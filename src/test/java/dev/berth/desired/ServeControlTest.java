@@ -277,7 +277,7 @@ class ServeControlTest extends ServeControlRig {
     String sha256 = DeclaredEntry.digest("one");
     String entry = "{import_path: x.A, name: a, runtime_env: {jars: ['sha256:" + sha256 + "']}}";
     assertThat(refused(Kind.INVALID, submit(commands(), "a", entry)))
-        .hasMessageContaining("which nobody has sent (expected: one that is kept here)");
+        .hasMessageContaining("which was not sent (expected: digest of a stored jar)");
 
     Path written = ok(control.jars().begin(3));
     ok(control.jars().take(Files.writeString(written, "one"), "shop.jar", sha256));

@@ -59,7 +59,7 @@ final class FreeMap implements Type<Map<String, @Nullable Object>> {
         return fail(
             node,
             place,
-            depth > DEEPEST ? "nested deeper than that" : "more values than that",
+            depth > DEEPEST ? "nested deeper than allowed" : "more values than allowed",
             "at most " + (depth > DEEPEST ? DEEPEST + " levels" : MOST_VALUES + " values"));
       }
       if (node instanceof MappingNode mapping) {

@@ -65,7 +65,7 @@ final class JarList implements Type<List<Path>> {
     }
     List<Path> jars = place.tryLook() ? jarsAt(path, place) : List.of();
     if (place.hasLookedEnough()) {
-      place.problem(node, "more files than that", "at most " + Place.MOST_FILES + " files");
+      place.problem(node, "more files than allowed", "at most " + Place.MOST_FILES + " files");
     } else if (jars.isEmpty()) {
       String what =
           Files.isDirectory(path)
@@ -80,7 +80,7 @@ final class JarList implements Type<List<Path>> {
   private static List<Path> byContent(String sha256, Node node, Place place) {
     Path jar = place.jar(sha256);
     if (jar == null) {
-      place.problem(node, Scalars.show(node) + ", which nobody has sent", "one that is kept here");
+      place.problem(node, Scalars.show(node) + ", which was not sent", "digest of a stored jar");
       return List.of();
     }
     return List.of(jar);

@@ -73,7 +73,7 @@ record PathTo<T>(
       }
       place.problem(node, Scalars.show(node) + ", " + problem, expected);
     } catch (InvalidPathException notAPath) {
-      place.problem(node, Scalars.show(node) + ", which is no path", expected);
+      place.problem(node, Scalars.show(node) + ", which is not a path", expected);
     }
     return null;
   }

@@ -119,7 +119,7 @@ public final class Types {
           FREE_MAP,
           map -> map.values().stream().allMatch(String.class::isInstance),
           "a mapping of names to strings",
-          "with a value that is no string",
+          "with a value that is not a string",
           Schema.of("object").with("additionalProperties", Schema.of("string")));
 
   private Types() {}
