@@ -127,7 +127,7 @@ public final class TypedHandle<I, O> {
   }
 
   private Future<O> tooLong() {
-    String problem = "over " + maxResponseBytes + " bytes (expected: no more)";
+    String problem = "over " + maxResponseBytes + " bytes (expected: at most as many)";
     return Future.failedFuture(failed("response", new IllegalStateException(problem)));
   }
 

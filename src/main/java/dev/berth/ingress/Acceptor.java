@@ -124,7 +124,7 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
   }
 
   private void drop(Channel accepted, Throwable cause) {
-    LOG.debug("a connection was not taken: {}", cause.toString());
+    LOG.debug("connection not accepted: {}", cause.toString());
     accepted.unsafe().closeForcibly();
     ingress.closed(); // a channel that never opened does not complete its close future
   }

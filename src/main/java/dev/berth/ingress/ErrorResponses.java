@@ -27,7 +27,7 @@ final class ErrorResponses {
   /** Refusal when in-flight requests use all memory for requests. */
   static final HttpFailure TOO_MANY_REQUESTS =
       new HttpFailure(
-          503, "overloaded", "Too many requests are under way.", HttpFailure.DID_NOT_RUN, 1, true);
+          503, "overloaded", "Too many requests are in flight.", HttpFailure.DID_NOT_RUN, 1, true);
 
   private static final String BACK_PRESSURE = "Request dropped due to backpressure";
 
@@ -83,12 +83,12 @@ final class ErrorResponses {
   /** Response after the maximum wait for an endpoint without a target. */
   static final HttpFailure LEADS_NOWHERE =
       new HttpFailure(
-              503, "leads_nowhere", "The endpoint leads nowhere yet.", HttpFailure.DID_NOT_RUN)
+              503, "leads_nowhere", "The endpoint has no deployment yet.", HttpFailure.DID_NOT_RUN)
           .comeBackAfter(1);
 
   /** Refusal when the maximum number of requests is parked. */
   static final HttpFailure TOO_MANY_PARKED =
-      LEADS_NOWHERE.saying("The endpoint leads nowhere yet, and too many requests wait.");
+      LEADS_NOWHERE.saying("The endpoint has no deployment yet, and too many requests wait.");
 
   /** Returns the response for a path without a route. The text is Ray's, including the dots. */
   static HttpFailure notFound(String path) {
@@ -105,19 +105,19 @@ final class ErrorResponses {
 
   static HttpFailure bodyStoodStill(long limitNanos) {
     return refusal(
-        408, "body_too_slow", "Request body stood still for " + seconds(limitNanos) + "s.");
+        408, "body_too_slow", "Request body made no progress for " + seconds(limitNanos) + "s.");
   }
 
   static HttpFailure bodyTooSlow(int leastBytesPerSecond) {
     return refusal(
         408,
         "body_too_slow",
-        "Request body came slower than " + leastBytesPerSecond + " bytes a second.");
+        "Request body was slower than " + leastBytesPerSecond + " bytes per second.");
   }
 
   static HttpFailure headTooSlow(long limitNanos) {
     return refusal(
-        408, "head_too_slow", "Request head was not whole after " + seconds(limitNanos) + "s.");
+        408, "head_too_slow", "Request head was incomplete after " + seconds(limitNanos) + "s.");
   }
 
   static HttpFailure expectationFailed() {
@@ -125,7 +125,7 @@ final class ErrorResponses {
         417,
         "expectation_failed",
         "Expectation Failed",
-        "The request did not run; only 100-continue may be expected.");
+        "The request did not run; only 100-continue is supported.");
   }
 
   /** Returns the refusal of an unsupported HTTP request, and sets the headers of its status. */

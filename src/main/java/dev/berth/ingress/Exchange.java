@@ -219,7 +219,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     } catch (ReservationException refused) {
       answer.send(HttpFailure.of(refused.problem()));
     } catch (RuntimeException broken) {
-      LOG.error("request {} could not be routed", requestId, broken);
+      LOG.error("request {}: not routed", requestId, broken);
       onFailure(new BerthException.HandlerFailed("not routed", broken));
     }
   }
@@ -327,7 +327,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
       answer.send(response);
     } catch (RuntimeException unsendable) {
       // For example, a header that HTTP cannot carry. The handler is at fault, not the client.
-      LOG.warn("request {}: its response cannot be sent: {}", requestId, unsendable.toString());
+      LOG.warn("request {}: response not sent: {}", requestId, unsendable.toString());
       StreamRelay.cancel(response);
       onFailure(new BerthException.HandlerFailed("unsendable response", unsendable));
     }
@@ -385,7 +385,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     } else if (is(ExchangeState.READING)
         && timeoutNanos >= 0
         && now - startedNanos >= timeoutNanos) { // without a call, no other timer runs
-      String waited = reading == null ? "its route led nowhere" : "its body was not whole";
+      String waited = reading == null ? "its route had no deployment" : "its body was incomplete";
       onFailure(new BerthException.Timeout(waited + " in time"));
     } else if (reading != null
         && reading.awaitsClient()

@@ -74,7 +74,7 @@ public final class IngressTransport
       return made;
     }
     throw new IllegalStateException(
-        "transport: another one (expected: a Vert.x made with IngressTransport)");
+        "transport: unknown (expected: a Vert.x created with IngressTransport)");
   }
 
   /** Guards the servers that will listen at the ingress's address. */

@@ -92,7 +92,7 @@ public final class IngressVerticle extends VerticleBase {
             .requestHandler(loop::handle)
             .invalidRequestHandler(loop::invalid)
             // Resets by clients are common.
-            .exceptionHandler(failure -> LOG.debug("a connection failed: {}", failure.toString()));
+            .exceptionHandler(failure -> LOG.debug("connection failed: {}", failure.toString()));
     server = made;
     return made.listen()
         .recover(

@@ -58,7 +58,7 @@ final class SynFilter {
           .setOption(
               new RawUnixChannelOption("SYN", SOL_SOCKET, SO_ATTACH_FILTER, FPROG_BYTES), pointer);
     } catch (ChannelException refused) {
-      LOG.debug("a port takes no filter: {}", refused.toString());
+      LOG.debug("port without connection filter: {}", refused.toString());
       return false;
     } finally {
       Reference.reachabilityFence(program); // until the kernel has copied it

@@ -86,7 +86,8 @@ final class Families {
     boolean ofUsers = !name.startsWith(RAYS) && !name.startsWith(OURS);
     String meaning = MEANINGS.getProperty(name, ofUsers ? "A meter of user code." : "");
     if (meaning.isEmpty()) {
-      throw new IllegalArgumentException(name + ": unknown (expected: one of metrics.properties)");
+      throw new IllegalArgumentException(
+          name + ": unknown (expected: a name of metrics.properties)");
     }
     return meaning;
   }

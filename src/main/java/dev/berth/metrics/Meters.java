@@ -148,7 +148,7 @@ public final class Meters {
       } catch (RuntimeException broken) {
         // A broken source must not hide the other meters. Log it once.
         if (reported.add(source)) {
-          LOG.warn("a source of meters cannot be read: {}", broken.toString());
+          LOG.warn("source of meters not readable: {}", broken.toString());
         }
       }
     }

@@ -83,9 +83,9 @@ public final class MetricsPusherVerticle extends VerticleBase {
   private void report(@Nullable Throwable failure) {
     if (failure != null && !controllerLost) {
       String why = Objects.requireNonNullElse(failure.getMessage(), failure.toString());
-      LOG.warn("metrics are not reaching the controller: {}", why);
+      LOG.warn("metrics: controller does not acknowledge them: {}", why);
     } else if (failure == null && controllerLost) {
-      LOG.info("metrics reach the controller again");
+      LOG.info("metrics: controller acknowledges them again");
     }
     controllerLost = failure != null;
   }

@@ -14,7 +14,7 @@ import jdk.jfr.Timespan;
 @Name("dev.berth.Request")
 @Label("Request")
 @Category("Berth")
-@Description("A request that was explained, when it ended, and where its time went")
+@Description("Explained request, at its end, with the time per phase")
 @StackTrace(false)
 final class RequestEvent extends Event {
   @Label("Request Id")
@@ -24,18 +24,18 @@ final class RequestEvent extends Event {
   String deployment;
 
   @Label("Parent")
-  @Description("The deployment whose handler made it; empty for one that came by HTTP")
+  @Description("Deployment whose handler sent it; empty for an HTTP request")
   String parent;
 
   @Label("Replica")
-  @Description("Who ran it; empty when nobody did")
+  @Description("Replica that ran it; empty if none did")
   String replica;
 
   @Label("Request")
   String request;
 
   @Label("Status")
-  @Description("Of the HTTP response; -1 for one that did not come by HTTP")
+  @Description("Status of the HTTP response; -1 for a request of a handler")
   int status;
 
   @Label("Outcome")
@@ -78,7 +78,7 @@ final class RequestEvent extends Event {
   long total;
 
   @Label("Overhead")
-  @Description("All but what handlers, owners of selections, and clients took")
+  @Description("All except handlers, owners of selections, and clients")
   @Timespan(Timespan.NANOSECONDS)
   long overhead;
 

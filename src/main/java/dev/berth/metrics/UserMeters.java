@@ -91,7 +91,7 @@ public final class UserMeters implements ReplicaMeters {
     Kind before = kinds.get(key.name);
     if (before != null && before != key.kind) {
       throw new IllegalArgumentException(
-          "meter: " + key.name + ": " + key.kind + " (expected: " + before + ", as it was made)");
+          "meter: " + key.name + ": " + key.kind + " (expected: " + before + ", as registered)");
     }
     Meter known = series.get(key);
     if (known != null) {

@@ -22,7 +22,7 @@ public final class UserFailure {
       return failure;
     } catch (Throwable second) {
       return new IllegalStateException(
-          failure.getClass().getName() + ", not to be told: " + second.getClass().getName());
+          failure.getClass().getName() + ", without a message: " + second.getClass().getName());
     }
   }
 

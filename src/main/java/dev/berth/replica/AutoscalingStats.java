@@ -60,7 +60,9 @@ public final class AutoscalingStats {
     UserCall call = underWay;
     if (call != null && call.isLate(timeoutNanos, hooks.now())) {
       call.end();
-      failed(new TimeoutException("recordAutoscalingStats: not in time (expected: an end)"));
+      failed(
+          new TimeoutException(
+              "recordAutoscalingStats: not in time (expected: completion within its timeout)"));
     }
   }
 

@@ -126,9 +126,8 @@ final class IncomingBody implements InboundStream.Owner {
     switch (stream.frame(frame.sequence(), frame.data(), frame.last())) {
       case TAKEN, LAST -> stream.deliver();
       case GAP ->
-          invocation.breakOff(Kind.OUTCOME_UNKNOWN, "a piece of the request's body was lost");
-      case EXCESS ->
-          invocation.breakOff(Kind.OUTCOME_UNKNOWN, "more of the body came than was granted");
+          invocation.breakOff(Kind.OUTCOME_UNKNOWN, "a chunk of the request's body was lost");
+      case EXCESS -> invocation.breakOff(Kind.OUTCOME_UNKNOWN, "the body exceeded its credit");
       case DUPLICATE -> loop.duplicateDropped();
     }
   }
@@ -154,8 +153,7 @@ final class IncomingBody implements InboundStream.Owner {
   private void refuse(int max) {
     invocation.breakOff(
         Kind.PAYLOAD_TOO_LARGE,
-        "Request body is larger than %s bytes, the most that is gathered for this deployment."
-            .formatted(max));
+        "Request body is larger than %s bytes, the limit of this deployment.".formatted(max));
   }
 
   private void whole() {
@@ -222,7 +220,7 @@ final class IncomingBody implements InboundStream.Owner {
     }
     invocation.breakOff(
         Kind.TIMEOUT,
-        "stream_idle_timeout_s: no piece of the request's body in "
+        "stream_idle_timeout_s: no chunk of the request's body in "
             + idleNanos() / 1_000_000
             + " ms (expected: a sender that sends)");
     return InvocationContext.NEVER;

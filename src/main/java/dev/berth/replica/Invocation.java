@@ -87,7 +87,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
           BerthException.Kind.BACK_PRESSURE,
           "stream_bytes_total: no room for a request's body (expected: at most "
               + loop.bodyBounds.windows().most()
-              + " bytes under way)");
+              + " bytes in flight)");
       return;
     }
     body = incoming;
@@ -320,7 +320,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     SendResult result = loop.send(source, message);
     if (result.kind() == SendResult.Kind.UNFIT) {
       breakOff(
-          BerthException.Kind.HANDLER_FAILED, "the answer could not be sent: " + result.reason());
+          BerthException.Kind.HANDLER_FAILED, "the response could not be sent: " + result.reason());
     }
     return result.isSent();
   }
@@ -435,7 +435,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     }
     host.replica.timedOut();
     if (phase == InvocationPhase.HANDLING) {
-      host.requestFailed("its time was over");
+      host.requestFailed("its deadline passed");
     }
     cancel();
   }
@@ -514,7 +514,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     source.remove(this);
     loop.remove(this);
     if (body != null) {
-      body.close("request: answered (expected: read before the answer)");
+      body.close("request: completed (expected: read before the response)");
     }
     settleSlot();
   }

@@ -63,7 +63,7 @@ final class Reconfigurations {
   }
 
   private static CancellationException stopped() {
-    return new CancellationException("reconfigure: not done (expected: a replica that serves)");
+    return new CancellationException("reconfigure: not executed (expected: a running replica)");
   }
 
   /** Starts the timeout of the next call, and the call itself unless another one runs. */
@@ -134,9 +134,9 @@ final class Reconfigurations {
     }
     TimeoutException failure =
         new TimeoutException(
-            "reconfigure: not done in %s s%s (expected: an end)"
+            "reconfigure: not done in %s s%s (expected: completion)"
                 .formatted(
-                    PATIENCE_NANOS / 1_000_000_000, hangs ? "" : ": the one before it still runs"));
+                    PATIENCE_NANOS / 1_000_000_000, hangs ? "" : ": the previous one still runs"));
     fail(late, failure);
     advance();
   }

@@ -170,7 +170,7 @@ public final class Replica extends ServedReplica {
             stopHandlers();
             begun.tryFail(
                 new IllegalStateException(
-                    "event loop %d: blocked (expected: one that takes the replica)"
+                    "event loop %d: blocked (expected: able to start the replica)"
                         .formatted(homeLoop().index())));
           }
         };
@@ -301,17 +301,17 @@ public final class Replica extends ServedReplica {
     long now = nanoClock.getAsLong();
     Long ends = graceEndsNanos;
     if (ends != null && state.get() != ReplicaState.STOPPED && ends - now <= 0) {
-      LOG.warn("replica {}: {} slots not back in time, killed", replicaId(), slots.ongoing());
+      LOG.warn("replica {}: {} slots not released in time: killed", replicaId(), slots.ongoing());
       kill();
     }
     Long stopping = stopHookNanos;
     if (hooks.interruptLateStop(now) && stopped.tryComplete()) {
-      LOG.warn("replica {}: its stop hook does not end, and is waited for no longer", replicaId());
+      LOG.warn("replica {}: its stop hook does not end: no longer waiting", replicaId());
     } else if (stopping != null
         && !hooks.stopBegan()
         && now - stopping >= STOP_WAIT_NANOS
         && stopped.tryComplete()) {
-      LOG.warn("replica {}: no thread for its stop hook, which is left out", replicaId());
+      LOG.warn("replica {}: no thread for its stop hook: skipped", replicaId());
       takeBackStop.run();
     }
     Long since = drainedNanos;
@@ -379,7 +379,7 @@ public final class Replica extends ServedReplica {
     try {
       takeBackStop = hooks.run(Kind.STOP, this::callStopHooks);
     } catch (RejectedExecutionException noThread) {
-      LOG.warn("replica {}: no thread for its stop hook, which is left out", replicaId(), noThread);
+      LOG.warn("replica {}: no thread for its stop hook: skipped", replicaId(), noThread);
       stopped.tryComplete();
     }
   }
@@ -523,7 +523,7 @@ public final class Replica extends ServedReplica {
     switch (passive.look(answered, failed, now)) {
       case SUSPECT -> {
         String reason =
-            "requests: the last %s failed (expected: an answer); the last: %s"
+            "requests: the last %s failed (expected: a response); the last: %s"
                 .formatted(passive.inARow, lastFailure);
         if (!known) {
           LOG.warn("replica {}: suspect: {}", replicaId(), reason);
@@ -531,7 +531,7 @@ public final class Replica extends ServedReplica {
         ports.listener().suspected(this, true, reason);
       }
       case CLEARED -> {
-        LOG.info("replica {}: suspect no more: it answers", replicaId());
+        LOG.info("replica {}: no longer suspect: it responds", replicaId());
         ports.listener().suspected(this, false, "");
       }
       case NOTHING_NEW -> {}

@@ -278,7 +278,7 @@ public final class ReplicaLoop {
     switch (known) {
       case NEVER, REVOKED, REFUSED -> refuse(message, Refusal.RECALLED, load);
       case GRANTED, LEASED, FORGOTTEN -> {
-        String why = "the request ran, or may have, and its answer was lost";
+        String why = "the request ran, or may have, and its response was lost";
         fail(message, Kind.OUTCOME_UNKNOWN, why, load);
       }
     }

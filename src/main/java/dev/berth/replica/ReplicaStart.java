@@ -62,7 +62,7 @@ final class ReplicaStart {
 
   private final UserCall call = new UserCall(); // all hooks of the start, except stop hooks
   private @Nullable HandlerThreads workers; // of blocking handlers
-  private volatile String doing = "being made";
+  private volatile String doing = "being created";
   private volatile Runnable takeBack = () -> {};
 
   // Confined to the host's tick.
@@ -148,7 +148,7 @@ final class ReplicaStart {
   void abandon() {
     if (call.end()) {
       takeBack.run();
-      fail(new CancellationException("replica " + spec.replicaId() + ": told to stop"));
+      fail(new CancellationException("replica " + spec.replicaId() + ": stopped"));
       over.tryComplete();
     }
   }
@@ -233,7 +233,7 @@ final class ReplicaStart {
   private void sayThatItWaits(long now) {
     String lost = ports.hooks().lost(spec.deployment().application());
     String waits =
-        "waits for a start thread since " + queuedAt + (lost.isEmpty() ? "" : ": " + lost);
+        "waiting for a start thread since " + queuedAt + (lost.isEmpty() ? "" : ": " + lost);
     if (!waits.equals(said) || now - saidNanos >= SAY_NANOS) { // repeated for a new controller
       say(waits, now);
     }
@@ -252,7 +252,7 @@ final class ReplicaStart {
       if (thread != null && call.isLate(timeout, now)) {
         TimeoutException late =
             new TimeoutException(
-                "start: not done in %s s (expected: an end within replica_start_timeout_s), its handler: %s, %s"
+                "start: not done in %s s (expected: completion within replica_start_timeout_s), its handler: %s, %s"
                     .formatted(timeout / 1e9, doing, StackText.of(thread.getStackTrace())));
         running.tryFail(late); // before the failure caused by the interrupt
         call.end();

@@ -115,7 +115,7 @@ final class RequestInput extends InputStream {
         if (failure instanceof BerthException known) {
           throw known;
         }
-        throw new IOException("the body was cut short", failure);
+        throw new IOException("the body ended early", failure);
       }
       if (!pieces.isEmpty()) {
         return pieces.first();

@@ -98,7 +98,8 @@ final class ResponseStream implements ResponseWriter {
   }
 
   private Future<Void> overflowed() {
-    String message = "stream_buffer_bytes: over " + bufferBytes + " wait (expected: await writes)";
+    String message =
+        "stream_buffer_bytes: over " + bufferBytes + " unsent (expected: await writes)";
     if (overflows.incrementAndGet() == 1) {
       loop.execute(() -> breakOff(BerthException.Kind.HANDLER_FAILED, message));
     }
@@ -167,7 +168,7 @@ final class ResponseStream implements ResponseWriter {
     if (charged.get() > bufferBytes + (long) BodyBounds.MAX_FRAME_BYTES) {
       breakOff(
           BerthException.Kind.HANDLER_FAILED,
-          "stream_buffer_bytes: over " + bufferBytes + " wait (expected: a source that pauses)");
+          "stream_buffer_bytes: over " + bufferBytes + " unsent (expected: a source that pauses)");
     } else if (pieces.bytes() >= RELAY_PAUSE_BYTES && !relayPaused) {
       relayPaused = true;
       received.stream().pause();

@@ -309,10 +309,10 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
   private RuntimeException notOpen() {
     State now = state.get();
     if (now == State.EXPIRED) {
-      return new BerthException.ReservationExpired("the lease of the selection has run out");
+      return new BerthException.ReservationExpired("the lease of the selection expired");
     }
     if (now == State.CLOSED && parent != null && parent.cancelled()) {
-      return new BerthException.Cancelled("the request that chose the replica was cancelled");
+      return new BerthException.Cancelled("the request that acquired the selection was cancelled");
     }
     String is = now == State.CLOSED ? "closed" : "already dispatched";
     return new IllegalStateException("selection: " + is + " (expected: one dispatch before close)");

@@ -118,7 +118,7 @@ final class OutgoingBody implements Runnable {
     if (pieces.bytes() > MAX_UNSENT_BYTES + piece.length()) {
       call.bodyFailed(
           new BerthException.HandlerFailed(
-              "body: over " + MAX_UNSENT_BYTES + " bytes wait (expected: a source that pauses)",
+              "body: over " + MAX_UNSENT_BYTES + " bytes unsent (expected: a source that pauses)",
               null));
       return;
     }

@@ -54,7 +54,7 @@ final class ReachWatch {
    * @param otherwise the reason if the limit of this watch is not exceeded
    */
   BerthException unavailable(String otherwise) {
-    String why = over ? ": its replicas cannot be reached, and there is no controller" : otherwise;
+    String why = over ? ": its replicas are unreachable, and there is no controller" : otherwise;
     return new BerthException.DeploymentUnavailable(
         "Deployment " + deployment + " is unavailable" + why + ".");
   }

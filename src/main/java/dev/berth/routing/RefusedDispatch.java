@@ -14,9 +14,9 @@ final class RefusedDispatch {
     String id = replica.info.replicaId();
     return asProblem(refusal) == Problem.REPLICA_GONE
         ? new BerthException.ReplicaUnavailable(
-            "replica " + id + " did not take the request: " + refusal)
+            "replica " + id + " refused the request: " + refusal)
         : new BerthException.ReservationExpired(
-            "the reservation at " + id + " no longer holds: " + refusal);
+            "the reservation at " + id + " is no longer valid: " + refusal);
   }
 
   /** Returns the problem for a client that reserved the slot by a token. */

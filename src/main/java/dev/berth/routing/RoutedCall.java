@@ -474,9 +474,9 @@ public final class RoutedCall extends SlotRequest {
         body.deliver();
         recorded();
       }
-      case GAP -> end(new BerthException.OutcomeUnknown("a piece of the response was lost"), true);
+      case GAP -> end(new BerthException.OutcomeUnknown("a chunk of the response was lost"), true);
       case EXCESS ->
-          end(new BerthException.OutcomeUnknown("more came of it than was granted"), true);
+          end(new BerthException.OutcomeUnknown("the response exceeded its credit"), true);
       case DUPLICATE -> loop.duplicateDropped();
     }
   }
@@ -610,7 +610,7 @@ public final class RoutedCall extends SlotRequest {
 
   private static BerthException gone(RoutedReplica replica) {
     return new BerthException.ReplicaUnavailable(
-        "replica " + replica.info.replicaId() + " is no longer there");
+        "replica " + replica.info.replicaId() + " was removed");
   }
 
   // --- waiting ---

@@ -272,7 +272,7 @@ public final class RouterLoop {
       routers.keeper.accept(ask);
     } else {
       throw new IllegalArgumentException(
-          "message: " + message.getClass().getSimpleName() + " (expected: an answer to a router)");
+          "message: " + message.getClass().getSimpleName() + " (expected: a reply to a router)");
     }
   }
 

@@ -214,7 +214,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     }
     if (!router.bounds.tryQueue(queuedBytes())) {
       router.queue.unadmit();
-      end(router.backPressure("the instance's bounds on queued requests"), false);
+      end(router.backPressure("the instance's limits on queued requests"), false);
       return;
     }
     admitted = true;
@@ -520,7 +520,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   }
 
   public static BerthException cancelled() {
-    return new BerthException.Cancelled("the caller cancelled");
+    return new BerthException.Cancelled("cancelled by the caller");
   }
 
   public static BerthException timeout() {

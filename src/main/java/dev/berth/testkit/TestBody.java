@@ -40,7 +40,7 @@ public final class TestBody implements ReadStream<Buffer> {
   /** Enqueues a chunk, which is sent once the receiver requests it. */
   public TestBody write(Buffer piece) {
     if (ended || failure != null) {
-      throw new IllegalStateException("body: over (expected: one that goes on)");
+      throw new IllegalStateException("body: ended (expected: open)");
     }
     pieces.add(piece);
     return deliver();

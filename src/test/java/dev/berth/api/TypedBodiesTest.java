@@ -253,7 +253,7 @@ class TypedBodiesTest {
     assertThat(berth.await(handle(berth).call(ORDER)).id()).isEqualTo(id);
     assertThat(berth.awaitFailure(handle(berth).withMaxResponseBytes(100_000).call(ORDER)))
         .isInstanceOf(BerthException.HandlerFailed.class)
-        .hasMessage("response of default#price: over 100000 bytes (expected: no more)");
+        .hasMessage("response of default#price: over 100000 bytes (expected: at most as many)");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> handle(berth).withMaxResponseBytes(65_535));
     berth.assertAtRest();

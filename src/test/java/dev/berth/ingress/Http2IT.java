@@ -196,7 +196,7 @@ class Http2IT {
   void aConnectRequestIs405() throws Exception {
     RawHttp2 raw = rig.http2();
     raw.headers(1, true, ":method", "CONNECT", ":authority", "a:1");
-    assertThat(raw.next(RawHttp2.DATA, 1).text()).startsWith("method: one for proxies");
+    assertThat(raw.next(RawHttp2.DATA, 1).text()).startsWith("method: for proxies only");
     raw.get(3, "/%zz");
     assertThat(raw.next(RawHttp2.DATA, 3).text()).startsWith("request target: malformed");
     raw.get(5, "no/slash");
@@ -250,7 +250,8 @@ class Http2IT {
     RawHttp2 raw = rig.http2();
     raw.post(1, "/").get(3, "/");
     Call other = upstream.nextCall();
-    assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("Request body stood still for 0.3s.");
+    assertThat(raw.next(RawHttp2.DATA, 1).text())
+        .isEqualTo("Request body made no progress for 0.3s.");
     assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(NO_ERROR);
     other.respond("other");
     assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("other");
@@ -637,10 +638,10 @@ class Http2IT {
 
   @ParameterizedTest
   @CsvSource({
-    "G T, http, 'method: no token (expected: GET, POST, ...)'",
+    "G T, http, 'method: not a token (expected: GET, POST, ...)'",
     "'', http,",
-    "G@T, http, 'method: no token (expected: GET, POST, ...)'",
-    "GET, ftp, 'scheme: another (expected: http or https)'",
+    "G@T, http, 'method: not a token (expected: GET, POST, ...)'",
+    "GET, ftp, 'scheme: unsupported (expected: http or https)'",
     "GET, '',",
     "GET, HTTPS, ok"
   })

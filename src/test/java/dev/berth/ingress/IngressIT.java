@@ -466,7 +466,7 @@ class IngressIT {
     hurry();
     assertThat(rig.told("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf"))
         .startsWith("HTTP/1.1 408")
-        .endsWith("Request body stood still for 0.3s.");
+        .endsWith("Request body made no progress for 0.3s.");
   }
 
   // --- heads ---
@@ -727,7 +727,7 @@ class IngressIT {
         assertThat(raw.readToEnd())
             .startsWith("HTTP/1.1 408")
             .contains("connection: close")
-            .endsWith("Request head was not whole after 0.3s.");
+            .endsWith("Request head was incomplete after 0.3s.");
       }
     }
     assertThat(rig.metric("berth_http_heads_timed_out_total")).isEqualTo(2);

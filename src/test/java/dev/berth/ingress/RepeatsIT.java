@@ -95,7 +95,7 @@ class RepeatsIT {
                 .header("x-request-timeout-seconds", "0.05"));
     assertThat(answer.statusCode()).isEqualTo(408);
     assertThat(answer.headers().firstValue("x-should-retry")).isEmpty();
-    assertThat(answer.body()).contains("The request did not run; it may be sent again.");
+    assertThat(answer.body()).contains("The request did not run; it can be sent again.");
     rig.eventually("each attempt was a request", () -> rig.answered(408) == ATTEMPTS);
   }
 

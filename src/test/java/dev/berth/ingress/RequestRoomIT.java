@@ -47,7 +47,7 @@ class RequestRoomIT {
     List<RawClient> clients = fill(8);
     RawClient refused = rig.raw().get("/");
     assertThat(refused.readHead()).startsWith("HTTP/1.1 503").contains("Retry-After: 1");
-    assertThat(refused.read(31)).isEqualTo("Too many requests are under way");
+    assertThat(refused.read(31)).isEqualTo("Too many requests are in flight");
     for (int i = 0; i < 8; i++) {
       rig.upstream.nextCall().respond("done");
     }

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 class SlowBodyIT {
   private static final int LEAST = 10_000; // bytes per second
   private static final Duration GRACE = Duration.ofMillis(600);
-  private static final String TOO_SLOW = "Request body came slower than 10000 bytes a second.";
+  private static final String TOO_SLOW = "Request body was slower than 10000 bytes per second.";
 
   @AutoClose private IngressRig rig;
 

@@ -312,7 +312,7 @@ class SplitIT {
     HttpResponse<String> late = rig.get("/late");
     assertThat(late.statusCode()).isEqualTo(503);
     assertThat(late.headers().firstValue("retry-after")).hasValue("1");
-    assertThat(late.body()).contains("leads nowhere");
+    assertThat(late.body()).contains("has no deployment yet");
     nowhere(TimeUnit.SECONDS.toNanos(30));
     var own = rig.request("/own").header("x-request-timeout-seconds", "0.2");
     assertThat(rig.answer(own).statusCode()).isEqualTo(408);

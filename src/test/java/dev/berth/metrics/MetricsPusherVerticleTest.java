@@ -59,7 +59,7 @@ class MetricsPusherVerticleTest {
       assertThat(said.all())
           .singleElement()
           .asString()
-          .endsWith("metrics are not reaching the controller: no controller, for the test");
+          .endsWith("metrics: controller does not acknowledge them: no controller, for the test");
     }
     assertThat(pusher.failed()).isEqualTo(2);
   }

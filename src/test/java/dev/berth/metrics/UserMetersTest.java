@@ -118,7 +118,7 @@ class UserMetersTest {
   void whatFitsNoMeterIsRefused() {
     user.gauge("words");
     assertThatThrownBy(() -> user.histogram("words", new double[0]))
-        .hasMessage("meter: words: HISTOGRAM (expected: GAUGE, as it was made)");
+        .hasMessage("meter: words: HISTOGRAM (expected: GAUGE, as registered)");
     assertThatThrownBy(() -> user.gauge("words", "x")).hasMessageStartingWith("tags: 1 strings");
     assertThatThrownBy(() -> user.gauge("words", "x", "1", "x", "2"))
         .hasMessageStartingWith("tag: x (expected: ");

@@ -196,7 +196,7 @@ class ClusterIT {
     nodes.remove(2).close();
     var lost = nodes.get(1).get("/a", "X-Berth-Reservation", token);
     assertThat(lost.statusCode()).isEqualTo(410);
-    assertThat(lost.body()).isEqualTo("The node that kept the reservation is lost.");
+    assertThat(lost.body()).isEqualTo("The node that held the reservation is lost.");
   }
 
   @Test

@@ -465,7 +465,7 @@ class InstanceReplicasTest {
     runAll();
     assertThat(duringTheHook).hasSize(1);
     assertThat(((ReplicaFailed) duringTheHook.get(0)).reason())
-        .startsWith("TimeoutException: start: not done in 2.0 s (expected: an end within ")
+        .startsWith("TimeoutException: start: not done in 2.0 s (expected: completion within ")
         .contains("its handler: in start, at ");
     assertThat(take()).as("and no other answer").isEmpty();
     assertThat(calls).containsExactly("start", "stop");

@@ -36,7 +36,7 @@ class UserFailureTest {
       assertThat(UserFailure.legible(each))
           .hasMessage(
               each.getClass().getName()
-                  + ", not to be told: java.lang.UnsupportedOperationException")
+                  + ", without a message: java.lang.UnsupportedOperationException")
           .hasNoCause();
     }
   }
@@ -49,7 +49,7 @@ class UserFailureTest {
     }
     assertThat(UserFailure.legible(chain)).isSameAs(chain);
     assertThat(UserFailure.legible(new Exception("a", chain)).getMessage())
-        .contains("not to be told");
+        .contains("without a message");
     Exception circle = new Exception("a");
     circle.addSuppressed(new Exception("b", circle));
     assertThat(UserFailure.legible(circle)).as("a log ends there too").isSameAs(circle);

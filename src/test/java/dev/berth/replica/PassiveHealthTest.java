@@ -70,7 +70,7 @@ class PassiveHealthTest {
     assertThat(rig.suspicions).hasSize(1);
     assertThat(rig.suspicions.get(0))
         .startsWith("suspect: requests: the last ")
-        .endsWith("failed (expected: an answer); the last: java.lang.IllegalStateException");
+        .endsWith("failed (expected: a response); the last: java.lang.IllegalStateException");
     assertThat(replica.state()).as("its checks have the last word").isEqualTo(ReplicaState.RUNNING);
   }
 
@@ -154,7 +154,7 @@ class PassiveHealthTest {
   void requestsThatRunOutOfTimeInTheHandlersHandsAreFailures() {
     behaviour = () -> Promise.<Response>promise().future();
     eight(id -> rig.sendHeld(ReplicaRig.call(replica).id(id).deadlineMs(100)));
-    assertThat(rig.suspicions).isNotEmpty().first().asString().endsWith("its time was over");
+    assertThat(rig.suspicions).isNotEmpty().first().asString().endsWith("its deadline passed");
     assertThat(replica.timeouts()).isEqualTo(8);
   }
 

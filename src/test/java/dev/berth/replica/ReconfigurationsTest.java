@@ -83,7 +83,7 @@ class ReconfigurationsTest {
 
     assertThat(hung.cause())
         .isInstanceOf(TimeoutException.class)
-        .hasMessage("reconfigure: not done in 600 s (expected: an end)");
+        .hasMessage("reconfigure: not done in 600 s (expected: completion)");
     thread.join();
     assertThat(handler.hang.isInterrupted()).isTrue();
     assertThat(reconfigurations.nextLook()).as("nothing is under way").isNull();
@@ -107,7 +107,7 @@ class ReconfigurationsTest {
     patienceEnds();
     assertThat(second.cause())
         .hasMessage(
-            "reconfigure: not done in 600 s: the one before it still runs (expected: an end)");
+            "reconfigure: not done in 600 s: the previous one still runs (expected: completion)");
     assertThat(offLoop.size()).as("it got no thread").isZero();
 
     Future<Void> third = reconfigurations.give(Map.of("k", 3));

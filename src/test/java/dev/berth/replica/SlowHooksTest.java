@@ -121,7 +121,7 @@ class SlowHooksTest {
     assertThat(starting.running().cause())
         .isInstanceOf(TimeoutException.class)
         .hasMessageStartingWith(
-            "start: not done in 2.5 s (expected: an end within replica_start_timeout_s), its"
+            "start: not done in 2.5 s (expected: completion within replica_start_timeout_s), its"
                 + " handler: in start, at ")
         .hasMessageContaining("dev.berth.replica.SlowHooksTest$Slow.called(SlowHooksTest.java:")
         .hasMessageNotContaining("ReplicaHooks");
@@ -178,7 +178,7 @@ class SlowHooksTest {
     pass(s(0.9));
     assertThat(rig.waits).isEmpty();
     pass(s(0.2));
-    String waits = "waits for a start thread since 2026-01-01T00:00:07Z";
+    String waits = "waiting for a start thread since 2026-01-01T00:00:07Z";
     assertThat(rig.waits).containsExactly(waits);
     rig.lost = "8 are lost";
     pass(s(1));

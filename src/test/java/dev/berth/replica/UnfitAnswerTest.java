@@ -66,7 +66,7 @@ class UnfitAnswerTest {
     rig.bus.unfit(CallResponse.class::isInstance);
     CallFailed failed = failedOf(Response.text("ok"), true);
     assertThat(failed.kind()).isEqualTo(Kind.HANDLER_FAILED);
-    assertThat(failed.message()).isEqualTo("the answer could not be sent: no wire form");
+    assertThat(failed.message()).isEqualTo("the response could not be sent: no wire form");
   }
 
   @Test
@@ -75,7 +75,7 @@ class UnfitAnswerTest {
     Response stream =
         Response.stream(
             "text/plain", writer -> writer.write(io.vertx.core.buffer.Buffer.buffer("a")));
-    assertThat(failedOf(stream, true).message()).startsWith("the answer could not be sent: ");
+    assertThat(failedOf(stream, true).message()).startsWith("the response could not be sent: ");
   }
 
   @ParameterizedTest

@@ -73,7 +73,7 @@ class StreamedBodiesTest {
     assertThat(read).containsExactly("a", "b");
     body.end();
     assertThat(berth.text(berth.await(answer))).isEqualTo("a|b");
-    assertThatThrownBy(() -> body.write("c")).hasMessage("body: over (expected: one that goes on)");
+    assertThatThrownBy(() -> body.write("c")).hasMessage("body: ended (expected: open)");
   }
 
   @Test

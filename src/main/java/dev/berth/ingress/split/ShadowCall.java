@@ -66,8 +66,7 @@ final class ShadowCall implements CallOwner {
       call = RoutedCall.start(to.to(), loop, request.withHeader(HEADER, "true"), this, beganNanos);
       return begun;
     } catch (RuntimeException broken) { // must not fail the request
-      LOG.error(
-          "request {} could not be copied to {}", of.requestId(), to.to().deployment(), broken);
+      LOG.error("request {} not copied to {}", of.requestId(), to.to().deployment(), broken);
       return Event.FAILED;
     }
   }

@@ -82,7 +82,7 @@ public final class Tls {
                         .updateSSLOptions(with(next, new ServerSSLOptions()))
                         .onSuccess(updated -> watch.taken(next))
                         .<Void>mapEmpty())
-        .onFailure(failed -> LOG.error("tls: the new files were not taken", failed))
+        .onFailure(failed -> LOG.error("tls: new files not loaded", failed))
         .onComplete(looked -> looking = false);
   }
 }

@@ -79,7 +79,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
   @Override
   protected String splitFirstWordInitialLine(byte[] line, int start, int length) {
     if (start > 0) {
-      throw RefusedRequest.malformed("request line: blank first (expected: a method)");
+      throw RefusedRequest.malformed("request line: leading blank (expected: a method)");
     }
     return super.splitFirstWordInitialLine(line, start, length);
   }
@@ -132,7 +132,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
       throw RefusedRequest.malformed("HTTP version: malformed (expected: HTTP/1.1)");
     }
     if (!parts.group(1).equals("1")) {
-      throw RefusedRequest.unsupported(505, "HTTP version: another (expected: HTTP/1.1)");
+      throw RefusedRequest.unsupported(505, "HTTP version: unsupported (expected: HTTP/1.1)");
     }
     return HTTP_1_1;
   }
@@ -213,7 +213,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     boolean coded = headers.contains(HttpHeaderNames.TRANSFER_ENCODING);
     if (lengths > (coded ? 0 : 1)) {
       throw RefusedRequest.malformed(
-          "Content-Length: several, or beside Transfer-Encoding (expected: one, alone)");
+          "Content-Length: several, or with Transfer-Encoding (expected: one, alone)");
     }
     if (coded) {
       checkCodings(headers.getAll(HttpHeaderNames.TRANSFER_ENCODING));

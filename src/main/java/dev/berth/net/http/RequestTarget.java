@@ -20,7 +20,7 @@ public final class RequestTarget {
    */
   public static @Nullable RefusedRequest refusal(String method, String target) {
     if (method.equals("CONNECT") || method.equals("TRACE")) {
-      return RefusedRequest.unsupported(405, "method: one for proxies (expected: GET, POST, ...)");
+      return RefusedRequest.unsupported(405, "method: for proxies only (expected: GET, POST, ...)");
     }
     return isOriginForm(target) || (target.equals("*") && method.equals("OPTIONS"))
         ? null

@@ -78,7 +78,7 @@ public final class StreamHeads extends Http2FrameListenerDecorator {
       super.onHeadersRead(context, stream, head, dependsOn, weight, exclusive, padding, end);
     } catch (RuntimeException unread) {
       throw Http2Exception.streamError(
-          stream, Http2Error.PROTOCOL_ERROR, unread, "a head that cannot be read");
+          stream, Http2Error.PROTOCOL_ERROR, unread, "a malformed head");
     } finally {
       refusal = null;
     }
@@ -93,13 +93,13 @@ public final class StreamHeads extends Http2FrameListenerDecorator {
       return RefusedRequest.unsupported(431, "Request Header Fields Too Large");
     }
     if (!isToken(method)) {
-      return RefusedRequest.malformed("method: no token (expected: GET, POST, ...)");
+      return RefusedRequest.malformed("method: not a token (expected: GET, POST, ...)");
     }
     CharSequence scheme = head.scheme(); // CONNECT has none
     if (scheme != null
         && !HttpScheme.HTTP.name().contentEqualsIgnoreCase(scheme)
         && !HttpScheme.HTTPS.name().contentEqualsIgnoreCase(scheme)) {
-      return RefusedRequest.malformed("scheme: another (expected: http or https)");
+      return RefusedRequest.malformed("scheme: unsupported (expected: http or https)");
     }
     CharSequence path = head.path(); // without a path, Vert.x resets all but CONNECT
     return path == null && !method.equals("CONNECT")

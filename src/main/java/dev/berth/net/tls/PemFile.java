@@ -32,7 +32,7 @@ public record PemFile(String section, String key, Path path) {
               .generateCertificates(new ByteArrayInputStream(pem.getBytes()))
               .toArray(new X509Certificate[0]);
       if (all.length == 0) {
-        throw new CertificateException("there is none in it");
+        throw new CertificateException("it contains none");
       }
       return all;
     } catch (CertificateException unusable) {

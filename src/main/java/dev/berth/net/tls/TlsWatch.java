@@ -87,7 +87,7 @@ public final class TlsWatch {
   /** Sets the current contents, which new connections use. */
   public synchronized void taken(TlsMaterial next) {
     material = next;
-    LOG.info("{}: {} was read again, for new connections", of, files.certificate().path());
+    LOG.info("{}: {} reloaded, for new connections", of, files.certificate().path());
   }
 
   /**
@@ -100,7 +100,7 @@ public final class TlsWatch {
       failureSaid = false;
     } else if (!failureSaid) {
       failureSaid = true;
-      LOG.warn("{}: changed files are not taken, the old ones stay: {}", of, unusable.getMessage());
+      LOG.warn("{}: changed files not loaded, keeping the old ones: {}", of, unusable.getMessage());
     }
   }
 }

@@ -28,7 +28,7 @@ public record HttpFailure(
     String detail,
     int retryAfterSeconds,
     boolean mayRepeat) {
-  public static final String DID_NOT_RUN = "The request did not run; it may be sent again.";
+  public static final String DID_NOT_RUN = "The request did not run; it can be sent again.";
 
   /**
    * Response header that controls the retries of OpenAI's clients, {@code false} or {@code true}.
@@ -69,7 +69,7 @@ public record HttpFailure(
           onlyOnce(
               502,
               "outcome_unknown",
-              "The replica was lost before it answered.",
+              "The replica was lost before it responded.",
               "The request may have run; send it again only if that does no harm.");
       case HANDLER_FAILED -> failed("handler_failed");
       // from a handler's call: not the client's fault
@@ -79,7 +79,7 @@ public record HttpFailure(
               413,
               "payload_too_large",
               "Request body is too large.",
-              "It is over what is gathered for this deployment.");
+              "It exceeds the buffer limit of this deployment.");
     };
   }
 
@@ -89,25 +89,25 @@ public record HttpFailure(
   public static HttpFailure of(Problem problem) {
     return switch (problem) {
       case UNKNOWN_DEPLOYMENT ->
-          refused(404, "unknown_deployment", "The deployment is not known here.");
-      case UNKNOWN_TOKEN -> refused(404, "reservation_unknown", "The reservation is not known.");
+          refused(404, "unknown_deployment", "The deployment is unknown here.");
+      case UNKNOWN_TOKEN -> refused(404, "reservation_unknown", "The reservation is unknown.");
       case EXPIRED ->
           refused(410, "reservation_expired", "The reservation expired before it was used.");
       case RELEASED -> refused(410, "reservation_released", "The reservation was released.");
       case KEEPER_LOST ->
-          refused(410, "reservation_lost", "The node that kept the reservation is lost.");
+          refused(410, "reservation_lost", "The node that held the reservation is lost.");
       case KEEPER_UNREACHED ->
           refused(
                   503,
                   "reservation_unreached",
-                  "The node that keeps the reservation cannot be reached.")
+                  "The node that holds the reservation is unreachable.")
               .comeBackAfter(1);
       case ALREADY_USED -> // by a request that started, perhaps an earlier attempt of this one
           onlyOnce(
               409,
               "reservation_used",
               "The reservation was used before.",
-              "A request ran on it, and no other will.");
+              "It can serve only one request.");
       case OTHER_DEPLOYMENT ->
           refused(
               409, "reservation_other_deployment", "The reservation is for another deployment.");

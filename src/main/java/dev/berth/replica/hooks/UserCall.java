@@ -58,7 +58,7 @@ public final class UserCall {
    */
   public synchronized void requireWanted() {
     if (ended) {
-      throw new CancellationException("told to stop");
+      throw new CancellationException("stopped");
     }
   }
 

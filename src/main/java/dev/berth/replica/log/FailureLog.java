@@ -87,7 +87,7 @@ public final class FailureLog {
       line.log(what);
     } else {
       line.addKeyValue("suppressed", suppressed)
-          .log("{}; since it was last logged {} times more", what, suppressed);
+          .log("{}; {} more since it was last logged", what, suppressed);
     }
   }
 

@@ -103,7 +103,7 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
       if (!endIdle(share) && share.threads >= most) {
         refused.increment();
         throw new RejectedExecutionException(
-            "max_handler_threads: %s (expected: one that is idle)".formatted(max));
+            "max_handler_threads: %s (expected: an idle thread)".formatted(max));
       }
       give(share, -1); // the thread that ends releases its own
     }

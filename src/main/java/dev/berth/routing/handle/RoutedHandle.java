@@ -98,7 +98,7 @@ public record RoutedHandle(
     if (!(request.body() instanceof Request.Body.Whole)) {
       return Future.failedFuture(
           new IllegalArgumentException(
-              "body: streamed (expected: whole, as each replica gets it)"));
+              "body: streamed (expected: buffered, since each replica gets it)"));
     }
     Promise<List<BroadcastAnswer>> all = Promise.promise();
     loop.run(

@@ -67,7 +67,7 @@ final class LegOrder {
     return wanted == 1 || slots == 0 || (slots >= wanted && nodes == 1)
         ? null
         : router.backPressure(
-            "slots wanted together of %s: %s (expected: at most %s)"
+            "slots requested together of %s: %s (expected: at most %s)"
                 .formatted(router.deployment(), wanted, most));
   }
 

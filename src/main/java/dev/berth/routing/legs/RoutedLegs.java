@@ -59,7 +59,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   private static final int MOST_DOUBLINGS = 5;
 
-  private static final String UNANSWERED = "another instance did not answer";
+  private static final String UNANSWERED = "another instance did not respond";
   private static final String NO_SLOT = "queue_timeout_s reached while waiting for several slots";
 
   private final RouterLoop loop;
@@ -265,7 +265,8 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     LegGate.Entry entry = router.legGate.enter(this, waits, router.settings().maxQueued());
     if (entry == LegGate.Entry.REFUSED) {
       end(
-          router.backPressure("others collect several slots of " + router.deployment()),
+          router.backPressure(
+              "other requests are acquiring several slots of " + router.deployment()),
           order.groups[group][0]);
       return false;
     }
@@ -316,7 +317,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     if (lost != null && !lost.isHeldBy(this)) {
       again(
           new BerthException.ReservationExpired(
-              "the event loop was blocked while it collected several slots"),
+              "the event loop was blocked while it acquired several slots"),
           order.groups[group][0]);
     }
   }
@@ -377,7 +378,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     }
     again(
         new BerthException.ReplicaUnavailable(
-            "a slot of " + leg.router().deployment() + " was lost while others were waited for"),
+            "a slot of " + leg.router().deployment() + " was lost while waiting for others"),
         place);
   }
 

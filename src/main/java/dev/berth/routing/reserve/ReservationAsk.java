@@ -222,7 +222,7 @@ final class ReservationAsk implements LegsObserver {
   }
 
   private static ReservationException abandoned() {
-    return new ReservationException(Problem.ABANDONED, "The caller went while it waited.", -1, -1);
+    return new ReservationException(Problem.ABANDONED, "The caller left while it waited.", -1, -1);
   }
 
   /** Returns the problem that a failed choose means to the caller. */

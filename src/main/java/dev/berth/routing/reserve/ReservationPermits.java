@@ -41,8 +41,7 @@ final class ReservationPermits {
   }
 
   private static ReservationException full(Problem limit, String bound, String by) {
-    return new ReservationException(
-        limit, bound + " reservations are held or waited for" + by, 1, -1);
+    return new ReservationException(limit, bound + " reservations are held or waiting" + by, 1, -1);
   }
 
   /** Returns the number of slots held or awaited. */

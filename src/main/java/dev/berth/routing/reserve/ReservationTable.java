@@ -114,7 +114,7 @@ public final class ReservationTable implements Reservations {
     for (Wish wish : wanted.wishes) {
       DeploymentRouter router = routers.find(wish.deployment());
       if (router == null) {
-        String text = "deployment: " + wish.deployment() + " is not known here";
+        String text = "deployment: " + wish.deployment() + " is unknown here";
         ReservationException unknown = refusal(Problem.UNKNOWN_DEPLOYMENT, text);
         return refusedAtOnce(wanted.named ? ReservationAsk.named(legs.size(), unknown) : unknown);
       }

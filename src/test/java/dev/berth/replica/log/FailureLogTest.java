@@ -51,7 +51,7 @@ class FailureLogTest {
 
     assertThat(lines.all()).hasSize(1);
     assertThat(lines.all().get(0).getThrowableProxy().getMessage())
-        .startsWith(Unspeakable.class.getName() + ", not to be told");
+        .startsWith(Unspeakable.class.getName() + ", without a message");
   }
 
   @Test
@@ -89,7 +89,7 @@ class FailureLogTest {
     ILoggingEvent next = lines.all().get(FailureLog.AT_ONCE);
     assertThat(pairs(next)).containsEntry("suppressed", 41L);
     assertThat(next.getFormattedMessage())
-        .isEqualTo("handler failed; since it was last logged 41 times more");
+        .isEqualTo("handler failed; 41 more since it was last logged");
     assertThat(log.counts()).containsEntry("java.lang.IllegalStateException", 49L);
 
     clock.advanceNanos(FailureLog.THEN_EVERY_NANOS);

@@ -133,7 +133,7 @@ class HandlerPoolTest {
 
     assertThatThrownBy(() -> first.execute(() -> {}))
         .isInstanceOf(RejectedExecutionException.class)
-        .hasMessage("max_handler_threads: 2 (expected: one that is idle)");
+        .hasMessage("max_handler_threads: 2 (expected: an idle thread)");
     while (metric(instance, "berth_handler_threads") > 2) {
       Thread.onSpinWait(); // the thread that ended says so last
     }
