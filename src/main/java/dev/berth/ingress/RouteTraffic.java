@@ -12,9 +12,4 @@ import java.util.List;
  * @param shadows targets of copies, in the order of the policy
  */
 public record RouteTraffic(
-    TrafficPolicy policy, List<IngressRoute> sides, List<DeploymentRouter> shadows) {
-  public RouteTraffic {
-    sides = List.copyOf(sides);
-    shadows = List.copyOf(shadows);
-  }
-}
+    TrafficPolicy policy, List<IngressRoute> sides, List<DeploymentRouter> shadows) {}

@@ -29,8 +29,4 @@ public record ApplicationDetails(
     @Nullable Long rollbackRevision,
     @Nullable String config,
     boolean externalScalerEnabled,
-    List<DeploymentDetails> deployments) {
-  public ApplicationDetails {
-    deployments = List.copyOf(deployments);
-  }
-}
+    List<DeploymentDetails> deployments) {}

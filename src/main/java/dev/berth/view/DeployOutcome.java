@@ -34,8 +34,4 @@ public record DeployOutcome(long revision, List<Change> applications) {
    * @param revision new revision; for a deleted application, its last one
    */
   public record Change(String name, Word change, long revision) {}
-
-  public DeployOutcome {
-    applications = List.copyOf(applications);
-  }
 }

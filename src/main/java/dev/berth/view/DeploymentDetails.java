@@ -28,9 +28,4 @@ public record DeploymentDetails(
     int targetReplicas,
     @Nullable ScalingDetails autoscaling,
     List<ReplicaDetails> replicas,
-    List<ReplicaDetails> dead) {
-  public DeploymentDetails {
-    replicas = List.copyOf(replicas);
-    dead = List.copyOf(dead);
-  }
-}
+    List<ReplicaDetails> dead) {}

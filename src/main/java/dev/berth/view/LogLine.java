@@ -1,7 +1,5 @@
 package dev.berth.view;
 
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -23,8 +21,4 @@ public record LogLine(
     String thread,
     String message,
     Map<String, String> fields,
-    @Nullable String exception) {
-  public LogLine {
-    fields = Collections.unmodifiableMap(new LinkedHashMap<>(fields));
-  }
-}
+    @Nullable String exception) {}

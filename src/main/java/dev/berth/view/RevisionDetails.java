@@ -38,8 +38,4 @@ public record RevisionDetails(
     /** The revision ran earlier. */
     RAN
   }
-
-  public RevisionDetails {
-    jars = List.copyOf(jars);
-  }
 }

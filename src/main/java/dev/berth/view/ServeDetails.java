@@ -21,8 +21,4 @@ public record ServeDetails(
     long atMs,
     @Nullable Double targetCapacity,
     @Nullable String stateDir,
-    List<ApplicationDetails> applications) {
-  public ServeDetails {
-    applications = List.copyOf(applications);
-  }
-}
+    List<ApplicationDetails> applications) {}
