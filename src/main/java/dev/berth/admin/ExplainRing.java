@@ -1,7 +1,6 @@
 package dev.berth.admin;
 
 import dev.berth.metrics.Meters;
-import dev.berth.view.ExplainView;
 import dev.berth.view.Explanations;
 import dev.berth.view.RequestExplanation;
 import java.util.Comparator;
@@ -18,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * RequestExplanation#MAX_CANDIDATES} candidates and {@value RequestExplanation#MAX_STEPS} steps, so
  * the number of records bounds the bytes too.
  */
-public final class ExplainRing implements Explanations, ExplainView {
+public final class ExplainRing implements Explanations {
   /** A record with the number of records before it. */
   private record Kept(long number, RequestExplanation explanation) {}
 
@@ -49,13 +48,20 @@ public final class ExplainRing implements Explanations, ExplainView {
     return there != null && there.number > made.number ? there : made;
   }
 
-  @Override
-  public List<RequestExplanation> explanations(String requestId) {
+  /**
+   * Returns the retained records of a request and of its nested calls, latest first. A client may
+   * send several requests with the same id. Empty if there are none.
+   */
+  List<RequestExplanation> explanations(String requestId) {
     return newest(explanation -> explanation.requestId().equals(requestId), ring.length());
   }
 
-  @Override
-  public List<RequestExplanation> latest(int most) {
+  /**
+   * Returns the latest records, newest first.
+   *
+   * @param most maximum number of records
+   */
+  List<RequestExplanation> latest(int most) {
     return newest(explanation -> true, most);
   }
 
@@ -69,26 +75,12 @@ public final class ExplainRing implements Explanations, ExplainView {
         .toList();
   }
 
-  /** Returns the number of records since the start. */
-  public long recorded() {
-    return recorded.get();
-  }
-
-  /** Returns the number of stored records. */
-  public int kept() {
-    return (int) Math.min(ring.length(), recorded.get());
-  }
-
-  /** Returns the number of records that were overwritten or never stored. */
-  public long dropped() {
-    return Math.max(0, recorded.get() - ring.length());
-  }
-
   /** Registers the metrics. */
   public void show(Meters meters) {
-    meters.addCounter("berth_explained_requests", this::recorded);
-    meters.addCounter("berth_explanations_dropped", this::dropped);
-    meters.addGauge("berth_explanations", this::kept);
+    meters.addCounter("berth_explained_requests", recorded::get);
+    meters.addCounter(
+        "berth_explanations_dropped", () -> Math.max(0, recorded.get() - ring.length()));
+    meters.addGauge("berth_explanations", () -> Math.min(ring.length(), recorded.get()));
     meters.addGauge("berth_explanations_limit", ring::length);
   }
 }

@@ -2,7 +2,6 @@ package dev.berth.admin;
 
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.keys.Settings;
-import dev.berth.view.ExplainView;
 import dev.berth.view.RequestExplanation;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.json.JsonArray;
@@ -18,7 +17,7 @@ import java.util.List;
  *
  * @param options settings that explain a missing record
  */
-public record ExplainRoutes(ExplainView view, Settings options) implements AdminRoutes {
+public record ExplainRoutes(ExplainRing ring, Settings options) implements AdminRoutes {
   /**
    * Maximum of records shown per id. Clients choose the ids, and may use one id for all requests.
    */
@@ -39,7 +38,7 @@ public record ExplainRoutes(ExplainView view, Settings options) implements Admin
   }
 
   private String list(int limit) {
-    JsonArray requests = Answers.array(view.latest(limit), ExplainJson::summary);
+    JsonArray requests = Answers.array(ring.latest(limit), ExplainJson::summary);
     return new JsonObject().put("requests", requests).encodePrettily() + "\n";
   }
 
@@ -52,7 +51,7 @@ public record ExplainRoutes(ExplainView view, Settings options) implements Admin
   }
 
   private String explain(String id, boolean text) {
-    List<RequestExplanation> all = view.explanations(id);
+    List<RequestExplanation> all = ring.explanations(id);
     List<RequestExplanation> shown = all.subList(0, Math.min(MAX_SHOWN, all.size()));
     if (shown.isEmpty()) {
       throw notKept();

@@ -3,6 +3,7 @@ package dev.berth.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.Explained;
+import dev.berth.metrics.Meters;
 import dev.berth.view.RequestExplanation;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,19 +21,25 @@ class ExplainRingTest {
     return records.stream().map(each -> each.phases().total()).toList();
   }
 
+  private static List<String> metrics(ExplainRing ring) {
+    Meters meters = new Meters("n", "a", "", false);
+    ring.show(meters);
+    return meters.scrape("text/plain").lines().toList();
+  }
+
   @Test
   void itKeepsTheLastAndNoMoreThanItsSize() {
     ExplainRing ring = new ExplainRing(3);
     assertThat(ring.latest(10)).isEmpty();
-    assertThat(ring.kept()).isZero();
+    assertThat(metrics(ring)).contains("berth_explanations 0.0");
     for (int i = 1; i <= 8; i++) {
       ring.explained(record("a", i));
-      assertThat(ring.kept()).isEqualTo(Math.min(i, 3));
+      assertThat(metrics(ring)).contains("berth_explanations " + Math.min(i, 3) + ".0");
     }
     assertThat(numbers(ring.latest(10))).containsExactly(8L, 7L, 6L);
     assertThat(numbers(ring.latest(2))).containsExactly(8L, 7L);
-    assertThat(ring.recorded()).isEqualTo(8);
-    assertThat(ring.dropped()).isEqualTo(5);
+    assertThat(metrics(ring))
+        .contains("berth_explained_requests_total 8.0", "berth_explanations_dropped_total 5.0");
   }
 
   @Test
@@ -54,9 +61,11 @@ class ExplainRingTest {
     ring.explained(record("a", 1));
     assertThat(ring.explanations("a")).isEmpty();
     assertThat(ring.latest(1)).isEmpty();
-    assertThat(ring.kept()).isZero();
-    assertThat(ring.recorded()).isEqualTo(1);
-    assertThat(ring.dropped()).isEqualTo(1);
+    assertThat(metrics(ring))
+        .contains(
+            "berth_explanations 0.0",
+            "berth_explained_requests_total 1.0",
+            "berth_explanations_dropped_total 1.0");
   }
 
   @Test
@@ -94,7 +103,7 @@ class ExplainRingTest {
       thread.join();
     }
     assertThat(failed).hasValue(null);
-    assertThat(ring.recorded()).isEqualTo((long) threads * each);
+    assertThat(metrics(ring)).contains("berth_explained_requests_total " + (double) threads * each);
     for (int i = 0; i < 64; i++) {
       ring.explained(record("last", i));
     }
