@@ -17,25 +17,12 @@ public final class LoopLag {
   private volatile boolean blocked;
 
   /**
-   * @param loop index of the loop in the instance
+   * @param type kind of the loop in Ray Serve's labels
+   * @param loop name of the loop; its index in the instance for a serving loop
    */
-  public LoopLag(int loop) {
-    this("serving", Integer.toString(loop));
-  }
-
-  private LoopLag(String type, String loop) {
+  public LoopLag(String type, String loop) {
     labels = new String[] {"loop", loop};
     raysLabels = new String[] {"component", "instance", "loop_type", type, "loop", loop};
-  }
-
-  /** Creates the meter of the instance's control loop. */
-  public static LoopLag ofControl() {
-    return new LoopLag("control", "control");
-  }
-
-  /** Creates the meter of the carrier threads of the instance's virtual threads. */
-  public static LoopLag ofCarriers() {
-    return new LoopLag("carriers", "carriers");
   }
 
   /** Records the delay between submission and start of a task. Confined to the event loop. */

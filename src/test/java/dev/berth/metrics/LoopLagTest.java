@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class LoopLagTest {
-  private final Meters meters = new Meters("n1", "127.0.0.1", "");
-  private final LoopLag lag = new LoopLag(3);
+  private final Meters meters = new Meters("n1", "127.0.0.1", "", false);
+  private final LoopLag lag = new LoopLag("serving", "3");
 
   private List<String> lines() {
     return meters.scrape("text/plain").lines().toList();

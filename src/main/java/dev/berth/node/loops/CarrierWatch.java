@@ -30,7 +30,7 @@ public final class CarrierWatch {
   private final LongSupplier nanoClock;
   private final Consumer<String> listener;
   private final LoopWatch watch;
-  private final LoopLag lag = LoopLag.ofCarriers();
+  private final LoopLag lag = new LoopLag("carriers", "carriers");
   private long nextLineNanos;
 
   /**

@@ -42,7 +42,7 @@ public final class LoopWatchVerticle extends VerticleBase {
   private final Meters meters;
   private final Duration blockedAfter;
   private final Duration lastingAfter;
-  private final LoopLag controlLag = LoopLag.ofControl();
+  private final LoopLag controlLag = new LoopLag("control", "control");
   private final LongSupplier nanoClock;
   private final InstantSource wallClock;
   private final Listener listener;
@@ -119,7 +119,7 @@ public final class LoopWatchVerticle extends VerticleBase {
     Watched(int index, long intervalNanos) {
       this.index = index;
       this.loop = loops.get(index);
-      this.lag = new LoopLag(index);
+      this.lag = new LoopLag("serving", Integer.toString(index));
       meters.add(lag::collect);
       this.watch = new LoopWatch(blockedAfter.toNanos(), intervalNanos, nanoClock.getAsLong());
     }
