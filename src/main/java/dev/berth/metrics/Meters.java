@@ -52,12 +52,6 @@ public final class Meters {
    * @param nodeAddress address of the instance
    * @param prefix prepended to Ray Serve's names, {@code serve_…}; dashboards for Ray expect {@code
    *     ray_}
-   */
-  public Meters(String nodeId, String nodeAddress, String prefix) {
-    this(nodeId, nodeAddress, prefix, false);
-  }
-
-  /**
    * @param ofSeveral whether the instance is a cluster node, whose name is then a label of every
    *     series
    */

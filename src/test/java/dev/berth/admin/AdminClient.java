@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 
 /** An admin server on loopback and a client of it. */
 public final class AdminClient implements AutoCloseable {
-  final Meters meters = new Meters("node-1", "127.0.0.1", "");
+  final Meters meters = new Meters("node-1", "127.0.0.1", "", false);
   public final int port;
   final Vertx vertx;
   private final HttpClient http =

@@ -114,7 +114,7 @@ class LogRingTest {
   @Test
   void itsBoundsAndWhatItDroppedAreMetrics() {
     LogRing ring = ringOf(2, "1", "2", "3");
-    Meters meters = new Meters("n", "a", "");
+    Meters meters = new Meters("n", "a", "", false);
     ring.show(meters);
 
     assertThat(meters.scrape("text/plain"))

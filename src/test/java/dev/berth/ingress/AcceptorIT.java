@@ -46,7 +46,7 @@ class AcceptorIT {
     IngressRig.await(vertx.close());
     vertx = transport.builder().with(new VertxOptions().setEventLoopPoolSize(LOOPS + 1)).build();
     Settings http = IngressRig.LOCAL.with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, Duration.ofSeconds(10));
-    ingress = new Ingress(http, new Meters("n", "a", ""), System::nanoTime, 0xa0);
+    ingress = new Ingress(http, new Meters("n", "a", "", false), System::nanoTime, 0xa0);
     for (int i = 0; i < LOOPS; i++) {
       int index = i;
       Deployable loop = context -> loop(index, upstream(context)).deploy(context);
@@ -158,7 +158,7 @@ class AcceptorIT {
   @Test
   void anIngressIsNotStartedWithoutItsTransport() {
     Settings http = IngressRig.LOCAL.with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, Duration.ofSeconds(10));
-    Ingress alone = new Ingress(http, new Meters("n", "a", ""), System::nanoTime, 1);
+    Ingress alone = new Ingress(http, new Meters("n", "a", "", false), System::nanoTime, 1);
     FakeUpstream upstream = new FakeUpstream(vertx.getOrCreateContext());
     assertThatThrownBy(
             () ->

@@ -42,7 +42,7 @@ class HalfClosedIT {
     AdminVerticle admin =
         new AdminVerticle(
             ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
-            new Meters("node-1", "127.0.0.1", ""),
+            new Meters("node-1", "127.0.0.1", "", false),
             List.of(
                 new EndpointRoutes(
                     "/",

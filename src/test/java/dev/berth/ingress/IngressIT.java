@@ -102,7 +102,8 @@ class IngressIT {
 
   @Test
   void healthFailsUntilThereAreRoutesAndNotWhenTheyGoAgain() throws Exception {
-    Ingress fresh = new Ingress(limits(16), new Meters("n", "a", ""), System::nanoTime, 0xbe28);
+    Ingress fresh =
+        new Ingress(limits(16), new Meters("n", "a", "", false), System::nanoTime, 0xbe28);
     IngressRig.await(vertx.deployVerticle(new IngressVerticle(fresh, upstream.loop(), 0, SHORT)));
     String health = "http://127.0.0.1:" + fresh.port() + "/-/healthz";
     HttpRequest request = HttpRequest.newBuilder(URI.create(health)).build();
@@ -795,7 +796,7 @@ class IngressIT {
   void itsSweepEndsWithItAndNotWithItsLoop() throws Exception {
     AtomicLong looks = new AtomicLong();
     Ingress fresh =
-        new Ingress(limits(16), new Meters("n", "a", ""), looks::incrementAndGet, 0xbe29);
+        new Ingress(limits(16), new Meters("n", "a", "", false), looks::incrementAndGet, 0xbe29);
     IngressVerticle part = new IngressVerticle(fresh, upstream.loop(), 0, SHORT);
     Context loop = vertx.getOrCreateContext();
     IngressRig.await(on(loop, () -> part.deploy(loop)));

@@ -46,7 +46,7 @@ final class IngressRig implements AutoCloseable {
           .with(new VertxOptions().setEventLoopPoolSize(1))
           .build();
   final HttpClient client = HttpClient.newHttpClient();
-  private final Meters meters = new Meters("node-1", "127.0.0.1", "");
+  private final Meters meters = new Meters("node-1", "127.0.0.1", "", false);
   final FakeUpstream upstream;
   final Ingress ingress;
   final Bound bodies;

@@ -218,7 +218,7 @@ class RequestsAsSentIT {
 
   @TestFactory
   Stream<DynamicTest> requestsOfOperatorsTooWhetherTheyAreAllowedOrNot() throws Exception {
-    Meters meters = new Meters("node-1", "127.0.0.1", "");
+    Meters meters = new Meters("node-1", "127.0.0.1", "", false);
     Endpoint.Answer fine = new Endpoint.Answer(200, Map.of(), Buffer.buffer("{}"));
     AdminVerticle admin =
         new AdminVerticle(

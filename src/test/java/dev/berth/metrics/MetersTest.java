@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class MetersTest {
   private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
-  private final Meters meters = new Meters("node-1", "127.0.0.1", "");
+  private final Meters meters = new Meters("node-1", "127.0.0.1", "", false);
 
   @Test
   void everySeriesOfANodeOfAClusterSaysOfWhich() {
@@ -124,7 +124,7 @@ class MetersTest {
 
   @Test
   void whatRayNamesTooMayHaveRaysPrefixAndOursHasNone() {
-    Meters prefixed = new Meters("n", "a", "ray_");
+    Meters prefixed = new Meters("n", "a", "ray_", false);
     prefixed.addGauge("serve_deployment_queued_queries", () -> 1);
     prefixed.addCounter("berth_request_retries", () -> 1);
     List<String> names =

@@ -77,7 +77,7 @@ class LocalControllerTest {
             loop,
             TimeOfDay.of(identity.wallClock()::millis, identity.nanoClock()));
     serve.open(List::of);
-    meters = new Meters(identity.node(), "127.0.0.1", "");
+    meters = new Meters(identity.node(), "127.0.0.1", "", false);
     InstanceHost.Instance on =
         new InstanceHost.Instance(
             file,

@@ -98,7 +98,7 @@ public final class SimulatedNode {
             new InstanceHost.Instance(
                 around.config,
                 around.identity,
-                new Meters(around.identity.node(), cluster.bind(), ""),
+                new Meters(around.identity.node(), cluster.bind(), "", false),
                 new EventLoops(serving, control, links),
                 around.hooks,
                 LogFeed.NONE,

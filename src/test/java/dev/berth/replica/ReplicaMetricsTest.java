@@ -21,7 +21,7 @@ class ReplicaMetricsTest {
   private final ReplicaRig.Waiting handler = new ReplicaRig.Waiting();
 
   private static List<String> lines(Replica replica) {
-    Meters meters = new Meters("n", "a", "");
+    Meters meters = new Meters("n", "a", "", false);
     meters.add(into -> into.histogram("time_ms", replica.processingTimes()));
     return meters.scrape(TEXT).lines().toList();
   }

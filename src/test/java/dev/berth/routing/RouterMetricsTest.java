@@ -23,7 +23,7 @@ class RouterMetricsTest {
 
   private final RoutingWorld world = new RoutingWorld();
   private final RoutingWorld.Replica near = world.local("near", 1);
-  private final Meters meters = new Meters("n", "a", "");
+  private final Meters meters = new Meters("n", "a", "", false);
 
   @BeforeEach
   void publish() {

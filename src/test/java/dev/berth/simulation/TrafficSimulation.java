@@ -143,7 +143,7 @@ final class TrafficSimulation extends ClusterRun {
   final boolean rough;
   final boolean shadowed;
   private final RouterSettings routing;
-  private final Meters meters = new Meters("n", "here", "");
+  private final Meters meters = new Meters("n", "here", "", false);
   private final List<Control> controls = new ArrayList<>();
   private final List<DeploymentId> sides = new ArrayList<>();
   private final List<DeploymentId> shadows = new ArrayList<>();

@@ -77,7 +77,7 @@ final class PeerRig implements AutoCloseable {
       AdminVerticle server =
           AdminVerticle.ofNode(
               tls.httpServer().setHost("127.0.0.1").setPort(0),
-              new Meters(name, "127.0.0.1", ""),
+              new Meters(name, "127.0.0.1", "", false),
               List.of(routes));
       tls.renewServer(server::update);
       await(vertx.deployVerticle(server));
@@ -98,7 +98,7 @@ final class PeerRig implements AutoCloseable {
       AdminVerticle admin =
           new AdminVerticle(
               ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
-              new Meters("operators", "127.0.0.1", ""),
+              new Meters("operators", "127.0.0.1", "", false),
               List.of(routes));
       onLoop(() -> deployed(admin));
       return admin.port();

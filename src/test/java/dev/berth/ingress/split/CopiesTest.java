@@ -23,7 +23,7 @@ class CopiesTest {
   private static final DeploymentId SHADOW = new DeploymentId("app", "shadow");
 
   private final RoutingWorld world = new RoutingWorld();
-  private final Meters all = new Meters("n", "a", "");
+  private final Meters all = new Meters("n", "a", "", false);
   private final ShadowMeters meters = all.addIngressLoop().shadow("/r", SHADOW);
   private final FakeCaller user = new FakeCaller();
 

@@ -24,7 +24,7 @@ class CarrierWatchTest {
   private final CarrierWatch watch = new CarrierWatch(handlers, clock, texts::add);
 
   private String metrics() {
-    Meters meters = new Meters("n1", "here", "");
+    Meters meters = new Meters("n1", "here", "", false);
     meters.add(watch::show);
     return meters.scrape("text/plain");
   }

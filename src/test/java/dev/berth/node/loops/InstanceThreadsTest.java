@@ -70,7 +70,7 @@ class InstanceThreadsTest {
   }
 
   private double metric(String name) {
-    Meters meters = new Meters("n1", "here", "");
+    Meters meters = new Meters("n1", "here", "", false);
     meters.add(threads::show);
     return meters
         .scrape("text/plain")

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ScalingRecordTest {
   @TempDir Path dir;
   private Path file;
-  private final Meters meters = new Meters("n", "a", "");
+  private final Meters meters = new Meters("n", "a", "", false);
 
   @BeforeEach
   void name() {

@@ -73,7 +73,7 @@ class HandlerPoolTest {
   }
 
   private static double metric(InstanceHandlerThreads instance, String name) {
-    Meters meters = new Meters("n1", "here", "");
+    Meters meters = new Meters("n1", "here", "", false);
     meters.add(instance::show);
     return meters
         .scrape("text/plain")
