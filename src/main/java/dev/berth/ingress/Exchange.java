@@ -214,7 +214,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
         use(token, router, request);
       }
       if (split != null && !isOver()) { // else the call was refused at once
-        split.copies.make(request, this, loop.router, loop.traffics, nowNanos);
+        split.copies().make(request, this, loop.router, loop.traffics, nowNanos);
       }
     } catch (ReservationException refused) {
       answer.send(HttpFailure.of(refused.problem()));
@@ -313,7 +313,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
   @Override
   public void onResponse(Response response, String replicaId) {
     if (split != null) {
-      split.copies.userGot(response);
+      split.copies().userGot(response);
     }
     if (isOver()) {
       StreamRelay.cancel(response);
@@ -445,7 +445,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
   /** Cancels the call and its copies. */
   private void cancelCall() {
     if (split != null) {
-      split.copies.cancel();
+      split.copies().cancel();
     }
     if (call != null) {
       call.cancel();

@@ -36,8 +36,6 @@ final class IngressLoop extends ServingLoop {
   private static final String HEALTH = "/-/healthz";
   private static final String READY = "/-/readyz";
   private static final String ROUTES = "/-/routes";
-  private static final String API = "/-/api/v1";
-  private static final String NO_ROUTE = "";
 
   private final int index;
   private final String rootPath;
@@ -54,8 +52,8 @@ final class IngressLoop extends ServingLoop {
     this.index = index;
     this.parked = new ParkedRequests<>(router.bounds());
     this.rootPath = ingress.settings.get(HttpOptions.ROOT_PATH);
-    this.unrouted = builtIn(NO_ROUTE, ingress.unroutedAccess);
-    this.api = builtIn(API, null); // not logged: its paths contain tokens
+    this.unrouted = builtIn("", ingress.unroutedAccess);
+    this.api = builtIn("/-/api/v1", null); // not logged: its paths contain tokens
     this.builtIns = // not logged: probes are frequent, and not clients
         Stream.of(HEALTH, READY, ROUTES).collect(toMap(path -> path, path -> builtIn(path, null)));
     this.routes = new BoundRoutes(ingress.accessLog, meters);
@@ -173,7 +171,7 @@ final class IngressLoop extends ServingLoop {
       return null;
     }
     DeploymentId held = ingress.heldBy(ReservationHeader.of(request.headers()));
-    return new SplitRequest(route, traffic.policy(), request, held, traffics);
+    return SplitRequest.of(route, traffic.policy(), request, held, traffics);
   }
 
   // --- parked requests ---

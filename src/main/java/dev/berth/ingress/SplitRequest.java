@@ -13,16 +13,13 @@ import org.jspecify.annotations.Nullable;
  * The traffic decision for one request to a route with several deployments: its side, which never
  * changes, and its shadow copies. Confined to the event loop.
  */
-final class SplitRequest {
-  private final BoundRoute route;
-  private final TrafficPolicy policy;
-  private final Choice choice;
-  final Copies copies;
-
+record SplitRequest(BoundRoute route, TrafficPolicy policy, Choice choice, Copies copies) {
   /**
+   * Decides about a request.
+   *
    * @param held deployment whose slot the request holds by its token; null for none
    */
-  SplitRequest(
+  static SplitRequest of(
       BoundRoute route,
       TrafficPolicy policy,
       HttpServerRequest http,
@@ -30,10 +27,8 @@ final class SplitRequest {
       RandomGenerator random) {
     ReceivedHead head = new ReceivedHead(http);
     Choice given = held == null ? null : policy.held(head, held);
-    this.route = route;
-    this.policy = policy;
-    this.choice = given == null ? policy.choose(head, random) : given;
-    this.copies = Copies.of(route.shadows());
+    Choice choice = given == null ? policy.choose(head, random) : given;
+    return new SplitRequest(route, policy, choice, Copies.of(route.shadows()));
   }
 
   /** Returns the chosen side. */
