@@ -41,7 +41,7 @@ public final class AccessEntry {
       String requestId,
       long now) {
     this.route = route;
-    this.arrivedMillis = route.log().nowMillis();
+    this.arrivedMillis = route.log().epochMillis.getAsLong();
     this.method = method;
     this.path = path;
     this.protocol = protocol;

@@ -21,11 +21,11 @@ public final class AccessLog implements Runnable {
   public static final int DEFAULT_CAPACITY = 8_192;
 
   private final int capacity;
-  private final LongSupplier epochMillis;
+  final LongSupplier epochMillis;
   private final Consumer<String> out;
   private final ConcurrentLinkedQueue<AccessEntry> waiting = new ConcurrentLinkedQueue<>();
   private final AtomicInteger size = new AtomicInteger();
-  private final LongAdder dropped = new LongAdder();
+  final LongAdder dropped = new LongAdder();
   private final LongAdder written = new LongAdder();
   private volatile @Nullable Thread parked; // the writer while it is idle
   private volatile boolean closed;
@@ -50,10 +50,6 @@ public final class AccessLog implements Runnable {
         meters.addGauge("berth_access_log_waiting_limit", () -> capacity));
   }
 
-  long nowMillis() {
-    return epochMillis.getAsLong();
-  }
-
   /** Enqueues a finished request, or drops it above the capacity. */
   void offer(AccessEntry entry) {
     if (size.incrementAndGet() > capacity) {
@@ -67,11 +63,6 @@ public final class AccessLog implements Runnable {
       parked = null; // one wake-up is enough
       LockSupport.unpark(writer);
     }
-  }
-
-  /** Returns the number of lines dropped since start. */
-  long dropped() {
-    return dropped.sum();
   }
 
   /** Writes records until the log is closed and its queue is empty. */

@@ -4,12 +4,11 @@ import java.util.regex.Pattern;
 
 /** Removes reservation tokens from logged paths. */
 final class TokenInPath {
-  private static final String BEFORE = "/reservations/";
   private static final Pattern TOKEN = Pattern.compile("(?<=/reservations/)[^/]{32,}");
 
   private TokenInPath() {}
 
   static String hidden(String path) {
-    return path.contains(BEFORE) ? TOKEN.matcher(path).replaceAll("-") : path;
+    return path.contains("/reservations/") ? TOKEN.matcher(path).replaceAll("-") : path;
   }
 }
