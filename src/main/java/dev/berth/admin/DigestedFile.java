@@ -176,8 +176,7 @@ public final class DigestedFile {
       writeBlock()
           .<Void>compose(
               written -> failed == null ? Future.succeededFuture() : Future.failedFuture(failed))
-          .onSuccess(all::tryComplete)
-          .onFailure(all::tryFail);
+          .onComplete(all::tryComplete, all::tryFail);
     }
   }
 }

@@ -39,17 +39,12 @@ record ExplainTree(RequestExplanation request, List<ExplainTree> made) {
    * Returns the last earlier request to the calling deployment that had not ended; null for none.
    */
   private static @Nullable ExplainTree maker(ExplainTree made, List<ExplainTree> byArrival) {
-    ExplainTree maker = null;
-    for (ExplainTree each : byArrival) {
-      if (each == made) {
-        return maker;
-      }
-      if (each.request.deployment().equals(made.request.parent())
-          && !made.request.arrivedAt().isAfter(each.over())) {
-        maker = each;
-      }
-    }
-    return maker;
+    return byArrival.stream()
+        .takeWhile(each -> each != made)
+        .filter(each -> each.request.deployment().equals(made.request.parent()))
+        .filter(each -> !made.request.arrivedAt().isAfter(each.over()))
+        .reduce((before, last) -> last)
+        .orElse(null);
   }
 
   private Instant over() {

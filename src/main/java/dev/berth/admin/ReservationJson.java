@@ -1,13 +1,13 @@
 package dev.berth.admin;
 
 import dev.berth.protocol.port.Reservations.Reservation;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.math.BigDecimal;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /** Reservations as JSON. */
@@ -38,19 +38,16 @@ final class ReservationJson {
    * expiries.
    */
   static JsonObject together(List<Reservation> held, Function<Reservation, JsonObject> one) {
-    JsonArray shown = new JsonArray();
-    long least = Long.MAX_VALUE;
-    for (Reservation each : held) {
-      shown.add(
-          new JsonObject()
-              .put("application", each.deployment().application())
-              .put("deployment", each.deployment().name())
-              .mergeIn(one.apply(each)));
-      least = Math.min(least, each.expiresInNanos());
-    }
+    Function<Reservation, JsonObject> named =
+        each ->
+            new JsonObject()
+                .put("application", each.deployment().application())
+                .put("deployment", each.deployment().name())
+                .mergeIn(one.apply(each));
+    LongStream rests = held.stream().mapToLong(Reservation::expiresInNanos);
     return new JsonObject()
-        .put("reservations", shown)
-        .put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(least));
+        .put("reservations", Answers.array(held, named))
+        .put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(rests.min().orElse(Long.MAX_VALUE)));
   }
 
   /** Formats seconds: 2, or 0.5. */

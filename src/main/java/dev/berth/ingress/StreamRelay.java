@@ -86,12 +86,10 @@ final class StreamRelay implements Handler<Buffer> {
       progressNanos = exchange.loop.coarseNow(); // else the client's time is running
     }
     unsentBytes += bytes;
-    Future<Void> written;
-    if (stream.isAtLastPiece()) {
-      written = response.end(piece);
+    boolean last = stream.isAtLastPiece();
+    Future<Void> written = last ? response.end(piece) : response.write(piece);
+    if (last) {
       end = written;
-    } else {
-      written = response.write(piece);
     }
     written.onComplete((sent, failure) -> sent(bytes));
   }
