@@ -20,8 +20,6 @@ record LogFilter(
     implements Predicate<LogLine> {
   static final List<String> LEVELS = List.of("TRACE", "DEBUG", "INFO", "WARN", "ERROR");
 
-  private static final String OURS = "dev.berth.";
-
   @Override
   public boolean test(LogLine line) {
     if (LEVELS.indexOf(line.level()) < LEVELS.indexOf(level)) {
@@ -45,7 +43,7 @@ record LogFilter(
     String named = line.fields().getOrDefault("deployment", part(replica, 1));
     return named != null
         ? deployments.contains(named)
-        : !line.logger().startsWith(OURS)
+        : !line.logger().startsWith("dev.berth.")
             && deployments.stream().anyMatch(name -> line.logger().endsWith("." + name));
   }
 

@@ -48,8 +48,6 @@ public final class ServeRoutes implements AdminRoutes {
   /** Path of the whole configuration. */
   public static final String APPLICATIONS = "/api/serve/applications/";
 
-  private static final String WITHOUT_SLASH = "/api/serve/applications";
-
   private final ControllerCommands commands;
   private final Bodies bodies = Bodies.ofDeclarations();
   private final OperatorRoutes ours;
@@ -93,7 +91,7 @@ public final class ServeRoutes implements AdminRoutes {
     router.put(APPLICATIONS).handler(this::deploy).failureHandler(inText);
     router.delete(APPLICATIONS).handler(this::deleteAll).failureHandler(inText);
     router
-        .route(WITHOUT_SLASH)
+        .route("/api/serve/applications")
         .method(HttpMethod.GET)
         .method(HttpMethod.PUT)
         .method(HttpMethod.DELETE)

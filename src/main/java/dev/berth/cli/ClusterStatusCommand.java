@@ -28,15 +28,13 @@ import picocli.CommandLine.Command;
       "  berth cluster status --json | jq -r '.nodes[] | .name + \" \" + .state'"
     })
 final class ClusterStatusCommand extends AdminCommand {
-  static final String PATH = "/api/v1/cluster";
-
   /**
    * Returns the cluster as a node reports it.
    *
    * @throws Ended when the response is not readable
    */
   static JsonObject cluster(AdminCommand command) throws InterruptedException {
-    AdminServer.Answer response = command.server.get(PATH);
+    AdminServer.Answer response = command.server.get("/api/v1/cluster");
     if (response.statusCode() == HTTP_NOT_FOUND) {
       throw command.failed(
           command.server.address() + ": a single instance (expected: a node of a cluster)");

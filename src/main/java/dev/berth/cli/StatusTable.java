@@ -8,8 +8,6 @@ import java.util.List;
  * @param colours whether the lines have colours
  */
 record StatusTable(boolean colours) {
-  private static final String HEAD =
-      "application|deployment|status|revision|replicas|version|message";
   private static final int STATUS = 2;
   private static final int MOST_WIDE = 48; // maximum column width; longer cells shift their line
 
@@ -37,7 +35,7 @@ record StatusTable(boolean colours) {
 
   /** Returns the table's head, and a line for each application and each deployment. */
   List<String> lines(List<ServeStatus.Application> applications) {
-    Table table = new Table(HEAD);
+    Table table = new Table("application|deployment|status|revision|replicas|version|message");
     for (ServeStatus.Application application : applications) {
       Object revision = application.revision() > 0 ? application.revision() : "";
       table.row(

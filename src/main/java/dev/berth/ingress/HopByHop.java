@@ -13,8 +13,6 @@ import org.jspecify.annotations.Nullable;
  * responses of a loop, so that none allocates a consumer. Confined to the event loop.
  */
 final class HopByHop implements BiConsumer<String, String> {
-  private static final String CONTENT_TYPE = "content-type";
-
   private MultiMap into = MultiMap.caseInsensitiveMultiMap(); // of the last response
   private @Nullable String notPassed; // further hop-by-hop names, from the Connection header
 
@@ -56,7 +54,7 @@ final class HopByHop implements BiConsumer<String, String> {
     if (name.isEmpty()) { // Vert.x would write a line that starts with a colon
       throw new IllegalArgumentException("header name: empty (expected: a token)");
     }
-    return name.equals(CONTENT_TYPE) ? HttpHeaders.CONTENT_TYPE : name;
+    return name.equals("content-type") ? HttpHeaders.CONTENT_TYPE : name;
   }
 
   /** Returns whether the response's own {@code Connection} header names this header. */

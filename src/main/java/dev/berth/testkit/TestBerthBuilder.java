@@ -23,14 +23,12 @@ public final class TestBerthBuilder {
   /** Name of an application without a name of its own, as in the configuration file. */
   public static final String DEFAULT_APPLICATION = "default";
 
-  private static final Duration DEFAULT_PATIENCE = Duration.ofSeconds(5);
-
   private final Map<String, Application> applications = new LinkedHashMap<>();
   private final Map<String, JsonObject> deployments = new LinkedHashMap<>(); // by name
   private final JsonObject instance = new JsonObject();
   private int eventLoops = 1;
   private long seed = 1;
-  private Duration patience = DEFAULT_PATIENCE;
+  private Duration patience = Duration.ofSeconds(5);
   private boolean unsettledAllowed;
 
   TestBerthBuilder() {}
