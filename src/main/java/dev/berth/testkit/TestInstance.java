@@ -378,7 +378,6 @@ final class TestInstance {
     for (long now = time.getAsLong(); now < end; ) {
       now = Math.min(Math.min(nextTick, time.next()), end);
       time.moveTo(now);
-      time.fireDue();
       if (now >= nextTick || now == end) {
         tick();
       }

@@ -51,10 +51,6 @@ final class TestTime implements LongSupplier, InstantSource {
     return Duration.ofNanos(now.get());
   }
 
-  void moveTo(long nanos) {
-    now.set(nanos);
-  }
-
   /**
    * Starts a timer of a loop.
    *
@@ -82,8 +78,9 @@ final class TestTime implements LongSupplier, InstantSource {
     return timers.size();
   }
 
-  /** Passes the due timers to their loops. */
-  void fireDue() {
+  /** Sets the time, and passes the due timers to their loops. */
+  void moveTo(long nanos) {
+    now.set(nanos);
     while (next() <= now.get()) {
       Timer due = timers.remove();
       due.loop.execute(due::fire);
