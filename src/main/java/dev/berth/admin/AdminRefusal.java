@@ -40,7 +40,7 @@ public final class AdminRefusal extends RuntimeException {
 
   static AdminRefusal of(RefusedRequest refused) {
     String why = String.valueOf(refused.getMessage());
-    return new AdminRefusal(refused.status(), refused.code(), why);
+    return new AdminRefusal(refused.status, refused.code(), why);
   }
 
   /**

@@ -174,7 +174,7 @@ public final class Bodies {
 
     private void broken(Throwable failed) {
       if (failed instanceof RefusedRequest refused) {
-        refuse(refused.status(), "bad_request", refused.getMessage());
+        refuse(refused.status, "bad_request", refused.getMessage());
         // Vert.x closes the connection next.
         ((HttpServerConnection) request.connection()).channelHandlerContext().flush();
       } else {

@@ -131,7 +131,7 @@ final class ErrorResponses {
   /** Returns the refusal of an unsupported HTTP request, and sets the headers of its status. */
   static HttpFailure refused(HttpServerRequest request, RefusedRequest why) {
     why.tell(request);
-    return refusal(why.status(), why.code(), why.getMessage());
+    return refusal(why.status, why.code(), why.getMessage());
   }
 
   static HttpFailure uriTooLong() {

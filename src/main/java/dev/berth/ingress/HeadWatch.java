@@ -93,7 +93,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
     boolean answered =
         known != null
             && cause instanceof RefusedRequest refused
-            && refused.ofBody()
+            && refused.ofBody
             && known.bodyRefused(refused);
     if (!answered && !(cause instanceof IOException)) {
       from.fireExceptionCaught(cause);

@@ -11,8 +11,11 @@ public final class RefusedRequest extends RuntimeException {
   /** Methods that a handler may receive: any, except those for proxies. */
   private static final String ALLOWED = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-  private final int status;
-  private final boolean ofBody;
+  /** Status of the response, which is the last one of its connection. */
+  public final int status;
+
+  /** Whether the head was valid, but the body is malformed. */
+  public final boolean ofBody;
 
   private RefusedRequest(int status, boolean ofBody, String why) {
     super(why, null, false, false);
@@ -38,11 +41,6 @@ public final class RefusedRequest extends RuntimeException {
         400, true, "body: malformed (expected: chunks, as RFC 9112 has them)");
   }
 
-  /** Returns the status of the response, which is the last one of its connection. */
-  public int status() {
-    return status;
-  }
-
   /** Returns a stable name of the reason, for programs. */
   public String code() {
     return switch (status) {
@@ -52,11 +50,6 @@ public final class RefusedRequest extends RuntimeException {
       case 505 -> "version_not_supported";
       default -> "bad_request";
     };
-  }
-
-  /** Returns whether the head was valid, but the body is malformed. */
-  public boolean ofBody() {
-    return ofBody;
   }
 
   /** Sets the response headers that RFC 9110 requires for the status. */

@@ -140,9 +140,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
   /** Converts a target in absolute-form, which clients send to proxies, to origin-form. */
   private String originForm(String method, String target, RefusedRequest refused) {
     Matcher absolute = ABSOLUTE.matcher(target);
-    if (refused.status() != 400
-        || !absolute.matches()
-        || !RequestTarget.isHost(absolute.group(1))) {
+    if (refused.status != 400 || !absolute.matches() || !RequestTarget.isHost(absolute.group(1))) {
       throw refused;
     }
     authority = absolute.group(1);
