@@ -10,19 +10,14 @@ import java.util.Map;
  * Authenticates clients by the secret in {@code Authorization: Bearer}, in front of an endpoint. A
  * request with a wrong secret is refused on every path.
  */
-public final class BearerTokens implements Endpoint {
-  private final KnownTokens known;
-  private final boolean required;
-  private final Endpoint behind;
-
+public record BearerTokens(KnownTokens known, boolean required, Endpoint behind)
+    implements Endpoint {
   /**
    * @param secrets secrets by client name
    * @param required whether a client must be authenticated, by a secret or by its certificate
    */
   public BearerTokens(Map<String, String> secrets, boolean required, Endpoint behind) {
-    this.known = new KnownTokens(secrets);
-    this.required = required;
-    this.behind = behind;
+    this(new KnownTokens(secrets), required, behind);
   }
 
   @Override
