@@ -59,7 +59,7 @@ public final class LogRing {
 
   private final int maxLines;
   private final long maxBytes;
-  private final Instant began;
+  final Instant began;
   private final ReentrantLock lock = new ReentrantLock();
   private final Map<String, Lines> kept = new HashMap<>(); // by application; none is empty
   private long added;
@@ -147,10 +147,6 @@ public final class LogRing {
     } finally {
       lock.unlock();
     }
-  }
-
-  Instant began() {
-    return began;
   }
 
   /** Registers the metrics. */

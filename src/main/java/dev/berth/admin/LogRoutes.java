@@ -44,7 +44,7 @@ public record LogRoutes(LogRing ring) implements AdminRoutes {
 
   private String json(LogRing.Page page) {
     return new JsonObject()
-            .put("began", ring.began().toString())
+            .put("began", ring.began.toString())
             .put("lines", Answers.array(page.lines(), LogRoutes::json))
             .put("next", page.next())
             .put("lost", page.lost())

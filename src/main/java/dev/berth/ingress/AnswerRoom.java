@@ -21,7 +21,7 @@ final class AnswerRoom {
   static final long WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   final Bound bytes; // including expected responses
-  private final AtomicLong wanted = new AtomicLong(); // bytes of waiting requests
+  final AtomicLong wanted = new AtomicLong(); // bytes of waiting requests
 
   /**
    * @param limit bytes
@@ -41,11 +41,6 @@ final class AnswerRoom {
   /** Returns the bytes that must be released until no request waits, or 0. */
   long needed() {
     return Math.max(0, bytes.taken() - bytes.most()) + wanted.get();
-  }
-
-  /** Returns the bytes that waiting requests will acquire. */
-  long waiting() {
-    return wanted.get();
   }
 
   /**

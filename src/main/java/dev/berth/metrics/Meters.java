@@ -92,7 +92,7 @@ public final class Meters {
   public SideCounts side(String route, DeploymentId deployment) {
     return SideCounts.of(
         counted(loop -> loop.routes.get(Route.of(route, deployment)))
-            .flatMap(RouteMeters::cells)
+            .flatMap(each -> Stream.of(each.cells))
             .toList());
   }
 

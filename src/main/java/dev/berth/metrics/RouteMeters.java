@@ -12,7 +12,6 @@ import dev.berth.api.DeploymentId;
 import io.vertx.core.http.HttpMethod;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Stream;
 
 /**
  * Counters of one route on one event loop: a latency histogram per method and status that occurred.
@@ -50,7 +49,7 @@ public final class RouteMeters {
   // Confined to the event loop. By method, then status; rows and cells are created on demand.
   private final Cell[][] table = new Cell[METHODS.size() + 1][];
   // The same cells for readers.
-  private volatile Cell[] cells = {};
+  volatile Cell[] cells = {};
 
   RouteMeters(Route leads) {
     this.leads = leads;
@@ -79,10 +78,6 @@ public final class RouteMeters {
         side.histogram("berth_traffic_latency_ms", List.of(cell.latencies));
       }
     }
-  }
-
-  Stream<Cell> cells() {
-    return Stream.of(cells);
   }
 
   private void collect(Cell cell, Series into) {

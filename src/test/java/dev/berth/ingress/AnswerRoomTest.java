@@ -108,10 +108,10 @@ class AnswerRoomTest {
     assertThat(take("gone", "/a")).isNegative();
     assertThat(take("/b")).as("behind it").isNegative();
     room.bytes.take(-2 * MIB);
-    assertThat(room.waiting()).isEqualTo(6 * MIB);
+    assertThat(room.wanted).hasValue(6 * MIB);
     queue.forget("gone");
     queue.forget("gone");
-    assertThat(room.waiting()).isEqualTo(2 * MIB);
+    assertThat(room.wanted).hasValue(2 * MIB);
     look(0);
     assertThat(started).containsExactly("/b 2");
     assertThat(room.bytes.taken()).isEqualTo(held + 2 * MIB);
@@ -174,6 +174,6 @@ class AnswerRoomTest {
     held.forEach(bytes -> room.bytes.take(-bytes));
     assertThat(queue.isEmpty()).isTrue();
     assertThat(room.bytes.taken()).isZero();
-    assertThat(room.waiting()).isZero();
+    assertThat(room.wanted).hasValue(0);
   }
 }
