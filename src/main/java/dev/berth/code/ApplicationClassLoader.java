@@ -46,7 +46,9 @@ final class ApplicationClassLoader extends URLClassLoader {
     registerAsParallelCapable();
   }
 
-  private final String application;
+  /** The name of the application. */
+  final String application;
+
   private final ClassLoader berth;
   private final Queue<Class<?>> made = new ConcurrentLinkedQueue<>();
 
@@ -54,11 +56,6 @@ final class ApplicationClassLoader extends URLClassLoader {
     super(NAMED + application, jars.toArray(URL[]::new), berth);
     this.application = application;
     this.berth = berth;
-  }
-
-  /** Returns the name of the application. */
-  String application() {
-    return application;
   }
 
   private static boolean isShared(String name) {

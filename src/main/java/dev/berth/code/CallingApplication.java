@@ -43,6 +43,6 @@ public final class CallingApplication {
   }
 
   private static @Nullable String of(@Nullable ClassLoader loader) {
-    return loader instanceof ApplicationClassLoader own ? own.application() : null;
+    return loader instanceof ApplicationClassLoader own ? own.application : null;
   }
 }

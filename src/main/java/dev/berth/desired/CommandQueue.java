@@ -27,7 +27,7 @@ public final class CommandQueue {
   private final Executor offLoop;
   private final Loop control;
   private Future<Void> last = Future.succeededFuture(); // completes with the last command
-  private volatile int size; // waiting commands, readable by other threads
+  volatile int size; // waiting commands, readable by other threads
   private int chars; // of the waiting commands
   private @Nullable String refuses; // reason for refusing all later commands
   private boolean closed;
@@ -143,11 +143,6 @@ public final class CommandQueue {
 
   private static <T> Future<T> refused(String why) {
     return Future.failedFuture(new CommandRefused(Kind.UNAVAILABLE, why));
-  }
-
-  /** Returns the number of waiting commands. Thread-safe. */
-  int size() {
-    return size;
   }
 
   /**

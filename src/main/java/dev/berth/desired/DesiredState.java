@@ -66,11 +66,19 @@ public final class DesiredState {
   private final Map<String, String> names; // of applications, by route prefix
   private final Map<String, LastApplied> applied; // by application, latest last
   private final Map<String, Answer> answers; // by command id, latest last
-  private final History history;
-  private final AutoscaledNumbers autoscaled;
+
+  /** The earlier revisions. */
+  final History history;
+
+  /** The persisted numbers of autoscaled deployments. */
+  final AutoscaledNumbers autoscaled;
+
   private final NodeRegistry nodes;
   private final NavigableMap<Long, String> chain; // digests of commands, by index
-  private final Head head;
+
+  /** The numbers that belong to no application. */
+  final Head head;
+
   private final long index;
 
   private DesiredState() {
@@ -158,11 +166,6 @@ public final class DesiredState {
     return head.term();
   }
 
-  /** Returns the numbers that belong to no application. */
-  Head head() {
-    return head;
-  }
-
   /** Returns the last applied configuration of an application, declared or not. */
   public LastApplied lastApplied(String application) {
     return applied.getOrDefault(application, LastApplied.NOTHING);
@@ -182,11 +185,6 @@ public final class DesiredState {
   /** Returns the node registry of the cluster. */
   public NodeRegistry nodes() {
     return nodes;
-  }
-
-  /** Returns the earlier revisions. */
-  History history() {
-    return history;
   }
 
   /** Returns the number of recorded results. */
@@ -321,11 +319,6 @@ public final class DesiredState {
   /** Returns {@link AutoscaledNumbers#paused}. */
   @Nullable DesiredChange pause(DeploymentId id, @Nullable Integer replicas) {
     return change(autoscaled.paused(id, replicas));
-  }
-
-  /** Returns the persisted numbers of autoscaled deployments. */
-  AutoscaledNumbers autoscaled() {
-    return autoscaled;
   }
 
   private @Nullable DesiredChange change(AutoscaledNumbers news) {

@@ -58,7 +58,9 @@ final class FirstState {
   final Map<String, DeclaredApplication> refused = new LinkedHashMap<>();
 
   private final Set<String> declared = new HashSet<>(); // names of applications from the file
-  private boolean fromFile;
+
+  /** Whether all declarations come from the file, as the log was empty. */
+  boolean fromFile;
 
   /**
    * @param log not opened yet
@@ -102,11 +104,6 @@ final class FirstState {
             .filter(each -> declared.contains(each.name()))
             .collect(Collectors.toMap(ApplicationConfig::name, each -> each));
     read.putAll(reader.readAnew(log.state().applications(), given, Map.of()));
-  }
-
-  /** Returns whether all declarations come from the file, as the log was empty. */
-  boolean fromFile() {
-    return fromFile;
   }
 
   /**

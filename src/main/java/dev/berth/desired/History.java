@@ -23,7 +23,10 @@ final class History {
   static final long MOST_CHARS = 16L << 20;
 
   private final Map<String, List<Before>> revisions; // by application, newest first
-  private long chars;
+
+  /** The characters of all entries. */
+  long chars;
+
   private int keeps = InstanceOptions.DEFAULT_REVISIONS;
   private long forgotten; // revisions up to this one were removed
 
@@ -36,11 +39,6 @@ final class History {
     chars = other.chars;
     keeps = other.keeps;
     forgotten = other.forgotten;
-  }
-
-  /** Returns the characters of all entries. */
-  long chars() {
-    return chars;
   }
 
   /** Returns the history of an application, newest first. */

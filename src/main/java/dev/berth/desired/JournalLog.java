@@ -78,7 +78,7 @@ public final class JournalLog implements StateLog {
               .formatted(directory, StartFailedException.describe(failed)));
     }
     if (journal != null) {
-      state = journal.recovered();
+      state = journal.recovered;
     } else {
       LOG.warn(
           "state: {} is held by another instance: this one runs without it, and refuses changes",

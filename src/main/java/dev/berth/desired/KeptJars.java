@@ -146,7 +146,7 @@ final class KeptJars extends JarRepository {
   /** Removes the oldest earlier revision. The log records the removal before any jar is deleted. */
   @Override
   protected boolean letGo() {
-    Long oldest = log.state().history().oldest();
+    Long oldest = log.state().history.oldest();
     if (oldest == null) {
       return false;
     }
@@ -160,7 +160,7 @@ final class KeptJars extends JarRepository {
   /** Returns whether a change may have ended the need for some copies. */
   static boolean frees(DesiredChange change, DesiredState before, DesiredState after) {
     return !change.removed().isEmpty()
-        || !after.history().keepsAsMuchAs(before.history())
+        || !after.history.keepsAsMuchAs(before.history)
         || change.applications().stream()
             .map(DesiredApplication::name)
             .anyMatch(each -> !jars(after, each).containsAll(jars(before, each)));
@@ -177,7 +177,7 @@ final class KeptJars extends JarRepository {
     DesiredApplication known = state.find(application);
     if (known != null) {
       jars.addAll(known.wanted().jars());
-      state.history().earlier(known).forEach(each -> jars.addAll(each.wanted().jars()));
+      state.history.earlier(known).forEach(each -> jars.addAll(each.wanted().jars()));
     }
     return jars;
   }

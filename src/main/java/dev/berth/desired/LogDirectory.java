@@ -60,7 +60,7 @@ public final class LogDirectory implements AutoCloseable {
     CRC32C crc = new CRC32C();
     crc.update(disk.read(newest));
     return new Journal(
-        store.recovered(), String.format(Locale.ROOT, "%s %08x", newest, crc.getValue()));
+        store.recovered, String.format(Locale.ROOT, "%s %08x", newest, crc.getValue()));
   }
 
   /** Renames the files of the journal, the newest last, once the log contains its state. */

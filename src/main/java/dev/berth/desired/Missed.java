@@ -26,10 +26,10 @@ final class Missed {
   }
 
   private static Predicate<DesiredApplication> same(DesiredState told, DesiredState now) {
-    boolean capacity = Objects.equals(told.head().targetCapacity(), now.head().targetCapacity());
+    boolean capacity = Objects.equals(told.head.targetCapacity(), now.head.targetCapacity());
     return each ->
         capacity
             && each.equals(told.find(each.name()))
-            && told.autoscaled().of(each.name()).equals(now.autoscaled().of(each.name()));
+            && told.autoscaled.of(each.name()).equals(now.autoscaled.of(each.name()));
   }
 }

@@ -127,10 +127,10 @@ record OperatorCommands(
     String only = what.application();
     String config = what.config();
     String from = what.file();
-    if (what.revision() != null && what.revision() != state.head().revision()) {
+    if (what.revision() != null && what.revision() != state.head.revision()) {
       throw precondition(
           "revision: %s (expected: %s, another command declared something meanwhile)",
-          what.revision(), state.head().revision());
+          what.revision(), state.head.revision());
     }
     if (from != null && (from.length() > Origin.MOST_CHARS || !from.startsWith("file://"))) {
       throw invalid(
@@ -163,14 +163,13 @@ record OperatorCommands(
     Set<String> named = wanted.keySet();
     Predicate<String> own = name -> state.goes(name, by, false);
     List<Change> all = changes(state, next, named, removed, own);
-    outcome.set(new DeployOutcome(state.head().revision(), only == null ? all : all.subList(0, 1)));
+    outcome.set(new DeployOutcome(state.head.revision(), only == null ? all : all.subList(0, 1)));
     if (what.dryRun()) {
       return new Decision(null, List.of());
     }
     List<ControllerEvent> events = new ArrayList<>(withdrawn(removed));
     boolean everything =
-        only == null
-            && !Objects.equals(next.head().targetCapacity(), state.head().targetCapacity());
+        only == null && !Objects.equals(next.head.targetCapacity(), state.head.targetCapacity());
     Map<String, ApplicationConfig> read = new HashMap<>(); // of the changed applications
     for (ApplicationConfig each : submitted.applications()) {
       DesiredApplication known = Objects.requireNonNull(next.find(each.name()));
@@ -355,7 +354,7 @@ record OperatorCommands(
     DesiredApplication known = require(state, application);
     List<RevisionDetails> all = new ArrayList<>();
     all.add(known.details());
-    state.history().earlier(known).forEach(each -> all.add(each.details(known)));
+    state.history.earlier(known).forEach(each -> all.add(each.details(known)));
     return Future.succeededFuture(all);
   }
 
@@ -363,7 +362,7 @@ record OperatorCommands(
 
   @Override
   public Future<ServeDetails> details() {
-    return serve.controls().details(serve.state().head().targetCapacity(), serve.directory());
+    return serve.controls().details(serve.state().head.targetCapacity(), serve.directory());
   }
 
   @Override

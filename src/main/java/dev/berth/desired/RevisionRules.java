@@ -67,10 +67,10 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
 
   private static Before target(
       DesiredState state, DesiredApplication application, @Nullable Long to) {
-    List<Before> earlier = state.history().earlier(application);
+    List<Before> earlier = state.history.earlier(application);
     Before found =
         to == null
-            ? state.history().rollbackTo(application)
+            ? state.history.rollbackTo(application)
             : earlier.stream().filter(each -> each.revision() == to).findFirst().orElse(null);
     if (found == null && to == null) {
       throw precondition(
@@ -130,7 +130,7 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
     LOG.info("traffic: endpoint {}: {}", route, weights);
     DesiredChange change = state.splitEndpoint(route, weights);
     ControllerEvent told = new ControllerEvent.EndpointSplit(route, weights);
-    return new Decision(change, List.of(told), Map.of(), state.head().revision());
+    return new Decision(change, List.of(told), Map.of(), state.head.revision());
   }
 
   private static void requireSplit(

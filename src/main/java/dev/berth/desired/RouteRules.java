@@ -67,7 +67,7 @@ record RouteRules(ServeConfig file) {
 
   /** Logs each route for which both the persisted state and the file's endpoints have an entry. */
   void tell(DesiredState kept) {
-    kept.head()
+    kept.head
         .splits()
         .forEach(
             (route, weights) -> {

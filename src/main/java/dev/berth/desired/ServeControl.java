@@ -193,7 +193,7 @@ public final class ServeControl implements Builds.Sources {
 
   /** Returns whether the first applications come from the file rather than the log. */
   public boolean fromFile() {
-    return first.fromFile();
+    return first.fromFile;
   }
 
   /**
@@ -220,7 +220,7 @@ public final class ServeControl implements Builds.Sources {
       }
       return null;
     }
-    Head head = state.head();
+    Head head = state.head;
     return new Builds.Source(entry.config(), reader.around(head.targetCapacity()), head.rises());
   }
 
@@ -313,12 +313,12 @@ public final class ServeControl implements Builds.Sources {
 
   /** Returns the number of waiting commands. Thread-safe. */
   public int waitingCommands() {
-    return queue.size();
+    return queue.size;
   }
 
   /** Returns the characters of the entries of earlier revisions. Thread-safe. */
   public long historyChars() {
-    return log.state().history().chars();
+    return log.state().history.chars;
   }
 
   /**
@@ -347,7 +347,7 @@ public final class ServeControl implements Builds.Sources {
 
   /** Returns the weights set on endpoints, by route. Thread-safe. */
   public Map<String, Map<String, Double>> endpointSplits() {
-    return state.head().splits();
+    return state.head.splits();
   }
 
   /** Returns the connected controller. */
@@ -455,7 +455,7 @@ public final class ServeControl implements Builds.Sources {
   /** Starts the next term for a new controller; fails when the term is not persisted. */
   Future<Long> nextTerm() {
     Function<DesiredState, Decision> next =
-        on -> new Decision(on.nextTerm(on.head().keeps(), 0), List.of());
+        on -> new Decision(on.nextTerm(on.head.keeps(), 0), List.of());
     return queue
         .add(0, () -> note("the term", next))
         .map(

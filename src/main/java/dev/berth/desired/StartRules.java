@@ -210,7 +210,7 @@ final class StartRules {
         failed.put(each.getKey(), each.getValue());
       }
     }
-    return on.change(declared, List.copyOf(deleted), applied, head(on.head()), nowMs);
+    return on.change(declared, List.copyOf(deleted), applied, head(on.head), nowMs);
   }
 
   private Head head(Head was) {

@@ -50,7 +50,10 @@ final class StateStore implements AutoCloseable {
   private long told = -1; // last acknowledged number, as far as known
   private boolean crowded; // disk full: the next change compacts the file
   private int generation; // highest number ever used
-  private DesiredState recovered = DesiredState.EMPTY;
+
+  /** The state that was recovered on open. */
+  DesiredState recovered = DesiredState.EMPTY;
+
   private long sequence; // number of the last change
   private long wholeBytes; // file size at its begin
   private long end; // length of the valid part
@@ -71,11 +74,6 @@ final class StateStore implements AutoCloseable {
     StateStore store = new StateStore(files, leastGrowth);
     store.recover();
     return store;
-  }
-
-  /** Returns the state that was recovered on open. */
-  DesiredState recovered() {
-    return recovered;
   }
 
   /** Returns whether any state was ever stored here. */

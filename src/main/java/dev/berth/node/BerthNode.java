@@ -299,7 +299,7 @@ public final class BerthNode {
     if (problem != null) {
       fail(problem);
     } else if (!closeAsked.get()) {
-      awaited.addAll(initial.awaited());
+      awaited.addAll(initial.awaited);
       initial.handTo(made.host.builds);
       made.role
           .start()

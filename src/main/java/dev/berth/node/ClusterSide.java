@@ -71,7 +71,7 @@ final class ClusterSide implements LinkListener {
   final PeerClient peers; // HTTPS client of other nodes
   final LinkBus links;
   private volatile String ownMark = ""; // node part of tokens; empty until registration
-  private volatile Members members = Members.NONE; // written by the control loop
+  volatile Members members = Members.NONE; // written by the control loop
   private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timer ids by bus name
   private final Set<String> leaving = new HashSet<>(); // bus names of nodes that announced a leave
   private @Nullable DataPlane plane; // created after the links
@@ -231,7 +231,7 @@ final class ClusterSide implements LinkListener {
   /** Handles the welcome: this process is a registered node now. */
   void welcomed(Welcome welcome) {
     hasController = true;
-    plane().routers().controlled(true);
+    plane().routers.controlled(true);
     ownMark = mark(config.node(), welcome.registration());
     links.register(new OwnRegistration(welcome.authority().clusterId(), welcome.registration()));
   }
@@ -239,7 +239,7 @@ final class ClusterSide implements LinkListener {
   /** Handles the loss of the controller, which lasts until the next welcome. */
   void noController() {
     hasController = false;
-    plane().routers().controlled(false);
+    plane().routers.controlled(false);
   }
 
   /** Applies a member list of the controller, if it is newer than the known list. */
@@ -260,11 +260,6 @@ final class ClusterSide implements LinkListener {
     }
     gone.remove(identity.node());
     gone.forEach(this::gone);
-  }
-
-  /** Returns the newest known member list. Thread-safe. */
-  Members members() {
-    return members;
   }
 
   private static String mark(String node, long registration) {
@@ -299,7 +294,7 @@ final class ClusterSide implements LinkListener {
         member.state() == Member.State.SUSPECTED || member.state() == Member.State.LEAVING;
     String name = member.node().busName();
     plane()
-        .routers()
+        .routers
         .suspected(name, passed || leaving.contains(name) || unreachable.containsKey(name));
   }
 
@@ -307,7 +302,7 @@ final class ClusterSide implements LinkListener {
 
   @Override
   public void broken(String busNode, int loop) {
-    plane().routers().linkBroken(busNode, loop);
+    plane().routers.linkBroken(busNode, loop);
   }
 
   @Override
@@ -327,7 +322,7 @@ final class ClusterSide implements LinkListener {
   public void suspected(String busNode) {
     control.execute(
         () -> {
-          plane().routers().suspected(busNode, true);
+          plane().routers.suspected(busNode, true);
           Long before =
               unreachable.put(
                   busNode,

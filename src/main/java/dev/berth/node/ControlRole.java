@@ -172,7 +172,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     standing.begin(serve.applications().stream().map(DeclaredApplication::name).toList());
     told.clear();
     joined(on.identity().node(), side.config.zone(), controller);
-    for (Member each : side.members().list()) {
+    for (Member each : side.members.list()) {
       String node = each.node().busName();
       if (!isHere(node)) {
         joined(node, each.node().zone(), controller);

@@ -47,7 +47,7 @@ import org.slf4j.LoggerFactory;
 final class ControllerActions implements Consumer<ControllerAction> {
   private static final Logger LOG = LoggerFactory.getLogger(ControllerActions.class);
 
-  private final EpochGate gate;
+  final EpochGate gate;
   private final Consumer<Command> instances;
   private final Map<Class<?>, Consumer<ControllerAction>> steps = new HashMap<>();
 
@@ -151,9 +151,5 @@ final class ControllerActions implements Consumer<ControllerAction> {
 
   private boolean isStale(ControllerAction action) {
     return action instanceof Command command && !gate.admits(command.epoch());
-  }
-
-  EpochGate gate() {
-    return gate;
   }
 }

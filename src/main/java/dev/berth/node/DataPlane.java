@@ -25,10 +25,10 @@ import org.jspecify.annotations.Nullable;
  * messages and ticks. Thread-safe, unless a method states otherwise.
  */
 public final class DataPlane implements LoopWatchVerticle.Listener {
-  private final InstancePorts ports;
-  private final InstanceLimits limits;
-  private final ReplicaHost host;
-  private final Routers routers;
+  public final InstancePorts ports;
+  public final InstanceLimits limits;
+  public final ReplicaHost host;
+  public final Routers routers;
   private final List<ReplicaLoop> replicaLoops = new ArrayList<>();
 
   /**
@@ -63,22 +63,6 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
   }
 
   // --- parts ---
-
-  public InstancePorts ports() {
-    return ports;
-  }
-
-  public InstanceLimits limits() {
-    return limits;
-  }
-
-  public ReplicaHost host() {
-    return host;
-  }
-
-  public Routers routers() {
-    return routers;
-  }
 
   /** Returns the number of event loops. */
   public int loops() {

@@ -14,7 +14,9 @@ final class EpochGate {
 
   private @Nullable Epoch newest;
   private @Nullable Epoch said; // last refused epoch, already logged
-  private volatile long refused;
+
+  /** The number of refused commands. Thread-safe. */
+  volatile long refused;
 
   /** Returns whether a command of an epoch may run. A newer epoch fences all older ones. */
   boolean admits(Epoch epoch) {
@@ -32,10 +34,5 @@ final class EpochGate {
       LOG.warn("commands of {} are refused: {} is known", epoch, known);
     }
     return false;
-  }
-
-  /** Returns the number of refused commands. Thread-safe. */
-  long refused() {
-    return refused;
   }
 }

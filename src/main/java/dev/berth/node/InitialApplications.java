@@ -31,7 +31,7 @@ final class InitialApplications {
 
   private final Future<Void> opened;
   private final List<Builds.Reading> loads = new ArrayList<>();
-  private List<String> awaited = List.of(); // names from the file; set before opened completes
+  List<String> awaited = List.of(); // names from the file; set before opened completes
 
   /** Creates the empty set of a worker. */
   InitialApplications() {
@@ -104,11 +104,6 @@ final class InitialApplications {
     LOG.error("application {} cannot be read", application, UserFailure.legible(cause));
     return new StartFailedException(
         "application " + application + ": " + StartFailedException.describe(cause));
-  }
-
-  /** Returns the names of the applications that the start waits for. */
-  List<String> awaited() {
-    return awaited;
   }
 
   /** Passes the code to {@code builds}, which uses it for the first build of each application. */

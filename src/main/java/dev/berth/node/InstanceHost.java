@@ -124,8 +124,8 @@ final class InstanceHost {
             });
     deployments =
         new InstanceRouters(
-            requests.routers(),
-            new InstanceRankers(on.threads, control, builds, requests.routers().loop(0)::now),
+            requests.routers,
+            new InstanceRankers(on.threads, control, builds, requests.routers.loop(0)::now),
             on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
             this::show);
     replicas =
@@ -141,7 +141,7 @@ final class InstanceHost {
         ControllerActions.ofInstance(
             new EpochGate(), builds, replicas, deployments, routes, on.log);
     on.meters.add(into -> into.gauge("berth_class_loaders_retained", retained.retained()));
-    on.meters.add(into -> into.counter("berth_stale_commands", actions.gate().refused()));
+    on.meters.add(into -> into.counter("berth_stale_commands", actions.gate.refused));
   }
 
   private Registration show(DeploymentRouter router) {

@@ -145,16 +145,16 @@ final class InstanceParts {
             InstanceLimits.of(config.settings()));
     reservations =
         new ReservationTable(
-            plane.routers(),
+            plane.routers,
             InstanceLimits.reservations(config.settings()),
             identity.nanoClock(),
-            plane.ports().secrets());
+            plane.ports.secrets());
     if (side != null) {
       side.carries(plane);
       reservations.among(side.keepers());
     }
-    ingress.unreadyWhile(() -> plane.host().blockedLoops().stream().anyMatch(BlockedLoop::lasting));
-    ingress.gatherWithin(plane.limits().bodies().gathered());
+    ingress.unreadyWhile(() -> plane.host.blockedLoops().stream().anyMatch(BlockedLoop::lasting));
+    ingress.gatherWithin(plane.limits.bodies().gathered());
     ReservationEndpoint api = reservationEndpoint();
     Map<String, String> secrets = BearerToken.secrets(config.get(ReservationOptions.BEARER_TOKENS));
     ingress.serveReservations(
@@ -186,7 +186,7 @@ final class InstanceParts {
         new RoutingFeedVerticle(
             identity.node(),
             identity.incarnation(),
-            plane.routers(),
+            plane.routers,
             role::send,
             identity.nanoClock());
   }
@@ -212,7 +212,7 @@ final class InstanceParts {
         (deployment, replica) -> host.replicas.kill(deployment, replica),
         new TrafficTold(() -> host.routes.leadsTo(), meters, identity.seeded()),
         new HttpView(config.settings(), ingress::port, ingress::status),
-        plane.host()::blockedLoops,
+        plane.host::blockedLoops,
         meters,
         version == null ? "unknown" : version,
         identity.node());
@@ -262,7 +262,7 @@ final class InstanceParts {
   }
 
   private List<ReplicaLedger> ledgers() {
-    return plane.host().replicas().stream()
+    return plane.host.replicas().stream()
         .map(replica -> new ReplicaLedger(replica.deployment(), replica.view()))
         .toList();
   }
@@ -274,17 +274,17 @@ final class InstanceParts {
     assert loops.control().isHere();
     UpkeepVerticle upkeep =
         new UpkeepVerticle(
-            plane.host(),
+            plane.host,
             () -> {
               reservations.sweep();
               on.threads().look();
               host.retained.look();
               carriers.look();
             });
-    meters.addCounter("berth_audits_failed", upkeep::mismatches);
+    meters.addCounter("berth_audits_failed", () -> upkeep.mismatches);
     meters.add(pusher::show);
-    meters.add(into -> InstanceSeries.show(plane.routers().bounds(), config.settings(), into));
-    meters.add(into -> InstanceSeries.show(plane.limits().bodies(), into));
+    meters.add(into -> InstanceSeries.show(plane.routers.bounds(), config.settings(), into));
+    meters.add(into -> InstanceSeries.show(plane.limits.bodies(), into));
     meters.add(into -> InstanceSeries.show(reservations, into));
     meters.add(handlers::show);
     meters.add(carriers::show);
@@ -360,7 +360,7 @@ final class InstanceParts {
   }
 
   private Future<Void> startIngress(int index, Duration stopTimeout) {
-    RouterLoop router = plane.routers().loop(index);
+    RouterLoop router = plane.routers.loop(index);
     return start(
         loops.serving().get(index),
         new IngressVerticle(ingress, router, index, stopTimeout),

@@ -113,7 +113,7 @@ public class InstanceReplicas implements ReplicaListener {
     this.control = control;
     this.epochs = epochs;
     this.controller = controller;
-    plane.host().tell(this);
+    plane.host.tell(this);
   }
 
   // --- start ---
@@ -141,13 +141,13 @@ public class InstanceReplicas implements ReplicaListener {
     routers.ensure(code);
     ReplicaHost.Starting starting;
     try {
-      starting = plane.host().begin(spec(id, target, code), seats(target, code));
+      starting = plane.host.begin(spec(id, target, code), seats(target, code));
     } catch (RuntimeException failed) { // the host's limit is reached
       builds.release(code);
       refused(id, StartFailedException.describe(failed));
       return;
     }
-    HostedHere begun = new HostedHere(starting, code, target, plane.ports().wallClock().millis());
+    HostedHere begun = new HostedHere(starting, code, target, plane.ports.wallClock().millis());
     hosted.put(id, begun);
     starting
         .running()
@@ -159,7 +159,7 @@ public class InstanceReplicas implements ReplicaListener {
   /** Fetches missing code, then starts the replica unless a stop arrived meanwhile. */
   private void obtain(StartReplica command) {
     DeploymentTarget target = command.target();
-    Found unbuilt = HostedHere.unbuilt(command, plane.ports().wallClock().millis());
+    Found unbuilt = HostedHere.unbuilt(command, plane.ports.wallClock().millis());
     if (obtaining.putIfAbsent(command.replicaId(), unbuilt) != null) {
       return;
     }
@@ -184,7 +184,7 @@ public class InstanceReplicas implements ReplicaListener {
 
   /** Returns all loops for a spread replica, else the next loop in turn that is not blocked. */
   private List<ReplicaSeat> seats(DeploymentTarget target, LoadedApplication code) {
-    int first = plane.host().loopFrom(nextLoop); // loop of the replica's address
+    int first = plane.host.loopFrom(nextLoop); // loop of the replica's address
     nextLoop = (first + 1) % plane.loops();
     return IntStream.range(0, isSpread(target) ? plane.loops() : 1)
         .mapToObj(offset -> plane.replicas((first + offset) % plane.loops()))
@@ -215,7 +215,7 @@ public class InstanceReplicas implements ReplicaListener {
 
   private ReplicaLimits limits(Settings settings) {
     return plane
-        .limits()
+        .limits
         .replica()
         .withOwn(
             settings.get(DeploymentConfig.CANCEL_GRACE_S).toNanos(),
@@ -385,14 +385,14 @@ public class InstanceReplicas implements ReplicaListener {
     if (since == null) {
       return grace;
     }
-    Duration left = grace.minusNanos(plane.ports().nanoClock().getAsLong() - since);
+    Duration left = grace.minusNanos(plane.ports.nanoClock().getAsLong() - since);
     return left.isNegative() ? Duration.ZERO : left;
   }
 
   /** Starts the graces of all deployments, as the instance drains from now on. */
   void drainStarts() {
     assert control.isHere();
-    drainStartedNanos = plane.ports().nanoClock().getAsLong();
+    drainStartedNanos = plane.ports.nanoClock().getAsLong();
   }
 
   // --- events of replicas, sent by the host on any thread ---

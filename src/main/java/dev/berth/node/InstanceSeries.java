@@ -40,13 +40,13 @@ final class InstanceSeries {
   }
 
   static void show(int index, DataPlane plane, int maxPending, Series unlabelled) {
-    RouterLoop loop = plane.routers().loop(index);
+    RouterLoop loop = plane.routers.loop(index);
     ReplicaLoop replicas = plane.replicas(index);
     Series into = unlabelled.with("loop", Integer.toString(index));
     into.gauge("berth_pending_requests", loop.pendingRequests(), maxPending);
     into.counter("berth_calls_recalled", loop.recalls());
     into.gauge(
-        "berth_cancels_repeated", loop.cancelsRepeated(), plane.limits().loop().cancelledCalls());
+        "berth_cancels_repeated", loop.cancelsRepeated(), plane.limits.loop().cancelledCalls());
     into.counter("berth_cancels_not_repeated", loop.cancelsNotRepeated());
     into.gauge("berth_router_deadlines", loop.deadlines());
     into.counter("berth_late_answers_dropped", loop.lateAnswers());

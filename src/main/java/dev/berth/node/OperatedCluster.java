@@ -93,7 +93,7 @@ record OperatedCluster(
       return unknown(node);
     }
     boolean leaves =
-        side.members().list().stream()
+        side.members.list().stream()
             .anyMatch(
                 each -> each.node().name().equals(node) && each.state() == Member.State.LEAVING);
     return leaves

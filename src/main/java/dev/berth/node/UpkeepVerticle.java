@@ -20,7 +20,9 @@ final class UpkeepVerticle extends VerticleBase {
   private final Runnable alsoSwept;
   private long timer;
   private int sweeps;
-  private volatile long mismatches;
+
+  /** The number of mismatches since start. Thread-safe. */
+  volatile long mismatches;
 
   /**
    * @param alsoSwept expires other entries; runs every 100 ms
@@ -51,11 +53,6 @@ final class UpkeepVerticle extends VerticleBase {
     if (view.lastAudit().findings() == 1) {
       LOG.error("replica {}: its slots do not add up: {}", view.replicaId(), view);
     }
-  }
-
-  /** Returns the number of mismatches since start. Thread-safe. */
-  long mismatches() {
-    return mismatches;
   }
 
   @Override

@@ -193,7 +193,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
         false,
         List.of(),
         List.of(),
-        side.members().list().stream().map(this::lastKnown).toList());
+        side.members.list().stream().map(this::lastKnown).toList());
   }
 
   /** Returns the last known state of a node; the controller's node counts as suspected. */
@@ -213,7 +213,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
 
   /** Returns the node of the controller; null while unknown. */
   private @Nullable NodeInfo controlNode() {
-    return side.members().list().stream()
+    return side.members.list().stream()
         .map(Member::node)
         .filter(this::isController)
         .findFirst()
@@ -263,7 +263,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     }
     Command command = JsonForm.COMMANDS.decode(json);
     if (!(command instanceof CommandTo one) || one.node().equals(on.identity().node())) {
-      if (!host.actions.gate().admits(command.epoch())) { // else its refusal would go unnoticed
+      if (!host.actions.gate.admits(command.epoch())) { // else its refusal would go unnoticed
         throw new IllegalStateException(
             "commands of " + command.epoch() + " (expected: of a later one, which is known)");
       }

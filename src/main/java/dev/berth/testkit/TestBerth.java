@@ -101,7 +101,7 @@ public final class TestBerth implements AutoCloseable {
           "loop: " + loop + " (expected: 0 to " + (instance.plane.loops() - 1) + ")");
     }
     return RoutedHandle.of(
-        instance.plane.routers(), id, instance.deployments.router(id).settings(), loop);
+        instance.plane.routers, id, instance.deployments.router(id).settings(), loop);
   }
 
   /** Calls the ingress of the first application, as {@link #call(String, Request)} does. */
@@ -245,7 +245,7 @@ public final class TestBerth implements AutoCloseable {
 
   private Stream<Replica> hosted(String deployment) {
     DeploymentId id = applications.find(deployment);
-    return instance.plane.host().replicas().stream()
+    return instance.plane.host.replicas().stream()
         .filter(replica -> replica.deployment().equals(id));
   }
 
@@ -330,7 +330,7 @@ public final class TestBerth implements AutoCloseable {
 
   private Replica running(String replicaId) {
     List<String> known = new ArrayList<>();
-    for (Replica each : instance.plane.host().replicas()) {
+    for (Replica each : instance.plane.host.replicas()) {
       if (each.replicaId().equals(replicaId)) {
         return each;
       }
@@ -374,7 +374,7 @@ public final class TestBerth implements AutoCloseable {
   private void end() {
     closed = true;
     try {
-      for (Replica replica : instance.plane.host().replicas()) {
+      for (Replica replica : instance.plane.host.replicas()) {
         if (!unsettled().isEmpty()) {
           instance.kill(replica);
         }

@@ -143,7 +143,7 @@ final class TestInstance {
             code -> {});
     deployments =
         new InstanceRouters(
-            plane.routers(),
+            plane.routers,
             new InstanceRankers(threads, control, builds, time),
             options.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
             this::show);
@@ -256,7 +256,7 @@ final class TestInstance {
     boolean available = snapshot.available() && comes;
     RoutingSnapshot told =
         new RoutingSnapshot(deployment, snapshot.version(), available, snapshot.replicas());
-    plane.routers().update(told);
+    plane.routers.update(told);
   }
 
   /**
@@ -396,8 +396,8 @@ final class TestInstance {
   }
 
   private void upkeep() {
-    plane.host().sweep(0, 1, mismatch -> {});
-    plane.host().tick();
+    plane.host.sweep(0, 1, mismatch -> {});
+    plane.host.tick();
   }
 
   private void tick() {

@@ -21,13 +21,13 @@ final class Unsettled {
   /** Returns a line for each unsettled work; empty when all work is settled. */
   static List<String> of(TestInstance instance) {
     Unsettled found = new Unsettled(instance);
-    instance.plane.host().replicas().forEach(found::look);
-    instance.plane.routers().all().forEach(found::lookAtQueue);
+    instance.plane.host.replicas().forEach(found::look);
+    instance.plane.routers.all().forEach(found::lookAtQueue);
     found.lines.addAll(instance.threads.unfinished());
     if (found.lines.isEmpty()) { // else these lines repeat the ones before
-      instance.plane.routers().all().forEach(found::lookAtCounters);
+      instance.plane.routers.all().forEach(found::lookAtCounters);
       found.lookAtLoops();
-      found.look(instance.plane.routers().bounds());
+      found.look(instance.plane.routers.bounds());
     }
     return List.copyOf(found.lines);
   }
@@ -91,7 +91,7 @@ final class Unsettled {
 
   private void lookAtLoops() {
     for (int index = 0; index < instance.plane.loops(); index++) {
-      RouterLoop loop = instance.plane.routers().loop(index);
+      RouterLoop loop = instance.plane.routers.loop(index);
       if (loop.pendingRequests() > 0 || loop.deadlines() > 0) {
         lines.add(
             "event loop %s: %s and %s awaited"
@@ -113,8 +113,8 @@ final class Unsettled {
     }
     add("instance: ", bounds.streams().bytes(), "byte", " of responses in flight");
     long bodies =
-        instance.plane.limits().bodies().windows().taken()
-            + instance.plane.limits().bodies().gathered().taken();
+        instance.plane.limits.bodies().windows().taken()
+            + instance.plane.limits.bodies().gathered().taken();
     add("instance: ", bodies, "byte", " of bodies of requests held");
   }
 

@@ -101,7 +101,7 @@ class AutoscaledStateTest extends ServeControlRig {
     ok(first);
     ok(second);
 
-    assertThat(control.state().autoscaled().find(ID)).as("gone with the application").isNull();
+    assertThat(control.state().autoscaled.find(ID)).as("gone with the application").isNull();
     finds(found(4)); // the controller does not know yet
     deploy("a", A);
     assertThat(declared()).isNull();
@@ -125,8 +125,7 @@ class AutoscaledStateTest extends ServeControlRig {
     finds(null);
 
     assertThat(declared()).isNull();
-    assertThat(control.state().autoscaled().find(new DeploymentId("a", "other")))
-        .isEqualTo(found(2));
+    assertThat(control.state().autoscaled.find(new DeploymentId("a", "other"))).isEqualTo(found(2));
   }
 
   @Test
@@ -230,10 +229,10 @@ class AutoscaledStateTest extends ServeControlRig {
       if (left.records().size() < 2) {
         break; // before the first was acknowledged
       }
-      seen.add(DesiredState.EMPTY.with(left.records()).autoscaled().find(ID));
+      seen.add(DesiredState.EMPTY.with(left.records()).autoscaled.find(ID));
     }
     assertThat(seen).containsExactlyInAnyOrder(found(3), found(5));
-    assertThat(StateStore.open(files.killed(), 1).recovered().whole()).isEqualTo(state.whole());
+    assertThat(StateStore.open(files.killed(), 1).recovered.whole()).isEqualTo(state.whole());
   }
 
   @Test
@@ -257,13 +256,13 @@ class AutoscaledStateTest extends ServeControlRig {
     DesiredState more = deployed(first, 60.0, "a");
     DesiredState less = deployed(more, 40.0, "a");
 
-    assertThat(first.head().rises()).isTrue();
-    assertThat(more.head().rises()).isTrue();
-    assertThat(deployed(more, 60.0, "b").head().rises()).as("the same").isTrue();
-    assertThat(less.head().rises()).isFalse();
-    assertThat(deployed(less, null, "a").head().rises()).isFalse();
+    assertThat(first.head.rises()).isTrue();
+    assertThat(more.head.rises()).isTrue();
+    assertThat(deployed(more, 60.0, "b").head.rises()).as("the same").isTrue();
+    assertThat(less.head.rises()).isFalse();
+    assertThat(deployed(less, null, "a").head.rises()).isFalse();
     DesiredState whole = deployed(DesiredState.EMPTY, null, "a");
-    assertThat(whole.head().rises()).isFalse();
-    assertThat(deployed(whole, 90.0, "a").head().rises()).as("from all").isFalse();
+    assertThat(whole.head.rises()).isFalse();
+    assertThat(deployed(whole, 90.0, "a").head.rises()).as("from all").isFalse();
   }
 }

@@ -22,7 +22,7 @@ class CommandChainTest {
 
   private static DesiredState starts(DesiredState state) {
     DesiredState begun = on(state, state.nextTerm(5, 0));
-    return on(begun, begun.nodes(begun.nodes().with("n" + begun.head().term(), "f0")));
+    return on(begun, begun.nodes(begun.nodes().with("n" + begun.head.term(), "f0")));
   }
 
   private static boolean includes(DesiredState state, Map.Entry<Long, String> command) {
@@ -86,7 +86,7 @@ class CommandChainTest {
   @Test
   void termIsNotBelowTheOneThatIsAsked() {
     DesiredState begun = on(state, state.nextTerm(5, 1_800_000_000));
-    assertThat(begun.head().term()).isEqualTo(1_800_000_000);
-    assertThat(on(begun, begun.nextTerm(5, 17)).head().term()).isEqualTo(1_800_000_001);
+    assertThat(begun.head.term()).isEqualTo(1_800_000_000);
+    assertThat(on(begun, begun.nextTerm(5, 17)).head.term()).isEqualTo(1_800_000_001);
   }
 }

@@ -22,7 +22,7 @@ class CommandQueueTest {
       Future<Void> command = queue.add(1, () -> queue.offLoop(() -> null));
       assertThat(command.cause()).isInstanceOf(CommandRefused.class);
     }
-    assertThat(queue.size()).isZero();
+    assertThat(queue.size).isZero();
   }
 
   @Test
@@ -33,13 +33,13 @@ class CommandQueueTest {
     for (int i = 0; i <= CommandQueue.MOST_COMMANDS; i++) { // one runs, the others wait
       assertThat(queue.<Void>add(1, () -> queue.offLoop(() -> null)).failed()).isFalse();
     }
-    assertThat(queue.size()).isEqualTo(CommandQueue.MOST_COMMANDS);
+    assertThat(queue.size).isEqualTo(CommandQueue.MOST_COMMANDS);
     Future<Void> tooMany = queue.add(1, () -> queue.offLoop(() -> null));
     assertThat(tooMany.cause()).isInstanceOf(CommandRefused.class);
     while (!offLoop.isEmpty()) {
       offLoop.poll().run();
     }
-    assertThat(queue.size()).isZero();
+    assertThat(queue.size).isZero();
   }
 
   @Test

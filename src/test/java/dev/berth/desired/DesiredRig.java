@@ -83,7 +83,7 @@ abstract class DesiredRig {
 
   /** What an operator who names no revision goes back to; null when there is nothing. */
   @Nullable DesiredChange rollback(String name) {
-    Before to = state.history().rollbackTo(application(name));
+    Before to = state.history.rollbackTo(application(name));
     return to == null ? null : state.rollback(name, to, 5);
   }
 

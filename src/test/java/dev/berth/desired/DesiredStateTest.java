@@ -37,7 +37,7 @@ class DesiredStateTest extends DesiredRig {
     assertThat(state.applications()).extracting(DesiredApplication::name).containsExactly("b", "c");
     assertThat(application("c").revision()).isEqualTo(3);
     assertThat(application("c").deployedMs()).isEqualTo(7);
-    assertThat(state.head().targetCapacity()).isEqualTo(50);
+    assertThat(state.head.targetCapacity()).isEqualTo(50);
   }
 
   @Test
@@ -210,10 +210,10 @@ class DesiredStateTest extends DesiredRig {
 
   @Test
   void termsRise() {
-    assertThat(state.head().term()).isZero();
+    assertThat(state.head.term()).isZero();
     done(state.nextTerm(1, 0));
     done(state.nextTerm(1, 0));
-    assertThat(state.head().term()).isEqualTo(2);
+    assertThat(state.head.term()).isEqualTo(2);
     done(state.nextTerm(1, 10_000));
     done(state.nextTerm(1, 6_400)); // the clock was set an hour back
     assertThat(state.term()).isEqualTo(10_001);
@@ -276,12 +276,12 @@ class DesiredStateTest extends DesiredRig {
 
     done(state.deploy(all("b", "1"), null, OTHER, true, 1));
     assertThat(state.lastApplied("a")).isEqualTo(new LastApplied("1", "1", null));
-    assertThat(state.head().lastCapacity()).isEqualTo(new LastApplied("50.0", "50.0", null));
+    assertThat(state.head.lastCapacity()).isEqualTo(new LastApplied("50.0", "50.0", null));
     assertThat(state.lastApplied("c")).isEqualTo(LastApplied.NOTHING);
 
     done(state.deploy(Map.of(), null, LastApplied.START, true, 1));
     assertThat(state.mentioned()).isEmpty();
-    assertThat(state.head().lastCapacity()).isEqualTo(LastApplied.NOTHING);
+    assertThat(state.head.lastCapacity()).isEqualTo(LastApplied.NOTHING);
   }
 
   @Test
@@ -321,9 +321,9 @@ class DesiredStateTest extends DesiredRig {
     assertThat(state.lastApplied("b"))
         .as("of no file")
         .isEqualTo(new LastApplied(null, "new", null));
-    assertThat(state.head().lastCapacity()).isEqualTo(new LastApplied("50.0", "50.0", null));
-    assertThat(state.head().targetCapacity()).isEqualTo(50);
-    assertThat(state.head().splits()).isEmpty();
+    assertThat(state.head.lastCapacity()).isEqualTo(new LastApplied("50.0", "50.0", null));
+    assertThat(state.head.targetCapacity()).isEqualTo(50);
+    assertThat(state.head.splits()).isEmpty();
     assertThat(application("a").wanted().jars()).containsExactly(new Jar("a.jar", "abc"));
     assertThat(application("a").before())
         .isEqualTo(new Before(3, 0, new Wanted("/a", "{}", List.of(), false, "older")));
@@ -428,9 +428,9 @@ class DesiredStateTest extends DesiredRig {
               : state.mark(
                   List.of(
                       announce(some.name(), some.revision(), random.nextBoolean() ? null : "no")));
-      case 7 -> state.history().oldest() == null ? null : state.forget(state.history().oldest());
+      case 7 -> state.history.oldest() == null ? null : state.forget(state.history.oldest());
       case 8 -> {
-        List<Before> earlier = some == null ? List.of() : state.history().earlier(some);
+        List<Before> earlier = some == null ? List.of() : state.history.earlier(some);
         yield earlier.isEmpty()
             ? null
             : state.rollback(some.name(), earlier.get(random.nextInt(earlier.size())), step);

@@ -26,16 +26,16 @@ class HistoryTest extends DesiredRig {
   }
 
   private List<Long> earlier(String name) {
-    return state.history().earlier(application(name)).stream().map(Before::revision).toList();
+    return state.history.earlier(application(name)).stream().map(Before::revision).toList();
   }
 
   private @Nullable Long back(String name) {
-    Before to = state.history().rollbackTo(application(name));
+    Before to = state.history.rollbackTo(application(name));
     return to == null ? null : (Long) to.revision();
   }
 
   private Before revision(String name, long revision) {
-    return state.history().earlier(application(name)).stream()
+    return state.history.earlier(application(name)).stream()
         .filter(each -> each.revision() == revision)
         .findFirst()
         .orElseThrow();
@@ -115,12 +115,12 @@ class HistoryTest extends DesiredRig {
     ran("a", "1", "2", "3");
     ran("b", "1", "2", "3");
 
-    done(state.forget(Objects.requireNonNull(state.history().oldest())));
+    done(state.forget(Objects.requireNonNull(state.history.oldest())));
     assertThat(earlier("a")).containsExactly(2L);
     assertThat(earlier("b")).containsExactly(5L, 4L);
-    done(state.forget(Objects.requireNonNull(state.history().oldest())));
+    done(state.forget(Objects.requireNonNull(state.history.oldest())));
     assertThat(earlier("b")).containsExactly(5L);
-    assertThat(state.history().oldest()).isNull();
+    assertThat(state.history.oldest()).isNull();
   }
 
   @Test
@@ -133,7 +133,7 @@ class HistoryTest extends DesiredRig {
     }
     assertThat(earlier("a")).hasSizeBetween(3, 5);
     long chars =
-        state.history().of("a").stream().mapToLong(each -> each.wanted().config().length()).sum();
+        state.history.of("a").stream().mapToLong(each -> each.wanted().config().length()).sum();
     assertThat(chars).isLessThanOrEqualTo(History.MOST_CHARS);
   }
 

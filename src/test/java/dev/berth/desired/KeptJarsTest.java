@@ -54,7 +54,7 @@ class KeptJarsTest {
 
   private List<Long> earlier(JournalLog log, String name) {
     DesiredApplication known = Objects.requireNonNull(log.state().find(name));
-    return log.state().history().earlier(known).stream().map(each -> each.revision()).toList();
+    return log.state().history.earlier(known).stream().map(each -> each.revision()).toList();
   }
 
   private long copies() {
@@ -85,7 +85,7 @@ class KeptJarsTest {
     KeptJars kept = new KeptJars(again, () -> Long.MAX_VALUE, 6 * BYTES);
     kept.begin(Set.of());
     again.state().applications().stream()
-        .flatMap(each -> again.state().history().earlier(each).stream())
+        .flatMap(each -> again.state().history.earlier(each).stream())
         .forEach(before -> assertThat(kept.path(before.wanted().jars().get(0))).exists());
     again.close();
   }

@@ -110,12 +110,12 @@ class NodeRegistryTest extends ServeControlRig {
                     Future<NodeRegistry> node = control.nodes(was -> was.with("a", "f0"));
                     assertThat(ok(node).find("a")).isNotNull();
                   }
-                  return new ServeControl.Decision(on.nextTerm(on.head().keeps(), 0), List.of());
+                  return new ServeControl.Decision(on.nextTerm(on.head.keeps(), 0), List.of());
                 });
     ok(command);
     assertThat(computedOn).hasSize(2);
     assertThat(control.nodes().find("a")).isNotNull();
-    assertThat(control.logged().term()).isEqualTo(computedOn.get(0).head().term() + 1);
+    assertThat(control.logged().term()).isEqualTo(computedOn.get(0).head.term() + 1);
   }
 
   /** Each node that comes makes a command that is computed beside it one of an earlier state. */
@@ -132,11 +132,11 @@ class NodeRegistryTest extends ServeControlRig {
             on -> {
               String name = "n" + computed.incrementAndGet();
               came.add(comes(commits, name));
-              return new ServeControl.Decision(on.nextTerm(on.head().keeps(), 0), List.of());
+              return new ServeControl.Decision(on.nextTerm(on.head.keeps(), 0), List.of());
             },
             Set.of(),
             Map.of());
-    assertThat(done.state().head().term()).isEqualTo(done.on().head().term() + 1);
+    assertThat(done.state().head.term()).isEqualTo(done.on().head.term() + 1);
     assertThat(computed).hasValueLessThan(Commits.MOST_TRIES);
     for (Thread each : came) {
       each.join(); // it writes into the folder

@@ -370,12 +370,12 @@ class StartRulesTest extends DesiredRig {
   @Test
   void theCapacityHasTheSameRows() {
     startWith(50.0);
-    assertThat(state.head().targetCapacity()).isEqualTo(50);
+    assertThat(state.head.targetCapacity()).isEqualTo(50);
     put(60.0);
 
     startWith(50.0);
     nothingIsDone();
-    assertThat(state.head().targetCapacity()).as("set since").isEqualTo(60);
+    assertThat(state.head.targetCapacity()).as("set since").isEqualTo(60);
     startWith(60.0);
     nothingIsDone();
     startWith(70.0);
@@ -385,17 +385,17 @@ class StartRulesTest extends DesiredRig {
     said(Level.WARN, "target_capacity", "says 90.0", "80.0", "--set target_capacity=80.0");
     startWith(null);
     said(Level.WARN, "target_capacity: 90.0 is deleted");
-    assertThat(state.head().targetCapacity()).isNull();
+    assertThat(state.head.targetCapacity()).isNull();
     startWith(50.0);
     put(60.0);
     startWith(null);
     said(Level.WARN, "target_capacity: 60.0 stays");
-    assertThat(state.head().targetCapacity()).isEqualTo(60);
+    assertThat(state.head.targetCapacity()).isEqualTo(60);
     startWith(50.0);
     put(null);
     startWith(50.0);
     said(Level.WARN, "target_capacity: stays deleted");
-    assertThat(state.head().targetCapacity()).isNull();
+    assertThat(state.head.targetCapacity()).isNull();
   }
 
   @Test
@@ -405,8 +405,8 @@ class StartRulesTest extends DesiredRig {
     carryOut(new StartRules(state, Declare.CHANGED, new Origin(FILE, false, List.of()), null));
 
     nothingIsDone();
-    assertThat(state.head().targetCapacity()).isEqualTo(50);
-    assertThat(state.head().lastCapacity()).isEqualTo(new LastApplied("50.0", "50.0", null));
+    assertThat(state.head.targetCapacity()).isEqualTo(50);
+    assertThat(state.head.lastCapacity()).isEqualTo(new LastApplied("50.0", "50.0", null));
   }
 
   // --- all ---
@@ -429,7 +429,7 @@ class StartRulesTest extends DesiredRig {
     assertThat(application("c").revision()).as("it is wanted already").isEqualTo(3);
     assertThat(last.lines.get(0).level()).isEqualTo(Level.WARN);
     assertThat(last.lines.get(0).text()).contains("revision 4", "berth rollback a");
-    assertThat(state.head().targetCapacity()).isEqualTo(50);
+    assertThat(state.head.targetCapacity()).isEqualTo(50);
   }
 
   // --- whatever came before ---
@@ -445,24 +445,24 @@ class StartRulesTest extends DesiredRig {
       Double capacity = capacity(random);
       carryOut(rules(capacity, says));
       List<DesiredApplication> before = List.copyOf(state.applications());
-      Double had = state.head().targetCapacity();
+      Double had = state.head.targetCapacity();
 
       carryOut(rules(capacity, says));
 
       assertThat(List.copyOf(state.applications()))
           .as("seed %d, step %d", seed, i)
           .isEqualTo(before);
-      assertThat(state.head().targetCapacity()).isEqualTo(had);
+      assertThat(state.head.targetCapacity()).isEqualTo(had);
       step(random);
       before = List.copyOf(state.applications());
-      had = state.head().targetCapacity();
+      had = state.head.targetCapacity();
       boolean refusedBefore = last.lines.stream().anyMatch(l -> l.level() == Level.ERROR);
       carryOut(rules(capacity, says));
       if (!refusedBefore) { // a route may be free by now
         assertThat(List.copyOf(state.applications()))
             .as("what a command did is not undone: seed %d, step %d", seed, i)
             .isEqualTo(before);
-        assertThat(state.head().targetCapacity()).isEqualTo(had);
+        assertThat(state.head.targetCapacity()).isEqualTo(had);
       }
     }
   }

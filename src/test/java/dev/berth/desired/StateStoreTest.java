@@ -46,7 +46,7 @@ class StateStoreTest {
     Node(StateStoreTestFiles disk, long leastGrowth) throws IOException {
       this.disk = disk;
       this.store = StateStore.open(disk, leastGrowth);
-      this.state = store.recovered();
+      this.state = store.recovered;
     }
 
     /** Whether it was kept. */
@@ -546,7 +546,7 @@ class StateStoreTest {
         StateStore.open(
             Objects.requireNonNull(StateStoreDisk.hold(directory)), StateStore.LEAST_GROWTH);
     again.close();
-    assertThat(again.recovered().whole()).isEqualTo(state.whole());
+    assertThat(again.recovered.whole()).isEqualTo(state.whole());
   }
 
   /** No file system shows it afterwards; the JVM records what it asks the system for. */

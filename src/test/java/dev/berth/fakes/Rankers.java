@@ -10,7 +10,7 @@ public final class Rankers {
   private Rankers() {}
 
   public static InstanceRankers of(DataPlane plane) {
-    Loop control = plane.ports().loops().get(0).loop();
+    Loop control = plane.ports.loops().get(0).loop();
     return new InstanceRankers(
         PlaneBuilder.hooks(Runnable::run),
         control,
@@ -20,6 +20,6 @@ public final class Rankers {
             (application, revision) -> null,
             event -> {},
             gone -> {}),
-        plane.routers().loop(0)::now);
+        plane.routers.loop(0)::now);
   }
 }

@@ -40,7 +40,7 @@ class AutoscaledRouterTest {
           new Identity("n1", 1, clock, () -> Instant.EPOCH, new SecureRandom()));
   private final InstanceRouters routers =
       new InstanceRouters(
-          plane.routers(), Rankers.of(plane), Duration.ofMinutes(1).toNanos(), pusher::register);
+          plane.routers, Rankers.of(plane), Duration.ofMinutes(1).toNanos(), pusher::register);
 
   private HandleMetricBatch configured(Settings settings) {
     routers.configure(new DeploymentTarget(ID, "b", new DeploymentVersion("c", "l"), settings));

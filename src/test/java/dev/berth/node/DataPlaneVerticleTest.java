@@ -72,7 +72,7 @@ class DataPlaneVerticleTest {
   private Replica start(AsyncHandler handler) throws Exception {
     ReplicaSpec spec =
         Replicas.spec("app#echo#1", new DeploymentId("app", "echo"), 7, 1, c -> handler);
-    return plane.host().begin(spec, List.of(Replicas.seat(plane.replicas(0)))).running().await();
+    return plane.host.begin(spec, List.of(Replicas.seat(plane.replicas(0)))).running().await();
   }
 
   private void send(Replica replica, long deadlineMs) {

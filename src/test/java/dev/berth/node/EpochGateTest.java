@@ -16,7 +16,7 @@ class EpochGateTest {
     assertThat(gate.admits(new Epoch(0, 5, "n2"))).as("a newer term").isTrue();
     assertThat(gate.admits(new Epoch(0, 3, "n1"))).as("the one it followed").isFalse();
     assertThat(gate.admits(new Epoch(0, 5, "n2"))).as("still the newest").isTrue();
-    assertThat(gate.refused()).isEqualTo(2);
+    assertThat(gate.refused).isEqualTo(2);
   }
 
   @Test

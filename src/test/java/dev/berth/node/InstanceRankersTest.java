@@ -62,7 +62,7 @@ class InstanceRankersTest {
       new PlaneBuilder("n1", clock, new RecordingBus()).loop(control, () -> true).plane();
   private final InstanceRouters routers =
       new InstanceRouters(
-          plane.routers(),
+          plane.routers,
           new InstanceRankers(
               (application, kind, task) -> {
                 if (stopping) {

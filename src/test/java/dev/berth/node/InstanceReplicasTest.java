@@ -82,7 +82,7 @@ class InstanceReplicasTest {
       new Builds(PlaneBuilder.hooks(offLoop), control, sources(), told::add, gone -> {});
   private final InstanceRouters routers =
       new InstanceRouters(
-          plane.routers(),
+          plane.routers,
           new InstanceRankers(PlaneBuilder.hooks(offLoop), control, builds, clock),
           Duration.ofMinutes(1).toNanos(),
           shown -> () -> {});
@@ -201,7 +201,7 @@ class InstanceReplicasTest {
     runAll();
     assertThat(take()).hasSize(1).first().isInstanceOf(ReplicaRunning.class);
     calls.clear();
-    return plane.host().replicas().get(0);
+    return plane.host.replicas().get(0);
   }
 
   private void stop(Duration grace) {
@@ -244,7 +244,7 @@ class InstanceReplicasTest {
     runAll();
     assertThat(take()).as("the same answer").isEqualTo(once);
     assertThat(calls).containsExactly("start", "reconfigure{k=1}");
-    assertThat(plane.host().replicas()).hasSize(1);
+    assertThat(plane.host.replicas()).hasSize(1);
   }
 
   @Test
@@ -365,7 +365,7 @@ class InstanceReplicasTest {
     assertFound(ReplicaPhase.STARTING, built, null, false);
     assertThat(found().info().address().node()).isEqualTo("n1");
     assertThat(found().info().maxOngoing()).isEqualTo(3);
-    assertThat(found().startedMs()).isEqualTo(plane.ports().wallClock().millis());
+    assertThat(found().startedMs()).isEqualTo(plane.ports.wallClock().millis());
     stop(GRACE);
     answers(new ReplicaStopped(ID));
     assertThat(replicas.inventory()).isEmpty();
@@ -393,7 +393,7 @@ class InstanceReplicasTest {
     int before = checks;
     for (long left = span.toMillis(); left > 0; left -= 100) {
       clock.advance(Duration.ofMillis(100));
-      plane.host().tick();
+      plane.host.tick();
       runAll();
     }
     return checks - before;
@@ -403,13 +403,13 @@ class InstanceReplicasTest {
   void aHealthCheckHasTheTimeThatItsDeploymentGivesIt() {
     replicas.start(new StartReplica(EPOCH, EPOCH.node(), target("health_check_timeout_s: 2"), ID));
     runAll();
-    Replica replica = plane.host().replicas().get(0);
+    Replica replica = plane.host.replicas().get(0);
     List<Long> failures = new ArrayList<>();
     duringCheck =
         () -> {
           for (int second = 0; second < 2; second++) {
             clock.advance(Duration.ofMillis(1_000));
-            plane.host().tick();
+            plane.host.tick();
             failures.add(replica.healthCheckFailures());
           }
         };
@@ -444,7 +444,7 @@ class InstanceReplicasTest {
     assertThat(calls).containsExactly("start", "stop");
     assertThat(take()).containsExactly(new ReplicaStopped(ID));
     assertThat(replicas.size()).isZero();
-    assertThat(plane.host().replicas()).isEmpty();
+    assertThat(plane.host.replicas()).isEmpty();
   }
 
   @Test
@@ -454,7 +454,7 @@ class InstanceReplicasTest {
     duringStart =
         () -> {
           clock.advance(Duration.ofSeconds(3));
-          plane.host().tick();
+          plane.host.tick();
           loopTasks.runAll();
           builds.discard(new DiscardBuild(EPOCH, "a", bounded.build()));
           control.runAll();
@@ -660,8 +660,8 @@ class InstanceReplicasTest {
       runAll();
       clock.advance(Duration.ofSeconds(20));
       IntStream.range(0, plane.loops()).forEach(loop -> plane.replicas(loop).tick());
-      plane.host().tick();
-      plane.host().sweep(0, 1, mismatch -> {});
+      plane.host.tick();
+      plane.host.sweep(0, 1, mismatch -> {});
       runAll();
     }
     assertThat(replicas.size()).isZero();

@@ -130,7 +130,7 @@ public final class SimulatedNode {
 
   /** All nodes, as far as this one was told. */
   public Members members() {
-    return Objects.requireNonNull(parts().side).members();
+    return Objects.requireNonNull(parts().side).members;
   }
 
   /** Everything of the node that lives as long as its process. */

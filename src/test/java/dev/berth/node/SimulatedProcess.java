@@ -244,7 +244,7 @@ public final class SimulatedProcess {
               code -> deployments().forgetUnwanted(code));
       deployments =
           new InstanceRouters(
-              plane.routers(),
+              plane.routers,
               new InstanceRankers(around.hooks, around.control, builds, clock),
               Duration.ofMinutes(1).toNanos(),
               shown -> () -> {});
@@ -343,7 +343,7 @@ public final class SimulatedProcess {
 
     /** Those that run. */
     public List<Replica> running() {
-      return plane.host().replicas();
+      return plane.host.replicas();
     }
 
     /** A deployment is gone, of another instance's controller too. */
@@ -368,13 +368,13 @@ public final class SimulatedProcess {
 
     /** Commands of earlier controllers. */
     public long refused() {
-      return actions.gate().refused();
+      return actions.gate.refused;
     }
 
     /** What a server does several times a second. */
     public void tick() {
-      plane.host().tick();
-      plane.host().sweep(0, 1, mismatch -> {});
+      plane.host.tick();
+      plane.host.sweep(0, 1, mismatch -> {});
       for (int loop = 0; loop < LOOPS; loop++) {
         plane.replicas(loop).tick();
       }

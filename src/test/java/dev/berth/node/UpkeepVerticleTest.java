@@ -52,7 +52,7 @@ class UpkeepVerticleTest {
     rig.loseASlot();
     seconds(10);
 
-    assertThat(upkeep.mismatches()).isEqualTo(1);
+    assertThat(upkeep.mismatches).isEqualTo(1);
     assertThat(lines.all()).hasSize(1);
     assertThat(lines.all().get(0).getLevel()).isEqualTo(Level.ERROR);
     assertThat(lines.all().get(0).getFormattedMessage())
@@ -65,7 +65,7 @@ class UpkeepVerticleTest {
     assertThat(view.audit()).isEqualTo(Audit.MISMATCH);
     assertThat(view.lastAudit().difference()).isEqualTo(2);
     assertThat(view.lastAudit().findings()).isEqualTo(2);
-    assertThat(upkeep.mismatches()).isEqualTo(2);
+    assertThat(upkeep.mismatches).isEqualTo(2);
     assertThat(lines.all()).as("lines for one replica").hasSize(1);
   }
 }

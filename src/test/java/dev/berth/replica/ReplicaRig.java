@@ -142,7 +142,7 @@ final class ReplicaRig {
     for (int i = 0; i < loopCount; i++) {
       loops.add(plane.replicas(i));
     }
-    host = plane.host();
+    host = plane.host;
     streams = bounds.instance().streams();
   }
 

@@ -102,7 +102,7 @@ class ReplicaStressTest {
           executor, () -> Thread.currentThread() == thread.get(), (delay, task) -> () -> {});
     }
     DataPlane plane = building.plane();
-    ReplicaHost host = plane.host();
+    ReplicaHost host = plane.host;
     loops.add(plane.replicas(0));
     loops.add(plane.replicas(1));
     AsyncHandler handler =

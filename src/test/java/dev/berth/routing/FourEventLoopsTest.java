@@ -82,7 +82,7 @@ class FourEventLoopsTest {
       building.loop(threads.loop(i), threads.loop(i)::isHere);
     }
     plane = building.plane();
-    routers = plane.routers();
+    routers = plane.routers;
     router = routers.router(DEPLOYMENT, RoutingProbe.DEFAULTS);
     for (int i = 0; i < LOOPS; i++) {
       LoopThreads.Loop home = threads.loop(i);
@@ -105,7 +105,7 @@ class FourEventLoopsTest {
     LoopThreads.Loop loop = threads.loop(index);
     Replica replica =
         plane
-            .host()
+            .host
             .begin(
                 Replicas.spec(
                     "r" + index,
@@ -219,7 +219,7 @@ class FourEventLoopsTest {
           yield true;
         }
         case SWEEP -> {
-          plane.host().sweep(0, 1, mismatch -> {});
+          plane.host.sweep(0, 1, mismatch -> {});
           yield true;
         }
       };
@@ -397,7 +397,7 @@ class FourEventLoopsTest {
 
   private void timePasses(List<Users> users, Duration time) throws InterruptedException {
     clock.advance(time);
-    plane.host().sweep(0, 1, mismatch -> {});
+    plane.host.sweep(0, 1, mismatch -> {});
     CountDownLatch ticked = new CountDownLatch(LOOPS);
     for (Users user : users) {
       threads

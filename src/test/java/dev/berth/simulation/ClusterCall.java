@@ -62,7 +62,7 @@ final class ClusterCall {
   void ask(DeploymentRouter router, int index, boolean plain, SplittableRandom random) {
     begins();
     BareHandle bare =
-        RoutedHandle.of(at.plane().routers(), router.deployment(), router.settings(), index);
+        RoutedHandle.of(at.plane().routers, router.deployment(), router.settings(), index);
     var handle =
         bare.options(
             CallOptions.defaults()

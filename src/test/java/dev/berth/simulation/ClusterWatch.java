@@ -175,7 +175,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
     List<Replica> all = new ArrayList<>();
     on.nodes.stream()
         .filter(each -> each.serves() && !each.isPaused())
-        .forEach(each -> all.addAll(each.plane().host().replicas()));
+        .forEach(each -> all.addAll(each.plane().host.replicas()));
     if (all.isEmpty()) {
       return false;
     }
@@ -191,7 +191,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
         .filter(
             each ->
                 each.serves()
-                    && each.plane().host().replicas().stream()
+                    && each.plane().host.replicas().stream()
                         .anyMatch(it -> it.replicaId().equals(replicaId)))
         .findFirst()
         .orElse(null);
@@ -211,7 +211,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
     if (there == null) {
       throw broken(call.id + ": runs on " + execution.replicaId + ", which is nobody's");
     }
-    there.plane().host().replicas().stream()
+    there.plane().host.replicas().stream()
         .filter(each -> each.replicaId().equals(execution.replicaId))
         .forEach(each -> checkSlots(each));
     if (there == call.at) {
@@ -277,7 +277,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
       return; // its deadline there is earlier by what a ping takes, which waits for held loops
     }
     boolean stays =
-        there.plane().host().replicas().stream()
+        there.plane().host.replicas().stream()
             .anyMatch(it -> it.replicaId().equals(execution.replicaId) && !it.slots().draining());
     NodeRegistry.Registered caller = on.log.state().nodes().find(call.at.name);
     if (stays && caller != null && call.busName.endsWith(caller.process())) {
@@ -407,7 +407,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
     for (ClusterNode each : on.nodes) {
       if (each.serves()) {
         noteLost(each);
-        each.plane().host().replicas().forEach(this::checkSlots);
+        each.plane().host.replicas().forEach(this::checkSlots);
         String beside = waitsBesideAFreeSlot(each);
         if (beside != null) {
           now.add(each.name + beside);
@@ -450,7 +450,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
     }
     Set<String> usable = new HashSet<>();
     RoutingProbe.routableAndWell(router).stream().map(ReplicaInfo::replicaId).forEach(usable::add);
-    return node.plane().host().replicas().stream()
+    return node.plane().host.replicas().stream()
         .filter(it -> usable.contains(it.replicaId()))
         .filter(it -> !it.slots().draining() && it.slots().ongoing() < it.slots().maxOngoing())
         .map(Replica::replicaId)
@@ -463,7 +463,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
   /** Whether a release or a cancel has not been answered: one of a late offer may be on its way. */
   private static boolean repeatsCancels(DataPlane plane) {
     return IntStream.range(0, plane.loops())
-        .anyMatch(index -> plane.routers().loop(index).cancelsRepeated() > 0);
+        .anyMatch(index -> plane.routers.loop(index).cancelsRepeated() > 0);
   }
 
   /** Whether it is as it is to be in the end. */
@@ -491,7 +491,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
                             .allMatch(it -> it.state() == Member.State.ALIVE)
                         && node.process().hosted().stream()
                             .allMatch(it -> it.phase() == ReplicaPhase.RUNNING)
-                        && node.plane().host().replicas().stream()
+                        && node.plane().host.replicas().stream()
                             .allMatch(it -> it.slots().ongoing() == 0));
   }
 
@@ -527,7 +527,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
             "%s knows %s, %s (expected: %s and all nodes)"
                 .formatted(node.name, node.members(), known, there));
       }
-      for (Replica replica : node.plane().host().replicas()) {
+      for (Replica replica : node.plane().host.replicas()) {
         checkSlots(replica);
         if (replica.slots().ongoing() > 0) {
           throw broken("slots not back at the end: " + replica.view());

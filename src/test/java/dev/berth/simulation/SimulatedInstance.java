@@ -86,8 +86,8 @@ final class SimulatedInstance {
             PlaneBuilder.handlers(PlaneBuilder.hooks(control)),
             explained::explained,
             settings.limits());
-    host = plane.host();
-    routers = plane.routers();
+    host = plane.host;
+    routers = plane.routers;
     router = routers.router(Settings.DEPLOYMENT, settings.router());
     for (int index = 0; index < LOOPS; index++) {
       SimulatedLoop loop = loops.get(index);

@@ -45,7 +45,9 @@ final class LoopLinks {
   private final SaidOnce warnings = new SaidOnce(); // by host
   private boolean stopped;
   private long beatNanos;
-  private long pausedNanos;
+
+  /** The end of the last pause. Replies to earlier pings prove nothing about a message's age. */
+  long pausedNanos;
 
   LoopLinks(LinkBus bus, ContextInternal loop, int index) {
     this.bus = bus;
@@ -238,14 +240,6 @@ final class LoopLinks {
       pausedNanos = now;
       List.copyOf(incoming).forEach(Incoming::paused);
     }
-  }
-
-  /**
-   * Returns the end of the last pause. Replies to earlier pings prove nothing about a message's
-   * age.
-   */
-  long pausedNanos() {
-    return pausedNanos;
   }
 
   private void sweep() {

@@ -71,7 +71,7 @@ public final class ForwardRoutes implements AdminRoutes {
   private final ControlNode control;
   private final ServeConfig file;
   private final Bodies bodies = Bodies.ofDeclarations();
-  private volatile int underWay; // written on the control loop
+  volatile int underWay; // written on the control loop
 
   /**
    * Creates the routes.
@@ -87,14 +87,9 @@ public final class ForwardRoutes implements AdminRoutes {
 
   /** Registers the metrics. */
   public void show(Meters meters) {
-    meters.addGauge("berth_forwarded_requests", this::underWay);
+    meters.addGauge("berth_forwarded_requests", () -> underWay);
     meters.addGauge("berth_forwarded_requests_limit", () -> MOST);
     bodies.show(meters);
-  }
-
-  /** Returns the number of requests in flight. Thread-safe. */
-  int underWay() {
-    return underWay;
   }
 
   @Override

@@ -27,16 +27,12 @@ final class AgreedState {
 
   private static final int HEAD = 8;
 
-  private volatile DesiredState state;
+  volatile DesiredState state;
   private ByteArrayOutputStream parts = new ByteArrayOutputStream();
   private int next; // index of the expected part
 
   AgreedState(DesiredState state) {
     this.state = state;
-  }
-
-  DesiredState state() {
-    return state;
   }
 
   /** Returns whether no part is pending. */

@@ -33,7 +33,7 @@ final class DesiredStateMachine extends BaseStateMachine {
   private TermIndex whole = TermIndex.INITIAL_VALUE; // entry before the first pending part
 
   DesiredState state() {
-    return agreed.state();
+    return agreed.state;
   }
 
   @Override
@@ -82,7 +82,7 @@ final class DesiredStateMachine extends BaseStateMachine {
   public long takeSnapshot() throws IOException {
     TermIndex at = agreed.isWhole() ? getLastAppliedTermIndex() : whole;
     if (at.getIndex() >= 0) {
-      snapshots.write(at, agreed.state());
+      snapshots.write(at, agreed.state);
     }
     return at.getIndex();
   }

@@ -28,7 +28,7 @@ public final class LoopWatch {
   private volatile long answered; // number of acknowledged beats
   private volatile long beatNanos; // time of the last beat
   private long observedNanos;
-  private long ageNanos; // of the unacknowledged beat
+  long ageNanos; // of the unacknowledged beat
   private volatile boolean blocked;
 
   /**
@@ -91,14 +91,6 @@ public final class LoopWatch {
     long lag = now - beatNanos;
     answered = answered + 1; // the only writer
     return lag;
-  }
-
-  /**
-   * Returns the age of the unacknowledged beat at the last observation, without pauses of the
-   * process.
-   */
-  long ageNanos() {
-    return ageNanos;
   }
 
   /** Returns the time since the last beat, in ns; for a blocked loop, the duration of the block. */

@@ -167,7 +167,7 @@ public final class LoopWatchVerticle extends VerticleBase {
     private void look(long now, StackTraceElement[] stack) {
       lookedNanos = now;
       boolean idle = StackText.isIdle(stack);
-      long age = watch.ageNanos(); // without pauses of the process
+      long age = watch.ageNanos; // without pauses of the process
       idleAge = idle ? age : idleAge;
       RequestContext of = idle ? null : loop.request();
       listener.looked(

@@ -18,7 +18,10 @@ import java.util.function.Predicate;
  */
 public final class Endpoints {
   private final Map<String, Settings> declared = new LinkedHashMap<>(); // by prefix
-  private final Set<String> prefixes;
+
+  /** The prefixes of the endpoints, which are constant for the instance. Thread-safe. */
+  final Set<String> prefixes;
+
   private final Predicate<DeploymentId> known;
   private final Function<Settings, IngressRoute> leadsTo;
 
@@ -34,11 +37,6 @@ public final class Endpoints {
     prefixes = Set.copyOf(declared.keySet());
     this.known = known;
     this.leadsTo = leadsTo;
-  }
-
-  /** Returns the prefixes of the endpoints, which are constant for the instance. Thread-safe. */
-  public Set<String> prefixes() {
-    return prefixes;
   }
 
   /** Returns whether an endpoint names a deployment. */

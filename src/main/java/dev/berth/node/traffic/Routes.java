@@ -51,7 +51,7 @@ public final class Routes {
     this.rootPath = rootPath;
     this.control = control;
     this.made = made;
-    if (!endpoints.prefixes().isEmpty()) {
+    if (!endpoints.prefixes.isEmpty()) {
       change();
     }
   }
@@ -143,7 +143,7 @@ public final class Routes {
   /** Returns the prefixes of applications and endpoints, in path order. Thread-safe. */
   public List<String> prefixes() {
     Stream<String> applications = byApplication.values().stream().map(Routed::prefix);
-    return Stream.concat(applications, endpoints.prefixes().stream()).sorted().toList();
+    return Stream.concat(applications, endpoints.prefixes.stream()).sorted().toList();
   }
 
   /** Returns the prefix of an application; empty without a route. Thread-safe. */

@@ -330,7 +330,7 @@ class OperatorsIT {
         socket.getOutputStream().write(head.getBytes(UTF_8));
       }
     }
-    TestNode.until(() -> forward.underWay() == 0, () -> forward.underWay() + " are under way");
+    TestNode.until(() -> forward.underWay == 0, () -> forward.underWay + " are under way");
   }
 
   @Test

@@ -40,34 +40,34 @@ class AgreedStateTest {
 
   @Test
   void theLastPartCounts() throws IOException {
-    List<byte[]> parts = large(agreed.state(), 'x');
+    List<byte[]> parts = large(agreed.state, 'x');
     assertThat(apply(parts.get(0))).isFalse();
     assertThat(apply(parts.get(1))).isFalse();
-    assertThat(agreed.state().index()).isZero();
+    assertThat(agreed.state.index()).isZero();
     assertThat(agreed.isWhole()).isFalse();
     assertThat(apply(parts.get(2))).isTrue();
     assertThat(agreed.isWhole()).isTrue();
-    assertThat(agreed.state().nodes().cluster()).hasSize(5 << 19);
+    assertThat(agreed.state.nodes().cluster()).hasSize(5 << 19);
   }
 
   @Test
   void partsThatWereGivenUpAreNone() throws IOException {
-    List<byte[]> first = large(agreed.state(), 'x');
-    List<byte[]> second = large(agreed.state(), 'y');
+    List<byte[]> first = large(agreed.state, 'x');
+    List<byte[]> second = large(agreed.state, 'y');
     applyAll(first.subList(0, 2));
     assertThat(applyAll(second)).containsExactly(false, false, true);
-    assertThat(agreed.state().nodes().cluster()).startsWith("y");
+    assertThat(agreed.state.nodes().cluster()).startsWith("y");
     assertThat(apply(first.get(2))).as("behind others").isFalse();
     assertThat(apply(first.get(1))).isFalse();
-    assertThat(agreed.state().index()).isEqualTo(1);
+    assertThat(agreed.state.index()).isEqualTo(1);
   }
 
   @Test
   void aPartThatIsMissingMakesTheRestStale() throws IOException {
-    List<byte[]> parts = large(agreed.state(), 'x');
+    List<byte[]> parts = large(agreed.state, 'x');
     assertThat(apply(parts.get(0))).isFalse();
     assertThat(apply(parts.get(2))).isFalse();
-    assertThat(agreed.state().index()).isZero();
+    assertThat(agreed.state.index()).isZero();
   }
 
   @Test
@@ -77,22 +77,22 @@ class AgreedStateTest {
       kept = kept.with(List.of(registry(kept, "c" + i)));
     }
     assertThat(applyAll(AgreedState.entries(kept.whole()))).containsExactly(true);
-    assertThat(agreed.state().index()).isEqualTo(5);
+    assertThat(agreed.state.index()).isEqualTo(5);
 
-    DesiredChange one = registry(agreed.state(), "one");
-    DesiredChange other = registry(agreed.state(), "other");
+    DesiredChange one = registry(agreed.state, "one");
+    DesiredChange other = registry(agreed.state, "other");
     assertThat(applyAll(AgreedState.entries(one))).containsExactly(true);
     assertThat(applyAll(AgreedState.entries(other))).containsExactly(false);
     assertThat(applyAll(AgreedState.entries(kept.whole()))).containsExactly(false);
-    assertThat(agreed.state().nodes().cluster()).isEqualTo("one");
+    assertThat(agreed.state.nodes().cluster()).isEqualTo("one");
   }
 
   @Test
   void whatIsNoChangeIsRefused() {
-    byte[] entry = AgreedState.entries(registry(agreed.state(), "c")).get(0);
+    byte[] entry = AgreedState.entries(registry(agreed.state, "c")).get(0);
     entry[entry.length - 3] ^= 1;
     assertThatThrownBy(() -> apply(entry)).isInstanceOf(IOException.class);
-    byte[] later = AgreedState.entries(registry(agreed.state(), "c")).get(0);
+    byte[] later = AgreedState.entries(registry(agreed.state, "c")).get(0);
     later[8 + 7] = 9;
     assertThatThrownBy(() -> apply(later)).isInstanceOf(IOException.class);
   }

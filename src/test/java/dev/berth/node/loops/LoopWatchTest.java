@@ -93,7 +93,7 @@ class LoopWatchTest {
     assertThat(after(INTERVAL))
         .as("but the loop is not back with its watcher")
         .isEqualTo(Change.BLOCKED);
-    assertThat(watch.ageNanos()).isLessThan(2 * BLOCKED_AFTER.toNanos());
+    assertThat(watch.ageNanos).isLessThan(2 * BLOCKED_AFTER.toNanos());
   }
 
   @Test

@@ -74,7 +74,7 @@ abstract class ReplicaOverTransportContract extends TransportContract {
             Future.succeededFuture(Response.text("run " + executions.incrementAndGet()));
     replica =
         plane
-            .host()
+            .host
             .begin(
                 Replicas.spec("app#echo#1", echo, 7, SLOTS, made -> handler),
                 List.of(Replicas.seat(plane.replicas(0))))
