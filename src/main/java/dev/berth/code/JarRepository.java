@@ -2,11 +2,9 @@ package dev.berth.code;
 
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -197,9 +195,7 @@ public class JarRepository {
 
   private void place(Path written, Jar jar) throws IOException {
     if (!isTemporary(written)) {
-      try (FileChannel channel = FileChannel.open(written, StandardOpenOption.WRITE)) {
-        channel.force(true);
-      }
+      PrivateFiles.force(written);
     }
     Files.move(written, written.resolveSibling(jar.copyName()), StandardCopyOption.ATOMIC_MOVE);
   }

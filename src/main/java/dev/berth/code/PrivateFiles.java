@@ -37,6 +37,13 @@ public final class PrivateFiles {
         : new FileAttribute<?>[0];
   }
 
+  /** Forces the content of a file to disk. */
+  public static void force(Path file) throws IOException {
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+      channel.force(true);
+    }
+  }
+
   /**
    * Forces the entries of a directory to disk. Does nothing on systems that cannot open a
    * directory, which do not need it.

@@ -150,14 +150,9 @@ public final class DesiredState {
     return applications.get(application);
   }
 
-  /** Returns the application with a route; null when there is none. */
-  public @Nullable String at(String routePrefix) {
-    return names.get(routePrefix);
-  }
-
   /** Returns another application than this one with a route; null when there is none. */
   @Nullable String other(@Nullable String routePrefix, String application) {
-    String there = routePrefix == null ? null : at(routePrefix);
+    String there = routePrefix == null ? null : names.get(routePrefix);
     return application.equals(there) ? null : there;
   }
 

@@ -31,11 +31,6 @@ record EntryReader(KeptJars jars, ServeConfig file) {
     static final Reading NONE = new Reading(null, null, "unknown (expected: known)");
   }
 
-  /** Returns the configuration that surrounds an application's entry. */
-  ServeConfig around(@Nullable Double targetCapacity) {
-    return file.with(ServeConfig.TARGET_CAPACITY, targetCapacity);
-  }
-
   /**
    * Parses the entry of an application.
    *

@@ -38,13 +38,14 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The initial state of an instance, from the log and the configuration file. Blocks; used once. */
+/**
+ * The initial state of an instance, from the log and the configuration reader.file(). Blocks; used
+ * once.
+ */
 final class FirstState {
   private static final Logger LOG = LoggerFactory.getLogger(FirstState.class);
 
-  private final ServeConfig file;
   private final StateLog log;
-  private final KeptJars jars;
   private final EntryReader reader;
   private final LongSupplier nowMs;
 
@@ -65,11 +66,8 @@ final class FirstState {
   /**
    * @param log not opened yet
    */
-  FirstState(
-      ServeConfig file, StateLog log, KeptJars jars, EntryReader reader, LongSupplier nowMs) {
-    this.file = file;
+  FirstState(StateLog log, EntryReader reader, LongSupplier nowMs) {
     this.log = log;
-    this.jars = jars;
     this.reader = reader;
     this.nowMs = nowMs;
   }
@@ -83,7 +81,7 @@ final class FirstState {
   void begin(Supplier<List<FirstCaller>> callers) {
     log.open();
     // no code runs yet: jars of the history may be removed for those of the file
-    jars.begin(Set.of());
+    reader.jars().begin(Set.of());
     long term = 0;
     try {
       term = adopt(callers);
@@ -91,16 +89,16 @@ final class FirstState {
     } catch (IOException failed) {
       throw new StartFailedException("state: " + StartFailedException.describe(failed));
     }
-    jars.begin(Set.of());
-    jars.removeUnused();
+    reader.jars().begin(Set.of());
+    reader.jars().removeUnused();
     DesiredChange next =
-        log.state().nextTerm(file.get(InstanceOptions.REVISION_HISTORY_LIMIT), term);
+        log.state().nextTerm(reader.file().get(InstanceOptions.REVISION_HISTORY_LIMIT), term);
     if (log.note("the term of the controller", next) == null) {
       throw new StartFailedException(
           "state: the term of the controller cannot be kept (expected: a state_dir that can be written)");
     }
     Map<String, ApplicationConfig> given =
-        file.applications().stream()
+        reader.file().applications().stream()
             .filter(each -> declared.contains(each.name()))
             .collect(Collectors.toMap(ApplicationConfig::name, each -> each));
     read.putAll(reader.readAnew(log.state().applications(), given, Map.of()));
@@ -115,7 +113,7 @@ final class FirstState {
    *     that would stop
    */
   private long adopt(Supplier<List<FirstCaller>> callers) throws IOException {
-    Settings cluster = file.find(InstanceOptions.CLUSTER);
+    Settings cluster = reader.file().find(InstanceOptions.CLUSTER);
     String named = cluster == null ? null : cluster.find(ClusterOptions.ADOPT);
     NodeRegistry own = log.state().nodes();
     long now = cluster == null ? 0 : TimeUnit.MILLISECONDS.toSeconds(nowMs.getAsLong());
@@ -157,18 +155,19 @@ final class FirstState {
 
   /** Declares the file by the {@link StartRules}; all other persisted applications stay. */
   private void decide(Supplier<List<FirstCaller>> callers) throws IOException {
-    Origin origin = file.origin();
+    Origin origin = reader.file().origin();
     DesiredState state = log.state();
     boolean nothingKept = state.applications().isEmpty();
     String never = whyNever(state, callers);
-    Declare mode = never == null ? file.get(InstanceOptions.DECLARE) : Declare.NEVER;
+    Declare mode = never == null ? reader.file().get(InstanceOptions.DECLARE) : Declare.NEVER;
     boolean strict = nothingKept && mode != Declare.NEVER; // errors fail the start itself
     if (strict && !origin.refused().isEmpty()) {
       throw new ConfigException(
           origin.refused().stream().flatMap(each -> each.problems().stream()).toList());
     }
-    StartRules rules = new StartRules(state, mode, origin, file.find(ServeConfig.TARGET_CAPACITY));
-    for (ApplicationConfig each : file.applications()) {
+    StartRules rules =
+        new StartRules(state, mode, origin, reader.file().find(ServeConfig.TARGET_CAPACITY));
+    for (ApplicationConfig each : reader.file().applications()) {
       take(each, strict, this::identifyOrKeep, rules);
     }
     if (mode == Declare.NEVER) {
@@ -181,7 +180,7 @@ final class FirstState {
     if (log.isKept()) {
       LOG.info(
           "state: {} applications from {}", log.state().applications().size(), log.directory());
-      new RouteRules(file).tell(log.state());
+      new RouteRules(reader.file()).tell(log.state());
     } else if (log.directory() == null) {
       LOG.info("state: kept in memory only: what is deployed ends with this process");
     } else {
@@ -194,14 +193,14 @@ final class FirstState {
    * as without a cluster.
    */
   private @Nullable String whyNever(DesiredState state, Supplier<List<FirstCaller>> callers) {
-    boolean isOfCluster = file.find(InstanceOptions.CLUSTER) != null;
+    boolean isOfCluster = reader.file().find(InstanceOptions.CLUSTER) != null;
     if (isOfCluster && !state.applications().isEmpty()) {
       return "the cluster has applications";
     }
     if (state.nodes().standsBy() != null) {
       return "the controller stands by";
     }
-    if (!isOfCluster || file.applications().isEmpty()) {
+    if (!isOfCluster || reader.file().applications().isEmpty()) {
       return null;
     }
     Set<String> others = new TreeSet<>(callers.get().stream().map(FirstCaller::cluster).toList());
@@ -215,7 +214,7 @@ final class FirstState {
   private void declare(StartRules rules, boolean strict) throws IOException {
     boolean kept = log.isKept();
     Set<String> names = Set.copyOf(kept ? rules.toDeclare() : List.of());
-    for (ApplicationConfig each : file.applications()) {
+    for (ApplicationConfig each : reader.file().applications()) {
       if (names.contains(each.name())) {
         take(each, strict, files -> keepWhole(files, strict), rules);
       }
@@ -264,7 +263,7 @@ final class FirstState {
   }
 
   private List<Jar> identifyOrKeep(List<Path> files) throws IOException {
-    return log.isKept() ? jars.identify(files) : jars.keep(files);
+    return log.isKept() ? reader.jars().identify(files) : reader.jars().keep(files);
   }
 
   /**
@@ -273,9 +272,9 @@ final class FirstState {
    * @param strict without earlier jars: the build then detects a damaged one
    */
   private List<Jar> keepWhole(List<Path> files, boolean strict) throws IOException {
-    List<Jar> kept = jars.keep(files);
+    List<Jar> kept = reader.jars().keep(files);
     for (Jar jar : strict ? List.<Jar>of() : kept) {
-      try (ZipFile zip = new ZipFile(jars.path(jar).toFile())) {
+      try (ZipFile zip = new ZipFile(reader.jars().path(jar).toFile())) {
         for (ZipEntry each : Collections.list(zip.entries())) {
           CheckedInputStream in = new CheckedInputStream(zip.getInputStream(each), new CRC32());
           in.transferTo(OutputStream.nullOutputStream());

@@ -110,7 +110,7 @@ public final class JournalLog implements StateLog {
     refused = files == null;
     if (files != null) {
       try {
-        journal = StateStore.open(files, StateStore.LEAST_GROWTH);
+        journal = new StateStore(files, StateStore.LEAST_GROWTH);
       } catch (IOException | RuntimeException | Error failed) {
         try {
           files.close();

@@ -350,7 +350,7 @@ record OperatorCommands(
 
   @Override
   public Future<List<RevisionDetails>> history(String application) {
-    DesiredState state = serve.state();
+    DesiredState state = serve.state;
     DesiredApplication known = require(state, application);
     List<RevisionDetails> all = new ArrayList<>();
     all.add(known.details());
@@ -362,7 +362,7 @@ record OperatorCommands(
 
   @Override
   public Future<ServeDetails> details() {
-    return serve.controls().details(serve.state().head.targetCapacity(), serve.directory());
+    return serve.controls().details(serve.state.head.targetCapacity(), serve.directory());
   }
 
   @Override

@@ -47,7 +47,7 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
       }
     }
     String prefix = target.wanted().routePrefix();
-    String taken = new RouteRules(reader.file()).holder(state, prefix, name);
+    String taken = new RouteRules(reader.file()).holder(state.other(prefix, name), prefix);
     if (taken != null) {
       throw precondition("route_prefix: \"%s\" (expected: unique; %s)", prefix, taken);
     }

@@ -53,12 +53,12 @@ record RouteRules(ServeConfig file) {
     }
   }
 
-  /** Returns the owner of a route that a rollback would need, for people; null when it is free. */
-  @Nullable String holder(DesiredState state, @Nullable String prefix, String application) {
-    return holder(state.other(prefix, application), prefix);
-  }
-
-  private @Nullable String holder(@Nullable String application, @Nullable String prefix) {
+  /**
+   * Returns the owner of a route, for people; null when it is free.
+   *
+   * @param application application with the route, apart from the one that wants it
+   */
+  @Nullable String holder(@Nullable String application, @Nullable String prefix) {
     if (prefix != null && endpoint(prefix) != null) {
       return "an endpoint of berth.endpoints has it";
     }

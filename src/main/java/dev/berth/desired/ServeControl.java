@@ -134,7 +134,7 @@ public final class ServeControl implements Builds.Sources {
   private final Map<String, DeclaredApplication> refused = new LinkedHashMap<>(); // by name
   private final LatestNotes<DeploymentId, @Nullable Autoscaled> found;
   private @Nullable Controls controls; // null before the first controller
-  private DesiredState state = DesiredState.EMPTY; // applied state
+  DesiredState state = DesiredState.EMPTY; // applied state
   private boolean removing; // whether a removal of jars is queued
 
   /**
@@ -157,7 +157,7 @@ public final class ServeControl implements Builds.Sources {
     this.jars = new KeptJars(log, nowMs, KeptJars.MAX_BYTES);
     this.reader = new EntryReader(jars, file);
     this.commits = new Commits(log, jars, reader, new AtomicBoolean());
-    this.first = new FirstState(file, log, jars, reader, nowMs);
+    this.first = new FirstState(log, reader, nowMs);
     this.queue = new CommandQueue(offLoop, control);
     this.nodesQueue = new CommandQueue(offLoop, control);
     this.marks = new RevisionMarks(queue, decision -> note("what ran or failed", decision));
@@ -221,7 +221,8 @@ public final class ServeControl implements Builds.Sources {
       return null;
     }
     Head head = state.head;
-    return new Builds.Source(entry.config(), reader.around(head.targetCapacity()), head.rises());
+    ServeConfig around = reader.file().with(ServeConfig.TARGET_CAPACITY, head.targetCapacity());
+    return new Builds.Source(entry.config(), around, head.rises());
   }
 
   /** Records a new state of an application, which decides about its rollback and its retries. */
@@ -353,11 +354,6 @@ public final class ServeControl implements Builds.Sources {
   /** Returns the connected controller. */
   Controls controls() {
     return Objects.requireNonNull(controls, "controller: null (expected: a connected one)");
-  }
-
-  /** Returns the applied state. */
-  DesiredState state() {
-    return state;
   }
 
   /** Returns the applications that failed to deploy, at the start of a command. */

@@ -58,11 +58,6 @@ final class StateStore implements AutoCloseable {
   private long wholeBytes; // file size at its begin
   private long end; // length of the valid part
 
-  private StateStore(StateStoreFiles files, long leastGrowth) {
-    this.files = files;
-    this.leastGrowth = leastGrowth;
-  }
-
   /**
    * Opens a store and reads its files.
    *
@@ -70,10 +65,10 @@ final class StateStore implements AutoCloseable {
    * @throws IOException when the directory cannot be read
    * @throws StartFailedException when another version wrote it
    */
-  static StateStore open(StateStoreFiles files, long leastGrowth) throws IOException {
-    StateStore store = new StateStore(files, leastGrowth);
-    store.recover();
-    return store;
+  StateStore(StateStoreFiles files, long leastGrowth) throws IOException {
+    this.files = files;
+    this.leastGrowth = leastGrowth;
+    recover();
   }
 
   /** Returns whether any state was ever stored here. */

@@ -140,9 +140,7 @@ public final class StateStoreRecords {
     return false;
   }
 
-  private record Verdict(End end, String what) {
-    static final Verdict GOOD = new Verdict(End.WHOLE, "");
-  }
+  private record Verdict(End end, String what) {}
 
   /** Reads one record and adds it, or returns the error. */
   private static Verdict next(ByteBuffer rest, List<DesiredChange> records) {
@@ -174,7 +172,7 @@ public final class StateStoreRecords {
     String json = new String(rest.array(), from, length, StandardCharsets.UTF_8);
     try {
       records.add(DesiredChange.of(sequence, new JsonObject(json)));
-      return Verdict.GOOD;
+      return new Verdict(End.WHOLE, "");
     } catch (RuntimeException notOne) { // another form, not damage: the checksum fits
       return new Verdict(End.OTHER_FORM, "a record of another form");
     }

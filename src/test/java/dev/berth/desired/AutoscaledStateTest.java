@@ -65,7 +65,7 @@ class AutoscaledStateTest extends ServeControlRig {
   }
 
   private long changes() {
-    return control.state().index();
+    return control.state.index();
   }
 
   @Test
@@ -101,7 +101,7 @@ class AutoscaledStateTest extends ServeControlRig {
     ok(first);
     ok(second);
 
-    assertThat(control.state().autoscaled.find(ID)).as("gone with the application").isNull();
+    assertThat(control.state.autoscaled.find(ID)).as("gone with the application").isNull();
     finds(found(4)); // the controller does not know yet
     deploy("a", A);
     assertThat(declared()).isNull();
@@ -125,7 +125,7 @@ class AutoscaledStateTest extends ServeControlRig {
     finds(null);
 
     assertThat(declared()).isNull();
-    assertThat(control.state().autoscaled.find(new DeploymentId("a", "other"))).isEqualTo(found(2));
+    assertThat(control.state.autoscaled.find(new DeploymentId("a", "other"))).isEqualTo(found(2));
   }
 
   @Test
@@ -187,7 +187,7 @@ class AutoscaledStateTest extends ServeControlRig {
     assertThat(declared()).isNull();
     assertThat(ok(commands().pause("a", "d", 1))).as("there is nothing to pause").isFalse();
     assertThat(declared()).isNull();
-    assertThat(control.state().find("a").scales()).isEqualTo(Map.of("d", 1));
+    assertThat(control.state.find("a").scales()).isEqualTo(Map.of("d", 1));
   }
 
   @Test
@@ -216,7 +216,7 @@ class AutoscaledStateTest extends ServeControlRig {
   void aCrashLeavesTheNumberBeforeOrTheNewOne() throws IOException {
     DesiredState state = deployed(DesiredState.EMPTY, null, "a");
     StateStoreTestFiles files = new StateStoreTestFiles();
-    StateStore store = StateStore.open(files, StateStore.LEAST_GROWTH);
+    StateStore store = new StateStore(files, StateStore.LEAST_GROWTH);
     for (int replicas : new int[] {3, 5}) {
       DesiredChange change = state.autoscaled(Map.of(ID, found(replicas)));
       store.append(Objects.requireNonNull(change), state);
@@ -232,7 +232,7 @@ class AutoscaledStateTest extends ServeControlRig {
       seen.add(DesiredState.EMPTY.with(left.records()).autoscaled.find(ID));
     }
     assertThat(seen).containsExactlyInAnyOrder(found(3), found(5));
-    assertThat(StateStore.open(files.killed(), 1).recovered.whole()).isEqualTo(state.whole());
+    assertThat(new StateStore(files.killed(), 1).recovered.whole()).isEqualTo(state.whole());
   }
 
   @Test

@@ -115,12 +115,12 @@ class DeployOutcomeTest extends ServeControlRig {
     Submitted half = says("{target_capacity: 50, applications: []}", ONE);
     deploy(half);
     deploy(file(TWO, "b"));
-    assertThat(control.state().head.targetCapacity()).isEqualTo(50);
+    assertThat(control.state.head.targetCapacity()).isEqualTo(50);
     deploy(file(ONE));
-    assertThat(control.state().head.targetCapacity()).as("the one that said it").isNull();
+    assertThat(control.state.head.targetCapacity()).as("the one that said it").isNull();
     deploy(half);
     ok(submit(commands(), "{applications: []}"));
-    assertThat(control.state().head.targetCapacity()).as("Ray's declares all").isNull();
+    assertThat(control.state.head.targetCapacity()).as("Ray's declares all").isNull();
   }
 
   @Test

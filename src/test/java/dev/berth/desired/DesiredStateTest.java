@@ -197,15 +197,15 @@ class DesiredStateTest extends DesiredRig {
   @Test
   void aRouteBelongsToOneApplicationUntilItIsGivenUp() {
     deploy("a", "x", "b", "y");
-    assertThat(state.at("/x")).isEqualTo("a");
+    assertThat(state.other("/x", "")).isEqualTo("a");
 
     deploy("a", "y", "b", "x"); // they change places
 
-    assertThat(state.at("/x")).isEqualTo("b");
-    assertThat(state.at("/y")).isEqualTo("a");
+    assertThat(state.other("/x", "")).isEqualTo("b");
+    assertThat(state.other("/y", "")).isEqualTo("a");
     done(state.delete("a"));
-    assertThat(state.at("/y")).isNull();
-    assertThat(state.at("/x")).isEqualTo("b");
+    assertThat(state.other("/y", "")).isNull();
+    assertThat(state.other("/x", "")).isEqualTo("b");
   }
 
   @Test
@@ -361,7 +361,7 @@ class DesiredStateTest extends DesiredRig {
     done(state.deleteAll());
 
     assertThat(before.whole()).isEqualTo(whole);
-    assertThat(before.at("/1")).isEqualTo("a");
+    assertThat(before.other("/1", "")).isEqualTo("a");
     assertThat(state.index()).isEqualTo(before.index() + 2);
   }
 

@@ -137,7 +137,7 @@ class KeptJarsTest {
 
     JournalLog again = closed();
     KeptJars kept = new KeptJars(again, () -> Long.MAX_VALUE, most);
-    new FirstState(file, again, kept, new EntryReader(kept, file), () -> 1).begin(List::of);
+    new FirstState(again, new EntryReader(kept, file), () -> 1).begin(List::of);
 
     assertThat(Objects.requireNonNull(again.state().find("a.jar")).revision())
         .as("the file's")

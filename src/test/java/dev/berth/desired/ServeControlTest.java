@@ -667,7 +667,7 @@ class ServeControlTest extends ServeControlRig {
 
   /** What a start finds. */
   private DesiredState found(StateStoreTestFiles disk) throws IOException {
-    try (StateStore store = StateStore.open(disk, StateStore.LEAST_GROWTH)) {
+    try (StateStore store = new StateStore(disk, StateStore.LEAST_GROWTH)) {
       return store.recovered;
     }
   }
@@ -683,7 +683,7 @@ class ServeControlTest extends ServeControlRig {
     deploy("a", A);
 
     assertThat(Objects.requireNonNull(found(disk.killed()).find("b")).healthy()).isTrue();
-    assertThat(found(disk.cut()).whole()).isEqualTo(control.state().whole());
+    assertThat(found(disk.cut()).whole()).isEqualTo(control.state.whole());
   }
 
   @Test
@@ -983,11 +983,11 @@ class ServeControlTest extends ServeControlRig {
     Path written = ok(shelf.begin(1));
     Files.writeString(written, "x");
     assertThat(log.note("as a jar does", log.state().forget(1))).isNotNull();
-    assertThat(control.state().history.oldest()).isEqualTo(1);
+    assertThat(control.state.history.oldest()).isEqualTo(1);
 
     ok(shelf.take(written, "x.jar", "0".repeat(64)));
 
-    assertThat(control.state().history.oldest()).isNull();
+    assertThat(control.state.history.oldest()).isNull();
   }
 
   @Test

@@ -512,7 +512,7 @@ class StartRulesTest extends DesiredRig {
   }
 
   private boolean isFree(@Nullable String prefix, String name) {
-    String other = prefix == null ? null : state.at(prefix);
+    String other = prefix == null ? null : state.other(prefix, "");
     return other == null || other.equals(name);
   }
 

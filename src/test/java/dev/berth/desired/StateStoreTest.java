@@ -45,7 +45,7 @@ class StateStoreTest {
 
     Node(StateStoreTestFiles disk, long leastGrowth) throws IOException {
       this.disk = disk;
-      this.store = StateStore.open(disk, leastGrowth);
+      this.store = new StateStore(disk, leastGrowth);
       this.state = store.recovered;
     }
 
@@ -528,7 +528,7 @@ class StateStoreTest {
     Path directory = folder.resolve("a/state");
     DesiredState state = DesiredState.EMPTY;
     try (StateStore store =
-        StateStore.open(
+        new StateStore(
             Objects.requireNonNull(StateStoreDisk.hold(directory)), StateStore.LEAST_GROWTH)) {
       DesiredChange change = Objects.requireNonNull(state.deploy("a", wanted("1"), null, 1));
       store.append(change, state);
@@ -543,7 +543,7 @@ class StateStoreTest {
           .isEqualTo("rw-------");
     }
     StateStore again =
-        StateStore.open(
+        new StateStore(
             Objects.requireNonNull(StateStoreDisk.hold(directory)), StateStore.LEAST_GROWTH);
     again.close();
     assertThat(again.recovered.whole()).isEqualTo(state.whole());

@@ -78,12 +78,8 @@ final class AgreedState {
     }
     DesiredChange change = StateStoreRecords.change(parts.toByteArray());
     parts = new ByteArrayOutputStream();
-    return apply(change);
-  }
-
-  /** Applies a change. The first of a log may be a whole state with its own index. */
-  private boolean apply(DesiredChange change) {
     DesiredState before = state;
+    // the first change of a log may be a whole state with its own index
     if (before.index() > 0 && change.index() != before.index() + 1) {
       return false;
     }

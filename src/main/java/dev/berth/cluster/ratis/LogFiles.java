@@ -8,10 +8,10 @@ import static org.apache.ratis.statemachine.impl.SimpleStateMachineStorage.SNAPS
 import static org.apache.ratis.statemachine.impl.SimpleStateMachineStorage.getTermIndexFromSnapshotFile;
 
 import dev.berth.code.DamagedFiles;
+import dev.berth.code.PrivateFiles;
 import dev.berth.code.StartFailedException;
 import dev.berth.desired.StateStoreRecords;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -85,15 +85,9 @@ final class LogFiles {
     }
     if (applied < last) {
       for (Path file : segments) {
-        force(file); // a kill may have preceded Ratis' own
+        PrivateFiles.force(file); // a kill may have preceded Ratis' own
       }
       mark(group, last);
-    }
-  }
-
-  private static void force(Path file) throws IOException {
-    try (FileChannel channel = FileChannel.open(file, WRITE)) {
-      channel.force(true);
     }
   }
 
