@@ -30,6 +30,7 @@ import dev.berth.node.loops.RequestLocal;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.wire.BusMessageCodec;
 import dev.berth.replica.hooks.ApplicationWorkers;
+import dev.berth.view.ApplicationStatus;
 import dev.berth.view.LogFeed;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -165,15 +166,6 @@ public final class BerthNode {
     return node.started.future();
   }
 
-  private static LogDirectory held(ServeConfig config) {
-    try {
-      return LogDirectory.hold(config.get(InstanceOptions.STATE_DIR));
-    } catch (IOException failed) {
-      throw new StartFailedException(
-          "berth.state_dir: %s (expected: a directory that can be written)".formatted(failed));
-    }
-  }
-
   private boolean isWorker() {
     return cluster != null && cluster.role() == ClusterConfig.Role.WORKER;
   }
@@ -247,9 +239,13 @@ public final class BerthNode {
   /** Begins the start. If the start fails, {@link #end} releases the resources acquired here. */
   private void begin() {
     try {
-      held = isWorker() ? held(config) : null;
+      held = isWorker() ? LogDirectory.hold(config.get(InstanceOptions.STATE_DIR)) : null;
     } catch (StartFailedException refused) {
       end().onComplete(ended -> started.fail(refused));
+      return;
+    } catch (IOException failed) {
+      String why = "berth.state_dir: %s (expected: a directory that can be written)";
+      end().onComplete(ended -> started.fail(new StartFailedException(why.formatted(failed))));
       return;
     }
     Future<@Nullable ClusterTerms> terms =
@@ -335,7 +331,7 @@ public final class BerthNode {
       LOG.info(
           "{} started in {} ms: {}; admin {}",
           identity.node(),
-          millisSinceStart(),
+          TimeUnit.NANOSECONDS.toMillis(identity.now() - beganNanos),
           routes(),
           url("http", config.get(AdminOptions.HOST), adminPort()));
     }
@@ -382,27 +378,18 @@ public final class BerthNode {
     return Future.join(initial.read(), released).eventually(this::end).mapEmpty();
   }
 
-  private long millisSinceStart() {
-    return TimeUnit.NANOSECONDS.toMillis(identity.now() - beganNanos);
-  }
-
   /** Handles a new state of an application; the start may wait for this application. */
   private void announced(Announce announce) {
     assert control.isHere();
     String name = announce.application();
-    switch (announce.status()) {
-      case RUNNING -> {
-        if (awaited.remove(name)) {
-          running().host.routes.flush();
-          completeIfStarted();
-        }
-      }
-      case DEPLOY_FAILED -> {
-        if (awaited.contains(name) && !started.future().isComplete()) {
-          fail(new StartFailedException("application " + name + ": " + announce.message()));
-        }
-      }
-      case NOT_STARTED, DEPLOYING, DELETING, UNHEALTHY -> {}
+    ApplicationStatus status = announce.status();
+    if (status == ApplicationStatus.RUNNING && awaited.remove(name)) {
+      running().host.routes.flush();
+      completeIfStarted();
+    } else if (status == ApplicationStatus.DEPLOY_FAILED
+        && awaited.contains(name)
+        && !started.future().isComplete()) {
+      fail(new StartFailedException("application " + name + ": " + announce.message()));
     }
   }
 

@@ -137,10 +137,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
 
   @Override
   Collection<String> nodes() {
-    return Stream.concat(
-            super.nodes().stream(),
-            serve.nodes().nodes().entrySet().stream()
-                .map(each -> each.getKey() + "~" + each.getValue().process()))
+    return Stream.concat(super.nodes().stream(), known().stream().map(Registered::busName))
         .distinct()
         .toList();
   }

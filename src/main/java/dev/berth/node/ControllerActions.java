@@ -44,17 +44,10 @@ import org.slf4j.LoggerFactory;
  * and later actions still run. Commands of an older controller are refused. Confined to the control
  * loop.
  */
-final class ControllerActions implements Consumer<ControllerAction> {
+record ControllerActions(
+    EpochGate gate, Consumer<Command> instances, Map<Class<?>, Consumer<ControllerAction>> steps)
+    implements Consumer<ControllerAction> {
   private static final Logger LOG = LoggerFactory.getLogger(ControllerActions.class);
-
-  final EpochGate gate;
-  private final Consumer<Command> instances;
-  private final Map<Class<?>, Consumer<ControllerAction>> steps = new HashMap<>();
-
-  private ControllerActions(EpochGate gate, Consumer<Command> instances) {
-    this.gate = gate;
-    this.instances = instances;
-  }
 
   /**
    * Creates the steps for commands on this instance, whichever node the controller is on.
@@ -69,7 +62,7 @@ final class ControllerActions implements Consumer<ControllerAction> {
       InstanceRouters deployments,
       Routes routes,
       LogFeed log) {
-    return new ControllerActions(gate, command -> {})
+    return new ControllerActions(gate, command -> {}, new HashMap<>())
         .on(Build.class, builds::build)
         .on(DiscardBuild.class, builds::discard)
         .on(StartReplica.class, replicas::start)
@@ -113,7 +106,7 @@ final class ControllerActions implements Consumer<ControllerAction> {
       Supplier<RoutingPublisher> routing,
       ServeControl serve,
       Consumer<Command> instances) {
-    return new ControllerActions(gate, instances)
+    return new ControllerActions(gate, instances, new HashMap<>())
         .on(Publish.class, publish -> routing.get().publish(publish.snapshot()))
         .on(NodeGone.class, gone -> routing.get().lost(gone.node()))
         .on(Recovered.class, known -> routing.get().recovered())

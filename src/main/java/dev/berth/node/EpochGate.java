@@ -21,11 +21,8 @@ final class EpochGate {
   /** Returns whether a command of an epoch may run. A newer epoch fences all older ones. */
   boolean admits(Epoch epoch) {
     Epoch known = newest;
-    if (known == null || epoch.compareTo(known) > 0) {
+    if (known == null || epoch.compareTo(known) >= 0) {
       newest = epoch;
-      return true;
-    }
-    if (epoch.equals(known)) {
       return true;
     }
     refused++;

@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
+import dev.berth.code.LoadedApplication;
 import dev.berth.code.RetainedLoaders;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.HttpOptions;
@@ -91,16 +92,6 @@ final class InstanceHost {
     this.pusher = pusher;
     this.accessEncoding = accessEncoding;
     LoopVerticle control = on.loops.control();
-    routes =
-        new Routes(
-            ingress::update,
-            on.config.get(HttpOptions.ROOT_PATH),
-            control,
-            this::leadsTo,
-            new Endpoints(
-                on.config.get(InstanceOptions.ENDPOINTS),
-                id -> deployments().isWanted(id),
-                endpoint -> leadsTo("", TrafficPolicy.of(endpoint, "", null))));
     retained =
         new RetainedLoaders(
             on.threads,
@@ -108,20 +99,7 @@ final class InstanceHost {
             on.identity.nanoClock(),
             Math.max(
                 MIN_REMEMBERED_NANOS, on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos()));
-    builds =
-        new Builds(
-            on.threads,
-            control,
-            role,
-            role::tell,
-            code -> {
-              deployments().forgetUnwanted(code);
-              retained.closed(code.name(), code.classLoader());
-              if (builds().names().stream().noneMatch(each -> each.startsWith(code.name() + "/"))) {
-                on.loops.forget(code.name());
-              }
-              role.gone(code);
-            });
+    builds = new Builds(on.threads, control, role, role::tell, code -> gone(code, role));
     deployments =
         new InstanceRouters(
             requests.routers,
@@ -137,11 +115,21 @@ final class InstanceHost {
             control,
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
             role::tell);
+    routes =
+        new Routes(
+            ingress::update,
+            on.config.get(HttpOptions.ROOT_PATH),
+            control,
+            this::leadsTo,
+            new Endpoints(
+                on.config.get(InstanceOptions.ENDPOINTS),
+                id -> deployments.isWanted(id),
+                endpoint -> leadsTo("", TrafficPolicy.of(endpoint, "", null))));
     actions =
         ControllerActions.ofInstance(
             new EpochGate(), builds, replicas, deployments, routes, on.log);
     on.meters.add(into -> into.gauge("berth_class_loaders_retained", retained.retained()));
-    on.meters.add(into -> into.counter("berth_stale_commands", actions.gate.refused));
+    on.meters.add(into -> into.counter("berth_stale_commands", actions.gate().refused));
   }
 
   private Registration show(DeploymentRouter router) {
@@ -191,12 +179,13 @@ final class InstanceHost {
         accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
   }
 
-  private Builds builds() {
-    return builds; // created after its callers
-  }
-
-  private InstanceRouters deployments() {
-    return deployments; // created after its callers
+  private void gone(LoadedApplication code, NodeRole role) {
+    deployments.forgetUnwanted(code);
+    retained.closed(code.name(), code.classLoader());
+    if (builds.names().stream().noneMatch(each -> each.startsWith(code.name() + "/"))) {
+      on.loops.forget(code.name());
+    }
+    role.gone(code);
   }
 
   /** Returns all hosted replicas, for a controller that does not know them. */

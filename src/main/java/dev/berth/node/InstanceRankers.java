@@ -39,9 +39,7 @@ public final class InstanceRankers {
    *
    * @param build build that has the class of a user's ranker; else empty
    */
-  private record Wanted(Choice choice, String build) {
-    static final Wanted USUAL = new Wanted(Choice.USUAL, "");
-  }
+  private record Wanted(Choice choice, String build) {}
 
   private final HookThreads threads;
   private final Loop control;
@@ -63,7 +61,7 @@ public final class InstanceRankers {
         RouterOptions.choice(target.settings().find(DeploymentConfig.REQUEST_ROUTER_CONFIG));
     boolean own = choice.className() != null;
     Wanted next = new Wanted(choice, own ? target.build() : "");
-    if (next.equals(wanted.getOrDefault(target.id(), Wanted.USUAL))) {
+    if (next.equals(wanted.getOrDefault(target.id(), new Wanted(Choice.USUAL, "")))) {
       return;
     }
     wanted.put(target.id(), next);

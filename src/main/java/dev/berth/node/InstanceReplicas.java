@@ -84,7 +84,7 @@ public class InstanceReplicas implements ReplicaListener {
   private final Consumer<ControllerEvent> controller;
 
   private final Map<String, Found> obtaining = new LinkedHashMap<>(); // replicas without code yet
-  private final Map<String, HostedHere> hosted = new LinkedHashMap<>();
+  final Map<String, HostedHere> hosted = new LinkedHashMap<>();
   private final Map<DeploymentId, DeploymentTarget> complete = new LinkedHashMap<>();
   private final Latest<String> startFailures = new Latest<>(); // last logged reason by deployment
   private final Latest<Boolean> ended = new Latest<>();
@@ -506,10 +506,5 @@ public class InstanceReplicas implements ReplicaListener {
     if (emptied != null && inventory().isEmpty()) {
       emptied.tryComplete();
     }
-  }
-
-  /** Returns the number of hosted replicas in any state. */
-  int size() {
-    return hosted.size();
   }
 }

@@ -41,7 +41,7 @@ public final class InstanceRouters {
   private final InstanceRankers rankers;
   private final long maxReservationTtlNanos;
   private final Function<DeploymentRouter, Registration> shows;
-  private final Map<DeploymentId, Routed> routed = new HashMap<>();
+  final Map<DeploymentId, Routed> routed = new HashMap<>();
 
   /**
    * @param maxReservationTtlNanos maximum TTL of a reservation
@@ -157,11 +157,6 @@ public final class InstanceRouters {
         .map(each -> each.target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S))
         .max(Duration::compareTo)
         .orElse(Duration.ZERO);
-  }
-
-  /** Returns the number of routers. */
-  int size() {
-    return routed.size();
   }
 
   /** Removes all routers from the metrics; the pusher then sends a final zero of each. */

@@ -136,7 +136,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     policies = new Policies(on.threads(), control, host.builds, this::tell, identity.nanoClock());
     actions =
         ControllerActions.ofController(
-                host.actions.gate, transitions, policies, () -> publisher, serve, this::command)
+                host.actions.gate(), transitions, policies, () -> publisher, serve, this::command)
             .on(Announce.class, this::announced)
             .on(Recovered.class, this::recovered);
     scaling =

@@ -25,7 +25,7 @@ final class TransitionLog {
   private static final Logger LOG = LoggerFactory.getLogger("dev.berth.Transitions");
   private static final String NOWHERE = "NONE";
 
-  private final Map<String, String> states = new HashMap<>(); // last logged state, by subject
+  final Map<String, String> states = new HashMap<>(); // last logged state, by subject
   private boolean draining;
 
   /**
@@ -117,10 +117,5 @@ final class TransitionLog {
     LoggingEventBuilder whole = line.addKeyValue("from", from).addKeyValue("to", to.name());
     whole = reason.isEmpty() ? whole : whole.addKeyValue("reason", reason);
     whole.log("{}: {} -> {}", what, from, to);
-  }
-
-  /** Returns the number of remembered states. */
-  int size() {
-    return states.size();
   }
 }

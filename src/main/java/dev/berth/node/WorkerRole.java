@@ -263,7 +263,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     }
     Command command = JsonForm.COMMANDS.decode(json);
     if (!(command instanceof CommandTo one) || one.node().equals(on.identity().node())) {
-      if (!host.actions.gate.admits(command.epoch())) { // else its refusal would go unnoticed
+      if (!host.actions.gate().admits(command.epoch())) { // else its refusal would go unnoticed
         throw new IllegalStateException(
             "commands of " + command.epoch() + " (expected: of a later one, which is known)");
       }

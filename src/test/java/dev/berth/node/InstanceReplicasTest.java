@@ -268,7 +268,7 @@ class InstanceReplicasTest {
     start();
     answers(new ReplicaFailed(ID, "IllegalStateException: start fails"));
     assertThat(calls).containsExactly("start", "stop");
-    assertThat(replicas.size()).isZero();
+    assertThat(replicas.hosted.size()).isZero();
     start();
     runAll();
     assertThat(calls).containsExactly("start", "stop");
@@ -293,7 +293,7 @@ class InstanceReplicasTest {
         .isInstanceOfSatisfying(
             ReplicaFailed.class,
             failed -> assertThat(failed.reason()).contains("UnsupportedOperationException"));
-    assertThat(replicas.size()).isZero();
+    assertThat(replicas.hosted.size()).isZero();
   }
 
   /** Found by the second life of the lifecycle simulation: a line for each deployment that was. */
@@ -317,7 +317,8 @@ class InstanceReplicasTest {
   void replicasTakeTheLoopsInTurnAndOneThatIsSpreadTakesThemAllFromThereOn() {
     DeploymentTarget spread = target("berth: {spread: event_loops}");
     for (DeploymentTarget each : List.of(first, spread, spread, first)) {
-      replicas.start(new StartReplica(EPOCH, EPOCH.node(), each, "a#front#" + replicas.size()));
+      replicas.start(
+          new StartReplica(EPOCH, EPOCH.node(), each, "a#front#" + replicas.hosted.size()));
     }
     runAll();
     assertThat(replicas.inventory())
@@ -425,7 +426,7 @@ class InstanceReplicasTest {
     runAll();
     assertThat(calls).isEmpty();
     assertThat(take()).as("and no other answer").isEmpty();
-    assertThat(replicas.size()).isZero();
+    assertThat(replicas.hosted.size()).isZero();
   }
 
   @Test
@@ -443,7 +444,7 @@ class InstanceReplicasTest {
     assertThat(Thread.currentThread().isInterrupted()).as("its thread's next task").isFalse();
     assertThat(calls).containsExactly("start", "stop");
     assertThat(take()).containsExactly(new ReplicaStopped(ID));
-    assertThat(replicas.size()).isZero();
+    assertThat(replicas.hosted.size()).isZero();
     assertThat(plane.host.replicas()).isEmpty();
   }
 
@@ -470,7 +471,7 @@ class InstanceReplicasTest {
     assertThat(take()).as("and no other answer").isEmpty();
     assertThat(calls).containsExactly("start", "stop");
     assertThat(builds.names()).isEmpty();
-    assertThat(replicas.size()).isZero();
+    assertThat(replicas.hosted.size()).isZero();
   }
 
   @Test
@@ -664,7 +665,7 @@ class InstanceReplicasTest {
       plane.host.sweep(0, 1, mismatch -> {});
       runAll();
     }
-    assertThat(replicas.size()).isZero();
+    assertThat(replicas.hosted.size()).isZero();
     long remembered = LedgerLimits.DEFAULTS.rememberNanos() / Duration.ofSeconds(20).toNanos();
     assertThat(highest).isLessThanOrEqualTo((int) remembered + 1);
     assertThat(calls).hasSize(3_000);

@@ -209,9 +209,9 @@ class NodeLifecycleTest {
       assertThat(node.admin("DELETE", "/api/v1/applications/" + name, "").statusCode())
           .isEqualTo(200);
     }
-    until(() -> onControl(host -> host.replicas.size()) == 0, "replicas are left");
+    until(() -> onControl(host -> host.replicas.hosted.size()) == 0, "replicas are left");
     until(() -> onControl(host -> host.builds.names()).isEmpty(), "builds are left");
-    until(() -> onControl(host -> host.deployments.size()) == 0, "routers are left");
+    until(() -> onControl(host -> host.deployments.routed.size()) == 0, "routers are left");
     assertThat(node.node.running().plane.routers.all()).isEmpty();
     until(() -> node.node.running().pusher.handles() == 0, "handles are left in the pusher");
     until(() -> get("/app0") == 404, "a route is left");

@@ -324,7 +324,7 @@ public final class SimulatedProcess {
 
     /** How many are here, in whatever state. */
     public int size() {
-      return replicas.size();
+      return replicas.hosted.size();
     }
 
     public int ongoing(String replicaId) {
@@ -358,7 +358,7 @@ public final class SimulatedProcess {
 
     /** Routers that were made. */
     public int routers() {
-      return deployments.size();
+      return deployments.routed.size();
     }
 
     /** Where an application answers; empty when it does not. */
@@ -368,7 +368,7 @@ public final class SimulatedProcess {
 
     /** Commands of earlier controllers. */
     public long refused() {
-      return actions.gate.refused;
+      return actions.gate().refused;
     }
 
     /** What a server does several times a second. */

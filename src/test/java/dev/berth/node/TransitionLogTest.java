@@ -130,9 +130,9 @@ class TransitionLogTest {
             ""));
     replica(ReplicaPhase.RUNNING, "");
     replica(ReplicaPhase.STOPPED, "");
-    assertThat(transitions.size()).isEqualTo(3);
+    assertThat(transitions.states.size()).isEqualTo(3);
     application(ApplicationStatus.NOT_STARTED, "");
-    assertThat(transitions.size()).as("the deployment of another one").isEqualTo(1);
+    assertThat(transitions.states.size()).as("the deployment of another one").isEqualTo(1);
     lines.all().clear();
 
     deployment(DeploymentStatus.UPDATING, StatusTrigger.CONFIG_UPDATE_STARTED, "");

@@ -401,8 +401,10 @@ public final class ControlServer {
       } else if (message instanceof Event it && it.number() > upTo) {
         loops.tell(() -> taken(() -> listener.event(from, it.payload())));
       } else if (message instanceof Bus it) {
-        Consumer<Buffer> answer = it.ask() == 0 ? null : answers(it.ask());
-        loops.tell(() -> taken(() -> listener.bus(from, it.payload(), answer)));
+        Consumer<Buffer> answer =
+            payload -> loops.run(() -> line.say(new Answer(it.ask(), payload)));
+        loops.tell(
+            () -> taken(() -> listener.bus(from, it.payload(), it.ask() == 0 ? null : answer)));
       } else if (message instanceof Leaving) {
         act(membership.leaving(link));
       }
@@ -432,10 +434,6 @@ public final class ControlServer {
               line.end("what it told was not taken: " + unfit);
             });
       }
-    }
-
-    private Consumer<Buffer> answers(long ask) {
-      return payload -> loops.run(() -> line.say(new Answer(ask, payload)));
     }
 
     @Override

@@ -134,17 +134,14 @@ final class Outgoing implements Link.Owner {
   }
 
   void sweep(long now) {
+    boolean unused = now - usedNanos > home.bus.idle.toNanos() && link.unwritten() == 0;
     if (silence.sweep(now)) {
       suspect = true;
       link.end("silent");
-    } else if (isIdle(now)) {
+    } else if (unused && link.isOpen()) {
       home.forget(this);
       link.finish(out -> DataFrame.write(out, DataFrame.BYE), "idle");
     }
-  }
-
-  private boolean isIdle(long now) {
-    return link.isOpen() && now - usedNanos > home.bus.idle.toNanos() && link.unwritten() == 0;
   }
 
   @Override

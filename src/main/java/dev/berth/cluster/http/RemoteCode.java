@@ -1,6 +1,5 @@
 package dev.berth.cluster.http;
 
-import dev.berth.cluster.http.PeerClient.Answer;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
@@ -8,7 +7,6 @@ import dev.berth.desired.DeclaredEntry;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.json.RecordReader;
 import io.vertx.core.Future;
-import io.vertx.core.buffer.Buffer;
 
 /**
  * Fetches the source of an application's build from the control node. Confined to the control loop.
@@ -29,9 +27,14 @@ public record RemoteCode(ControlNode control, JarCache jars, ServeConfig file) {
    *     with {@link ConfigException} when the entry is not allowed on this node
    */
   public Future<ApplicationConfig> source(String application, String build) {
+    String path = "/api/v1/cluster/builds/" + PeerClient.encoded(application) + "/" + build;
     return control
-        .again(() -> ask(application, build))
-        .map(said -> new RecordReader().record("", said.toJsonObject(), BuildSource.class))
+        .again(
+            () ->
+                control
+                    .get(200, path)
+                    .compose(response -> PeerClient.whole(response, MOST_ENTRY_BYTES)))
+        .map(said -> new RecordReader().record("", said.body().toJsonObject(), BuildSource.class))
         .compose(
             source ->
                 Future.all(source.jars().stream().map(jars::get).toList())
@@ -44,13 +47,5 @@ public record RemoteCode(ControlNode control, JarCache jars, ServeConfig file) {
                                         DeclaredEntry.read(
                                             application, source.entry(), there.list(), file),
                                     false)));
-  }
-
-  private Future<Buffer> ask(String application, String build) {
-    String path = "/api/v1/cluster/builds/" + PeerClient.encoded(application) + "/" + build;
-    return control
-        .get(200, path)
-        .compose(response -> PeerClient.whole(response, MOST_ENTRY_BYTES))
-        .map(Answer::body);
   }
 }

@@ -32,10 +32,6 @@ public record EventLoops(
   private static final DeploymentOptions OWN_WORKERS =
       new DeploymentOptions().setWorkerPoolName("berth-instance").setWorkerPoolSize(4);
 
-  public EventLoops {
-    serving = List.copyOf(serving);
-  }
-
   /**
    * Deploys all loops of a Vert.x whose event loop pool has exactly this size.
    *
@@ -81,7 +77,7 @@ public record EventLoops(
   private void requireDistinct(Iterable<EventExecutor> group) {
     Set<EventLoop> used = new HashSet<>();
     for (LoopVerticle loop : all()) {
-      if (!used.add(loop.nettyLoop())) {
+      if (!used.add(loop.home().nettyEventLoop())) {
         throw new IllegalStateException(
             loop + ": shares its thread (expected: a thread for each of " + all() + ")");
       }

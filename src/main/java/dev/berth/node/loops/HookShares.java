@@ -83,10 +83,6 @@ public final class HookShares {
     int shares() {
       return Math.max(0, running - 1);
     }
-
-    long firstNumber() {
-      return waiting.getFirst().number;
-    }
   }
 
   private static final class Owner {
@@ -108,7 +104,7 @@ public final class HookShares {
     }
   }
 
-  private final Map<String, Owner> owners = new HashMap<>();
+  final Map<String, Owner> owners = new HashMap<>();
   private final Set<Hook> givenUp = new LinkedHashSet<>(); // interrupted, running, and not lost yet
   private long added;
   private int lost;
@@ -145,7 +141,7 @@ public final class HookShares {
               .filter(each -> !each.waiting.isEmpty() && mayBegin(each, free))
               .min(
                   Comparator.<Lane>comparingInt(each -> each.running)
-                      .thenComparingLong(Lane::firstNumber))
+                      .thenComparingLong(each -> each.waiting.getFirst().number))
               .orElse(null);
       if (lane != null) {
         lane.running++;
@@ -265,11 +261,6 @@ public final class HookShares {
   /** Returns the highest number of lost threads of one application. */
   public int mostLost() {
     return owners.values().stream().mapToInt(owner -> owner.lost).max().orElse(0);
-  }
-
-  /** Returns the number of applications with a running, waiting or lost hook. */
-  public int applications() {
-    return owners.size();
   }
 
   private Stream<Lane> lanes(Kind kind) {

@@ -187,19 +187,16 @@ public final class InstanceThreads implements HookThreads {
       toBegin = wanting || !lost.isEmpty();
     }
     for (Hook hook : lost) {
+      Thread thread = hook.thread;
       LOG.warn(
           "application {}: a {} hook heeds no interrupt, its thread is lost: {}",
           hook.application(),
           name(hook.kind),
-          stackOf(hook.thread));
+          thread == null ? "" : StackText.of(thread.getStackTrace()));
     }
     if (toBegin) {
       begin();
     }
-  }
-
-  private static String stackOf(@Nullable Thread thread) {
-    return thread == null ? "" : StackText.of(thread.getStackTrace());
   }
 
   // --- other threads ---

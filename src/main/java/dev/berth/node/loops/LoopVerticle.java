@@ -5,7 +5,6 @@ import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.Loop;
 import dev.berth.protocol.port.LoopPorts;
 import dev.berth.replica.hooks.ApplicationWorkers;
-import io.netty.channel.EventLoop;
 import io.vertx.core.Context;
 import io.vertx.core.Deployable;
 import io.vertx.core.Future;
@@ -64,10 +63,6 @@ public final class LoopVerticle extends VerticleBase implements Loop {
   /** Returns the context of the loop, once it is deployed. Thread-safe. */
   public ContextInternal home() {
     return Objects.requireNonNull(home, "home: null (expected: a deployed loop)");
-  }
-
-  public EventLoop nettyLoop() {
-    return home().nettyEventLoop();
   }
 
   /** Returns the current stack of the loop's thread; empty before the deployment. Thread-safe. */
