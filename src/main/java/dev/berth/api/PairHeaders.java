@@ -7,14 +7,8 @@ import org.jspecify.annotations.Nullable;
  * Headers stored in one array of alternating names and values. With few headers a scan is cheaper
  * than a map.
  */
-final class PairHeaders implements Headers {
+record PairHeaders(String[] pairs) implements Headers {
   static final PairHeaders EMPTY = new PairHeaders(new String[0]);
-
-  private final String[] pairs;
-
-  PairHeaders(String[] pairs) {
-    this.pairs = pairs;
-  }
 
   static PairHeaders checked(String[] pairs) {
     if (pairs.length % 2 != 0) {

@@ -27,16 +27,10 @@ import org.snakeyaml.engine.v2.nodes.Tag;
  * Creates missing mappings on the path, and a missing entry of {@code deployments}. Copies the
  * nodes on the path, because an alias may share them.
  */
-final class Overlay {
+record Overlay(Place top) {
 
   private static final Pattern SEGMENT = Pattern.compile("([^.\\[\\]]+)|\\[([^\\[\\]]+)]");
   private static final String KEY = "key=value, with a key such as applications.shop.name";
-
-  private final Place top;
-
-  Overlay(Place top) {
-    this.top = top;
-  }
 
   /** Returns {@code root} with all settings; later ones override earlier ones. */
   Node apply(Node root, List<Setting> settings) {

@@ -25,25 +25,12 @@ import java.util.Map;
  * Moves the states of replicas as instances join, send inventories and leave. Confined to the
  * controller's loop.
  */
-final class NodeStates {
-  private final Hosts hosts;
-  private final Recovery recovery;
-  private final DeploymentStates deployments;
-  private final ApplicationStates applications;
-  private final AutoscaledDeployments autoscaled;
-
-  NodeStates(
-      Hosts hosts,
-      Recovery recovery,
-      DeploymentStates deployments,
-      ApplicationStates applications,
-      AutoscaledDeployments autoscaled) {
-    this.hosts = hosts;
-    this.recovery = recovery;
-    this.deployments = deployments;
-    this.applications = applications;
-    this.autoscaled = autoscaled;
-  }
+record NodeStates(
+    Hosts hosts,
+    Recovery recovery,
+    DeploymentStates deployments,
+    ApplicationStates applications,
+    AutoscaledDeployments autoscaled) {
 
   void on(OfNode event, Turn turn) {
     Host host = hosts.get(event.node());

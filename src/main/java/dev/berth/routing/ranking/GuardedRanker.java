@@ -11,21 +11,13 @@ import org.jspecify.annotations.Nullable;
  * Guards a user's ranker, which may throw or return invalid results. On a failure the usual ranker
  * decides, and the failure is reported. The user's ranker receives copies of the arrays that the
  * router reads.
+ *
+ * @param own the user's ranker
+ * @param usual the substitute on a failure
+ * @param failed receives each failure, any number of times, on any thread
  */
-public final class GuardedRanker implements ReplicaRanker {
-  private final ReplicaRanker own;
-  private final ReplicaRanker usual;
-  private final Consumer<Throwable> failed;
-
-  /**
-   * @param usual the substitute on a failure
-   * @param failed receives each failure, any number of times, on any thread
-   */
-  public GuardedRanker(ReplicaRanker own, ReplicaRanker usual, Consumer<Throwable> failed) {
-    this.own = own;
-    this.usual = usual;
-    this.failed = failed;
-  }
+public record GuardedRanker(ReplicaRanker own, ReplicaRanker usual, Consumer<Throwable> failed)
+    implements ReplicaRanker {
 
   @Override
   public void rank(Candidates candidates, Asker asker, RandomGenerator random, Ranking ranking) {

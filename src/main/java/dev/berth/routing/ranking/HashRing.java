@@ -12,21 +12,16 @@ import java.util.stream.LongStream;
  *
  * <p>Source: Karger 1997; the number of points is that of Ray Serve's ConsistentHashRouter, by the
  * hash of {@code id:number}.
+ *
+ * @param ids by replica index
+ * @param points sorted; upper bits: hash, lower bits: index of the owner
  */
-final class HashRing {
+record HashRing(String[] ids, long[] points) {
   private static final int OWNER_BITS = 20; // more than the replicas of any deployment
   private static final long OWNER = (1L << OWNER_BITS) - 1;
 
   /** The ring without replicas. */
   static final HashRing EMPTY = new HashRing(new String[0], new long[0]);
-
-  private final String[] ids; // by replica index
-  final long[] points; // sorted; upper bits: hash, lower bits: index of the owner
-
-  private HashRing(String[] ids, long[] points) {
-    this.ids = ids;
-    this.points = points;
-  }
 
   /** Returns the ring of these replicas, equal to one built from them at once. */
   HashRing over(Candidates replicas, int pointsEach) {

@@ -55,7 +55,7 @@ class ConsistentHashRankerTest {
   void eachReplicaHasItsPointsInOrderRoundTheRing() {
     HashRing ring = HashRing.EMPTY.over(new FakeCandidates(7), POINTS);
     assertThat(ring.size()).isEqualTo(7 * POINTS);
-    assertThat(ring.points).isSorted();
+    assertThat(ring.points()).isSorted();
     int[] owned = new int[7];
     IntStream.range(0, ring.size()).forEach(place -> owned[ring.ownerAt(place)]++);
     assertThat(owned).containsOnly(POINTS);
@@ -109,7 +109,7 @@ class ConsistentHashRankerTest {
     assertThat(ring.after(Long.MAX_VALUE)).as("the highest").isZero();
     long keys = 1 << 20; // that lie as near to each other as points are told apart
     for (int place = 0; place < ring.size(); place++) {
-      long point = ring.points[place];
+      long point = ring.points()[place];
       assertThat(ring.after(point - keys)).isEqualTo(place);
       assertThat(ring.after(point)).isEqualTo((place + 1) % ring.size());
     }
@@ -173,7 +173,7 @@ class ConsistentHashRankerTest {
       String[] now = those.toArray(String[]::new);
       ring = ring.over(new FakeCandidates(now), 20);
       HashRing anew = HashRing.EMPTY.over(new FakeCandidates(now), 20);
-      assertThat(ring.points).isEqualTo(anew.points);
+      assertThat(ring.points()).isEqualTo(anew.points());
     }
   }
 
