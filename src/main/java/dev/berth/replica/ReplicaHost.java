@@ -13,6 +13,7 @@ import io.vertx.core.Future;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -92,10 +93,8 @@ public final class ReplicaHost implements ReplicaDirectory {
 
   private synchronized Replica place(ReplicaSpec spec, List<ReplicaSeat> seats) {
     @Nullable Replica[] before = replicas;
-    int ordinal = 0;
-    while (ordinal < before.length && before[ordinal] != null) {
-      ordinal++;
-    }
+    int free = Arrays.asList(before).indexOf(null);
+    int ordinal = free < 0 ? before.length : free;
     if (ordinal >= ReplicaLoop.MAX_ORDINALS) {
       throw new IllegalStateException(
           "replicas: " + ordinal + " (expected: at most " + ReplicaLoop.MAX_ORDINALS + ")");
@@ -226,12 +225,15 @@ public final class ReplicaHost implements ReplicaDirectory {
 
   /** Returns the first loop from {@code first} on that runs tasks; {@code first} when none does. */
   public int loopFrom(int first) {
+    return firstRunning(first).orElse(first);
+  }
+
+  private OptionalInt firstRunning(int from) {
     int loops = instance.loops().size();
-    return IntStream.range(first, first + loops)
+    return IntStream.range(from, from + loops)
         .map(loop -> loop % loops)
         .filter(loop -> !blockedLoops.contains(loop))
-        .findFirst()
-        .orElse(first);
+        .findFirst();
   }
 
   /**
@@ -270,9 +272,7 @@ public final class ReplicaHost implements ReplicaDirectory {
    */
   private void look(Replica replica) {
     if (replica.loopBlocked(blockedLoops.contains(replica.address().loop()))) {
-      IntStream.range(0, instance.loops().size())
-          .filter(loop -> !blockedLoops.contains(loop))
-          .findFirst()
+      firstRunning(0)
           .ifPresent(runs -> instance.loops().get(runs).loop().execute(replica::tellLoad));
     }
   }

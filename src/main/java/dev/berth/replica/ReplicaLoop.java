@@ -39,6 +39,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -539,11 +540,7 @@ public final class ReplicaLoop {
   void kill(HostedReplica host) {
     assert isHere();
     host.retire();
-    for (Invocation each : running()) {
-      if (each.host == host) {
-        each.kill();
-      }
-    }
+    running().stream().filter(each -> each.host == host).forEach(Invocation::kill);
   }
 
   /** Calls {@code lookAfter} of a draining or stopped replica each tick, until it returns true. */
@@ -561,28 +558,22 @@ public final class ReplicaLoop {
   public void routersLost(String lost) {
     run(
         () -> {
-          for (Invocation each : running()) {
-            if (each.source.address.node().equals(lost)) {
-              each.cancel();
-            }
-          }
+          running().stream()
+              .filter(each -> each.source.address.node().equals(lost))
+              .forEach(Invocation::cancel);
           lastPeer = null;
           peers.values().removeIf(peer -> peer.address.node().equals(lost) && forget(peer));
-          for (HostedReplica host : hosted) {
-            if (host != null) {
-              host.replica.refused.nodeLeft(lost);
-            }
-          }
+          replicas().forEach(each -> each.refused.nodeLeft(lost));
         });
   }
 
   private boolean forget(RouterPeer peer) {
-    for (HostedReplica host : hosted) {
-      if (host != null) {
-        host.replica.slots().releaseOf(peer.incarnation);
-      }
-    }
+    replicas().forEach(each -> each.slots.releaseOf(peer.incarnation));
     return true;
+  }
+
+  private Stream<ServedReplica> replicas() {
+    return Stream.of(hosted).flatMap(Stream::ofNullable).map(host -> host.replica);
   }
 
   private List<Invocation> running() {

@@ -40,9 +40,7 @@ public final class Section implements Type<Settings> {
     this.refused = refused;
     this.misplaced = misplaced;
     this.check = check;
-    List<Key<Settings>> inner = new ArrayList<>();
-    keys.stream().filter(Key::merged).forEach(key -> inner.add(mapping(key)));
-    this.mappings = List.copyOf(inner);
+    this.mappings = keys.stream().filter(Key::merged).map(Section::mapping).toList();
     this.empty = Settings.empty(this);
   }
 
@@ -118,12 +116,7 @@ public final class Section implements Type<Settings> {
    * key of another section.
    */
   int indexOf(Key<?> key) {
-    for (int i = 0; i < keys.size(); i++) {
-      if (keys.get(i) == key) {
-        return i;
-      }
-    }
-    return -1;
+    return keys.indexOf(key);
   }
 
   /** Returns whether a key belongs to this section, or to a mapping in it. */

@@ -364,11 +364,9 @@ public final class Settings {
   }
 
   private List<@Nullable Object> effects() {
-    List<@Nullable Object> effects = new ArrayList<>();
-    for (Key<?> key : section.keys()) {
-      effects.add(key.reach() == Reach.NOTHING ? null : find(key));
-    }
-    return effects;
+    return section.keys().stream()
+        .<@Nullable Object>map(key -> key.reach() == Reach.NOTHING ? null : find(key))
+        .toList();
   }
 
   /** Returns the effective values; secrets are not shown. */

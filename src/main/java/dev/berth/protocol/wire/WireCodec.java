@@ -166,14 +166,12 @@ public final class WireCodec {
       throw new WireFormatException("type: " + type + " (expected: 1 to " + TYPES.size() + ")");
     }
     WireReader reader = new WireReader(in, fields, fields + length, ageMicros);
-    BusMessage message;
     try {
-      message = FORMS.get(TYPES.get(type - 1)).read(reader);
+      return FORMS.get(TYPES.get(type - 1)).read(reader);
     } catch (IllegalArgumentException invalid) {
       // Records and headers validate themselves: an empty name, a line break in a header.
       throw new WireFormatException("type " + type + ": invalid field", invalid);
     }
-    return message;
   }
 
   /**

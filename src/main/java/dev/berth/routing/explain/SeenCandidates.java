@@ -8,6 +8,8 @@ import dev.berth.view.RequestExplanation;
 import dev.berth.view.RequestExplanation.Candidate;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,13 +70,9 @@ public record SeenCandidates(
   }
 
   private static ReplicaRanker.Tier tier(ReplicaRanker.Candidates seen, int index) {
-    for (ReplicaRanker.Tier tier : TIERS) {
-      for (int member : seen.within(tier)) {
-        if (member == index) {
-          return tier;
-        }
-      }
-    }
-    return ReplicaRanker.Tier.ANY;
+    return Stream.of(TIERS)
+        .filter(tier -> IntStream.of(seen.within(tier)).anyMatch(member -> member == index))
+        .findFirst()
+        .orElse(ReplicaRanker.Tier.ANY);
   }
 }

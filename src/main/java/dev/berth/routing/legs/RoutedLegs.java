@@ -15,6 +15,8 @@ import dev.berth.routing.slots.LegGate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -349,14 +351,12 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   /** Returns the place of the first leg without a slot. */
   private int waitedFor() {
-    for (int number = group; number < order.groups.length; number++) {
-      for (int place : order.groups[number]) {
-        if (!held.has(place)) {
-          return place;
-        }
-      }
-    }
-    return LegsObserver.NO_LEG;
+    return Stream.of(order.groups)
+        .skip(group)
+        .flatMapToInt(IntStream::of)
+        .filter(place -> !held.has(place))
+        .findFirst()
+        .orElse(LegsObserver.NO_LEG);
   }
 
   /** Delivers the selections: each lease is active, for its full time from now on. */

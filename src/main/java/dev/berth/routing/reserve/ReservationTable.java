@@ -25,6 +25,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -430,15 +431,10 @@ public final class ReservationTable implements Reservations {
    */
   public void sweep() {
     long now = nanoClock.getAsLong();
-    for (ReservationAsk ask : asking) {
-      ask.expireIfPast(now);
-    }
-    for (TokenEntry entry : held) {
-      HeldSelection selection = entry.selection();
-      if (selection != null) {
-        selection.expireIfPast(now);
-      }
-    }
+    asking.forEach(ask -> ask.expireIfPast(now));
+    held.stream()
+        .flatMap(entry -> Stream.ofNullable(entry.selection()))
+        .forEach(selection -> selection.expireIfPast(now));
     for (TokenEntry oldest = ended.peek();
         oldest != null && oldest.forgettable(now);
         oldest = ended.peek()) {
