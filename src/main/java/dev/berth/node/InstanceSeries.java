@@ -36,7 +36,7 @@ final class InstanceSeries {
         bounds.streams().bytes(),
         limits.get(LimitOptions.STREAM_BYTES_TOTAL));
     into.gauge("berth_stream_grants_waiting", bounds.streams().waiting());
-    into.counter("berth_stream_grants_waited", bounds.streams().waits());
+    into.counter("berth_stream_grants_waited", bounds.streams().waits.sum());
   }
 
   static void show(int index, DataPlane plane, int maxPending, Series unlabelled) {
@@ -44,16 +44,16 @@ final class InstanceSeries {
     ReplicaLoop replicas = plane.replicas(index);
     Series into = unlabelled.with("loop", Integer.toString(index));
     into.gauge("berth_pending_requests", loop.pendingRequests(), maxPending);
-    into.counter("berth_calls_recalled", loop.recalls());
+    into.counter("berth_calls_recalled", loop.recalls.sum());
     into.gauge(
         "berth_cancels_repeated", loop.cancelsRepeated(), plane.limits.loop().cancelledCalls());
     into.counter("berth_cancels_not_repeated", loop.cancelsNotRepeated());
     into.gauge("berth_router_deadlines", loop.deadlines());
-    into.counter("berth_late_answers_dropped", loop.lateAnswers());
-    into.counter("berth_duplicates_dropped", loop.duplicates());
+    into.counter("berth_late_answers_dropped", loop.lateAnswers.sum());
+    into.counter("berth_duplicates_dropped", loop.duplicates.sum());
     into.gauge("berth_replica_peers", replicas.peers(), ReplicaLoop.MAX_PEERS);
-    into.counter("berth_replica_duplicates_dropped", replicas.duplicates());
-    into.counter("berth_falsely_held_requests", replicas.falselyHeld());
+    into.counter("berth_replica_duplicates_dropped", replicas.duplicates.sum());
+    into.counter("berth_falsely_held_requests", replicas.falselyHeld.sum());
   }
 
   /** Shows the slots that tokens hold, but no token and no holder. */
@@ -66,7 +66,7 @@ final class InstanceSeries {
     into.gauge("berth_idempotency_keys", table.keys(), table.limits.maxKeys());
     into.counter("berth_idempotency_keys_forgotten", table.keysForgotten());
     ReservationCounters counters = table.counters;
-    into.counter("berth_reservations_made", counters.made());
+    into.counter("berth_reservations_made", counters.made.sum());
     Map<String, Problem> ends =
         Map.of(
             "used", Problem.ALREADY_USED,
@@ -103,14 +103,14 @@ final class InstanceSeries {
     into.gauge("serve_reserved_slots_active", router.reserved());
     into.histogram("serve_request_router_fulfillment_time_ms", router.fulfillmentTimes);
     into.histogram("serve_selection_dispatch_gap_ms", router.dispatchGaps);
-    into.counter("serve_selections_released_without_dispatch", counters.releasedWithoutDispatch());
-    into.counter("berth_selections_expired", counters.selectionsExpired());
+    into.counter("serve_selections_released_without_dispatch", counters.undispatched.sum());
+    into.counter("berth_selections_expired", counters.selectionsExpired.sum());
     into.gauge("berth_legs_waiting", router.legGate.size());
-    into.counter("berth_legs_begun_anew", counters.collectedAnew());
-    into.counter("berth_back_pressured_requests", counters.backPressured());
-    into.counter("berth_request_retries", counters.retries());
+    into.counter("berth_legs_begun_anew", counters.collectedAnew.sum());
+    into.counter("berth_back_pressured_requests", counters.backPressured.sum());
+    into.counter("berth_request_retries", counters.retries.sum());
     into.counter("berth_slot_hand_offs", router.handOffs());
-    into.counter("berth_ranker_failures", router.ranker.failures());
+    into.counter("berth_ranker_failures", router.ranker.failures.sum());
     router.forEachReplica(
         (replica, ongoing) ->
             into.with("replica_id", replica).gauge("serve_request_router_queue_len", ongoing));

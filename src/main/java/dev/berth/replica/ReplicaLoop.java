@@ -87,8 +87,12 @@ public final class ReplicaLoop {
   private final ArrayList<BooleanSupplier> leaving = new ArrayList<>(); // tasks repeated until true
 
   private final AtomicInteger invocations = new AtomicInteger(); // running; written on the loop
-  private final LongAdder duplicates = new LongAdder();
-  private final LongAdder falselyHeld = new LongAdder();
+
+  /** Requests dropped because their attempt was repeated or released. */
+  public final LongAdder duplicates = new LongAdder();
+
+  /** Remote requests that falsely claimed to hold a slot here. */
+  public final LongAdder falselyHeld = new LongAdder();
 
   /**
    * @param instance the instance of the loop
@@ -659,18 +663,8 @@ public final class ReplicaLoop {
     return invocations.getAcquire();
   }
 
-  /** Returns the number of requests dropped because their attempt was repeated or released. */
-  public long duplicates() {
-    return duplicates.sum();
-  }
-
   /** Returns the number of remote router loops with a table here; approximate off the loop. */
   public int peers() {
     return peers.size();
-  }
-
-  /** Returns the number of remote requests that falsely claimed to hold a slot here. */
-  public long falselyHeld() {
-    return falselyHeld.sum();
   }
 }

@@ -35,7 +35,7 @@ public final class ReplicaSeries {
     routed.histogram("serve_deployment_processing_latency_ms", replica.processingTimes());
     routed.gauge("serve_deployment_max_processing_latency_ms", replica.maxProcessingNanos() / 1e6);
     routed.counter("berth_replica_timeouts", replica.timeouts());
-    routed.counter("berth_failures_unlogged", replica.failures.unlogged());
+    routed.counter("berth_failures_unlogged", replica.failures.unlogged.sum());
     ReplicaState state = replica.state();
     boolean healthy = state == ReplicaState.RUNNING || state == ReplicaState.DRAINING;
     into.counter("serve_deployment_replica_starts", 1);

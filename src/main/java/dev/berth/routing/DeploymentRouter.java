@@ -195,11 +195,6 @@ public final class DeploymentRouter implements HandleMetricSource {
     dispatchGaps.get(loop.index()).add(gapNanos);
   }
 
-  /** Counts a request for several slots that lost its acquired slots and starts again. */
-  public void collectedAnew() {
-    counters.collectedAnew.increment();
-  }
-
   // --- replicas ---
 
   public boolean available() {

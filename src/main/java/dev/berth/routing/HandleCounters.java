@@ -15,11 +15,20 @@ public final class HandleCounters {
   final LongAdder selected = new LongAdder(); // selections created
   final LongAdder unselected = new LongAdder(); // selections dispatched, closed or expired
   final LongAdder dispatched = new LongAdder();
-  final LongAdder undispatched = new LongAdder(); // selections that ended without a dispatch
-  final LongAdder selectionsExpired = new LongAdder();
-  final LongAdder backPressured = new LongAdder();
-  final LongAdder retries = new LongAdder(); // waits after a refusal
-  final LongAdder collectedAnew = new LongAdder(); // gangs that lost their acquired slots
+
+  /** Selections closed or expired ({@code serve_selections_released_without_dispatch}). */
+  public final LongAdder undispatched = new LongAdder();
+
+  public final LongAdder selectionsExpired = new LongAdder();
+
+  /** Requests refused because a limit was reached. */
+  public final LongAdder backPressured = new LongAdder();
+
+  /** Waits after a typed refusal. */
+  public final LongAdder retries = new LongAdder();
+
+  /** Requests for several slots that lost their slots and started again. */
+  public final LongAdder collectedAnew = new LongAdder();
 
   HandleCounters() {}
 
@@ -44,32 +53,5 @@ public final class HandleCounters {
   public int reserved() {
     long over = unselected.sum();
     return (int) Math.max(0, selected.sum() - over);
-  }
-
-  /**
-   * Returns the selections closed or expired ({@code serve_selections_released_without_dispatch}).
-   */
-  public long releasedWithoutDispatch() {
-    return undispatched.sum();
-  }
-
-  /** Returns the number of selections that expired. */
-  public long selectionsExpired() {
-    return selectionsExpired.sum();
-  }
-
-  /** Returns the number of requests refused because a limit was reached. */
-  public long backPressured() {
-    return backPressured.sum();
-  }
-
-  /** Returns the number of waits after a typed refusal. */
-  public long retries() {
-    return retries.sum();
-  }
-
-  /** Returns the number of requests for several slots that lost their slots and started again. */
-  public long collectedAnew() {
-    return collectedAnew.sum();
   }
 }

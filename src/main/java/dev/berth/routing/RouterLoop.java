@@ -51,9 +51,15 @@ public final class RouterLoop {
   private final StreamLedger streams;
   private final long mostFirstCredits;
   private int firstCredits; // granted with requests that have no reply yet
-  private final LongAdder lateAnswers = new LongAdder();
-  private final LongAdder duplicates = new LongAdder();
-  final LongAdder recalls = new LongAdder();
+
+  /** Replies that arrived after their request had ended. */
+  public final LongAdder lateAnswers = new LongAdder();
+
+  /** Duplicate messages. */
+  public final LongAdder duplicates = new LongAdder();
+
+  /** Recalls sent for calls to other instances without a reply. */
+  public final LongAdder recalls = new LongAdder();
 
   RouterLoop(Routers routers, InstancePorts instance, int index, LoopLimits limits) {
     this.routers = routers;
@@ -321,21 +327,6 @@ public final class RouterLoop {
   }
 
   // --- status ---
-
-  /** Returns the number of replies that arrived after their request had ended. */
-  public long lateAnswers() {
-    return lateAnswers.sum();
-  }
-
-  /** Returns the number of duplicate messages. */
-  public long duplicates() {
-    return duplicates.sum();
-  }
-
-  /** Returns the number of recalls sent for calls to other instances without a reply. */
-  public long recalls() {
-    return recalls.sum();
-  }
 
   /**
    * Returns the number of cancels and releases that are repeated until they are confirmed; exact on

@@ -42,7 +42,9 @@ public final class StreamLedger {
   // bytes of the waiting grants; written under this
   private final AtomicLong wanted = new AtomicLong();
   private final Set<StreamWindow> queue = new LinkedHashSet<>(); // guarded by this
-  private final LongAdder waits = new LongAdder();
+
+  /** Grants that had to wait. */
+  public final LongAdder waits = new LongAdder();
 
   /**
    * @param boundBytes limit of all responses; {@code berth.limits.stream_bytes_total}
@@ -157,10 +159,5 @@ public final class StreamLedger {
   /** Returns the number of streams whose next grant waits. */
   public synchronized int waiting() {
     return queue.size();
-  }
-
-  /** Returns the number of grants that had to wait. */
-  public long waits() {
-    return waits.sum();
   }
 }

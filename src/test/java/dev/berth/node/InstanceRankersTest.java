@@ -227,7 +227,7 @@ class InstanceRankersTest {
       for (int i = 0; i < 5; i++) {
         assertThat(replicas.first(over, new SplittableRandom(1))).isNotNegative();
       }
-      assertThat(router().ranker.failures()).isEqualTo(5);
+      assertThat(router().ranker.failures.sum()).isEqualTo(5);
       assertThat(log.all())
           .singleElement()
           .satisfies(line -> assertThat(line.getFormattedMessage()).contains("a", "Preferring"));

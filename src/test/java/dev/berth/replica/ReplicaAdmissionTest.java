@@ -121,7 +121,7 @@ class ReplicaAdmissionTest {
     rig.bus.take();
     rig.send(call);
     assertThat(rig.bus.take()).as("a refusal would have it run elsewhere too").isEmpty();
-    assertThat(rig.loop().duplicates()).isEqualTo(1);
+    assertThat(rig.loop().duplicates.sum()).isEqualTo(1);
     handler.answer();
     rig.bus.take();
     rig.send(call);
@@ -164,7 +164,7 @@ class ReplicaAdmissionTest {
 
     assertThat(handler.calls).isZero();
     assertThat(rig.bus.take()).isEmpty();
-    assertThat(rig.loop().duplicates()).isEqualTo(1);
+    assertThat(rig.loop().duplicates.sum()).isEqualTo(1);
     assertAtRest(replica.slots());
   }
 
@@ -173,7 +173,7 @@ class ReplicaAdmissionTest {
     replica.slots().tryAcquire(); // another's, which the liar must not give away
     rig.send(call(replica).from(AWAY));
     assertThat(rig.refusal()).isEqualTo(Refusal.UNKNOWN_TOKEN);
-    assertThat(rig.loop().falselyHeld()).isEqualTo(1);
+    assertThat(rig.loop().falselyHeld.sum()).isEqualTo(1);
     assertThat(handler.calls).isZero();
     assertThat(replica.slots().ongoing()).isEqualTo(1);
   }
@@ -320,7 +320,7 @@ class ReplicaAdmissionTest {
     assertThat(handler.calls).isOne();
     assertThat(handler.contexts.remove().cancelled()).isFalse();
     assertThat(rig.bus.take()).as("nobody waits for an answer").isEmpty();
-    assertThat(rig.loop().duplicates()).isOne();
+    assertThat(rig.loop().duplicates.sum()).isOne();
     handler.answer();
     assertThat(rig.answer(CallResponse.class).callId()).isEqualTo(callId(4, 2));
     assertAtRest(replica.slots());

@@ -108,7 +108,7 @@ class ChooseAndDispatchTest {
       ReplicaSelection selection = choose();
       world.settled(selection.close());
       world.assertAtRest(replica);
-      assertThat(world.router.counters.releasedWithoutDispatch()).isOne();
+      assertThat(world.router.counters.undispatched.sum()).isOne();
     }
 
     @Test
@@ -129,7 +129,7 @@ class ChooseAndDispatchTest {
       assertThat(replica.ledger.reserved() + wide.ledger.reserved()).isEqualTo(10_000);
       world.pass(Duration.ofMillis(150));
       world.assertAtRest(replica, wide);
-      assertThat(world.router.counters.selectionsExpired()).isEqualTo(10_000);
+      assertThat(world.router.counters.selectionsExpired.sum()).isEqualTo(10_000);
     }
 
     @ParameterizedTest(name = "swept: {0}")
@@ -329,7 +329,7 @@ class ChooseAndDispatchTest {
           choose(world.handle().withReservationTtl(Duration.ofMillis(200)));
       assertThat(selection.leaseRemaining()).isEqualTo(Duration.ofMillis(200));
       world.pass(Duration.ofMillis(300));
-      assertThat(world.router.counters.selectionsExpired()).isOne();
+      assertThat(world.router.counters.selectionsExpired.sum()).isOne();
     }
 
     @Test

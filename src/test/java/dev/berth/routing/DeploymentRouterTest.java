@@ -81,7 +81,7 @@ class DeploymentRouterTest {
         .contains("full 4", "free 4");
     free.finishAll();
     assertThat(responses).allMatch(Future::succeeded);
-    assertThat(world.router.counters.retries()).isPositive();
+    assertThat(world.router.counters.retries.sum()).isPositive();
   }
 
   @Test
@@ -263,7 +263,7 @@ class DeploymentRouterTest {
             running.callId(), BerthException.Kind.HANDLER_FAILED, "too late", -1, -1, 0, null));
     world.run();
     assertThat(call.future().cause()).isInstanceOf(BerthException.Cancelled.class);
-    assertThat(world.routers.loop(0).lateAnswers()).isOne();
+    assertThat(world.routers.loop(0).lateAnswers.sum()).isOne();
     world.assertAtRest(replica);
   }
 
@@ -444,7 +444,7 @@ class DeploymentRouterTest {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     Future<Response> waiting = calls(2).get(1);
     assertThat(replica.running).hasSize(1);
-    assertThat(world.router.ranker.failures()).isGreaterThan(1);
+    assertThat(world.router.ranker.failures.sum()).isGreaterThan(1);
     assertThat(told).singleElement().isInstanceOf(failure);
     replica.finishAll();
     assertThat(waiting.succeeded()).as("the pump asks the ranker too").isTrue();

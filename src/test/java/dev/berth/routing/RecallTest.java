@@ -93,7 +93,7 @@ class RecallTest {
     Future<Response> response = call();
     world.pass(Duration.ofMillis(3_200));
     assertThat(world.sent(RecallCall.class)).hasSize(3);
-    assertThat(world.routers.loop(0).recalls()).isEqualTo(3);
+    assertThat(world.routers.loop(0).recalls.sum()).isEqualTo(3);
     assertThat(response.isComplete()).as("it may run there").isFalse();
     far.silent = false;
 
@@ -300,7 +300,7 @@ class RecallTest {
     far.answer(ran.source(), RoutingWorld.answer(ran.callId()));
     world.run();
     assertThat(response.cause()).isInstanceOf(BerthException.OutcomeUnknown.class);
-    assertThat(world.routers.loop(0).lateAnswers()).isOne();
+    assertThat(world.routers.loop(0).lateAnswers.sum()).isOne();
   }
 
   /** The replica has forgotten it: that it never came is not true. */

@@ -121,7 +121,7 @@ class ReservationRaceTest {
           }
         });
     ReservationCounters counters = table.counters;
-    assertThat(counters.made()).isEqualTo(rounds);
+    assertThat(counters.made.sum()).isEqualTo(rounds);
     assertThat(counters.endedBy(Problem.ALREADY_USED)).isEqualTo(ran.get()).isPositive();
     assertThat(
             counters.endedBy(Problem.ALREADY_USED)

@@ -89,7 +89,7 @@ class RouterMetricsTest {
     near.unreachable = true;
     world.settled(selection.dispatch(REQUEST));
     assertThat(lines()).contains("gap_ms_count 1");
-    assertThat(world.router.counters.releasedWithoutDispatch()).isZero();
+    assertThat(world.router.counters.undispatched.sum()).isZero();
   }
 
   @Test

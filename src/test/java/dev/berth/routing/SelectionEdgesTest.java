@@ -210,7 +210,7 @@ class SelectionEdgesTest {
       assertThat(parent.children()).as(which).isZero();
       assertThat(world.router.counters.reserved()).as(which).isZero();
       assertThat(world.router.counters.running()).as(which).isZero();
-      assertThat(world.router.counters.releasedWithoutDispatch()).as(which).isOne();
+      assertThat(world.router.counters.undispatched.sum()).as(which).isOne();
       assertThat(world.routers.loop(0).deadlines()).as(which).isZero();
     }
   }

@@ -153,7 +153,7 @@ class SelectionRaceTest {
     // Exact, where the gauge itself is clamped at 0.
     assertThat(counters.unselected.sum()).as("ends").isEqualTo(counters.selected.sum());
     assertThat(counters.selected.sum()).isEqualTo(Effort.times(20_000));
-    assertThat(counters.dispatched.sum() + counters.releasedWithoutDispatch())
+    assertThat(counters.dispatched.sum() + counters.undispatched.sum())
         .isEqualTo(counters.selected.sum());
     assertThat(counters.ended.sum()).as("requests over").isEqualTo(counters.sent.sum());
     assertThat(counters.sent.sum()).as("requests sent").isEqualTo(ran);

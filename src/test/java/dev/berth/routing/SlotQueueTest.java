@@ -279,7 +279,7 @@ class SlotQueueTest {
     assertThat(replica.ledger.view("r", 0).expired()).isOne();
     world.run();
     assertThat(paths(replica)).containsExactly("/1");
-    assertThat(world.router.counters.retries()).isOne();
+    assertThat(world.router.counters.retries.sum()).isOne();
   }
 
   // --- estimates of replicas elsewhere ---

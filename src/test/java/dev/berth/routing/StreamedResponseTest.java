@@ -114,7 +114,7 @@ class StreamedResponseTest {
     frame(0, "a", false);
     frame(1, "b", true);
     assertThat(received).containsExactly("a", "b", "end");
-    assertThat(world.routers.loop(0).duplicates()).isOne();
+    assertThat(world.routers.loop(0).duplicates.sum()).isOne();
   }
 
   @Test

@@ -323,7 +323,7 @@ final class CrowdSimulation extends ClusterRun {
       door.loops.get(reader.loop).execute(reader::leave);
     }
     rest();
-    if (streams.waits() > 0) {
+    if (streams.waits.sum() > 0) {
       met.add(Met.GRANT_WAITED);
     }
     checkAtEnd();

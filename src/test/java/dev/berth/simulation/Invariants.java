@@ -291,15 +291,16 @@ final class Invariants implements Executions.Listener {
     instance.checkEmpty();
     for (int index = 0; index < SimulatedInstance.LOOPS; index++) {
       RouterLoop loop = instance.routers.loop(index);
-      on.coverage.seen(Transition.LATE_ANSWER_DROPPED, loop.lateAnswers());
-      on.coverage.seen(Transition.DUPLICATE_ANSWER_DROPPED, loop.duplicates());
+      on.coverage.seen(Transition.LATE_ANSWER_DROPPED, loop.lateAnswers.sum());
+      on.coverage.seen(Transition.DUPLICATE_ANSWER_DROPPED, loop.duplicates.sum());
       on.coverage.seen(Transition.CANCEL_NOT_REPEATED, loop.cancelsNotRepeated());
       on.coverage.seen(
-          Transition.DUPLICATE_REQUEST_DROPPED, instance.plane.replicas(index).duplicates());
+          Transition.DUPLICATE_REQUEST_DROPPED, instance.plane.replicas(index).duplicates.sum());
     }
     on.coverage.seen(Transition.HAND_OFF, instance.router.handOffs());
-    on.coverage.seen(Transition.RETRY_AFTER_REFUSAL, instance.router.counters.retries());
-    on.coverage.seen(Transition.SELECTION_EXPIRED, instance.router.counters.selectionsExpired());
+    on.coverage.seen(Transition.RETRY_AFTER_REFUSAL, instance.router.counters.retries.sum());
+    on.coverage.seen(
+        Transition.SELECTION_EXPIRED, instance.router.counters.selectionsExpired.sum());
   }
 
   private void count(SimulatedController.Incarnation incarnation, LedgerView view) {

@@ -84,7 +84,7 @@ final class LegsSimulation extends ClusterRun {
     seats.forEach(this::start);
     deployments.forEach(this::publish);
     lives();
-    long anew = routers().stream().mapToLong(each -> each.counters.collectedAnew()).sum();
+    long anew = routers().stream().mapToLong(each -> each.counters.collectedAnew.sum()).sum();
     return new Result(world.hash(), world.ran(), workload.outcomes, anew, gated);
   }
 

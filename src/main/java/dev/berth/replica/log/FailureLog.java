@@ -46,7 +46,10 @@ public final class FailureLog {
   private final Map<String, Allowance> looks = new ConcurrentHashMap<>(); // by class
   private final Map<Place, Allowance> lines = new ConcurrentHashMap<>();
   private final FailureCounts counts = new FailureCounts(MAX_CLASSES);
-  private final LongAdder unlogged = new LongAdder();
+
+  /** Failures that were not logged. */
+  public final LongAdder unlogged = new LongAdder();
+
   private final DeploymentId deployment;
   private final String replicaId;
   private final LongSupplier nanoClock;
@@ -117,11 +120,6 @@ public final class FailureLog {
   /** Returns the number of failures by class name. */
   public Map<String, Long> counts() {
     return counts.sums();
-  }
-
-  /** Returns the number of failures that were not logged. */
-  public long unlogged() {
-    return unlogged.sum();
   }
 
   /** Token bucket: a burst, then one permit per interval. Counts the refused calls. */

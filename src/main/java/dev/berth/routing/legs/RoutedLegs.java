@@ -394,7 +394,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   /** Releases everything and starts again: to replace one leg alone would break the order. */
   private void anew(BerthException why, int place) {
-    order.legs.get(place).router().collectedAnew();
+    order.legs.get(place).router().counters.collectedAnew.increment();
     giveUp(why);
     giveWayAtNanos = SlotRequest.NO_DEADLINE;
     schedule();

@@ -9,7 +9,10 @@ import java.util.function.Consumer;
 public final class CurrentRanker {
   private final ReplicaRanker usual; // initial ranker, and substitute for a failed one
   private final Runnable changed;
-  private final LongAdder failures = new LongAdder();
+
+  /** Failures of users' rankers ({@code berth_ranker_failures}). */
+  public final LongAdder failures = new LongAdder();
+
   private volatile ReplicaRanker now;
 
   /**
@@ -48,10 +51,5 @@ public final class CurrentRanker {
                 failed.accept(thrown);
               }
             }));
-  }
-
-  /** Returns the number of failures of users' rankers ({@code berth_ranker_failures}). */
-  public long failures() {
-    return failures.sum();
   }
 }

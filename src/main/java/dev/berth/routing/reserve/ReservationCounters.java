@@ -6,7 +6,7 @@ import java.util.stream.Stream;
 
 /** Counters of a {@link ReservationTable}. Thread-safe. */
 public final class ReservationCounters {
-  final LongAdder made = new LongAdder();
+  public final LongAdder made = new LongAdder();
   private final LongAdder[] ended = adders(); // indexed by Problem
   private final LongAdder[] refused = adders();
 
@@ -22,10 +22,6 @@ public final class ReservationCounters {
 
   void refused(Problem why) {
     refused[why.ordinal()].increment();
-  }
-
-  public long made() {
-    return made.sum();
   }
 
   /**

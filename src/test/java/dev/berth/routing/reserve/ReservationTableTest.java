@@ -570,7 +570,7 @@ class ReservationTableTest {
       assertThat(again.token()).isEqualTo(first.token());
       assertThat(again.expiresInNanos()).isEqualTo(9 * SECOND);
       assertThat(replica.ledger.ongoing()).isEqualTo(1);
-      assertThat(table.counters.made()).isEqualTo(1);
+      assertThat(table.counters.made.sum()).isEqualTo(1);
     }
 
     @Test
@@ -623,7 +623,7 @@ class ReservationTableTest {
       assertThat(problem(ask(wish(1, 0), new Caller("c", "used")))).isEqualTo(Problem.ALREADY_USED);
       assertThat(problem(ask(wish(1, 0), new Caller("c", "expired")))).isEqualTo(Problem.EXPIRED);
       assertThat(problem(ask(wish(1, 0), new Caller("c", "released")))).isEqualTo(Problem.RELEASED);
-      assertThat(table.counters.made()).isEqualTo(3);
+      assertThat(table.counters.made.sum()).isEqualTo(3);
       replica.respond();
     }
 
