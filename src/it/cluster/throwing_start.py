@@ -45,7 +45,7 @@ def run(jar):
         third = Node(pair, "n3")
         try:
             third.start(f"berth.state_dir={pair.folder}/n2-state")
-            if not ended(third, "is held by another instance"):
+            if not ended(third, "is in use by another instance"):
                 wrong.append("a state_dir of another worker fails with the reason")
         finally:
             third.end()

@@ -52,7 +52,7 @@ public final class AdminGate {
       throw unknown(context);
     } else if (!READS.contains(request.method()) && isFromAnotherSite(request)) {
       String why = "Origin: another site (expected: none, or this server)";
-      String detail = "A page of another site may not change anything here.";
+      String detail = "Pages of another site may not change the state of the instance.";
       throw new AdminRefusal(403, "cross_site", why, detail);
     } else {
       context.next();
@@ -102,7 +102,7 @@ public final class AdminGate {
     return new AdminRefusal(
         401,
         "unauthorized",
-        "Authorization: none that is known (expected: Bearer, and a token of"
+        "Authorization: no known token (expected: Bearer, and a token of"
             + " berth.admin.bearer_tokens)");
   }
 

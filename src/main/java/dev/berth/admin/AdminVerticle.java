@@ -213,7 +213,7 @@ public final class AdminVerticle extends VerticleBase {
     Throwable failure = context.failure();
     AdminRefusal refusal = AdminRefusal.of(failure);
     if (refusal == null) {
-      LOG.warn("an admin request failed", failure);
+      LOG.warn("admin request failed", failure);
       refusal = new AdminRefusal(500, "internal_error", "Internal Server Error");
     }
     refusal.send(context.response());

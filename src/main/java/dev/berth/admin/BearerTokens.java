@@ -41,8 +41,8 @@ public record BearerTokens(KnownTokens known, boolean required, Endpoint behind)
   }
 
   private static Exchange refused() {
-    String why = "Authorization: none that is known (expected: Bearer, and a configured token)";
-    HttpFailure told = new HttpFailure(401, "unauthorized", why, "Nothing was done.");
+    String why = "Authorization: no known token (expected: Bearer, and a configured token)";
+    HttpFailure told = new HttpFailure(401, "unauthorized", why, "Nothing was executed.");
     Answer answer = ReservationProblems.error(told, Map.of("WWW-Authenticate", "Bearer"));
     return () -> Future.succeededFuture(answer);
   }

@@ -30,7 +30,7 @@ public final class Bodies {
   /** Time limit in milliseconds for reading and discarding the rest of a refused body. */
   private static final long LINGER_MS = 2_000;
 
-  private static final String TOO_SLOW = "body: not whole after " + TIMEOUT_MS / 1000 + " s";
+  private static final String TOO_SLOW = "body: incomplete after " + TIMEOUT_MS / 1000 + " s";
 
   private final int maxBytes;
   private final long maxTotalBytes;
@@ -159,13 +159,13 @@ public final class Bodies {
         return;
       }
       if (bytes.length() + piece.length() > maxBytes) {
-        String why = "body: longer than " + maxBytes + " bytes (expected: at most that)";
+        String why = "body: longer than " + maxBytes + " bytes (expected: at most as many)";
         refuse(413, "body_too_large", why);
       } else if (totalBytes + piece.length() > maxTotalBytes) {
         refuse(
             503,
             "too_many_bodies",
-            "body: all that are read now are longer than " + maxTotalBytes + " bytes; try again");
+            "body: all in progress exceed " + maxTotalBytes + " bytes (expected: try later)");
       } else {
         totalBytes += piece.length();
         bytes.appendBuffer(piece);
@@ -178,7 +178,7 @@ public final class Bodies {
         // Vert.x closes the connection next.
         ((HttpServerConnection) request.connection()).channelHandlerContext().flush();
       } else {
-        giveUp(new AdminRefusal(499, "cancelled", "The client is gone.")); // read by no client
+        giveUp(new AdminRefusal(499, "cancelled", "The client left.")); // read by no client
       }
     }
 

@@ -52,12 +52,12 @@ public record ClusterRoutes(ClusterCommands commands) implements AdminRoutes {
   }
 
   private void drain(RoutingContext context) {
-    String told = "Nothing more is placed on the node, and its replicas move to others.";
+    String told = "No new replicas are placed on the node, and its replicas move to other nodes.";
     Answers.done(context, commands.drain(context.pathParam("node")), 202, told, "drain node");
   }
 
   private void uncordon(RoutingContext context) {
-    String told = "The node takes replicas again.";
+    String told = "The node accepts replicas again.";
     Answers.done(context, commands.uncordon(context.pathParam("node")), 200, told, "uncordon node");
   }
 }

@@ -85,7 +85,7 @@ public final class DigestedFile {
 
   private static CommandRefused another(String digest, String expected) {
     return new CommandRefused(
-        Kind.INVALID, "what came has sha256 " + digest + " (expected: " + expected + ")");
+        Kind.INVALID, "the received jar has sha256 " + digest + " (expected: " + expected + ")");
   }
 
   static MessageDigest sha256() {

@@ -75,21 +75,20 @@ public record ExplainRoutes(ExplainRing ring, Settings options) implements Admin
 
   private AdminRefusal notKept() {
     int size = options.get(ExplainOptions.RING_SIZE);
-    String kept = size + " are kept. " + howToAsk();
+    String kept = size + " are stored. " + howToAsk();
     String why =
         size == 0
-            ? "None are kept here: berth.explain.ring_size is 0."
-            : "It was not explained, is not over, or newer records took its place; the last "
+            ? "Explanations are disabled: berth.explain.ring_size is 0."
+            : "It was not explained, is still running, or was replaced by newer ones; the last "
                 + kept;
-    String what = "No explanation is kept of a request with this id.";
+    String what = "No explanation is stored for this request id.";
     return new AdminRefusal(404, "no_explanation", what, why);
   }
 
   private String howToAsk() {
     return options.get(ExplainOptions.HEADER)
-        ? "To have a request explained, send it with X-Berth-Explain: 1; or set"
-            + " berth.explain.sample_rate."
-        : "To have requests explained, set berth.explain.sample_rate, or allow X-Berth-Explain by"
+        ? "To explain a request, send it with X-Berth-Explain: 1; or set berth.explain.sample_rate."
+        : "To explain requests, set berth.explain.sample_rate, or allow X-Berth-Explain by"
             + " berth.explain.header.";
   }
 }

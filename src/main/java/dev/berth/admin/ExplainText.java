@@ -142,7 +142,7 @@ final class ExplainText {
         indent,
         queue == null
             ? "queue: did not wait"
-            : "queue: waited %s us, %s ahead when it joined, %s"
+            : "queue: waited %s us, %s ahead on arrival, %s"
                 .formatted(
                     micros(queue.waitedNanos()),
                     queue.ahead(),

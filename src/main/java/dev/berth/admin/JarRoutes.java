@@ -133,7 +133,7 @@ public final class JarRoutes implements AdminRoutes {
   }
 
   private static Future<Void> notKept(String sha256) {
-    String why = "sha256: " + sha256 + " (expected: that of a jar that is kept)";
+    String why = "sha256: " + sha256 + " (expected: the digest of a stored jar)";
     return Future.failedFuture(new CommandRefused(Kind.NOT_FOUND, why));
   }
 
@@ -179,7 +179,7 @@ public final class JarRoutes implements AdminRoutes {
     if (uploads >= MOST_UPLOADS) {
       context.response().putHeader(HttpHeaders.RETRY_AFTER, "1");
       Bodies.readNoMore(context);
-      String why = uploads + " jars are being sent (expected: less than " + MOST_UPLOADS + ")";
+      String why = uploads + " jar uploads in progress (expected: less than " + MOST_UPLOADS + ")";
       throw new AdminRefusal(503, "too_many_uploads", why);
     }
     Upload upload = new Upload(context);
@@ -209,7 +209,7 @@ public final class JarRoutes implements AdminRoutes {
   }
 
   private static AdminRefusal noRoom(IOException full) {
-    return new AdminRefusal(507, "no_room", "The jar cannot be kept: " + full.getMessage());
+    return new AdminRefusal(507, "no_room", "The jar cannot be stored: " + full.getMessage());
   }
 
   /** Discards the upload of a jar that is already stored. */
@@ -233,7 +233,7 @@ public final class JarRoutes implements AdminRoutes {
   }
 
   private static <T> Future<T> gone() {
-    return Future.failedFuture(new AdminRefusal(499, "cancelled", "The client is gone."));
+    return Future.failedFuture(new AdminRefusal(499, "cancelled", "The client left."));
   }
 
   /** One of the concurrent uploads, until its response is sent or its connection closes. */

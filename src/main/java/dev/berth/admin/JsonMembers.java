@@ -38,7 +38,7 @@ record JsonMembers(Map<?, ?> given, String at, List<String> problems) {
       Map<?, ?> given = body.length() == 0 ? Map.of() : new JsonObject(body).getMap();
       return new JsonMembers(given, "", new ArrayList<>());
     } catch (DecodeException | ClassCastException notAnObject) {
-      throw new BadBodyException(List.of("body: no JSON object (expected: {} or more)"));
+      throw new BadBodyException(List.of("body: not a JSON object (expected: {} or more)"));
     }
   }
 

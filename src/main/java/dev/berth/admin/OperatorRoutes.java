@@ -137,17 +137,17 @@ record OperatorRoutes(
           CommandRefused.Kind.NOT_FOUND,
           "replica: %s (expected: one of %s on this instance)".formatted(replica, deployment));
     }
-    String told = "The replica ends now; another takes its place.";
+    String told = "The replica stops now; another one replaces it.";
     Answers.done(context, Future.succeededFuture(), 202, told, "kill replica");
   }
 
   private void restartController(RoutingContext context) {
-    String told = "The controller was started anew.";
+    String told = "The controller was restarted.";
     Answers.done(context, commands.restartController(), 200, told, "restart controller");
   }
 
   private void drain(RoutingContext context) {
-    String told = "The instance drains, and ends then.";
+    String told = "The instance drains and then stops.";
     Answers.done(context, commands.drain(), 202, told, "drain");
   }
 }

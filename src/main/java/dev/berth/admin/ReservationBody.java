@@ -68,7 +68,7 @@ public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
         read(new JsonMembers(leg, name + ".", members.problems()), ttl, wait, wishes);
       } else {
         String expected = " (expected: {application, deployment})";
-        members.problems().add(name + ": no JSON object" + expected);
+        members.problems().add(name + ": not a JSON object" + expected);
       }
     }
     members.check();

@@ -97,7 +97,7 @@ public record ReservationEndpoint(
     } catch (BadBodyException bad) {
       return answered(
           ReservationProblems.error(
-              400, "bad_request", String.valueOf(bad.getMessage()), "Nothing was done."));
+              400, "bad_request", String.valueOf(bad.getMessage()), "Nothing was executed."));
     }
   }
 
@@ -228,7 +228,7 @@ public record ReservationEndpoint(
               if (failed instanceof ReservationException refused) {
                 return ReservationProblems.answer(refused);
               }
-              LOG.warn("a reservation failed", failed);
+              LOG.warn("reservation failed", failed);
               return ReservationProblems.error(500, "internal_error", "Internal Server Error", "");
             });
   }

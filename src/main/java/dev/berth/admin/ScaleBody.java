@@ -32,7 +32,7 @@ record ScaleBody(@Nullable Integer replicas, boolean pauses) {
     try {
       members = new JsonObject(text);
     } catch (DecodeException | ClassCastException notAnObject) {
-      throw invalid("no JSON object (expected: {\"" + KEY + "\": n})");
+      throw invalid("not a JSON object (expected: {\"" + KEY + "\": n})");
     }
     Object word = members.getValue("autoscaling");
     if ("resume".equals(word)) {

@@ -52,7 +52,7 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
   }
 
   private static CommandRefused unknown(@Nullable Object route) {
-    return new CommandRefused(Kind.NOT_FOUND, "route: " + route + " (expected: a known one)");
+    return new CommandRefused(Kind.NOT_FOUND, "route: " + route + " (expected: a known route)");
   }
 
   private void explain(RoutingContext context) {
@@ -66,7 +66,7 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
     JsonObject why = view.explain(route, parts);
     if (why == null) {
       throw new CommandRefused(
-          Kind.NOT_FOUND, "route: " + route + " (expected: one with several deployments)");
+          Kind.NOT_FOUND, "route: " + route + " (expected: a route with several deployments)");
     }
     Answers.json(context, 200, why);
   }
@@ -131,7 +131,7 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
       }
       return weights;
     } catch (DecodeException | ClassCastException | NullPointerException none) {
-      throw invalid("not understood");
+      throw invalid("malformed");
     }
   }
 

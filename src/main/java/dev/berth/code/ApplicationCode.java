@@ -105,7 +105,7 @@ record ApplicationCode(
         new JarFile(path.toFile()).close();
         urls.add(path.toUri().toURL());
       } catch (MalformedURLException | IllegalArgumentException strange) {
-        problems.add(jarProblem(config, path, "no path of a jar"));
+        problems.add(jarProblem(config, path, "not the path of a jar"));
       } catch (IOException broken) {
         problems.add(jarProblem(config, path, StartFailedException.describe(broken)));
       }
@@ -116,8 +116,7 @@ record ApplicationCode(
   }
 
   private static Problem jarProblem(ApplicationConfig config, Path jar, String what) {
-    return problem(
-        config, "runtime_env.jars", Jar.given(jar) + ": " + what, "a jar that can be read");
+    return problem(config, "runtime_env.jars", Jar.given(jar) + ": " + what, "a readable jar");
   }
 
   private static @Nullable Method builder(
@@ -136,7 +135,7 @@ record ApplicationCode(
             problem(
                 config,
                 "args",
-                "given, and " + config.get(IMPORT_PATH) + " takes none",
+                "set, and " + config.get(IMPORT_PATH) + " has no parameter",
                 "a builder with a Map parameter, or no args"));
         return null;
       }
@@ -147,7 +146,7 @@ record ApplicationCode(
               config,
               "no such class",
               config.jars().isEmpty()
-                  ? "a class of Berth's own; runtime_env.jars is empty"
+                  ? "a class of Berth; runtime_env.jars is empty"
                   : "a class in " + names(config.jars())));
     } catch (LinkageError broken) {
       problems.add(
@@ -265,7 +264,7 @@ record ApplicationCode(
         own.close();
       }
     } catch (IOException failed) {
-      LOG.warn("application {}: its jars did not close", config.name(), failed);
+      LOG.warn("application {}: jars not closed", config.name(), failed);
     }
   }
 }

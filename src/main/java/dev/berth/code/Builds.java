@@ -66,7 +66,7 @@ public final class Builds {
      */
     default Future<Source> elsewhere(String application, String build) {
       return Future.failedFuture(
-          new StartFailedException("build: " + build + " (expected: a known one)"));
+          new StartFailedException("build: " + build + " (expected: a known build)"));
     }
   }
 
@@ -250,8 +250,7 @@ public final class Builds {
     } else if (failed instanceof StartFailedException) {
       reason = String.valueOf(failed.getMessage());
     } else {
-      LOG.error(
-          "application {} cannot be read", command.application(), UserFailure.legible(failed));
+      LOG.error("application {}: not readable", command.application(), UserFailure.legible(failed));
       reason = StartFailedException.describe(failed);
     }
     controller.accept(new BuildFailed(command.application(), command.revision(), reason));
@@ -347,7 +346,7 @@ public final class Builds {
       here.fail(
           new StartFailedException(
               "build: %s (expected: %s, which the controller built)"
-                  .formatted(closed ? "none, since the instance stops" : code.build(), build)));
+                  .formatted(closed ? "none, instance is stopping" : code.build(), build)));
       return;
     }
     Held known = held.computeIfAbsent(name, none -> new Held(code));

@@ -36,10 +36,10 @@ public final class DamagedFiles {
         Files.delete(each);
       }
       if (!old.isEmpty()) {
-        LOG.info("state: old damaged files: removed, the newest {} stay: {}", MAX_KEPT, old);
+        LOG.info("state: old damaged files: removed all but the newest {}: {}", MAX_KEPT, old);
       }
     } catch (IOException failed) {
-      LOG.warn("state: old damaged files are not removed: {}", failed.toString());
+      LOG.warn("state: old damaged files not removed: {}", failed.toString());
     }
   }
 }

@@ -103,7 +103,7 @@ final class JarDigests {
           }
         }
       } catch (IOException | java.io.UncheckedIOException failed) {
-        LOG.info("state: {} is not read, so jars are: {}", file, failed.toString());
+        LOG.info("state: {}: unreadable: digesting jars: {}", file, failed.toString());
       }
     }
   }
@@ -177,7 +177,7 @@ final class JarDigests {
       Files.move(
           writing, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     } catch (IOException failed) {
-      LOG.info("state: {} is not written, so jars are read again: {}", file, failed.toString());
+      LOG.info("state: {}: not written: digests not stored: {}", file, failed.toString());
     }
   }
 }

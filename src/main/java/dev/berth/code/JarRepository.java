@@ -247,7 +247,7 @@ public class JarRepository {
         return Files.isRegularFile(file);
       }
       Path aside = file.resolveSibling(file.getFileName() + ".corrupt-1");
-      LOG.error("state: {}: damaged: put aside as {}", file, aside.getFileName());
+      LOG.error("state: {}: damaged: moved to {}", file, aside.getFileName());
       Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
       DamagedFiles.removeOld(aside);
     } catch (IOException unreadable) {
@@ -266,7 +266,7 @@ public class JarRepository {
       }
       return same != null;
     } catch (IOException failed) {
-      LOG.error("state: {}: not copied from another: {}", path(jar), failed.toString());
+      LOG.error("state: {}: not copied: {}", path(jar), failed.toString());
       return false;
     }
   }
@@ -300,7 +300,7 @@ public class JarRepository {
     long free = directory.toFile().getUsableSpace() + size(ALL) - staying;
     if (bytes > free) {
       throw new IOException(
-          "jars: one more of " + bytes + " bytes (expected: at most " + free + ", by the disk)");
+          "jars: one more of " + bytes + " bytes (expected: at most " + free + ", free on disk)");
     }
     Path file = Files.createTempFile(directory, RECEIVED, ".tmp", PrivateFiles.ownerOnly());
     receiving.add(file);
@@ -388,7 +388,7 @@ public class JarRepository {
         }
       }
     } catch (IOException failed) {
-      LOG.warn("state: unused jars are not removed: {}", failed.toString());
+      LOG.warn("state: unused jars not removed: {}", failed.toString());
     }
   }
 
@@ -415,7 +415,7 @@ public class JarRepository {
         }
         Files.deleteIfExists(temporary);
       } catch (IOException failed) {
-        LOG.warn("state: {} is not removed: {}", temporary, failed.toString());
+        LOG.warn("state: {} not removed: {}", temporary, failed.toString());
       }
     }
   }
@@ -424,7 +424,7 @@ public class JarRepository {
     try {
       Files.deleteIfExists(file);
     } catch (IOException failed) {
-      LOG.debug("state: {} is not removed: {}", file, failed.toString());
+      LOG.debug("state: {} not removed: {}", file, failed.toString());
     }
   }
 }

@@ -83,7 +83,7 @@ record NamedClasses(ApplicationConfig config, ClassLoader loader, List<Problem> 
               .toList();
       return made && (takes.contains(List.of(Map.class)) || !arguments && takes.contains(List.of()))
           ? null
-          : "cannot be made";
+          : "cannot be instantiated";
     } catch (ClassNotFoundException missing) {
       return "no such class";
     } catch (LinkageError broken) {

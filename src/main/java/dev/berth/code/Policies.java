@@ -228,7 +228,7 @@ public final class Policies {
     void passOver(List<Context> contexts) {
       if (++passedOver == MOST_PASSED_OVER) {
         call.interrupt();
-        var replies = failed(contexts, new TimeoutException("no answer in 10 s"));
+        var replies = failed(contexts, new TimeoutException("no result within 10 s"));
         tell(new PolicyAnswered(source, replies, nanoClock.getAsLong() - begunNanos), null);
       }
     }
@@ -242,7 +242,7 @@ public final class Policies {
               .orElse(null);
       if (failure != null && !failing) {
         Throwable shown = thrown == null ? null : UserFailure.legible(thrown);
-        LOG.warn("the autoscaling policy of {} failed: {}", source.scope(), failure, shown);
+        LOG.warn("autoscaling policy of {} failed: {}", source.scope(), failure, shown);
       }
       failing = failure != null;
       controller.accept(answered);

@@ -47,7 +47,7 @@ final class PolicyState {
       Map<String, @Nullable Object> copy = new LinkedHashMap<>();
       for (Map.Entry<?, ?> each : map.entrySet()) {
         if (!(plain(each.getKey(), depth) instanceof String name)) {
-          return refuse("a key that is no string");
+          return refuse("a key that is not a string");
         }
         copy.put(name, plain(each.getValue(), depth + 1));
       }

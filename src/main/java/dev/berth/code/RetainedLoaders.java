@@ -79,7 +79,7 @@ public final class RetainedLoaders {
       try {
         threads.run(application, Kind.STOP, () -> removeLocals(one)); // may run user code
       } catch (RejectedExecutionException noThread) {
-        one.holders = "its thread locals were not looked at";
+        one.holders = "its thread locals were not inspected";
       }
     }
   }
@@ -119,10 +119,10 @@ public final class RetainedLoaders {
     one.retained = true;
     String threads = threadsOf(loader);
     LOG.warn(
-        "application {}: class loader of an earlier build stays in memory: {}",
+        "application {}: class loader of an earlier build: still in memory: {}",
         one.application,
         threads.isEmpty() && one.holders.isEmpty()
-            ? "holder unknown (expected: no thread, listener or cache of others that holds it)"
+            ? "holder unknown (expected: no thread, listener or foreign cache that references it)"
             : threads + one.holders);
   }
 

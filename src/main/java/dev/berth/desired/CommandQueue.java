@@ -138,7 +138,7 @@ public final class CommandQueue {
   }
 
   private static <T> Future<T> stopping() {
-    return refused("the instance is stopping (expected: one that runs)");
+    return refused("the instance is stopping (expected: a running instance)");
   }
 
   private static <T> Future<T> refused(String why) {

@@ -92,23 +92,21 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
       throw new CommandRefused(
           Kind.INVALID, refused.problems().stream().map(Problem::toString).toList());
     } catch (Undecided late) {
-      LOG.error("state: it is not known whether a command is kept: {}", late.getMessage());
+      LOG.error("state: command: outcome unknown: {}", late.getMessage());
       throw new CommandRefused(
           Kind.UNAVAILABLE,
-          "may be kept yet: %s (expected: that it is asked again with the same Idempotency-Key)"
+          "outcome unknown: %s (expected: retry with the same Idempotency-Key)"
               .formatted(late.getMessage()));
     } catch (IOException failed) {
       if (!repeated || !fails.getAndSet(true)) {
-        LOG.error("state: a command is refused, since it cannot be kept: {}", failed.toString());
+        LOG.error("state: command: not stored: refused: {}", failed.toString());
       }
-      String why = "cannot be kept: " + StartFailedException.describe(failed);
+      String why = "cannot be stored: " + StartFailedException.describe(failed);
       throw new CommandRefused(
-          Kind.UNAVAILABLE,
-          why + " (expected: a state_dir that can be written, or berth.ephemeral)");
+          Kind.UNAVAILABLE, why + " (expected: a writable state_dir, or berth.ephemeral)");
     }
     throw new CommandRefused(
-        Kind.UNAVAILABLE,
-        "others change what is declared all the while (expected: less of them, try again)");
+        Kind.UNAVAILABLE, "the declared state keeps changing (expected: fewer changes; try again)");
   }
 
   private @Nullable Committed attempt(Command command) throws IOException {
@@ -169,7 +167,7 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
 
   private @Nullable DesiredState noted(DesiredChange nodes) {
     synchronized (log) {
-      return log.note("who is a node", nodes);
+      return log.note("node registry", nodes);
     }
   }
 

@@ -93,9 +93,9 @@ final class FirstState {
     reader.jars().removeUnused();
     DesiredChange next =
         log.state().nextTerm(reader.file().get(InstanceOptions.REVISION_HISTORY_LIMIT), term);
-    if (log.note("the term of the controller", next) == null) {
+    if (log.note("controller term", next) == null) {
       throw new StartFailedException(
-          "state: the term of the controller cannot be kept (expected: a state_dir that can be written)");
+          "state: the controller term cannot be stored (expected: a writable state_dir)");
     }
     Map<String, ApplicationConfig> given =
         reader.file().applications().stream()
@@ -127,7 +127,7 @@ final class FirstState {
     String name = id + ":" + (next.generation() - 1);
     if (ids.size() > 1 || !named.equals(name)) {
       throw new StartFailedException(
-          "--adopt: nodes of cluster ids %s call: nothing was changed. This state has %s.%s (expected: --adopt=%s, by which they follow this state)"
+          "--adopt: nodes of cluster ids %s connect: nothing was changed. This state has %s.%s (expected: --adopt=%s, to make them follow this state)"
               .formatted(ids, names(), stops(all), name));
     }
     LOG.warn("state: adopted as {}, generation {}: {}", id, next.generation(), stops(all));
@@ -171,9 +171,7 @@ final class FirstState {
       take(each, strict, this::identifyOrKeep, rules);
     }
     if (mode == Declare.NEVER) {
-      LOG.info(
-          "state: nothing of the file is declared: {}",
-          never == null ? "berth.declare is never" : never);
+      LOG.info("state: file not declared: {}", never == null ? "berth.declare is never" : never);
     } else {
       declare(rules, strict);
     }
@@ -182,9 +180,9 @@ final class FirstState {
           "state: {} applications from {}", log.state().applications().size(), log.directory());
       new RouteRules(reader.file()).tell(log.state());
     } else if (log.directory() == null) {
-      LOG.info("state: kept in memory only: what is deployed ends with this process");
+      LOG.info("state: in memory only: deployed applications end with this process");
     } else {
-      LOG.info("state: none yet: the first deploy makes {}", log.directory());
+      LOG.info("state: none yet: the first deploy creates {}", log.directory());
     }
   }
 
@@ -207,7 +205,7 @@ final class FirstState {
     others.remove(state.nodes().cluster());
     return others.isEmpty()
         ? null
-        : "nodes of cluster id %s call (expected: of %s; its own state_dir, or those nodes started anew)"
+        : "nodes of cluster id %s connect (expected: of %s; its own state_dir, or a restart of those nodes)"
             .formatted(others, state.nodes().cluster());
   }
 
@@ -223,7 +221,7 @@ final class FirstState {
     try {
       if (change != null) {
         Objects.requireNonNull(
-            log.propose(log.state().chained(change)), "state: another (expected: as it was read)");
+            log.propose(log.state().chained(change)), "state: changed (expected: as read)");
       }
       declared.addAll(rules.declared.keySet());
       (kept ? rules.lines : List.<StartRules.Line>of())
@@ -232,8 +230,7 @@ final class FirstState {
       if (strict) {
         throw failed;
       }
-      LOG.error(
-          "state: nothing of the file is declared, since it cannot be kept: {}", failed.toString());
+      LOG.error("state: file not declared: it cannot be stored: {}", failed.toString());
     }
     rules.failed.forEach(this::refuse);
     fromFile = strict && !declared.isEmpty();
@@ -279,12 +276,12 @@ final class FirstState {
           CheckedInputStream in = new CheckedInputStream(zip.getInputStream(each), new CRC32());
           in.transferTo(OutputStream.nullOutputStream());
           if (in.getChecksum().getValue() != each.getCrc()) {
-            throw new ZipException(each.getName() + " does not fit its checksum");
+            throw new ZipException(each.getName() + " does not match its checksum");
           }
         }
       } catch (IOException broken) {
         throw new IOException(
-            jar.name() + ": " + broken.getMessage() + " (expected: a whole jar)", broken);
+            jar.name() + ": " + broken.getMessage() + " (expected: a complete jar)", broken);
       }
     }
     return kept;

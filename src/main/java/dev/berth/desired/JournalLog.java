@@ -73,15 +73,14 @@ public final class JournalLog implements StateLog {
       hold();
     } catch (IOException failed) {
       throw new StartFailedException(
-          ("berth.state_dir: %s: %s (expected: a directory that can be read and written, or"
-                  + " --ephemeral)")
+          ("berth.state_dir: %s: %s (expected: a readable and writable directory, or --ephemeral)")
               .formatted(directory, StartFailedException.describe(failed)));
     }
     if (journal != null) {
       state = journal.recovered;
     } else {
       LOG.warn(
-          "state: {} is held by another instance: this one runs without it, and refuses changes",
+          "state: {} is in use by another instance: running without it, refusing changes",
           directory);
     }
   }
@@ -100,7 +99,7 @@ public final class JournalLog implements StateLog {
       Files.delete(Files.createTempDirectory(there, "berth-"));
     } catch (IOException failed) {
       throw new StartFailedException(
-          "berth.state_dir: %s cannot be made in %s: %s (expected: a directory that can be written, or --ephemeral)"
+          "berth.state_dir: %s cannot be created in %s: %s (expected: a writable directory, or --ephemeral)"
               .formatted(directory, there, StartFailedException.describe(failed)));
     }
   }
@@ -147,21 +146,21 @@ public final class JournalLog implements StateLog {
     if (ephemeral) {
       return;
     }
-    String what = "is held by another instance";
+    String what = "is in use by another instance";
     if (journal == null) {
       hold();
       if (isKept()) {
         close();
         journal = null;
-        what = "was made by another instance meanwhile";
+        what = "was created by another instance meanwhile";
       }
     }
     if (journal == null) {
       throw new IOException(
-          "berth.state_dir: %s %s (expected: one for each instance)".formatted(directory, what));
+          "berth.state_dir: %s %s (expected: one per instance)".formatted(directory, what));
     }
     if (!prepared && !isKept()) {
-      LOG.info("state: kept in {}", directory);
+      LOG.info("state: stored in {}", directory);
     }
     prepared = true;
   }
@@ -184,7 +183,7 @@ public final class JournalLog implements StateLog {
         journal.append(change, state);
       }
     } catch (IOException failed) {
-      LOG.warn("state: {} is not kept: {}", what, failed.toString());
+      LOG.warn("state: {}: not stored: {}", what, failed.toString());
     }
     return apply(change);
   }
@@ -202,7 +201,7 @@ public final class JournalLog implements StateLog {
         journal.close();
       }
     } catch (IOException failed) {
-      LOG.warn("state: {} does not close: {}", directory, failed.toString());
+      LOG.warn("state: {} not closed: {}", directory, failed.toString());
     }
   }
 }

@@ -74,7 +74,7 @@ final class KeptJars extends JarRepository {
     try {
       return find(digest);
     } catch (IOException unreadable) {
-      LOG.warn("state: no jar is found: {}", unreadable.toString());
+      LOG.warn("state: jars not listed: {}", unreadable.toString());
       return null;
     }
   }
@@ -90,7 +90,7 @@ final class KeptJars extends JarRepository {
         lost.add(jar);
         throw new CommandRefused(
             Kind.PRECONDITION,
-            "jar %s (sha256 %s): missing or damaged here (expected: the kept copy; a cluster fetches it from a node that has it, else deploy it again)"
+            "jar %s (sha256 %s): missing or damaged here (expected: the stored copy; a cluster fetches it from a node that has it, else deploy it again)"
                 .formatted(jar.name(), jar.digest()));
       }
     }
@@ -150,10 +150,10 @@ final class KeptJars extends JarRepository {
     if (oldest == null) {
       return false;
     }
-    LOG.warn("state: no room: revisions up to {} that ran earlier are let go of", oldest);
+    LOG.warn("state: no space: deleting earlier revisions up to {}", oldest);
     synchronized (log) { // a node may be committed beside the command
       // otherwise the jars stay
-      return log.note("what was let go of", log.state().forget(oldest)) != null;
+      return log.note("deletion of revisions", log.state().forget(oldest)) != null;
     }
   }
 

@@ -37,7 +37,7 @@ public final class LogDirectory implements AutoCloseable {
     StateStoreDisk disk = StateStoreDisk.hold(directory);
     if (disk == null) {
       throw new StartFailedException(
-          "berth.state_dir: %s is held by another instance (expected: one for each instance)"
+          "berth.state_dir: %s is in use by another instance (expected: one per instance)"
               .formatted(directory));
     }
     return new LogDirectory(disk);

@@ -91,7 +91,7 @@ record OperatorCommands(
         return command.on(state).answering(state, id, now, digest);
       }
       if (!first.command().equals(digest)) {
-        throw invalid("%s: %s, of another command (expected: one of its own)", ID, id);
+        throw invalid("%s: %s, of another command (expected: a unique id)", ID, id);
       }
       return new Decision(null, List.of(), Map.of(), first.revision());
     };
@@ -129,7 +129,7 @@ record OperatorCommands(
     String from = what.file();
     if (what.revision() != null && what.revision() != state.head.revision()) {
       throw precondition(
-          "revision: %s (expected: %s, another command declared something meanwhile)",
+          "revision: %s (expected: %s, since another command declared a change meanwhile)",
           what.revision(), state.head.revision());
     }
     if (from != null && (from.length() > Origin.MOST_CHARS || !from.startsWith("file://"))) {
@@ -185,7 +185,7 @@ record OperatorCommands(
       }
     }
     LOG.info(
-        "deploy: {} applications new or changed, {} as they were, {} removed",
+        "deploy: {} applications new or changed, {} unchanged, {} removed",
         read.size(),
         submitted.applications().size() - read.size(),
         removed.size());

@@ -42,7 +42,7 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
     for (Jar jar : target.wanted().jars()) {
       if (!Files.exists(reader.jars().path(jar))) {
         throw precondition(
-            "revision: %s of application %s: its %s is gone from %s (expected: there)",
+            "revision: %s of application %s: its %s is missing in %s (expected: stored)",
             target.revision(), name, jar.name(), directory);
       }
     }
@@ -58,7 +58,7 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
     DesiredChange change = state.rollback(name, target, nowMs.getAsLong());
     Decision back = declared(state, change, config);
     LOG.info(
-        "rollback: application {}: revision {} is declared again, as {}",
+        "rollback: application {}: revision {} declared again as {}",
         name,
         target.revision(),
         back.answer());
@@ -74,18 +74,17 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
             : earlier.stream().filter(each -> each.revision() == to).findFirst().orElse(null);
     if (found == null && to == null) {
       throw precondition(
-          "application: %s: nothing to go back to (expected: a revision that ran before this one)",
+          "application: %s: no earlier revision (expected: a healthy revision before this)",
           application.name());
     }
     if (found == null) {
       throw precondition(
-          "revision: %s of application %s (expected: one that ran earlier, of %s)",
+          "revision: %s of application %s (expected: an earlier revision, one of %s)",
           to, application.name(), earlier.stream().map(Before::revision).toList());
     }
     if (found.wanted().digest().equals(application.wanted().digest())) {
       throw precondition(
-          "revision: %s of application %s (expected: one that says something else than %s, which is"
-              + " wanted now)",
+          "revision: %s of application %s (expected: a revision that differs from the current %s)",
           to, application.name(), application.revision());
     }
     return found;
@@ -126,7 +125,7 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
     if (new RouteRules(reader.file()).endpoint(route) == null) {
       throw notFound("route: %s (expected: one of berth.endpoints)", route);
     }
-    requireSplit(weights, unknown, "deployments that run, as APPLICATION#DEPLOYMENT");
+    requireSplit(weights, unknown, "running deployments, as APPLICATION#DEPLOYMENT");
     LOG.info("traffic: endpoint {}: {}", route, weights);
     DesiredChange change = state.splitEndpoint(route, weights);
     ControllerEvent told = new ControllerEvent.EndpointSplit(route, weights);

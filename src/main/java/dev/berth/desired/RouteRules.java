@@ -72,7 +72,7 @@ record RouteRules(ServeConfig file) {
         .forEach(
             (route, weights) -> {
               if (endpoint(route) != null) {
-                LOG.info("state: endpoint {}: {}, in place of the file's", route, weights);
+                LOG.info("state: endpoint {}: {}, overriding the file", route, weights);
               }
             });
     for (DesiredApplication each : kept.applications()) {
@@ -80,7 +80,7 @@ record RouteRules(ServeConfig file) {
       if (prefix != null && endpoint(prefix) != null) {
         LOG.warn(
             "state: application {}: route_prefix: \"{}\" (expected: unique; an endpoint of"
-                + " berth.endpoints has it, and answers in its place)",
+                + " berth.endpoints has it, and serves it)",
             each.name(),
             prefix);
       }

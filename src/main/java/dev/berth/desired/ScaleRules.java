@@ -46,7 +46,7 @@ final class ScaleRules {
           change, now == null ? List.of() : List.of(new ControllerEvent.Paused(id, now)));
     }
     if (replicas == null) {
-      throw precondition("autoscaling: none of deployment %s (expected: one that autoscales)", id);
+      throw precondition("autoscaling: none of deployment %s (expected: autoscaling_config)", id);
     }
     if (!pauses && !wanted.wanted().externalScaler()) { // Ray's text
       throw precondition(

@@ -160,12 +160,11 @@ public final class ServeControl implements Builds.Sources {
     this.first = new FirstState(log, reader, nowMs);
     this.queue = new CommandQueue(offLoop, control);
     this.nodesQueue = new CommandQueue(offLoop, control);
-    this.marks = new RevisionMarks(queue, decision -> note("what ran or failed", decision));
+    this.marks = new RevisionMarks(queue, decision -> note("revision outcomes", decision));
     this.found =
         new LatestNotes<>(
             queue,
-            all ->
-                note("what autoscaling found", on -> new Decision(on.autoscaled(all), List.of())));
+            all -> note("autoscaled counts", on -> new Decision(on.autoscaled(all), List.of())));
     this.commands = new OperatorCommands(this, folder, reader, nowMs, null);
   }
 
@@ -353,7 +352,7 @@ public final class ServeControl implements Builds.Sources {
 
   /** Returns the connected controller. */
   Controls controls() {
-    return Objects.requireNonNull(controls, "controller: null (expected: a connected one)");
+    return Objects.requireNonNull(controls, "controller: null (expected: connected)");
   }
 
   /** Returns the applications that failed to deploy, at the start of a command. */
@@ -453,13 +452,13 @@ public final class ServeControl implements Builds.Sources {
     Function<DesiredState, Decision> next =
         on -> new Decision(on.nextTerm(on.head.keeps(), 0), List.of());
     return queue
-        .add(0, () -> note("the term", next))
+        .add(0, () -> note("controller term", next))
         .map(
             kept -> {
               if (!kept) {
                 throw new CommandRefused(
                     Kind.UNAVAILABLE,
-                    "the term cannot be kept (expected: a log that can be written)");
+                    "the controller term cannot be stored (expected: a writable log)");
               }
               return log.state().term();
             });

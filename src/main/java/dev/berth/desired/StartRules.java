@@ -43,15 +43,15 @@ final class StartRules {
     /** The file has no new entry of it. */
     UNCHANGED(null, ""),
     /** The same, but a command deleted it; it stays deleted. */
-    DELETED(Level.WARN, "stays deleted, though the file says of it what it said before (%2$s)"),
+    DELETED(Level.WARN, "stays deleted, since its entry in the file is unchanged (%2$s)"),
     /** Only the file has a new entry: it is declared. */
     FILE_MOVED(Level.INFO, "declared, since %1$s"),
     /** Both the file and a command have changed it: the file's entry is declared. */
-    BOTH_MOVED(Level.WARN, "declared, since %1$s; %3$s, which a command brought, gives way (%4$s)"),
+    BOTH_MOVED(Level.WARN, "declared, since %1$s; replaces %3$s of a command (%4$s)"),
     /** The file omits it, and no command has changed it since: it is deleted. */
-    DROPPED(Level.WARN, "%3$s is deleted: the file names it no longer (%5$s)"),
+    DROPPED(Level.WARN, "%3$s is deleted, since the file no longer names it (%5$s)"),
     /** The file omits it, but a command has changed it since: it stays. */
-    KEPT(Level.WARN, "%3$s stays, though the file names it no longer: a command brought it since");
+    KEPT(Level.WARN, "%3$s stays, though removed from the file: a command deployed it since");
 
     private final @Nullable Level level;
     private final String text;
@@ -107,7 +107,7 @@ final class StartRules {
         refuse(each.name(), why);
       } else { // it may be any application, so none counts as missing
         named = false;
-        lines.add(new Line(Level.ERROR, why + "; nothing is declared of it, and nothing deleted"));
+        lines.add(new Line(Level.ERROR, why + "; not declared, and nothing deleted"));
       }
     }
     this.deletes = origin.namesApplications() && named;
@@ -203,7 +203,7 @@ final class StartRules {
     for (Map.Entry<String, String> each : refused.entrySet()) {
       DesiredApplication there = kept.find(each.getKey());
       String then =
-          there == null ? "it is DEPLOY_FAILED" : revision(there) + " is kept, and serves";
+          there == null ? "it is DEPLOY_FAILED" : revision(there) + " stays stored, and serves";
       String line = "application %s: %s; %s".formatted(each.getKey(), each.getValue(), then);
       lines.add(new Line(Level.ERROR, line));
       if (there == null) {
@@ -224,7 +224,7 @@ final class StartRules {
     Row row = item.row(mode);
     String set = "berth deploy " + file() + " --set target_capacity=%s sets it";
     String back = set.formatted(now);
-    tell(row, CAPACITY, "the file says " + what, set.formatted(what), "" + now, back, back);
+    tell(row, CAPACITY, "the file sets " + what, set.formatted(what), "" + now, back, back);
     return was.withCapacity(
         row.declares() ? capacity : row == Row.DROPPED ? null : now, item.after(row));
   }
@@ -241,7 +241,7 @@ final class StartRules {
         String prefix = Objects.requireNonNull(says.get(name)).routePrefix();
         String other = kept.other(prefix, name);
         if (other != null && stays(other)) {
-          String why = "route_prefix: \"%s\" (expected: unique; application %s stays there)";
+          String why = "route_prefix: \"%s\" (expected: unique; application %s has it)";
           refuse(name, why.formatted(prefix, other));
         }
       }
@@ -262,11 +262,11 @@ final class StartRules {
     tell(
         row,
         "application " + name,
-        mode == Declare.ALL ? "berth.declare is all" : "the file says something new",
-        "berth deploy %s --app %s brings it back".formatted(file, name),
-        there == null ? "its delete" : revision(there),
-        there == null ? "another one deletes it again" : back(there),
-        "berth deploy of a file that names it brings it back");
+        mode == Declare.ALL ? "berth.declare is all" : "the file changed",
+        "berth deploy %s --app %s restores it".formatted(file, name),
+        there == null ? "its deletion" : revision(there),
+        there == null ? "another delete deletes it again" : back(there),
+        "berth deploy of a file that names it restores it");
   }
 
   /** Logs a row; the last five parameters fill its text. */
@@ -284,12 +284,12 @@ final class StartRules {
 
   /** Returns how to restore a replaced revision, for people. */
   private static String back(DesiredApplication there) {
-    String rollback = "berth rollback %s brings %s back";
+    String rollback = "berth rollback %s restores %s";
     DesiredApplication.Before before = there.before();
     return there.healthy()
         ? rollback.formatted(there.name(), "it")
         : before == null
-            ? "it has not run: only a deploy brings it back"
+            ? "it has not run: only a deploy restores it"
             : "it has not run: "
                 + rollback.formatted(there.name(), "revision " + before.revision());
   }

@@ -93,7 +93,7 @@ final class StateStore implements AutoCloseable {
       }
     }
     if (!names.isEmpty()) {
-      LOG.error("state: none of {} can be read: nothing is known of what was deployed", names);
+      LOG.error("state: none of {} is readable: starting without deployed applications", names);
     }
   }
 
@@ -116,13 +116,13 @@ final class StateStore implements AutoCloseable {
   private boolean take(String name, Contents contents) throws IOException {
     if (contents.end() == End.OTHER_FORM) {
       throw new StartFailedException(
-          ("state: %s: %s (expected: format %s as this version writes it; set berth.state_dir to"
-                  + " another directory, and deploy there what berth config of the version that"
-                  + " wrote this one prints)")
+          ("state: %s: %s (expected: format %s of this version; set berth.state_dir to another"
+                  + " directory, and deploy there the output of berth config from the version that"
+                  + " wrote this one)")
               .formatted(files.path(name), contents.what(), StateStoreRecords.VERSION));
     }
     if (contents.records().isEmpty()) {
-      LOG.error("state: {}: damaged: {}; the file before it is used", name, contents.what());
+      LOG.error("state: {}: damaged: {}: using the file before it", name, contents.what());
       damaged.add(name);
       return false;
     }
@@ -130,20 +130,20 @@ final class StateStore implements AutoCloseable {
     sequence = recovered.index();
     if (contents.end() == End.CORRUPT) {
       LOG.error(
-          "state: {}: damaged: {}; {} changes before it are used, what follows is lost",
+          "state: {}: damaged: {}: using {} changes before it, losing the rest",
           name,
           contents.what(),
           contents.records().size() - 1);
       damaged.add(name);
     } else if (contents.end() == End.UNSURE && told != sequence) {
-      LOG.warn("state: {}: {}: it was being written, or is damaged", name, contents.what());
+      LOG.warn("state: {}: {}: incomplete or damaged", name, contents.what());
       damaged.add(name);
     } else if (told > sequence && damaged.isEmpty()) {
       damaged.add(name);
     }
     if (told > sequence) {
       LOG.warn(
-          "state: {}: cut: changes {} to {}, of which operators were told, are missing{}",
+          "state: {}: truncated: acknowledged changes {} to {} are missing{}",
           name,
           sequence + 1,
           told,
@@ -159,12 +159,12 @@ final class StateStore implements AutoCloseable {
   private void goOn(String name, Contents contents) throws IOException {
     StateStoreFiles.Output found = files.open(name);
     if (contents.end() != End.WHOLE) {
-      LOG.info("state: {}: {}, not yet acknowledged, is cut off", name, contents.what());
+      LOG.info("state: {}: {}, not yet acknowledged: removed", name, contents.what());
       try {
         found.truncate(contents.goodBytes());
         found.force();
       } catch (IOException failed) {
-        LOG.warn("state: {}: cannot be cut off: {}", name, failed.toString());
+        LOG.warn("state: {}: not truncated: {}", name, failed.toString());
         closeQuietly(found);
         return; // the next change begins a new file
       }
@@ -227,9 +227,9 @@ final class StateStore implements AutoCloseable {
         }
       }
     } catch (IOException failed) {
-      LOG.debug("state: old files are not removed: {}", failed.toString());
+      LOG.debug("state: old files not removed: {}", failed.toString());
     }
-    LOG.warn("state: the disk is full: the changes of {} become one", name(generation));
+    LOG.warn("state: disk full: joining the changes of {}", name(generation));
     crowded = true;
     return true;
   }
@@ -245,7 +245,7 @@ final class StateStore implements AutoCloseable {
       }
       file.write(ByteBuffer.wrap(StateStoreRecords.number(sequence)), 0);
     } catch (IOException failed) {
-      LOG.debug("state: {} is not written: {}", ACKNOWLEDGED, failed.toString());
+      LOG.debug("state: {} not written: {}", ACKNOWLEDGED, failed.toString());
     }
   }
 
@@ -272,7 +272,7 @@ final class StateStore implements AutoCloseable {
       deleteQuietly(name + BEING_WRITTEN);
       if (spare) {
         String old = name(generation);
-        LOG.warn("state: {} cannot be begun, {} grows on: {}", name, old, failed.toString());
+        LOG.warn("state: {} not created: appending to {}: {}", name, old, failed.toString());
         return;
       }
       throw failed;
@@ -349,12 +349,12 @@ final class StateStore implements AutoCloseable {
         if (put > 0 && put <= aside - DamagedFiles.MAX_KEPT || own > 0 && own < before) {
           files.delete(name);
           if (put > 0) {
-            LOG.info("state: {}: removed, the newest {} stay", name, DamagedFiles.MAX_KEPT);
+            LOG.info("state: {}: removed all but the newest {}", name, DamagedFiles.MAX_KEPT);
           }
         }
       }
     } catch (IOException failed) {
-      LOG.warn("state: old files are not removed: {}", failed.toString());
+      LOG.warn("state: old files not removed: {}", failed.toString());
     }
   }
 
@@ -362,7 +362,7 @@ final class StateStore implements AutoCloseable {
     try {
       files.delete(name);
     } catch (IOException failed) {
-      LOG.debug("state: {} is not removed: {}", name, failed.toString());
+      LOG.debug("state: {} not removed: {}", name, failed.toString());
     }
   }
 
@@ -371,7 +371,7 @@ final class StateStore implements AutoCloseable {
       try {
         output.close();
       } catch (IOException failed) {
-        LOG.debug("state: a file does not close: {}", failed.toString());
+        LOG.debug("state: file not closed: {}", failed.toString());
       }
     }
   }

@@ -146,24 +146,24 @@ public final class StateStoreRecords {
   private static Verdict next(ByteBuffer rest, List<DesiredChange> records) {
     int available = rest.remaining();
     if (available < RECORD_HEAD) {
-      return new Verdict(End.TORN, "a record of which " + available + " bytes are there");
+      return new Verdict(End.TORN, "a record with only " + available + " bytes present");
     }
     int length = rest.getInt();
     long sequence = rest.getLong();
     if (rest.getInt() != crc(rest.array(), rest.arrayOffset(), 12)) {
       return isBlank(rest.array(), rest.arrayOffset())
           ? new Verdict(End.TORN, "nothing")
-          : new Verdict(End.UNSURE, "a record whose head does not fit its checksum");
+          : new Verdict(End.UNSURE, "a record whose head does not match its checksum");
     }
     int payloadCrc = rest.getInt();
     if (length < 0 || length > rest.remaining()) {
       return new Verdict(
-          End.TORN, "a record of " + length + " bytes of which " + rest.remaining() + " are there");
+          End.TORN, "a record of " + length + " bytes with only " + rest.remaining() + " present");
     }
     int from = rest.arrayOffset() + rest.position();
     if (payloadCrc != crc(rest.array(), from, length)) {
       End end = hasHole(rest.array(), from, length) ? End.TORN : End.UNSURE;
-      return new Verdict(end, "a record that does not fit its checksum");
+      return new Verdict(end, "a record that does not match its checksum");
     }
     rest.position(rest.position() + length);
     if (!records.isEmpty() && sequence != records.get(records.size() - 1).index() + 1) {

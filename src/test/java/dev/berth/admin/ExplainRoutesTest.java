@@ -112,9 +112,7 @@ class ExplainRoutesTest {
     assertThat(error.getString("code")).isEqualTo("no_explanation");
     assertThat(error.getString("detail"))
         .isEqualTo(
-            "It was not explained, is not over, or newer records took its place; the last 200 are"
-                + " kept. To have a request explained, send it with X-Berth-Explain: 1; or set"
-                + " berth.explain.sample_rate.");
+            "It was not explained, is still running, or was replaced by newer ones; the last 200 are stored. To explain a request, send it with X-Berth-Explain: 1; or set berth.explain.sample_rate.");
   }
 
   @ParameterizedTest

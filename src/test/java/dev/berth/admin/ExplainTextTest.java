@@ -34,7 +34,7 @@ class ExplainTextTest {
                 2def             node-99999999/0         8/8  12.3 ms ago   any          1    8.500
                 3ghi             node-99999999           0/8  no report     any          -        -
 
-              queue: waited 500.2 us, 3 ahead when it joined, limit 100
+              queue: waited 500.2 us, 3 ahead on arrival, limit 100
 
               steps:          us  > is a change of event loop or instance
                         +0.0   arrived          node-1a2b3c4d/0

@@ -131,7 +131,7 @@ class JarRoutesTest {
     assertThat(refused.statusCode()).isEqualTo(400);
     assertThat(new JsonObject(refused.body()).getString("message"))
         .startsWith(
-            "what came has sha256 d3751d33f9cd5049c4af2b462735457e4d3baf130bcbb87f389e349fbaeb20b9")
+            "the received jar has sha256 d3751d33f9cd5049c4af2b462735457e4d3baf130bcbb87f389e349fbaeb20b9")
         .contains("expected: " + HELLO);
     assertThat(kept).isEmpty();
   }
@@ -142,7 +142,7 @@ class JarRoutesTest {
     HttpResponse<String> refused = admin.send("PUT", PATH, "hello");
     assertThat(refused.statusCode()).isEqualTo(507);
     assertThat(new JsonObject(refused.body()).getString("message"))
-        .isEqualTo("The jar cannot be kept: No space left on device");
+        .isEqualTo("The jar cannot be stored: No space left on device");
     full = false;
     assertThat(admin.send("PUT", PATH, "hello").statusCode()).isEqualTo(201);
   }

@@ -231,7 +231,7 @@ class ReservationEndpointTest {
         .contains("legs[0].\"x\": unknown key")
         .contains("legs[0].ttl_s: 0")
         .contains("legs[0].deployment: null (expected: a name)")
-        .contains("legs[1]: no JSON object")
+        .contains("legs[1]: not a JSON object")
         .contains("legs[2].application: \"\"")
         .contains("legs[2].deployment: 3")
         .contains("legs[2].session_id: 4");

@@ -432,7 +432,7 @@ class ServeRoutesTest {
         ADMIN.sendAsync("PUT", APPLICATIONS, new byte[(4 << 20) + 1]).join();
     assertThat(refused.statusCode()).isEqualTo(413);
     assertThat(new JsonObject(refused.body()).getString("message"))
-        .isEqualTo("body: longer than 4194304 bytes (expected: at most that)");
+        .isEqualTo("body: longer than 4194304 bytes (expected: at most as many)");
     assertThat(COMMANDS.asked).hasSize(1);
     assertThat(bodyBytes()).isEqualTo("0.0");
   }

@@ -42,7 +42,7 @@ class TrafficRoutesTest {
     assertThat(ADMIN.json(SHOP))
         .isEqualTo(
             new JsonObject("{\"routes\": [{\"route\": \"/shop\", \"application\": \"shop\"}]}"));
-    refused(ADMIN.get(PATH + "?route=/none"), 404, "route: /none (expected: a known one)");
+    refused(ADMIN.get(PATH + "?route=/none"), 404, "route: /none (expected: a known route)");
     refused(ADMIN.get(PATH + "?rout=/shop"), 400, "rout");
   }
 
@@ -76,7 +76,7 @@ class TrafficRoutesTest {
 
   @Test
   void whatHasOneDeploymentOrIsNotThereExplainsNothing() {
-    refused(ADMIN.get(PATH + "/explain?route=/all"), 404, "one with several deployments");
+    refused(ADMIN.get(PATH + "/explain?route=/all"), 404, "a route with several deployments");
     refused(ADMIN.get(PATH + "/explain"), 400, "route: [] (expected: one)");
     refused(ADMIN.get(EXPLAIN + "&route=/all"), 400, "(expected: one)");
   }

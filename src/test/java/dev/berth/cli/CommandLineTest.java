@@ -115,10 +115,10 @@ class CommandLineTest {
         .containsExactly(
             file
                 + ":2:46: applications[0].import_path: com.acme.Shop:build: no such class"
-                + " (expected: a class of Berth's own; runtime_env.jars is empty)",
+                + " (expected: a class of Berth; runtime_env.jars is empty)",
             file
                 + ":3:46: applications[1].import_path: com.acme.Cart:make: no such class"
-                + " (expected: a class of Berth's own; runtime_env.jars is empty)",
+                + " (expected: a class of Berth; runtime_env.jars is empty)",
             "2 problems");
   }
 

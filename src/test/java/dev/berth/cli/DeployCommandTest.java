@@ -491,7 +491,7 @@ class DeployCommandTest {
 
   @Test
   void aJarThatIsNotKeptEndsTheDeploy() throws IOException {
-    String why = "The jar cannot be kept: No space left on device";
+    String why = "The jar cannot be stored: No space left on device";
     instance.answer(
         "PUT /api/v1/jars/" + SHA_256, 507, new JsonObject().put("message", why).encode());
     assertThat(instance.execute("deploy", withJar(), "--upload")).isEqualTo(1);

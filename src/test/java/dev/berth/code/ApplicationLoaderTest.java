@@ -69,11 +69,11 @@ class ApplicationLoaderTest {
       textBlock =
           """
           APPS:plain | deployments: [{name: bakc}] | 1:101: applications[0].deployments[0].name: "bakc", unknown to APPS:plain (expected: one of front, back)
-          com.acme.Nothing:build | args: {} | 1:39: applications[0].import_path: com.acme.Nothing:build: no such class (expected: a class of Berth's own; runtime_env.jars is empty)
+          com.acme.Nothing:build | args: {} | 1:39: applications[0].import_path: com.acme.Nothing:build: no such class (expected: a class of Berth; runtime_env.jars is empty)
           APPS:absent | args: {} | absent: no such method (expected: a public static method
           APPS:withNumber | args: {} | withNumber: no such method (expected: a public static method
           APPS:ofInstance | args: {} | ofInstance: no such method (expected: a public static method
-          APPS:plain | args: {a: 1} | applications[0].args: given, and APPS:plain takes none
+          APPS:plain | args: {a: 1} | applications[0].args: set, and APPS:plain has no parameter
           APPS:text | args: {} | :text: returns java.lang.String (expected: a public static method
           APPS:nothing | args: {} | returned null
           """)

@@ -35,7 +35,7 @@ class DamagedFilesTest {
       assertThat(log.all())
           .extracting(ILoggingEvent::toString)
           .containsExactly(
-              "[INFO] state: old damaged files: removed, the newest 3 stay: [%s, %s]"
+              "[INFO] state: old damaged files: removed all but the newest 3: [%s, %s]"
                   .formatted(
                       folder.resolve("corrupt-snapshot.1_5"),
                       folder.resolve("log_inprogress_7.corrupt-9")));

@@ -70,10 +70,10 @@ class NamedPoliciesTest {
         "Plain    | {}     |",
         "Given    | {}     |",
         "Given    | {a: 1} |",
-        "Plain    | {a: 1} | cannot be made",
-        "Abstract | {}     | cannot be made",
-        "Hidden   | {}     | cannot be made",
-        "Greedy   | {}     | cannot be made",
+        "Plain    | {a: 1} | cannot be instantiated",
+        "Abstract | {}     | cannot be instantiated",
+        "Hidden   | {}     | cannot be instantiated",
+        "Greedy   | {}     | cannot be instantiated",
         "Nobody   | {}     | no such class"
       })
   void aPolicyThatWouldNotDoIsNamedAtItsPlace(

@@ -26,7 +26,7 @@ class NamedRankersTest {
   @CsvSource({
     "com.acme.Missing, {}, no such class",
     "java.lang.String, {}, no ReplicaRanker",
-    "dev.berth.code.NamedRankersTest$Plain, {near: 1}, cannot be made"
+    "dev.berth.code.NamedRankersTest$Plain, {near: 1}, cannot be instantiated"
   })
   void whatWouldNotDoIsToldWithTheCode(String name, String arguments, String why) {
     assertThat(problem(name, arguments))

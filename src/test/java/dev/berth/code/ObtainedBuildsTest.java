@@ -108,7 +108,7 @@ class ObtainedBuildsTest {
     builds.closeAll();
     found.complete(source());
     read();
-    assertThat(code.cause()).hasMessageContaining("the instance stops");
+    assertThat(code.cause()).hasMessageContaining("instance is stopping");
     assertThat(builds.names()).isEmpty();
   }
 }

@@ -218,7 +218,7 @@ class PoliciesTest {
     assertThat(told).isEmpty();
     assertThat(thread.isInterrupted()).isFalse();
     ask(2, "Hung", Map.of()); // another controller's counts too
-    assertThat(failure()).isEqualTo("TimeoutException: no answer in 10 s");
+    assertThat(failure()).isEqualTo("TimeoutException: no result within 10 s");
     assertThat(hooks).isEmpty();
 
     thread.join();

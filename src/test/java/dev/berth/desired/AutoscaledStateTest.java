@@ -183,7 +183,7 @@ class AutoscaledStateTest extends ServeControlRig {
     refused(Kind.NOT_FOUND, commands().pause("a", "other", 1));
     controls.autoscaled = Set.of();
     assertThat(refused(Kind.PRECONDITION, commands().pause("a", "d", null)))
-        .hasMessage("autoscaling: none of deployment a#d (expected: one that autoscales)");
+        .hasMessage("autoscaling: none of deployment a#d (expected: autoscaling_config)");
     assertThat(declared()).isNull();
     assertThat(ok(commands().pause("a", "d", 1))).as("there is nothing to pause").isFalse();
     assertThat(declared()).isNull();

@@ -188,7 +188,7 @@ class DeployOutcomeTest extends ServeControlRig {
     assertThat(
             refused(
                 Kind.PRECONDITION, commands().deploy(with(file(TWO, "b"), true, looked, false))))
-        .hasMessage("revision: 1 (expected: 2, another command declared something meanwhile)");
+        .hasMessage("revision: 1 (expected: 2, since another command declared a change meanwhile)");
     assertThat(deploy(with(file(TWO, "b"), true, 2L, false)))
         .isEqualTo("NEW b 3, PRUNED a 1, PRUNED c 2");
   }
@@ -252,12 +252,12 @@ class DeployOutcomeTest extends ServeControlRig {
     start();
     builds(3);
     assertThat(refused(Kind.PRECONDITION, commands().rollback("a", 9L, false)))
-        .hasMessage("revision: 9 of application a (expected: one that ran earlier, of [2, 1])");
+        .hasMessage("revision: 9 of application a (expected: an earlier revision, one of [2, 1])");
     assertThat(ok(commands().rollback("a", 1L, false))).isEqualTo(4);
     assertThat(refused(Kind.PRECONDITION, commands().rollback("a", 1L, true)))
         .hasMessage(
-            "revision: 1 of application a (expected: one that says something else than 4, which is"
-                + " wanted now)");
+            "revision: 1 of application a (expected: a revision that differs from the current"
+                + " 4)");
     Path copy =
         Stream.of(folder.resolve("state/jars").toFile().listFiles())
             .map(File::toPath)
@@ -269,7 +269,7 @@ class DeployOutcomeTest extends ServeControlRig {
         List.of(commands().rollback("a", 2L, false), commands().rollback("a", 2L, true))) {
       assertThat(refused(Kind.PRECONDITION, each))
           .hasMessage(
-              "revision: 2 of application a: its a.jar is gone from %s (expected: there)"
+              "revision: 2 of application a: its a.jar is missing in %s (expected: stored)"
                   .formatted(folder.resolve("state")));
     }
     assertThat(history()).as("nothing came of it").startsWith("4 WANTED");
@@ -299,7 +299,7 @@ class DeployOutcomeTest extends ServeControlRig {
     start(log -> fullUnlessForgotten(log, full));
 
     assertThat(refused(Kind.UNAVAILABLE, submit(commands(), "b", entry("b"))))
-        .hasMessageStartingWith("cannot be kept");
+        .hasMessageStartingWith("cannot be stored");
     assertThat(history()).hasSize(4);
   }
 

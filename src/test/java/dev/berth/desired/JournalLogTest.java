@@ -31,8 +31,8 @@ class JournalLogTest extends StateLogContract {
                       .open())
           .isInstanceOf(StartFailedException.class)
           .hasMessageStartingWith(
-              "berth.state_dir: %s cannot be made in %s: ".formatted(directory, file))
-          .hasMessageEndingWith(" (expected: a directory that can be written, or --ephemeral)");
+              "berth.state_dir: %s cannot be created in %s: ".formatted(directory, file))
+          .hasMessageEndingWith(" (expected: a writable directory, or --ephemeral)");
     }
     assertThat(folder.resolve("state")).doesNotExist();
   }

@@ -163,7 +163,7 @@ class KeptJarsTest {
     JarRepository disk = new JarRepository(() -> 1, () -> 1, Long.MAX_VALUE);
     disk.keepIn(folder);
     long more = folder.toFile().getUsableSpace() * 2;
-    assertThatThrownBy(() -> disk.begin(more)).hasMessageEndingWith(", by the disk)");
+    assertThatThrownBy(() -> disk.begin(more)).hasMessageEndingWith(", free on disk)");
     log.close();
   }
 

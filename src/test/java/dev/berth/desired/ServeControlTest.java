@@ -136,11 +136,11 @@ class ServeControlTest extends ServeControlRig {
 
     assertThat(names()).containsExactly("a");
     assertThat(refused(Kind.UNAVAILABLE, submit(commands(), "b", B)))
-        .hasMessageContaining("is held by another instance");
+        .hasMessageContaining("is in use by another instance");
     assertThat(names()).containsExactly("a");
     stop(first);
     assertThat(refused(Kind.UNAVAILABLE, submit(commands(), "b", B)))
-        .hasMessageContaining("made by another instance meanwhile");
+        .hasMessageContaining("created by another instance meanwhile");
   }
 
   @Test
@@ -569,7 +569,7 @@ class ServeControlTest extends ServeControlRig {
     withTwoVersions();
     ok(commands().once("one").scale("b", "d", 3));
     assertThat(refused(Kind.INVALID, commands().once("one").scale("b", "d", 4)))
-        .hasMessage("Idempotency-Key: one, of another command (expected: one of its own)");
+        .hasMessage("Idempotency-Key: one, of another command (expected: a unique id)");
     refused(Kind.INVALID, rollback("one"));
     refused(Kind.INVALID, rollback(" "));
     String longest = "x".repeat(OperatorCommands.MOST_ID_CHARS);
@@ -595,7 +595,7 @@ class ServeControlTest extends ServeControlRig {
     }
     assertThat(refused(Kind.INVALID, submit(commands().once("one"), "a", "{}", null)))
         .as("with its id, and another body")
-        .hasMessage("Idempotency-Key: one, of another command (expected: one of its own)");
+        .hasMessage("Idempotency-Key: one, of another command (expected: a unique id)");
     assertThat(control.logged().keptAnswers()).isEqualTo(1);
   }
 
@@ -959,7 +959,7 @@ class ServeControlTest extends ServeControlRig {
     try (LogLines lines = new LogLines(Commits.class, Level.ERROR)) {
       for (int time = 0; time < 2; time++) {
         assertThat(refused(Kind.UNAVAILABLE, commands().delete("b")))
-            .hasMessageContaining("cannot be kept: ")
+            .hasMessageContaining("cannot be stored: ")
             .hasMessageContaining("No space left");
       }
       assertThat(lines.all()).as("one for each command").hasSize(2);

@@ -112,10 +112,10 @@ class StartRulesTest extends DesiredRig {
           what the file alone says anew   | start a 1 | a 2 | INFO application a: declared | a 2
           an older content is new too     | start a 1; start a 2 | a 1 | INFO application a: declared | a 1
           it was deployed itself          | start a 1; file a 2 | a 3 | INFO application a: declared | a 3
-          a deploy is displaced           | start a 1; rest a 2; ran a | a 3 | WARN application a: declared ... revision 2 ... berth rollback a brings it back | a 3
+          a deploy is displaced           | start a 1; rest a 2; ran a | a 3 | WARN application a: declared ... revision 2 ... berth rollback a restores it | a 3
           and brought back                | start a 1; rest a 2; ran a; start a 3; back a | a 3 | | a 2
-          no promise of what never ran    | start a 1; ran a; rest a 2 | a 3 | WARN revision 2 ... has not run: berth rollback a brings revision 1 back | a 3
-          nor where nothing ran before it | start a 1; rest b 1 | a 1 b 2 | WARN application b ... revision 2 ... has not run: only a deploy brings it back | a 1, b 2
+          no promise of what never ran    | start a 1; ran a; rest a 2 | a 3 | WARN revision 2 ... has not run: berth rollback a restores revision 1 | a 3
+          nor where nothing ran before it | start a 1; rest b 1 | a 1 b 2 | WARN application b ... revision 2 ... has not run: only a deploy restores it | a 1, b 2
           deployed, and then first named  | start a 1; rest b 1; ran b | a 1 b 2 | WARN application b: declared ... revision 2 ... berth rollback b | a 1, b 2
           # what the file names no longer
           it is deleted                   | start a 1 b 1 | a 1 | WARN application b: revision 2 is deleted | a 1
@@ -231,7 +231,7 @@ class StartRulesTest extends DesiredRig {
     start("a", "1", "b", "1");
 
     runs("b", "1");
-    said(Level.WARN, "application b: declared", "revision 3", "berth rollback b brings it back");
+    said(Level.WARN, "application b: declared", "revision 3", "berth rollback b restores it");
     doneIfAny(rollback("b"));
     start("a", "1", "b", "1");
     nothingIsDone();
@@ -270,7 +270,7 @@ class StartRulesTest extends DesiredRig {
     carryOut(rules);
 
     runs("a", "1");
-    said(Level.ERROR, "a.jar: does not exist", "revision 1 is kept, and serves");
+    said(Level.ERROR, "a.jar: does not exist", "revision 1 stays stored, and serves");
     assertThat(state.lastApplied("a"))
         .as("nothing was said")
         .isEqualTo(new LastApplied("1", "1", null));
@@ -379,10 +379,10 @@ class StartRulesTest extends DesiredRig {
     startWith(60.0);
     nothingIsDone();
     startWith(70.0);
-    said(Level.INFO, "target_capacity: declared", "the file says 70.0");
+    said(Level.INFO, "target_capacity: declared", "the file sets 70.0");
     put(80.0);
     startWith(90.0);
-    said(Level.WARN, "target_capacity", "says 90.0", "80.0", "--set target_capacity=80.0");
+    said(Level.WARN, "target_capacity", "sets 90.0", "80.0", "--set target_capacity=80.0");
     startWith(null);
     said(Level.WARN, "target_capacity: 90.0 is deleted");
     assertThat(state.head.targetCapacity()).isNull();

@@ -320,8 +320,7 @@ class StateStoreTest {
                 assertThat(line.getLevel()).isEqualTo(Level.WARN);
                 assertThat(line.getFormattedMessage())
                     .startsWith(
-                        "state: state-00000001: cut: changes 3 to 5, of which operators were told,"
-                            + " are missing");
+                        "state: state-00000001: truncated: acknowledged changes 3 to 5 are missing");
               });
       assertThat(again.state.applications()).hasSize(2);
       again.deploy("new", "one");
@@ -444,9 +443,9 @@ class StateStoreTest {
     assertThatThrownBy(() -> new Node(disk))
         .isInstanceOf(StartFailedException.class)
         .hasMessage(
-            "state: state-00000001: %s (expected: format 2 as this version writes it; set"
-                + " berth.state_dir to another directory, and deploy there what berth config of the"
-                + " version that wrote this one prints)",
+            "state: state-00000001: %s (expected: format 2 of this version; set"
+                + " berth.state_dir to another directory, and deploy there the output of berth config"
+                + " from the version that wrote this one)",
             what);
     assertThat(disk.list()).containsExactly("state-00000001");
   }

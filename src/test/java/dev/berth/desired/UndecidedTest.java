@@ -69,7 +69,7 @@ class UndecidedTest extends ServeControlRig {
     CommandRefused refused = refused(Kind.UNAVAILABLE, deployA());
     assertThat(refused)
         .hasMessage(
-            "may be kept yet: no answer within 3 s (expected: that it is asked again with the same"
+            "outcome unknown: no answer within 3 s (expected: retry with the same"
                 + " Idempotency-Key)");
     assertThat(names()).isEmpty();
 
@@ -124,7 +124,7 @@ class UndecidedTest extends ServeControlRig {
     start();
     notes = false;
     assertThat(refused(Kind.UNAVAILABLE, commands().restartController()))
-        .hasMessageStartingWith("the term cannot be kept");
+        .hasMessageStartingWith("the controller term cannot be stored");
     assertThat(controls.restarts).isEmpty();
     notes = true;
     ok(commands().restartController());

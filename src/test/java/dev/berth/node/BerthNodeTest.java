@@ -233,7 +233,7 @@ class BerthNodeTest {
     try (LogDirectory first = LogDirectory.hold(folder)) {
       assertThatThrownBy(() -> new TestNode(worker))
           .cause()
-          .hasMessageEndingWith("is held by another instance (expected: one for each instance)");
+          .hasMessageEndingWith("is in use by another instance (expected: one per instance)");
       assertThat(first.log()).doesNotExist();
     }
   }

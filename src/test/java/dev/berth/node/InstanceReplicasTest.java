@@ -335,7 +335,7 @@ class InstanceReplicasTest {
             EPOCH.node(),
             new DeploymentTarget(first.id(), "x", first.version(), first.settings()),
             ID));
-    assertThat(take()).containsExactly(new ReplicaFailed(ID, "build: x (expected: a known one)"));
+    assertThat(take()).containsExactly(new ReplicaFailed(ID, "build: x (expected: a known build)"));
   }
 
   /** Seed 40 of the cluster simulation: of a registration that was lost, under the next one. */

@@ -89,7 +89,7 @@ class NodeLifecycleTest {
     HttpResponse<String> other = put(entry.formatted("b"), "one");
     assertThat(other.statusCode()).isEqualTo(400);
     assertThat(other.body())
-        .contains("Idempotency-Key: one, of another command (expected: one of its own)");
+        .contains("Idempotency-Key: one, of another command (expected: a unique id)");
     HttpResponse<String> tooLong = put(entry.formatted("b"), "x".repeat(129));
     assertThat(tooLong.statusCode()).isEqualTo(400);
     assertThat(tooLong.body()).contains("Idempotency-Key: 129 characters (expected: 1 to 128)");

@@ -279,7 +279,7 @@ class RemoteCodeIT {
     serve();
     assertThatThrownBy(() -> rig.onLoop(() -> cache().get(jar)))
         .hasMessageContaining("jar echo.jar (sha256 " + jar.sha256() + ")")
-        .hasMessageContaining("what came has sha256 " + other.sha256());
+        .hasMessageContaining("the received jar has sha256 " + other.sha256());
     TestNode.until(() -> Files.notExists(here.next()), () -> here.next() + " is there");
     assertThat(here.kept).isEmpty();
   }

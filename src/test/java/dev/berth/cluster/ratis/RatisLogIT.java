@@ -125,7 +125,7 @@ class RatisLogIT extends StateLogContract {
     log = make(new Options(state(), "prod", "n1", "127.0.0.1", freePort(), null, "beef"));
     log.open();
     assertThat(log.state().nodes().cluster()).isEqualTo("f00d");
-    refused((RatisLog) make(), "is held by another instance");
+    refused((RatisLog) make(), "is in use by another instance");
     log.close();
     refused(
         make(new Options(state(), "test", "n1", "127.0.0.1", freePort(), null, "beef")),
