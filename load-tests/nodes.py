@@ -167,7 +167,7 @@ def starts(given):
                 kept = came[kind + suffix]
                 kept["rss"].append(settled(process))
                 kept["serving"].append(
-                    process.stamp(STARTED) - process.stamp(re.compile("the controller is on")))
+                    process.stamp(STARTED) - process.stamp(re.compile("controller connected")))
                 for each, value in figures.items():
                     kept[each].append(value)
             for process, _ in reversed(both):

@@ -55,7 +55,7 @@ class Fault:
         trial, name = self.trial, self.node.name
         watcher = trial.cluster.nodes[self.watcher]
         if self.node is trial.control:  # without it no replica is replaced
-            self.detected = until(lambda: any("ControlClient - no controller" in line for line
+            self.detected = until(lambda: any("ControlClient - controller unreachable" in line for line
                                               in watcher.lines()[self.marks[watcher.name]:]), 30)
         else:
             self.detected = until(lambda: watcher.members().get(name) != "ALIVE", 30)

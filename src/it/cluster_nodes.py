@@ -19,11 +19,11 @@ SLOTS = 8  # of a replica
 REPLICAS = 6
 GAP_MS = 1000  # a process stopped for this long may be suspected
 
-SUSPICION = re.compile(r"(?:ControlServer - node (\w+)(?:~\w+)?: (?:silent|lost, .*)"
-                       r"|LoopLinks - data link to (\w+)~\w+ from loop \d+: ended: (?:silent|not connected.*)"
+SUSPICION = re.compile(r"(?:ControlServer - node (\w+)(?:~\w+)?: (?:silent|lost: .*)"
+                       r"|LoopLinks - data link to (\w+)~\w+ from loop \d+: closed: (?:silent|not connected.*)"
                        r"|LoopLinks - data link from (\w+)~\w+, loop \d+: \S+: silent"
-                       r"|ControlClient - no controller: (silent for) .*)")
-GAP = re.compile(r"(?:stood still for|runs again after) (\d+) ms")
+                       r"|ControlClient - controller unreachable: (silent for) .*)")
+GAP = re.compile(r"(?:blocked for|running again after) (\d+) ms")
 
 
 def until(so, limit_s=LIMIT_S, every_s=0.1):

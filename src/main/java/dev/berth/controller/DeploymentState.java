@@ -213,8 +213,8 @@ final class DeploymentState {
   }
 
   private static final String CARRIERS =
-      "handlers share the carriers of virtual threads with all others (threads: virtual; platform"
-          + " threads on nodes with a JDK below 21)";
+      "handlers share virtual thread carriers with all others (threads: virtual; platform threads"
+          + " on nodes with a JDK below 21)";
 
   private static final String PAUSED = "autoscaling is paused until berth scale --auto";
 

@@ -337,7 +337,7 @@ final class DeploymentStates {
   void stranger(ReplicaInfo found, Turn turn) {
     String node = found.address().node();
     if (hosts.has(node)) {
-      String reason = "nobody wants it any more";
+      String reason = "no longer wanted";
       turn.add(new StopReplica(epoch, node, found.replicaId(), STRANGERS_GRACE, reason));
     }
   }
@@ -442,7 +442,7 @@ final class DeploymentStates {
     String reason = replica.reason;
     if (replica.isActive()) {
       boolean ran = replica.phase != ReplicaPhase.STARTING;
-      reason = ran ? "it died" : "it died while it started";
+      reason = ran ? "it ended" : "it ended during its start";
       if (!replica.isSick()) {
         fail(replica, ran ? Failure.HEALTH : Failure.START, reason, turn);
       }

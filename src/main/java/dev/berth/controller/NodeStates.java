@@ -102,7 +102,7 @@ record NodeStates(
 
   /** Applies missed events of a replica, and resends a command that the instance missed. */
   private void compare(ReplicaRecord replica, Found found, Turn turn) {
-    String why = found.healthy() ? "" : "its checks failed";
+    String why = found.healthy() ? "" : "its health checks failed";
     deployments.on(new ReplicaHealth(replica.id, found.healthy(), why), turn);
     switch (found.phase()) {
       case DRAINING, STOPPING -> {

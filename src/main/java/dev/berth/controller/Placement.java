@@ -95,9 +95,9 @@ final class Placement {
   /** Returns the reason for {@link #room} 0, for people. */
   String full() {
     return open.isEmpty()
-        ? "no node takes replicas: %d %s there, cordoned, leaving or not heard"
+        ? "no node accepts replicas: %d %s cordoned, leaving or silent"
             .formatted(named.size(), named.size() == 1 ? "is" : "are")
-        : "no node has room: max_replicas_per_node %d on %d %s"
+        : "no node has capacity: max_replicas_per_node %d on %d %s"
             .formatted(most, open.size(), open.size() == 1 ? "node" : "nodes");
   }
 }

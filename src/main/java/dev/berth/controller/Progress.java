@@ -58,7 +58,7 @@ record Progress(
     /** The replica did not start. */
     START("failed to start", StatusTrigger.REPLICA_STARTUP_FAILED),
     /** The running replica refused a configuration. */
-    RECONFIGURE("did not take its configuration", StatusTrigger.REPLICA_STARTUP_FAILED),
+    RECONFIGURE("failed to reconfigure", StatusTrigger.REPLICA_STARTUP_FAILED),
     /** The replica ran, then became unhealthy or died. */
     HEALTH("did not stay healthy", StatusTrigger.HEALTH_CHECK_FAILED);
 
@@ -191,8 +191,7 @@ record Progress(
     } else if (tooOften && isComplete(target)) {
       now =
           now.failing(
-              how.trigger,
-              "a replica failed to start " + count + " times, and is tried again: " + reason);
+              how.trigger, "a replica failed to start " + count + " times, retrying: " + reason);
     }
     return new Progress(now, complete, null, proven, count, freezes, next);
   }
@@ -200,7 +199,7 @@ record Progress(
   private static String givenUp(
       Failure how, int count, DeploymentTarget target, boolean rollout, String reason) {
     String failures = count == 1 ? " failure" : " failures";
-    String then = rollout ? "; its rollout is frozen and what ran before serves on" : "";
+    String then = rollout ? "; its rollout is frozen and the previous version serves" : "";
     return "version %s %s, %s%s%s: %s"
         .formatted(target.version(), how.did, count, failures, then, reason);
   }

@@ -281,7 +281,7 @@ public final class BerthNode {
     }
     parts = made;
     // After the start, the promise is complete: fail() then only closes the instance.
-    stop.thenApply(by -> new StartFailedException(by + " came before the start was over"))
+    stop.thenApply(by -> new StartFailedException(by + " arrived before the start was complete"))
         .thenAccept(early -> control.execute(() -> fail(early)));
     // The instance listens only after the code of every application passed the checks of the file.
     made.startCore()
@@ -432,13 +432,13 @@ public final class BerthNode {
   private void stop(@Nullable Throwable notDrained) {
     assert control.isHere();
     if (notDrained != null) {
-      LOG.warn("{} stops before everything has ended: {}", identity.node(), notDrained.toString());
+      LOG.warn("{} stops with unfinished requests: {}", identity.node(), notDrained.toString());
     }
     long left = config.get(InstanceOptions.SHUTDOWN_TIMEOUT_S).minus(drainLimit()).toMillis();
     running()
         .stopOthers()
         .timeout(Math.max(500, left), TimeUnit.MILLISECONDS)
-        .onFailure(failed -> LOG.warn("{} did not stop in order", identity.node(), failed))
+        .onFailure(failed -> LOG.warn("{} not stopped in order", identity.node(), failed))
         .onComplete(stopped -> control.execute(() -> ended(notDrained))); // completes off the loop
   }
 

@@ -138,7 +138,7 @@ record ControllerActions(
         instances.accept(command);
       }
     } catch (RuntimeException failed) { // later actions still run
-      LOG.error("not done: {}", action, failed);
+      LOG.error("not executed: {}", action, failed);
     }
   }
 

@@ -28,7 +28,7 @@ final class EpochGate {
     refused++;
     if (!epoch.equals(said)) {
       said = epoch;
-      LOG.warn("commands of {} are refused: {} is known", epoch, known);
+      LOG.warn("commands of {}: older than {}: refused", epoch, known);
     }
     return false;
   }

@@ -101,7 +101,7 @@ final class InitialApplications {
   }
 
   private static StartFailedException unexpected(String application, Throwable cause) {
-    LOG.error("application {} cannot be read", application, UserFailure.legible(cause));
+    LOG.error("application {}: not readable", application, UserFailure.legible(cause));
     return new StartFailedException(
         "application " + application + ": " + StartFailedException.describe(cause));
   }

@@ -152,12 +152,11 @@ public final class InstanceRankers {
     String name = String.valueOf(next.choice.className());
     if (ranker == null) {
       Throwable shown = why == null ? null : UserFailure.legible(why);
-      LOG.warn("{}: ranker {} cannot be made; power of two choices ranks", id, name, shown);
+      LOG.warn("{}: ranker {} cannot be instantiated: using power of two choices", id, name, shown);
       router.ranker.set(new PowerOfTwoRanker());
     } else {
       String failing =
-          "{}: ranker {} fails; power of two choices decides in its place"
-              + " (berth_ranker_failures counts)";
+          "{}: ranker {} failed: using power of two choices (counted in berth_ranker_failures)";
       router.ranker.setOwn(
           ranker, thrown -> LOG.warn(failing, id, name, UserFailure.legible(thrown)));
     }

@@ -254,7 +254,7 @@ public class InstanceReplicas implements ReplicaListener {
     if (!(thrown instanceof CancellationException)
         && !reason.equals(startFailures.put(here.target.id().toString(), reason))) {
       Throwable shown = UserFailure.legible(thrown); // logged once per reason, for its stack
-      LOG.error("replica {} did not start", here.id(), shown);
+      LOG.error("replica {} failed to start", here.id(), shown);
     }
     controller.accept(new ReplicaFailed(here.id(), reason));
   }
@@ -267,7 +267,7 @@ public class InstanceReplicas implements ReplicaListener {
     DeploymentTarget target = command.target();
     if (here == null || here.stopping) {
       controller.accept(
-          new ReconfigureFailed(command.replicaId(), target.version(), "it is not there"));
+          new ReconfigureFailed(command.replicaId(), target.version(), "no such replica"));
     } else if (!here.running) {
       here.next = target; // applied once the replica runs
     } else if (here.next != null ? here.next.equals(target) : here.target.equals(target)) {

@@ -119,7 +119,7 @@ public final class InstanceRouters {
 
   private static <T> T known(DeploymentId id, @Nullable T found) {
     if (found == null) {
-      throw new IllegalArgumentException("deployment: " + id + " (expected: a known one)");
+      throw new IllegalArgumentException("deployment: " + id + " (expected: a known deployment)");
     }
     return found;
   }

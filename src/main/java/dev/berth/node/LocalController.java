@@ -184,8 +184,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
         .orElseThrow(
             () ->
                 new CommandRefused(
-                    CommandRefused.Kind.UNAVAILABLE,
-                    "controller: none (expected: one, in a moment)"));
+                    CommandRefused.Kind.UNAVAILABLE, "controller: none (expected: try again)"));
   }
 
   private Optional<Controller> current() {
@@ -254,7 +253,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
 
   private Future<BuildSource> source(String application, String build) {
     ApplicationConfig config = host.builds.config(application, build);
-    String none = "build: %s of %s (expected: one that is held)".formatted(build, application);
+    String none = "build: %s of %s (expected: a stored build)".formatted(build, application);
     return config == null
         ? Future.failedFuture(new CommandRefused(CommandRefused.Kind.NOT_FOUND, none))
         : serve.source(config);
@@ -312,7 +311,8 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
   public Future<Void> restart(long term) {
     assert control.isHere();
     if (draining) {
-      return Future.failedFuture("controller: ends (expected: an instance that does not drain)");
+      return Future.failedFuture(
+          "controller: stopping (expected: an instance that is not draining)");
     }
     restarts++;
     changing = changing.otherwiseEmpty().compose(before -> end()).compose(ended -> start(term));
@@ -331,7 +331,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     }
     long wait = Math.min(MAX_WAIT_MS, MIN_WAIT_MS << Math.min(failures, 16));
     failures++;
-    LOG.error("the controller failed; another one follows in {} ms", wait, thrown);
+    LOG.error("controller failed: restarting it in {} ms", wait, thrown);
     control.home().setTimer(wait, over -> follow(which));
   }
 
@@ -341,7 +341,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
           .commands()
           .restartController()
           .recover(notKept -> restart(lastTerm + 1))
-          .onFailure(no -> LOG.error("no controller follows", no));
+          .onFailure(no -> LOG.error("controller not restarted", no));
     }
   }
 
@@ -418,7 +418,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
 
   @Override
   public Future<Void> drains() {
-    serve.refuse("the instance is stopping (expected: one that runs)");
+    serve.refuse("the instance is stopping (expected: a running instance)");
     draining = true;
     transitions.drains();
     return Future.succeededFuture();

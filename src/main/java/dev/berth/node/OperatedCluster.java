@@ -80,8 +80,7 @@ record OperatedCluster(
     }
     if (registry.cordoned().size() >= NodeRegistry.MOST_CORDONED) {
       return refused(
-          Kind.PRECONDITION,
-          registry.cordoned().size() + " nodes are cordoned (expected: fewer than that)");
+          Kind.PRECONDITION, registry.cordoned().size() + " nodes are cordoned (expected: fewer)");
     }
     return cordon(node, true);
   }
@@ -97,7 +96,7 @@ record OperatedCluster(
             .anyMatch(
                 each -> each.node().name().equals(node) && each.state() == Member.State.LEAVING);
     return leaves
-        ? refused(Kind.PRECONDITION, "node: " + node + " ends (expected: one that stays)")
+        ? refused(Kind.PRECONDITION, "node: " + node + " is leaving (expected: a node that stays)")
         : cordon(node, false);
   }
 
@@ -124,7 +123,7 @@ record OperatedCluster(
   }
 
   private static Future<Void> unknown(String node) {
-    return refused(Kind.NOT_FOUND, "node: " + node + " (expected: one of the cluster)");
+    return refused(Kind.NOT_FOUND, "node: " + node + " (expected: a node of the cluster)");
   }
 
   private static Future<Void> refused(Kind kind, String why) {

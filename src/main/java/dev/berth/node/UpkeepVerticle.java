@@ -51,7 +51,7 @@ final class UpkeepVerticle extends VerticleBase {
   private void mismatched(LedgerView view) {
     mismatches++;
     if (view.lastAudit().findings() == 1) {
-      LOG.error("replica {}: its slots do not add up: {}", view.replicaId(), view);
+      LOG.error("replica {}: ledger mismatch: {}", view.replicaId(), view);
     }
   }
 

@@ -265,7 +265,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     if (!(command instanceof CommandTo one) || one.node().equals(on.identity().node())) {
       if (!host.actions.gate().admits(command.epoch())) { // else its refusal would go unnoticed
         throw new IllegalStateException(
-            "commands of " + command.epoch() + " (expected: of a later one, which is known)");
+            "commands of " + command.epoch() + " (expected: of the latest known epoch)");
       }
       host.actions.accept(command);
     }
@@ -294,7 +294,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
   public void noController(boolean none) {
     if (none) {
       side.noController();
-      LOG.warn("no controller: requests flow on with what it said last");
+      LOG.warn("controller unreachable: routing continues with the last snapshot");
     }
   }
 

@@ -85,20 +85,20 @@ class AutoscalingCommandTest {
 
   @Test
   void whoWatchesSeesEachChangeAndTheEndOfWhatItWatches() {
-    instance.serves(shop(cart(2, 2, "STEADY", "as many are wanted")));
+    instance.serves(shop(cart(2, 2, "STEADY", "the number fits the load")));
     instance.idlePauses = 6;
     instance
-        .serves(shop(cart(2, 2, "STEADY", "as many are wanted")))
+        .serves(shop(cart(2, 2, "STEADY", "the number fits the load")))
         .serves(shop(cart(2, 4, "STARTING", "some start")))
         .answer("GET /api/v1/serve", 503, "{\"message\": \"none now\"}")
-        .serves(shop(cart(4, 4, "STEADY", "as many are wanted")))
+        .serves(shop(cart(4, 4, "STEADY", "the number fits the load")))
         .serves();
     assertThat(instance.execute("autoscaling", "shop", "--watch")).isZero();
     assertThat(instance.lines())
         .containsExactly(
-            "shop/cart 1970-01-01T00:00:10Z 2 replicas: as many are wanted",
+            "shop/cart 1970-01-01T00:00:10Z 2 replicas: the number fits the load",
             "shop/cart 1970-01-01T00:00:10Z 2 -> 4",
-            "shop/cart 1970-01-01T00:00:10Z 4 replicas: as many are wanted",
+            "shop/cart 1970-01-01T00:00:10Z 4 replicas: the number fits the load",
             "shop/cart: removed");
     assertThat(instance.err)
         .hasToString(

@@ -382,7 +382,7 @@ class ControllerTest {
     ApplicationDetails details = it.controller.details("app");
     assertThat(details.deployments().get(0).dead())
         .hasSize(10)
-        .allSatisfy(each -> assertThat(each.reason()).isEqualTo("it died"))
+        .allSatisfy(each -> assertThat(each.reason()).isEqualTo("it ended"))
         .extracting(ReplicaDetails::replicaId)
         .startsWith("f12", "f11")
         .endsWith("f3");

@@ -116,7 +116,7 @@ class NodesTest {
     it.join("n1", "n2");
     it.serve("app", atMost(2, 6));
     spread("n1 x2, n2 x2").is("UPDATING");
-    assertThat(message()).isEqualTo("no node has room: max_replicas_per_node 2 on 2 nodes");
+    assertThat(message()).isEqualTo("no node has capacity: max_replicas_per_node 2 on 2 nodes");
     assertThat(it.controller.nextWakeNanos()).as("no time brings one").isEqualTo(Long.MAX_VALUE);
 
     it.join("n3");
@@ -175,8 +175,7 @@ class NodesTest {
     it.send(new NodeCordoned("n3", true));
     it.send(new ControllerEvent.Scaled(MODEL, 5));
     spread("n3 x2");
-    assertThat(message())
-        .isEqualTo("no node takes replicas: 4 are there, cordoned, leaving or not heard");
+    assertThat(message()).isEqualTo("no node accepts replicas: 4 are cordoned, leaving or silent");
 
     it.send(it.inventory("n4"));
     spread("n3 x2, n4 x3");
@@ -354,13 +353,13 @@ class NodesTest {
     it.serve("app", atMost(1, 2));
     it.send(new NodeLeaving("n2"));
     spread("n1 x1, n2 x1").is("HEALTHY");
-    assertThat(message()).isEqualTo("no node has room: max_replicas_per_node 1 on 1 node");
+    assertThat(message()).isEqualTo("no node has capacity: max_replicas_per_node 1 on 1 node");
     assertThat(it.stopping()).isEmpty();
 
     it.lose("n2");
     assertThat(it.routable(MODEL)).containsExactly("m1");
     is("UNHEALTHY");
-    assertThat(message()).contains("; no node has room");
+    assertThat(message()).contains("; no node has capacity");
     it.join("n3");
     it.finish();
     spread("n1 x1, n3 x1").is("HEALTHY");
@@ -405,7 +404,7 @@ class NodesTest {
     assertThat(it.routable(MODEL)).containsExactly("m1");
     assertThat(it.details(MODEL).dead())
         .extracting(ReplicaDetails::reason)
-        .containsExactly("it died");
+        .containsExactly("it ended");
     it.finish();
     is("HEALTHY").spread("n1 x2, n2 x2");
   }

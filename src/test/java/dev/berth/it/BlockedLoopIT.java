@@ -133,7 +133,7 @@ class BlockedLoopIT {
       inside.release();
       assertThat(blocker.answer().body()).isEqualTo(blocked);
       server.await("it runs again", () -> server.sum("berth_event_loop_blocked") == 0);
-      server.await("a log line", () -> server.prints(l -> l.contains("runs again after ")));
+      server.await("a log line", () -> server.prints(l -> l.contains("running again after ")));
       assertThat(blocker.get("/").answer().body()).isEqualTo(blocked);
       assertThat(server.sum("berth_event_loop_blocks_total")).isGreaterThan(blocksBefore);
       assertBlocksAreSeenInTime(server, blocker, gate);

@@ -149,7 +149,7 @@ class ClusterIT {
         BerthNode.start(TestNode.read(yaml("n4", "worker", freePort(), 0)), LogFeed.NONE, stop);
     stop.complete("SIGTERM");
     assertThatThrownBy(() -> TestNode.await(started))
-        .hasMessageEndingWith("SIGTERM came before the start was over");
+        .hasMessageEndingWith("SIGTERM arrived before the start was complete");
   }
 
   @Test
@@ -360,7 +360,7 @@ class ClusterIT {
     TestNode.until(() -> cluster(nodes.get(0)).getBoolean("strangers"), () -> "nobody calls");
     var closed = nodes.get(0).admin("GET", "/api/serve/applications/", "");
     assertThat(closed.statusCode()).isEqualTo(503);
-    assertThat(closed.body()).contains("nodes of another cluster call: cluster id: ");
+    assertThat(closed.body()).contains("nodes of another cluster connect: cluster id: ");
     assertThat(nodes.get(0).admin("PUT", "/api/serve/applications/", file).statusCode())
         .as("nothing is acknowledged")
         .isEqualTo(503);

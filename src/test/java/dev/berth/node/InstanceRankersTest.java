@@ -210,7 +210,8 @@ class InstanceRankersTest {
       assertThat(configure(own("{index: 1}"))).isEqualTo("power_of_two_choices");
       assertThat(log.all())
           .hasSize(2)
-          .allSatisfy(line -> assertThat(line.getFormattedMessage()).contains("cannot be made"));
+          .allSatisfy(
+              line -> assertThat(line.getFormattedMessage()).contains("cannot be instantiated"));
     }
     discard();
     configure("{}");

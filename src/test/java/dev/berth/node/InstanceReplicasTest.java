@@ -476,7 +476,7 @@ class InstanceReplicasTest {
 
   @Test
   void noCodeIsReadForAnApplicationWithTooManyLostThreads() {
-    String lost = "threads lost to hooks that heed no interrupt: 8";
+    String lost = "threads lost to hooks that ignore interrupts: 8";
     Builds held =
         new Builds(
             new HookThreads() {
@@ -635,7 +635,7 @@ class InstanceReplicasTest {
   @Test
   void oneThatStopsOrIsNotThereCannotBeReconfigured() {
     DeploymentTarget next = target("max_ongoing_requests: 9");
-    ReconfigureFailed answer = new ReconfigureFailed(ID, next.version(), "it is not there");
+    ReconfigureFailed answer = new ReconfigureFailed(ID, next.version(), "no such replica");
     reconfigure(next);
     assertThat(take()).containsExactly(answer);
     Replica replica = running();

@@ -56,7 +56,7 @@ class UpkeepVerticleTest {
     assertThat(lines.all()).hasSize(1);
     assertThat(lines.all().get(0).getLevel()).isEqualTo(Level.ERROR);
     assertThat(lines.all().get(0).getFormattedMessage())
-        .startsWith("replica " + rig.view().replicaId() + ": its slots do not add up: ");
+        .startsWith("replica " + rig.view().replicaId() + ": ledger mismatch: ");
 
     rig.loseASlot();
     seconds(10);

@@ -175,7 +175,7 @@ public final class ControlClient {
     loops.run(
         () -> {
           if (!isWelcome() || asked.size() == MOST_ASKED) {
-            answer.fail("no controller, or too much is asked of it");
+            answer.fail("controller unreachable or overloaded");
             return;
           }
           long ask = ++lastAsk;
@@ -183,7 +183,7 @@ public final class ControlClient {
           long timer =
               loops
                   .links()
-                  .setTimer(self.timeout.toMillis(), due -> answer.tryFail("no answer in time"));
+                  .setTimer(self.timeout.toMillis(), due -> answer.tryFail("no reply in time"));
           answer
               .future()
               .onComplete(
@@ -233,7 +233,7 @@ public final class ControlClient {
             sweep.stop();
           }
           if (session != null) {
-            session.line.end("the node stops");
+            session.line.end("the node is stopping");
           }
           done.complete();
         });
@@ -270,7 +270,7 @@ public final class ControlClient {
   private void retry(String reason) {
     if (!stopped && !reason.equals(said)) {
       said = reason;
-      LOG.warn("no controller: {}", reason);
+      LOG.warn("controller unreachable: {}", reason);
     }
     long wait = (long) (retryMs * (0.5 + random.nextDouble() / 2));
     retryMs = Math.min(2 * retryMs, LAST_RETRY_MS);
@@ -284,7 +284,7 @@ public final class ControlClient {
     long paused = now - sweptNanos - self.interval.toNanos();
     long stoodMs = paused > self.interval.toNanos() ? TimeUnit.NANOSECONDS.toMillis(paused) : 0;
     if (stoodMs > 0) {
-      LOG.warn("the control loop stood still for {} ms", stoodMs);
+      LOG.warn("control loop blocked for {} ms", stoodMs);
     }
     sweptNanos = now;
     Session current = session;
@@ -347,7 +347,7 @@ public final class ControlClient {
       } else if (message instanceof NodeLeft) {
         stopped = true;
         left.complete();
-        line.end("it left");
+        line.end("the controller left");
       } else if (isWelcome) {
         heard(message);
       }
@@ -363,7 +363,7 @@ public final class ControlClient {
       silence = silence();
       retryMs = FIRST_RETRY_MS;
       said = "";
-      LOG.info("the controller is on {}; this is {}", it.controller(), it.registration());
+      LOG.info("controller connected: on {}; this node is {}", it.controller(), it.registration());
       loops.tell(
           () -> {
             listener.noController(false);
@@ -404,7 +404,7 @@ public final class ControlClient {
       if (reason != null && !isRefused) {
         isRefused = true;
         line.say(new Refused(reason));
-        loops.links().setTimer(TELL_MS, told -> line.end("the controller is refused: " + reason));
+        loops.links().setTimer(TELL_MS, told -> line.end("controller refused: " + reason));
       }
       return reason != null;
     }
@@ -433,8 +433,8 @@ public final class ControlClient {
       try {
         told.run();
       } catch (RuntimeException unfit) {
-        LOG.debug("what it told was not taken", unfit);
-        loops.run(() -> refused("what it told was not taken: " + unfit));
+        LOG.debug("message of the controller not applied", unfit);
+        loops.run(() -> refused("message of the controller not applied: " + unfit));
       }
     }
 
@@ -444,7 +444,7 @@ public final class ControlClient {
       if (isWelcome) {
         loops.tell(() -> listener.noController(true));
       }
-      List.copyOf(asked.values()).forEach(each -> each.tryFail("the link to the controller ended"));
+      List.copyOf(asked.values()).forEach(each -> each.tryFail("link to the controller closed"));
       retry(reason);
     }
   }

@@ -155,7 +155,7 @@ public final class ControlServer {
           if (sweep != null) {
             sweep.stop();
           }
-          endAll("the controller stops");
+          endAll("the controller is stopping");
         });
   }
 
@@ -170,7 +170,7 @@ public final class ControlServer {
    * their inventories.
    */
   public void callAgain() {
-    loops.run(() -> endAll("the controller began anew"));
+    loops.run(() -> endAll("the controller was restarted"));
   }
 
   /**
@@ -268,14 +268,14 @@ public final class ControlServer {
     if (news instanceof Tell it) {
       everyone(it.members());
     } else if (news instanceof Suspect it) {
-      LOG.warn("node {}: {}", it.member().node().name(), it.suspected() ? "silent" : "is back");
+      LOG.warn("node {}: {}", it.member().node().name(), it.suspected() ? "silent" : "back");
     } else if (news instanceof Lost it) {
       refusedBy.remove(it.who().name());
-      LOG.warn("node {}: lost, {}", it.who().busName(), it.reason());
+      LOG.warn("node {}: lost: {}", it.who().busName(), it.reason());
     } else if (news instanceof Left it) {
       LOG.info("node {}: left", it.who().busName());
     } else if (news instanceof StandBy it) {
-      LOG.error("this controller commands nobody: {}", it.reason());
+      LOG.error("controller on standby: sending no commands: {}", it.reason());
     }
     loops.tell(() -> listener.news(news));
   }
@@ -352,14 +352,14 @@ public final class ControlServer {
 
     private void endIfNoMember() {
       if (member == null) {
-        line.end("no member's within " + HELLO_MS + " ms (expected: HELLO, and WELCOME)");
+        line.end("not admitted within " + HELLO_MS + " ms (expected: HELLO, and WELCOME)");
       }
     }
 
     void greet(Greet it) {
       member = it.member();
       greeted.put(it.member().node().name(), this);
-      LOG.info("node {}: here, as {}", it.member().node().busName(), it.member().registration());
+      LOG.info("node {}: joined as {}", it.member().node().busName(), it.member().registration());
       line.say(it.welcome());
       line.say(membership.members());
       loops.tell(() -> listener.joined(it.member(), it.welcome().fresh()));
@@ -374,7 +374,7 @@ public final class ControlServer {
     @Override
     public void said(Record message) {
       if (stopped) {
-        line.end("the controller stops");
+        line.end("the controller is stopping");
         return;
       }
       if (message instanceof Hello hello && !introduced) {
@@ -431,7 +431,7 @@ public final class ControlServer {
         loops.run(
             () -> {
               membership.taken(link, false);
-              line.end("what it told was not taken: " + unfit);
+              line.end("message not applied: " + unfit);
             });
       }
     }
@@ -441,7 +441,7 @@ public final class ControlServer {
       peers.remove(link);
       Member was = member;
       if (was != null && greeted.remove(was.node().name(), this)) {
-        LOG.info("node {}: its link ended: {}", was.node().busName(), reason);
+        LOG.info("node {}: link closed: {}", was.node().busName(), reason);
       } else if (!introduced
           && !stopped
           && !reason.contains(Link.CLOSED) // a probe of the port

@@ -58,7 +58,7 @@ public final class FirstCallers {
   }
 
   private Future<Void> end(LinkServer server) {
-    lines.forEach(each -> each.end("the controller begins"));
+    lines.forEach(each -> each.end("the controller is starting"));
     return server.close();
   }
 
@@ -70,7 +70,7 @@ public final class FirstCallers {
         if (message instanceof Hello hello && hello.seen() != null) {
           nodes.put(hello.node().name(), hello);
         }
-        line.say(new Refused("controller: it begins (expected: asked again)"));
+        line.say(new Refused("controller: starting (expected: try again)"));
       }
 
       @Override

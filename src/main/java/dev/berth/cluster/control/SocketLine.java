@@ -76,7 +76,7 @@ final class SocketLine implements Line, Link.Owner {
     waiting.add(bytes);
     waitingBytes += bytes.length();
     if (waitingBytes > MOST_BYTES) {
-      link.end("more than " + MOST_BYTES + " bytes wait for it to read");
+      link.end("more than " + MOST_BYTES + " bytes unsent: the receiver does not read");
     }
     written();
   }
@@ -127,7 +127,7 @@ final class SocketLine implements Line, Link.Owner {
     try {
       message = ControlForm.decode(bytes);
     } catch (RuntimeException none) {
-      link.end("what came cannot be read: " + none);
+      link.end("unreadable message: " + none);
       return;
     }
     stranger = "";

@@ -135,7 +135,7 @@ final class Incoming implements Link.Owner {
     }
     sent = clock.sentNanos(peerNanos);
     if (!clock.isPlausible(sent, now)) {
-      link.end("a frame of later than now: a clock has stood still");
+      link.end("a frame from the future: clocks of the loops differ");
     }
   }
 

@@ -92,7 +92,7 @@ public final class LinkBus implements BusSender {
   }
 
   private void accept(NetSocket socket) {
-    Objects.requireNonNull(here(), "loop: null (expected: one of ours)").accept(socket);
+    Objects.requireNonNull(here(), "loop: null (expected: a loop of this instance)").accept(socket);
   }
 
   /** Ends all links, and neither opens nor accepts others. */
@@ -110,7 +110,7 @@ public final class LinkBus implements BusSender {
   public void register(OwnRegistration now) {
     if (!now.equals(registration)) {
       registration = now;
-      onEach(links -> links.dropAll("registered anew"));
+      onEach(links -> links.dropAll("registered again"));
     }
   }
 

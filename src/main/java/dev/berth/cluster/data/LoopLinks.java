@@ -30,7 +30,7 @@ final class LoopLinks {
   private static final Duration RETRY = Duration.ofMillis(200);
 
   private static final Logger LOG = LoggerFactory.getLogger(LoopLinks.class);
-  private static final String LOST = "it is no node any more";
+  private static final String LOST = "no longer a cluster node";
 
   /** The reason for a link's end, and the time from which the next link may be opened. */
   private record Failed(String reason, long retryNanos) {}
@@ -138,7 +138,7 @@ final class LoopLinks {
     bus.counters.failed.increment();
     Failed before = failed.put(to, new Failed(reason, now() + RETRY.toNanos()));
     if (before == null || !before.reason().equals(reason)) {
-      LOG.info("data link to {} from loop {}: ended: {}", to, index, reason);
+      LOG.info("data link to {} from loop {}: closed: {}", to, index, reason);
     }
     if (suspect) {
       bus.listener.suspected(to);
@@ -147,7 +147,7 @@ final class LoopLinks {
     if (carried) {
       bus.listener.broken(to, index);
     } else if (suspect) { // replies to it would be lost
-      List.copyOf(incoming).forEach(each -> each.endIfOf(to, "its sender cannot be reached"));
+      List.copyOf(incoming).forEach(each -> each.endIfOf(to, "its sender is unreachable"));
     }
   }
 
@@ -159,7 +159,7 @@ final class LoopLinks {
   void cutOff(String from) {
     Outgoing link = outgoing.get(from);
     if (link != null && !link.link.isOpen()) {
-      link.link.end("cut off");
+      link.link.end("reset");
     }
     bus.listener.broken(from, index);
   }
@@ -210,7 +210,7 @@ final class LoopLinks {
 
   /** Refuses an unreadable message, so that its sender does not wait for a timeout. */
   private void unread(Buffer frame, String why) {
-    warn("", "data link: a message was not read: {}", why);
+    warn("", "data link: message not readable: {}", why);
     refuse(frame, Refusal.UNREADABLE);
   }
 

@@ -129,7 +129,7 @@ final class Outgoing implements Link.Owner {
     } else if (kind == DataFrame.LEAVING) {
       home.bus.listener.leaving(busNode);
     } else {
-      link.end("a frame of kind " + kind + " (expected: one of those that welcome, or a ping)");
+      link.end("a frame of kind " + kind + " (expected: WELCOME or PING)");
     }
   }
 

@@ -73,7 +73,7 @@ public record ControlNode(
   Future<HttpClientResponse> get(int status, String path, String... headers) {
     NodeInfo peer = known.get();
     return peer == null
-        ? Future.failedFuture(new IOException("the control node is not known (expected: it is)"))
+        ? Future.failedFuture(new IOException("control node unknown (expected: known)"))
         : client
             .send(peer, path, PeerClient.ANSWER, headers)
             .compose(

@@ -179,7 +179,7 @@ record DeclaredJars(Vertx vertx, ControlNode control, ServeConfig file) {
 
   private static @Nullable Void requireKept(Answer answer, Path jar) {
     if (answer.status() / 100 != 2) {
-      String why = jar + ": the control node does not keep it: " + answer.body();
+      String why = jar + ": not stored by the control node: " + answer.body();
       throw new AdminRefusal(answer.status(), "jar_not_kept", why);
     }
     return null;

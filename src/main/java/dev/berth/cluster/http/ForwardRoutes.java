@@ -132,7 +132,7 @@ public final class ForwardRoutes implements AdminRoutes {
   private NodeInfo requireControl(RoutingContext context) {
     String by = context.request().getHeader(BY);
     if (by != null) {
-      String why = "%s takes %s for the control node (expected: the one that is)";
+      String why = "%s takes %s for the control node (expected: the current one)";
       throw new AdminRefusal(508, "loop_detected", why.formatted(by, self));
     }
     NodeInfo peer = control.known().get();
@@ -177,9 +177,9 @@ public final class ForwardRoutes implements AdminRoutes {
     } else if (failed instanceof AdminRefusal || failed instanceof CommandRefused) {
       context.fail(failed); // refused by this node
     } else {
-      String why = failed instanceof StreamResetException ? "it is not heard" : failed.getMessage();
+      String why = failed instanceof StreamResetException ? "no reply" : failed.getMessage();
       Bodies.readNoMore(context); // a client may read only after it has sent all
-      context.fail(later(context, NO_CONTROL, "The control node does not answer: " + why));
+      context.fail(later(context, NO_CONTROL, "The control node does not respond: " + why));
     }
   }
 

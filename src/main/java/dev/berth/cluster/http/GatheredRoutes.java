@@ -85,7 +85,7 @@ public final class GatheredRoutes implements AdminRoutes {
   /** Refuses {@code since} without {@code node}, because each node numbers its own lines. */
   private static void requireNode(RoutingContext context) {
     if (context.queryParams().contains("since") && !context.queryParams().contains("node")) {
-      String why = "since: without node (expected: node=NAME beside it, whose number it is)";
+      String why = "since: without node (expected: node=NAME too, the source of the number)";
       throw new AdminRefusal(400, "bad_parameter", why);
     }
     context.next();
@@ -99,10 +99,11 @@ public final class GatheredRoutes implements AdminRoutes {
       if (asked.isEmpty()) {
         throw one == null
             ? ForwardRoutes.later(context, "unreachable", "No node of the cluster is known yet.")
-            : new AdminRefusal(404, "no_node", "node: " + one + " (expected: one of the cluster)");
+            : new AdminRefusal(
+                404, "no_node", "node: " + one + " (expected: a node of the cluster)");
       }
       if (underWay >= MOST) {
-        String why = underWay + " such requests are answered (expected: at most " + MOST + ")";
+        String why = underWay + " such requests in progress (expected: at most " + MOST + ")";
         throw ForwardRoutes.later(context, "too_many_requests", why);
       }
       underWay++;

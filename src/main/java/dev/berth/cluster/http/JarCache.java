@@ -61,9 +61,7 @@ public final class JarCache {
                       .onSuccess(
                           there ->
                               LOG.info(
-                                  "state: {}: fetched whole from {}",
-                                  there,
-                                  PeerClient.name(other))));
+                                  "state: {}: fetched from {}", there, PeerClient.name(other))));
     }
     return found;
   }

@@ -156,7 +156,7 @@ public final class PeerClient {
             piece -> {
               body.appendBuffer(piece);
               if (body.length() > mostBytes) {
-                String why = "its answer is longer than %s bytes".formatted(mostBytes);
+                String why = "its response is longer than %s bytes".formatted(mostBytes);
                 whole.tryFail(new IOException(why));
                 response.request().reset();
               }

@@ -78,7 +78,7 @@ final class Frames {
 
   private String refused(int length) {
     if (length >>> Short.SIZE == TLS_HANDSHAKE) {
-      return "it speaks TLS (expected: none, as berth.cluster.insecure says here)";
+      return "it uses TLS (expected: none, since berth.cluster.insecure is set here)";
     }
     return "a frame of %s bytes (expected: at most %s)"
         .formatted(Integer.toUnsignedString(length), most);

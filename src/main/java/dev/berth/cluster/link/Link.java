@@ -36,7 +36,7 @@ public final class Link {
   private static final long LAST_FRAME_S = 2;
 
   /** End reason of a link when no other reason is known. */
-  public static final String CLOSED = "closed by the other side";
+  public static final String CLOSED = "closed by the peer";
 
   /** Result for a frame that was not accepted, in place of its size in bytes. */
   public static final int NOT_SENT = -1;
@@ -185,7 +185,7 @@ public final class Link {
       return;
     }
     if (append(first, bodyless(payload), InFlight.OWN_ROOM) == NOT_SENT) {
-      end("it does not read");
+      end("the peer does not read");
     }
   }
 
@@ -293,8 +293,8 @@ public final class Link {
     try {
       owner.read(whole);
     } catch (RuntimeException broken) {
-      LOG.error("link: what came was not taken", broken);
-      end("what came was not taken: " + broken);
+      LOG.error("link: message not handled", broken);
+      end("message not handled: " + broken);
     }
     if (malformed != null) {
       end(malformed);

@@ -149,7 +149,7 @@ public final class LinkTls {
     return vertx
         .executeBlocking(read::changed)
         .compose(next -> next == null ? Future.succeededFuture() : give(read, next))
-        .onFailure(failed -> LOG.error("links: the new files were not taken", failed));
+        .onFailure(failed -> LOG.error("links: new TLS files not loaded", failed));
   }
 
   private Future<Void> give(TlsWatch read, TlsMaterial next) {
@@ -161,8 +161,8 @@ public final class LinkTls {
   /** Returns the requirement on a peer, for error messages. */
   public String expected() {
     return watch == null
-        ? "no TLS, as berth.cluster.insecure says here"
-        : "TLS 1.3, as berth.cluster.tls says here";
+        ? "no TLS, by berth.cluster.insecure here"
+        : "TLS 1.3, by berth.cluster.tls here";
   }
 
   // --- identity of the peer ---

@@ -30,7 +30,7 @@ public final class TlsFailure {
     String told = Objects.requireNonNullElse(cause.getMessage(), cause.toString());
     String upper = told.toUpperCase(Locale.ROOT);
     if (cause instanceof NotSslRecordException) {
-      return "it does not speak TLS (expected: TLS 1.3, as berth.cluster.tls says here)";
+      return "it does not use TLS (expected: TLS 1.3, by berth.cluster.tls here)";
     }
     if (cause instanceof CertificateExpiredException
         || cause instanceof CertificateNotYetValidException) {
@@ -38,13 +38,13 @@ public final class TlsFailure {
     }
     boolean untrusted = cause instanceof GeneralSecurityException; // no path to a trusted CA
     if (untrusted || upper.contains("CERTIFICATE_VERIFY_FAILED")) {
-      return "its certificate is of another authority than ours, berth.cluster.tls.ca_file";
+      return "its certificate is signed by another CA than those of berth.cluster.tls.ca_file";
     }
     if (upper.contains("ALERT")) {
-      return "it does not take our certificate (expected: one of its authority, that is valid)";
+      return "it rejects our certificate (expected: a valid one of its CA)";
     }
     return cause instanceof ClosedChannelException || upper.contains("HANDSHAKE WAS IN PROGRESS")
-        ? "closed during the handshake (expected: TLS 1.3, as berth.cluster.tls says here)"
+        ? "closed during the handshake (expected: TLS 1.3, by berth.cluster.tls here)"
         : told;
   }
 }

@@ -150,7 +150,8 @@ public final class Membership {
       return null;
     }
     if (known != null || before != null && !before.hello.node().process().equals(process)) {
-      return "process: another of %s is not lost yet (expected: asked again)".formatted(name);
+      return "node %s: previous process still registered (expected: retry after it is lost)"
+          .formatted(name);
     }
     if (before == null && nodes.size() + joining.size() >= MOST_NODES) {
       return "nodes: %d (expected: fewer)".formatted(MOST_NODES);
@@ -163,13 +164,13 @@ public final class Membership {
     if (before == null) {
       actions.add(new Register(name, process));
     } else {
-      endLink(before.link, "it called again");
+      endLink(before.link, "it connected again");
     }
     return null;
   }
 
   private void greet(KnownNode node, long link, Hello hello) {
-    endLink(node.link, "it called again");
+    endLink(node.link, "it connected again");
     byLink.put(link, node);
     node.link = link;
     node.told = false;
@@ -192,7 +193,7 @@ public final class Membership {
       if (node != null && node.who.process().equals(joined.hello.node().process())) {
         greet(node, joined.link, joined.hello);
       } else {
-        String reason = "registration: not committed (expected: asked again)";
+        String reason = "registration: not committed (expected: retry)";
         actions.add(new Refuse(joined.link, name, reason));
       }
     }
@@ -217,7 +218,7 @@ public final class Membership {
   public List<MemberAction> heard(long link) {
     KnownNode node = byLink.get(link);
     if (node == null) {
-      actions.add(new End(link, "not a member's (expected: HELLO, and WELCOME)"));
+      actions.add(new End(link, "not from a member (expected: HELLO, then WELCOME)"));
     } else {
       hear(node);
     }
@@ -290,7 +291,7 @@ public final class Membership {
     if (node != null && node.who.equals(who)) {
       node.isDialled = false;
       if (refused && (!node.hasLink() || node.suspected)) {
-        end(node, new Lost(who, "its port refuses"));
+        end(node, new Lost(who, "connection refused"));
       }
     }
     return done();
@@ -320,7 +321,7 @@ public final class Membership {
       long millis = TimeUnit.NANOSECONDS.toMillis(node.silentNanos);
       end(node, new Lost(node.who, "silent for " + millis + " ms"));
     } else if (came && node.untoldNanos > comeNanos()) {
-      end(node, new Lost(node.who, "it does not tell what it runs")); // a recovery waits for it
+      end(node, new Lost(node.who, "it does not send its inventory")); // a recovery waits for it
     }
     if (!node.hasLink() || node.suspected) {
       dial(node);

@@ -75,7 +75,7 @@ final class StateGuard {
       return "the controller stands by: " + standsBy;
     }
     return alone && strangers() != null
-        ? "nodes of another cluster call: %s; start this one with its own state_dir, or with --adopt"
+        ? "nodes of another cluster connect: %s; start this one with its own state_dir, or with --adopt"
             .formatted(strangers())
         : null;
   }

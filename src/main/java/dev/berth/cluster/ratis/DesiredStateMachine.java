@@ -99,6 +99,6 @@ final class DesiredStateMachine extends BaseStateMachine {
 
   @Override
   public void close() {
-    broken.completeExceptionally(new IOException("the server ended"));
+    broken.completeExceptionally(new IOException("the server stopped"));
   }
 }

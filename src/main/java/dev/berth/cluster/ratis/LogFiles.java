@@ -42,14 +42,14 @@ final class LogFiles {
     try { // overwrites in place, which a full disk permits
       Files.write(group.resolve(MARKER), StateStoreRecords.number(index), CREATE, WRITE, DSYNC);
     } catch (IOException failed) {
-      LOG.warn("state: entry {} is kept, and not marked: {}", index, failed.toString());
+      LOG.warn("state: entry {}: stored, but not marked: {}", index, failed.toString());
     }
   }
 
   /** Checks that a folder is writable, which Ratis would report by a chain of exceptions. */
   static void requireWritable(Path folder) throws IOException {
     if (Files.exists(folder) && !Files.isWritable(folder)) {
-      throw new IOException(folder + " cannot be written");
+      throw new IOException(folder + " is not writable");
     }
   }
 
@@ -115,7 +115,7 @@ final class LogFiles {
         Files.copy(file, aside, REPLACE_EXISTING);
         DamagedFiles.removeOld(aside);
         LOG.warn(
-            "state: {}: part of an entry behind {}, not acknowledged, is cut off; whole file: {}",
+            "state: {}: incomplete entry after {}, not acknowledged: truncated; original file: {}",
             file,
             whole,
             aside);
@@ -137,7 +137,7 @@ final class LogFiles {
 
   private static StartFailedException lost(Path file, String what) {
     return new StartFailedException(
-        "berth.state_dir: %s: %s (expected: whole; restore the newest backup of the directory, or start with an empty one and --adopt)"
+        "berth.state_dir: %s: %s (expected: complete; restore the newest backup of the directory, or start with an empty one and --adopt)"
             .formatted(file, what));
   }
 }

@@ -39,7 +39,7 @@ record PeerNames(Set<String> admitted) implements GrpcServices.Customizer, Serve
     if (names.stream().anyMatch(admitted::contains)) {
       return next.startCall(call, headers);
     }
-    LOG.warn("state: refused at the port of consensus: {} (expected: {})", names, admitted);
+    LOG.warn("state: consensus port: refused {} (expected: {})", names, admitted);
     call.close(Status.PERMISSION_DENIED, new Metadata());
     return new ServerCall.Listener<>() {};
   }

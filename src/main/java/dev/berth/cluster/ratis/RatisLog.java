@@ -96,7 +96,7 @@ final class RatisLog implements StateLog {
     if (journal != null) {
       if (!journal.origin().equals(leading.state().nodes().origin())) {
         throw new StartFailedException(
-            "berth.state_dir: %s has a journal, and cluster %s began without it (expected: one of them; another directory)"
+            "berth.state_dir: %s has a journal, and cluster %s began without it (expected: only one of them; another directory)"
                 .formatted(options.directory(), options.cluster()));
       }
       held.setAside();
@@ -134,14 +134,14 @@ final class RatisLog implements StateLog {
       return new StartFailedException(failed.getMessage());
     }
     String key = "berth.state_dir: " + options.directory();
-    String expected = "a directory that can be written, with a whole log of this cluster and node";
+    String expected = "a writable directory, with a complete log of this cluster and node";
     for (Throwable each = failed; each != null; each = each.getCause()) {
       if (each instanceof ExitUtils.ExitException) {
         key = "berth.cluster.ports.consensus: %s:%s".formatted(options.host(), options.port());
         expected = "a free port of this machine";
       } else if (each instanceof LinkageError) {
         key = "berth.cluster.tls";
-        expected = "a temporary folder that code may be loaded from; " + NATIVES;
+        expected = "a temporary folder from which code can be loaded; " + NATIVES;
       }
     }
     return new StartFailedException(
@@ -157,7 +157,7 @@ final class RatisLog implements StateLog {
   private void requireRoom(long least) throws IOException {
     long free = room.applyAsLong(held());
     if (free < least) {
-      throw new IOException("%s bytes are free, of %s that it needs".formatted(free, least));
+      throw new IOException("%s bytes are free, of %s required".formatted(free, least));
     }
   }
 
@@ -200,7 +200,7 @@ final class RatisLog implements StateLog {
       return;
     }
     requireRoom(LEAST_ROOM_OF_NOTES);
-    LOG.warn("state: the log is opened anew: {}", failure.toString());
+    LOG.warn("state: reopening the log: {}", failure.toString());
     last.close();
     try {
       checkFiles();
@@ -220,7 +220,7 @@ final class RatisLog implements StateLog {
     try {
       return propose(change, LEAST_ROOM_OF_NOTES);
     } catch (IOException failed) {
-      LOG.warn("state: {} is not kept: {}", what, failed.toString());
+      LOG.warn("state: {}: not stored: {}", what, failed.toString());
       return null;
     }
   }
@@ -230,7 +230,7 @@ final class RatisLog implements StateLog {
     RatisServer leading = server();
     Throwable failure = leading.failure();
     if (failure != null) {
-      throw new IOException("the log takes nothing: " + failure);
+      throw new IOException("the log is not writable: " + failure);
     }
     requireRoom(leastRoom);
     return leading.propose(change, PROPOSAL_S) ? leading.state() : null;
@@ -247,7 +247,7 @@ final class RatisLog implements StateLog {
         directory.close();
       }
     } catch (IOException failed) {
-      LOG.warn("state: {} does not close: {}", options.directory(), failed.toString());
+      LOG.warn("state: {} not closed: {}", options.directory(), failed.toString());
     }
   }
 }

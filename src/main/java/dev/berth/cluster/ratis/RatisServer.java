@@ -215,7 +215,7 @@ final class RatisServer implements AutoCloseable {
   private <T> T await(CompletableFuture<T> what, long withinS) throws IOException {
     TimeDuration limit = TimeDuration.valueOf(withinS, TimeUnit.SECONDS);
     IOUtils.getFromFuture(
-        CompletableFuture.anyOf(what, machine.broken), () -> "no answer of the log", limit);
+        CompletableFuture.anyOf(what, machine.broken), () -> "no reply of the log", limit);
     return what.join();
   }
 
@@ -225,7 +225,7 @@ final class RatisServer implements AutoCloseable {
     try {
       server.close();
     } catch (IOException | RuntimeException failed) {
-      LOG.warn("state: the log does not close: {}", failed.toString());
+      LOG.warn("state: log not closed: {}", failed.toString());
     }
   }
 }

@@ -62,7 +62,7 @@ final class Snapshots extends SimpleStateMachineStorage {
     try {
       read(file);
     } catch (IOException damaged) {
-      LOG.error("state: {}: damaged: {}; the one before it is used", file, damaged.getMessage());
+      LOG.error("state: {}: damaged: {}: using the previous one", file, damaged.getMessage());
       Path aside = file.resolveSibling(DAMAGED + file.getFileName());
       Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
       DamagedFiles.removeOld(aside);

@@ -34,19 +34,19 @@ public record ScalingDecision(
   public enum Reason {
     SCALED_UP("more were wanted for upscale_delay_s"),
     SCALED_DOWN("fewer were wanted for the delay"),
-    COLD_START("requests wait and nothing runs: delays do not apply"),
-    PANIC_UP("the load in panic_window_s is beyond panic_threshold: delays do not apply"),
-    BOUNDS("their number was outside the bounds"),
-    STEADY("as many are wanted"),
+    COLD_START("requests wait and no replica runs: delays do not apply"),
+    PANIC_UP("the load in panic_window_s exceeds panic_threshold: delays do not apply"),
+    BOUNDS("the number was outside the bounds"),
+    STEADY("the number fits the load"),
     AT_BOUND("the bounds allow no other number"),
-    DELAY("another number is wanted, not for the delay yet"),
-    STABILIZING("another number is wanted, not all through stabilization_window_s"),
-    STARTING("more are wanted, but what was asked for does not run yet, or only just"),
-    UNKNOWN("fewer are wanted, but not every instance has reported lately"),
-    PANIC("fewer are wanted, but the load was beyond panic_threshold lately"),
-    ROLLOUT("fewer are wanted; a rollout is under way and ends first"),
-    POLICY("the policy gave no number"),
-    PAUSED("berth scale set their number: autoscaling waits for berth scale --auto");
+    DELAY("another number is wanted, but not yet for the delay"),
+    STABILIZING("another number is wanted, but not throughout stabilization_window_s"),
+    STARTING("more are wanted, but requested replicas are still starting"),
+    UNKNOWN("fewer are wanted, but not every instance has reported recently"),
+    PANIC("fewer are wanted, but the load exceeded panic_threshold recently"),
+    ROLLOUT("fewer are wanted, after the current rollout"),
+    POLICY("the policy returned no number"),
+    PAUSED("berth scale set the number: autoscaling is paused until berth scale --auto");
 
     private final String sentence;
 

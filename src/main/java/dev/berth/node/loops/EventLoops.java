@@ -85,7 +85,7 @@ public record EventLoops(
     for (EventExecutor each : group) {
       if (!used.remove(each)) {
         throw new IllegalStateException(
-            "event loops: one more than asked for (expected: " + all().size() + ")");
+            "event loops: one more than requested (expected: " + all().size() + ")");
       }
     }
   }

@@ -51,7 +51,7 @@ public final class HeapVerdict {
           + Math.round(100.0 * now.liveBytes / now.maxBytes)
           + " % of the "
           + now.maxBytes
-          + " bytes that it may be, for 10 s";
+          + " bytes allowed, for 10 s";
     }
     return onlyCollects(last, now) ? "the collector takes 98 % of the time, for 10 s" : null;
   }

@@ -38,7 +38,7 @@ public final class HeapWatch implements Runnable {
 
   // Created early: even the first use of a constant takes memory.
   private final String loopEnded = "an event loop has ended";
-  private final String noMemory = "there was no memory to look at the heap for 10 s";
+  private final String noMemory = "no memory to check the heap for 10 s";
 
   private final HeapVerdict verdict = new HeapVerdict();
   private final MemoryPoolMXBean oldest;
@@ -67,7 +67,7 @@ public final class HeapWatch implements Runnable {
   public static void start(Vertx vertx, BooleanSupplier closing) {
     MemoryPoolMXBean pool = oldest();
     if (pool == null) {
-      LOG.warn("the heap is not watched: this collector has no pool that tells its live set");
+      LOG.warn("heap not monitored: this collector has no pool of live objects");
       return;
     }
     HeapWatch watch = new HeapWatch(pool, (VertxInternal) vertx, closing);
@@ -110,7 +110,7 @@ public final class HeapWatch implements Runnable {
   private void halt(String why) {
     try {
       room = null;
-      LOG.error("out of memory, the process halts with exit code {}: {}", EXIT_CODE, why);
+      LOG.error("out of memory: halting with exit code {}: {}", EXIT_CODE, why);
     } catch (OutOfMemoryError none) {
       // The exit code still reports the cause.
     } finally {

@@ -228,8 +228,8 @@ public final class HookShares {
     if (owner == null || !isHeld(owner)) {
       return "";
     }
-    return ("threads lost to hooks that heed no interrupt: %s of the application"
-            + " (expected: below %s), %s of the instance (expected: below %s)")
+    return ("threads lost to hooks that ignore interrupts: %s of the application (expected: below %s),"
+            + " %s of the instance (expected: below %s)")
         .formatted(owner.lost, MOST_LOST_OF_APPLICATION, lost, MOST_LOST);
   }
 

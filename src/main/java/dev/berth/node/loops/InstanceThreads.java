@@ -93,8 +93,7 @@ public final class InstanceThreads implements HookThreads {
     }
     if (hook == null) {
       throw new RejectedExecutionException(
-          ("%s of application %s: no thread (expected: an instance that does not stop, and at most"
-                  + " %s that wait)")
+          ("%s of application %s: no thread (expected: a running instance, and at most %s waiting)")
               .formatted(name(kind), application, HookShares.MOST_WAITING));
     }
     begin();
@@ -131,7 +130,7 @@ public final class InstanceThreads implements HookThreads {
     shares.putBack(hook);
     if (!wanting) {
       wanting = true;
-      LOG.warn("{} of {} waits for a thread", name(hook.kind), hook.application(), noThread);
+      LOG.warn("{} of {} is waiting for a thread", name(hook.kind), hook.application(), noThread);
     }
   }
 
@@ -171,7 +170,7 @@ public final class InstanceThreads implements HookThreads {
     }
     Thread.interrupted(); // an old interrupt must not reach the next hook
     if (back) {
-      LOG.info("application {}: a thread that it had lost is back", hook.application());
+      LOG.info("application {}: a lost thread has returned", hook.application());
       begin(); // several hooks may have waited for the thread
     }
     return next;
@@ -189,7 +188,7 @@ public final class InstanceThreads implements HookThreads {
     for (Hook hook : lost) {
       Thread thread = hook.thread;
       LOG.warn(
-          "application {}: a {} hook heeds no interrupt, its thread is lost: {}",
+          "application {}: a {} hook ignores interrupts: its thread is lost: {}",
           hook.application(),
           name(hook.kind),
           thread == null ? "" : StackText.of(thread.getStackTrace()));

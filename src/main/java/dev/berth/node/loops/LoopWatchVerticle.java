@@ -157,7 +157,7 @@ public final class LoopWatchVerticle extends VerticleBase {
       LOG.atWarn()
           .addKeyValue("stack", StackText.of(stack))
           .log(
-              "{}: {} for {} ms, new requests avoid it: {}",
+              "{}: {} for {} ms: new requests avoid it: {}",
               loop,
               StackText.isIdle(stack) ? "no processor time" : "blocked",
               millisSinceBeat(now),
@@ -187,7 +187,7 @@ public final class LoopWatchVerticle extends VerticleBase {
       lag.blocked(false);
       listener.loopBlocked(index, false);
       listener.looked(index, null);
-      LOG.info("{}: runs again after {} ms", loop, millis);
+      LOG.info("{}: running again after {} ms", loop, millis);
     }
 
     /** Acknowledges the beat, on the watched loop. */

@@ -130,14 +130,14 @@ final class ScalingRecord {
       size += bytes.length;
       lines++;
       if (fails) {
-        LOG.info("{}: is written again", file);
+        LOG.info("{}: writable again", file);
       }
       fails = false;
     } catch (IOException failed) {
       lost.increment();
       close();
       if (!fails) {
-        LOG.warn("{}: autoscaling is not recorded: {}", file, failed.toString());
+        LOG.warn("{}: not writable: autoscaling is not recorded: {}", file, failed.toString());
       }
       fails = true;
     }

@@ -79,7 +79,7 @@ class ControlIT {
   }
 
   private void eventually(LogLines of, String refusal) throws Exception {
-    String line = "no controller: refused: " + refusal;
+    String line = "controller unreachable: refused: " + refusal;
     world.links.eventually(
         () -> of.all().stream().anyMatch(each -> each.getFormattedMessage().equals(line)));
   }
@@ -136,7 +136,7 @@ class ControlIT {
     await(n2.data.close());
     await(n2.client.stop());
 
-    eventually(controller.told, "lost n2 101 its port refuses");
+    eventually(controller.told, "lost n2 101 connection refused");
   }
 
   @Test
@@ -169,7 +169,7 @@ class ControlIT {
       world.links.eventually(
           () ->
               List.copyOf(said.all()).stream()
-                  .anyMatch(each -> each.getFormattedMessage().contains("stood still for")));
+                  .anyMatch(each -> each.getFormattedMessage().contains("blocked for")));
     }
     assertThat(controller.told).noneMatch(each -> each.startsWith("suspected n3"));
     assertThat(n3.told).doesNotContain("no controller true");
@@ -203,7 +203,7 @@ class ControlIT {
     await(Future.join(asked).otherwiseEmpty());
     assertThat(asked)
         .extracting(each -> each.cause().getMessage())
-        .containsOnly("the link to the controller ended");
+        .containsOnly("link to the controller closed");
     eventually(n2.told, "welcomed 101 false");
   }
 
@@ -239,7 +239,9 @@ class ControlIT {
             () -> controller.members.list().stream().anyMatch(m -> m.node().name().equals(name)));
       }
       assertThat(ends.all())
-          .anyMatch(each -> each.getFormattedMessage().contains("bytes wait for it to read"));
+          .anyMatch(
+              each ->
+                  each.getFormattedMessage().contains("bytes unsent: the receiver does not read"));
     }
     for (int i = 0; i < controller.counts.size(); i++) {
       assertThat(controller.counts.get(i)).as("none is missing").isEqualTo(i + 1);
@@ -345,7 +347,8 @@ class ControlIT {
     Node second;
     try (LogLines there = new LogLines(ControlClient.class, Level.WARN)) {
       second = node("n2", "b").started();
-      eventually(there, "process: another of n2 is not lost yet (expected: asked again)");
+      eventually(
+          there, "node n2: previous process still registered (expected: retry after it is lost)");
     }
 
     await(first.data.close());
@@ -370,7 +373,7 @@ class ControlIT {
           .filteredOn(each -> each.getFormattedMessage().equals("node n2: " + wrong))
           .hasSize(1);
       assertThat(there.all())
-          .filteredOn(each -> each.getFormattedMessage().equals("no controller: " + wrong))
+          .filteredOn(each -> each.getFormattedMessage().equals("controller unreachable: " + wrong))
           .hasSize(1);
     }
     assertThat(world.registry).isEmpty();
@@ -384,23 +387,23 @@ class ControlIT {
     saidOnBothSides(
         world.links.strange(false, "n2"),
         tls,
-        "its certificate is of another authority than ours, berth.cluster.tls.ca_file",
-        "it does not take our certificate (expected: one of its authority, that is valid)");
+        "its certificate is signed by another CA than those of berth.cluster.tls.ca_file",
+        "it rejects our certificate (expected: a valid one of its CA)");
     saidOnBothSides(
         world.links.strange(true, "n3"),
         tls,
-        "it does not take our certificate (expected: one of its authority, that is valid)",
-        "its certificate is of another authority than ours, berth.cluster.tls.ca_file");
+        "it rejects our certificate (expected: a valid one of its CA)",
+        "its certificate is signed by another CA than those of berth.cluster.tls.ca_file");
     saidOnBothSides(
         LinkTls.insecure(),
         tls,
-        "closed by the other side (expected: no TLS, as berth.cluster.insecure says here)",
-        "it does not speak TLS (expected: TLS 1.3, as berth.cluster.tls says here)");
+        "closed by the peer (expected: no TLS, by berth.cluster.insecure here)",
+        "it does not use TLS (expected: TLS 1.3, by berth.cluster.tls here)");
     saidOnBothSides(
         world.links.tls("n5"),
         plain,
-        "closed during the handshake (expected: TLS 1.3, as berth.cluster.tls says here)",
-        "127.0.0.1: it speaks TLS (expected: none, as berth.cluster.insecure says here)");
+        "closed during the handshake (expected: TLS 1.3, by berth.cluster.tls here)",
+        "127.0.0.1: it uses TLS (expected: none, since berth.cluster.insecure is set here)");
     assertThat(world.registry).isEmpty();
   }
 
@@ -423,13 +426,13 @@ class ControlIT {
       String at = "127.0.0.1:" + port + ": ";
       assertThat(told)
           .containsExactlyInAnyOrder(
-              "no controller: " + at + atNode, "control links: refused: " + atController);
+              "controller unreachable: " + at + atNode, "control links: refused: " + atController);
     }
   }
 
   @Test
   void whatCannotBeReadEndsItsLinkWithOneLine() throws Exception {
-    String why = "what it told was not taken: java.lang.IllegalArgumentException: garbage";
+    String why = "not applied: java.lang.IllegalArgumentException: garbage";
     Node n2 = node("n2", "a").started();
     eventually(n2.told, "command after it");
     try (LogLines here = new LogLines(ControlServer.class, Level.INFO);
@@ -445,8 +448,7 @@ class ControlIT {
       controller.server.bus("n2", Buffer.buffer("garbage"));
       eventually(n2.told, "no controller true", "welcomed 101 false");
       assertThat(there.all())
-          .filteredOn(
-              each -> each.getFormattedMessage().contains("the controller is refused: " + why))
+          .filteredOn(each -> each.getFormattedMessage().contains("controller refused: " + why))
           .hasSize(1);
       assertThat(here.all())
           .as("the controller knows")
@@ -523,7 +525,7 @@ class ControlIT {
 
     String why =
         "generation 1, term 2, revision 9 (expected: at least 1, 3, 1, which a node has seen)";
-    eventually(ended, "told: " + why, "the controller is refused: " + why);
+    eventually(ended, "told: " + why, "controller refused: " + why);
     assertThat(n2.told)
         .containsExactly(
             "no controller false", "welcomed 7 true", "command new", "no controller true");
@@ -607,7 +609,7 @@ class ControlIT {
     n2.inventory = Buffer.buffer(ControlWorld.UNFIT);
     n2.started();
 
-    eventually(controller.told, "lost n2 101 it does not tell what it runs");
+    eventually(controller.told, "lost n2 101 it does not send its inventory");
   }
 
   @Test
@@ -629,7 +631,7 @@ class ControlIT {
     world.links.eventually(() -> !silent.ends.isEmpty() && !refused.ends.isEmpty());
 
     assertThat(silent.ends)
-        .containsExactly("no member's within 2000 ms (expected: HELLO, and WELCOME)");
+        .containsExactly("not admitted within 2000 ms (expected: HELLO, and WELCOME)");
     assertThat(refused.said.get(0)).isInstanceOf(Refused.class);
     assertThat(world.registry).isEmpty();
   }
@@ -643,7 +645,7 @@ class ControlIT {
       world.links.eventually(() -> !said.all().isEmpty());
       assertThat(said.all())
           .asString()
-          .isEqualTo("[[WARN] no controller: 127.0.0.1:" + port + ": silent for 2000 ms]");
+          .isEqualTo("[[WARN] controller unreachable: 127.0.0.1:" + port + ": silent for 2000 ms]");
     }
   }
 
@@ -713,6 +715,6 @@ class ControlIT {
     Node alone = world.new Node("prod", "n2", "a", "n2", 1).started();
 
     assertThatThrownBy(() -> await(alone.client.ask(Buffer.buffer("x"))))
-        .hasRootCauseMessage("no controller, or too much is asked of it");
+        .hasRootCauseMessage("controller unreachable or overloaded");
   }
 }

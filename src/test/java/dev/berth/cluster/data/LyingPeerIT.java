@@ -50,18 +50,18 @@ class LyingPeerIT {
   enum Lie {
     A_SECOND_HELLO("a frame of kind 1 ", liar -> liar.say(out -> out.appendByte(DataFrame.HELLO))),
     AN_UNKNOWN_FRAME("a frame of kind 99 ", liar -> liar.say(out -> out.appendByte((byte) 99))),
-    AN_EMPTY_FRAME("what came was not taken", liar -> liar.say(out -> {})),
+    AN_EMPTY_FRAME("message not handled", liar -> liar.say(out -> {})),
     A_FRAME_THAT_IS_CUT(
-        "what came was not taken", liar -> liar.say(out -> out.appendByte(DataFrame.PONG))),
+        "message not handled", liar -> liar.say(out -> out.appendByte(DataFrame.PONG))),
     AN_ANSWER_TO_NO_PING(
-        "a frame of later than now",
+        "a frame from the future",
         liar -> {
           liar.say(out -> DataFrame.write(out, DataFrame.PONG, liar.ping + HOUR, 0));
           liar.say(out -> DataFrame.write(out, DataFrame.SENT, 0));
           liar.reserves(0);
         }),
     A_FRAME_OF_TOMORROW(
-        "a frame of later than now",
+        "a frame from the future",
         liar -> {
           liar.answersPings();
           liar.say(out -> DataFrame.write(out, DataFrame.SENT, System.nanoTime() + HOUR));

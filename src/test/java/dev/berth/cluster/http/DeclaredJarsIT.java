@@ -155,7 +155,7 @@ class DeclaredJarsIT {
     HttpResponse<String> answer = put(ONE, entry(echo));
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(507);
     assertThat(new JsonObject(answer.body()).getString("message"))
-        .startsWith(echo + ": the control node does not keep it: ")
+        .startsWith(echo + ": not stored by the control node: ")
         .contains("the disk is full");
     assertThat(declared).isEmpty();
   }
@@ -167,7 +167,7 @@ class DeclaredJarsIT {
     HttpResponse<String> answer = put(ONE, entry(big.toString()));
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(507);
     assertThat(new JsonObject(answer.body()).getString("message"))
-        .startsWith(big + ": the control node does not keep it: ")
+        .startsWith(big + ": not stored by the control node: ")
         .contains("No space left on device");
   }
 

@@ -244,7 +244,7 @@ class OperatorsIT {
     HttpResponse<String> gone = ask(to("/api/v1/serve"));
     assertThat(gone.statusCode()).isEqualTo(503);
     assertThat(new JsonObject(gone.body()).getString("message"))
-        .startsWith("The control node does not answer: c1 (127.0.0.1:")
+        .startsWith("The control node does not respond: c1 (127.0.0.1:")
         .contains("Connection refused");
   }
 
@@ -269,7 +269,7 @@ class OperatorsIT {
     HttpResponse<String> stands = ask(to("/never"));
     assertThat(stands.statusCode()).isEqualTo(503);
     assertThat(new JsonObject(stands.body()).getString("message"))
-        .isEqualTo("The control node does not answer: it is not heard");
+        .isEqualTo("The control node does not respond: no reply");
   }
 
   @Test
@@ -278,7 +278,7 @@ class OperatorsIT {
     HttpResponse<String> loop = ask(to("/api/v1/serve"));
     assertThat(loop.statusCode()).isEqualTo(508);
     assertThat(new JsonObject(loop.body()).getString("message"))
-        .isEqualTo("w1 takes w2 for the control node (expected: the one that is)");
+        .isEqualTo("w1 takes w2 for the control node (expected: the current one)");
   }
 
   @Test

@@ -251,7 +251,7 @@ class LinkIT {
           }
           return null;
         });
-    assertThat(from.reason()).isEqualTo("it does not read");
+    assertThat(from.reason()).isEqualTo("the peer does not read");
     assertThat(from.inFlight.bytes()).isZero();
   }
 
@@ -269,7 +269,7 @@ class LinkIT {
     }
     assertThat(from.reason()).isEqualTo("idle");
     assertThat(millisSince(begun) < 1_900).isEqualTo(closes);
-    assertThat(to.reason()).isEqualTo(closes ? "heard" : "closed by the other side");
+    assertThat(to.reason()).isEqualTo(closes ? "heard" : "closed by the peer");
     assertThat(write(from, 1, 1)).isFalse();
   }
 

@@ -175,7 +175,7 @@ class MembershipTest {
 
     rig.join("n2", "b");
     assertThat(rig.refusal())
-        .isEqualTo("process: another of n2 is not lost yet (expected: asked again)");
+        .isEqualTo("node n2: previous process still registered (expected: retry after it is lost)");
     rig.pass(2_000, first);
     rig.join("n2", "b");
     assertThat(rig.all(Register.class)).hasSize(1);
@@ -195,7 +195,7 @@ class MembershipTest {
     rig.join("n2", "b");
 
     assertThat(rig.all(Register.class)).hasSize(1);
-    assertThat(rig.refusal()).startsWith("process: another of n2");
+    assertThat(rig.refusal()).startsWith("node n2");
   }
 
   @Test
@@ -314,7 +314,7 @@ class MembershipTest {
 
     assertThat(rig.all(Commit.class)).containsExactly(asked, asked);
     assertThat(rig.all(Lost.class)).isEmpty();
-    assertThat(rig.refusal()).startsWith("process: another of n2");
+    assertThat(rig.refusal()).startsWith("node n2");
   }
 
   @Test
@@ -326,7 +326,7 @@ class MembershipTest {
 
     rig.on(membership.heard(link));
     assertThat(rig.all)
-        .containsExactly(new End(link, "not a member's (expected: HELLO, and WELCOME)"));
+        .containsExactly(new End(link, "not from a member (expected: HELLO, then WELCOME)"));
 
     rig.join(again("n2", "a", 101), null);
     assertThat(rig.last(Greet.class).welcome())
@@ -363,7 +363,7 @@ class MembershipTest {
     rig.pass(500);
     assertThat(rig.all(Dial.class)).as("one at a time").hasSize(2);
     rig.on(membership.dialled(dial.who(), true));
-    assertThat(rig.last(Lost.class).reason()).isEqualTo("its port refuses");
+    assertThat(rig.last(Lost.class).reason()).isEqualTo("connection refused");
   }
 
   @Test
@@ -388,7 +388,7 @@ class MembershipTest {
     assertThat(rig.all(Lost.class)).isEmpty();
     rig.pass(500, link);
 
-    assertThat(rig.last(Lost.class).reason()).isEqualTo("it does not tell what it runs");
+    assertThat(rig.last(Lost.class).reason()).isEqualTo("it does not send its inventory");
   }
 
   @Test
@@ -439,7 +439,7 @@ class MembershipTest {
     rig.join("n3", "d");
     assertThat(rig.last(Greet.class).welcome().registration()).isEqualTo(7);
     assertThat(rig.last(Greet.class).welcome().fresh()).isFalse();
-    assertThat(rig.refusal()).startsWith("process: another of n3");
+    assertThat(rig.refusal()).startsWith("node n3");
     assertThat(membership.status().awaited()).containsExactly("n3");
     assertThat(rig.all(Tell.class)).as("n3 would be thought to be none").isEmpty();
 

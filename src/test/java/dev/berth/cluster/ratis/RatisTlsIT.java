@@ -109,7 +109,7 @@ class RatisTlsIT {
     log.open();
     try (Socket silent = new Socket("127.0.0.1", port)) {
       silent.setSoTimeout(10_000);
-      assertThat(silent.getInputStream().read()).as("closed by the other side").isEqualTo(-1);
+      assertThat(silent.getInputStream().read()).as("closed by the peer").isEqualTo(-1);
     } finally {
       log.close();
     }

@@ -251,7 +251,7 @@ class AutoscalerTest {
     policy = PolicyAnswer.failed("it threw");
     ScalingDecision kept = look(90, 3, 3);
     assertThat(kept.replicas()).isEqualTo(3);
-    assertThat(kept.why()).isEqualTo("the policy gave no number: it threw");
+    assertThat(kept.why()).isEqualTo("the policy returned no number: it threw");
     assertThat(look(1, 0, 0).replicas()).isEqualTo(1);
   }
 }

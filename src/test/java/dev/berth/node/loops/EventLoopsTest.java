@@ -111,7 +111,7 @@ class EventLoopsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"2, control loop: shares its thread", "4, one more than asked for (expected: 3)"})
+  @CsvSource({"2, control loop: shares its thread", "4, one more than requested (expected: 3)"})
   void otherThreadsThanThoseOfTheLoopsAreAnError(int threads, String said) {
     assertThatThrownBy(
             () ->

@@ -171,7 +171,7 @@ class HookSharesTest {
     assertThat(begin()).isEmpty();
     assertThat(shares.heldFor("bad"))
         .isEqualTo(
-            "threads lost to hooks that heed no interrupt: 8 of the application (expected: below"
+            "threads lost to hooks that ignore interrupts: 8 of the application (expected: below"
                 + " 8), 8 of the instance (expected: below 64)");
     List<Hook> good = add("good", Kind.START, 3);
     assertThat(begin()).isEqualTo(good);
