@@ -23,15 +23,15 @@ final class MetricsReference {
       """
       # Metrics
 
-      `GET /metrics` of the admin server answers in the Prometheus text format, or in OpenMetrics when
-      the client accepts it. Owners count for themselves and are read at a scrape: a request pushes
-      nothing and looks nothing up by its labels. A gauge of something under way is the difference of
-      two counters, so at rest it is 0.
+      `GET /metrics` of the admin server returns the Prometheus text format, or OpenMetrics if the
+      client accepts it. Components own their counters, which a scrape reads: requests push nothing and
+      look nothing up by labels. A gauge of requests in flight is the difference of two counters, so at
+      rest it is 0.
 
-      - Names that begin with `serve_` are Ray Serve's and mean what Ray's do, with the differences
-        below. Ray exports them as `ray_serve_…`: with `berth.metrics.prefix: ray_` so does Berth, and
-        dashboards made for Ray Serve find them. Names that begin with `berth_` are Berth's own.
-      - Counters end in `_total` and never fall while their owner lives; a replica's series go with it.
+      - Names that begin with `serve_` are Ray Serve's and have Ray's meaning, with the differences
+        below. Ray exports them as `ray_serve_…`. With `berth.metrics.prefix: ray_` Berth does the same,
+        for dashboards made for Ray Serve. Names that begin with `berth_` are Berth's own.
+      - Counters end in `_total` and never fall while their owner lives; a replica's series end with it.
       - Histograms are in milliseconds, in Ray's buckets: 1, 2, 5, 10, 20, 50, 100, 200, 300, 400, 500,
         1 000, 2 000, 5 000, 10 000, 60 000, 120 000, 300 000, 600 000.
       - In a cluster every series has `node_id` as well, which is the node's name and its process, as REST
@@ -44,42 +44,42 @@ final class MetricsReference {
 
       ## Vert.x's own
 
-      What Vert.x counts by itself stands here too where `berth.metrics.vertx` names it; by default
-      nothing of it is counted. Methods and routes are no labels of these, since clients choose them.
-      All of it cost a no-op 1.23 times the CPU (1.03 to 1.45, equal servers 0.73 to 1.10), by
+      Components of Vert.x listed in `berth.metrics.vertx` export their own metrics too; the default is
+      none. These have no labels for methods and routes, since clients choose them. All components
+      together cost a no-op 1.23 times the CPU (1.03 to 1.45, equal servers 0.73 to 1.10), by
       `bash load-tests/run.sh --only=vertx-metrics`.
 
-      | named | begins with | for example |
+      | component | prefix | examples |
       |---|---|---|
       | `http_server` | `vertx_http_server_` | `active_connections`, `active_requests`, `requests_total`, `bytes_read_total`, `response_time_seconds` |
-      | `http_client` | `vertx_http_client_` | the same of clients that an application makes in the instance's Vert.x |
-      | `net` | `vertx_net_server_`, `vertx_net_client_` | servers and clients of plain TCP that an application makes; HTTP counts its own bytes |
+      | `http_client` | `vertx_http_client_` | the same for clients that an application creates with the instance's Vert.x |
+      | `net` | `vertx_net_server_`, `vertx_net_client_` | plain TCP servers and clients of an application; HTTP counts its own bytes |
       | `event_bus` | `vertx_eventbus_` | `handlers`, `pending`, `sent_total`, `delivered_total`, `bytes_written_total` between instances |
       | `pools` | `vertx_pool_` | `in_use`, `queue_pending`, `queue_time_seconds`, `usage_seconds` of worker and connection pools |
 
       ## Differences from Ray Serve
 
-      - There are no actors, so `actor_id` is left out. All handles of an instance to a deployment share
-        one router, so `handle` and `handle_source` are left out: there is one series for each
-        deployment and instance.
+      - There are no actors, so `actor_id` is omitted. All handles of an instance to a deployment share
+        one router, so `handle` and `handle_source` are omitted: there is one series per deployment and
+        instance.
       - `route` of routers and replicas is the route prefix of the application, which has one at most.
-      - `exception_type` is the full name of the class, and so is `exception_name`; each call of a hook
-        counts in `serve_user_autoscaling_stats_latency_ms`, those that fail included.
-      - `serve_request_router_fulfillment_time_ms` reads no clock for a request that found a free slot:
+      - `exception_type` is the full name of the class, and so is `exception_name`. Each call of a hook
+        counts in `serve_user_autoscaling_stats_latency_ms`, including failed calls.
+      - `serve_request_router_fulfillment_time_ms` reads no clock for a request with a free slot:
         it counts as 0.
       - `serve_replica_utilization_percent` is the mean of samples of busy slots, ten a second, so a
-        request counts while it runs; Ray adds it when it has ended.
-      - `serve_deployment_replica_starts` is 1 for each replica that started: a replica is never
-        restarted, another one takes its place.
-      - `serve_autoscaling_desired_replicas` is what the ratio or the policy asks for by its factor,
-        before bounds; `serve_autoscaling_handle_metrics_delay_ms` and its like for replicas are not
-        there: a report is stamped when it comes, and `berth autoscaling` tells its age.
+        request counts while it runs; Ray adds it at the end.
+      - `serve_deployment_replica_starts` is 1 for each started replica: replicas are never restarted but
+        replaced.
+      - `serve_autoscaling_desired_replicas` is the number required by the ratio or the policy, with its
+        factor, before bounds. `serve_autoscaling_handle_metrics_delay_ms` and its counterpart for
+        replicas are absent: reports are stamped on arrival, and `berth autoscaling` shows their age.
       - Without a counterpart: `serve_router_args_resolution_latency_ms` (no arguments to resolve),
         `serve_num_scheduling_tasks…` (no such tasks), `serve_event_loop_tasks`,
-        `serve_long_poll_…`, `serve_haproxy_…`, gRPC. Those of the controller, batching and multiplexing
-        come with these.
+        `serve_long_poll_…`, `serve_haproxy_…`, gRPC. Metrics of the controller, batching and multiplexing
+        come with these features.
 
-      The tables below are made from what an instance exports; a test keeps them equal.
+      The tables below are generated from the export of an instance; a test compares them.
       """;
 
   /** One family of a scrape. */
