@@ -88,7 +88,7 @@ final class AdminServer {
       paramLabel = "URL",
       defaultValue = "http://" + AdminOptions.DEFAULT_HOST + ":" + AdminOptions.DEFAULT_PORT,
       description = {"The instance's admin server. Default:", "${DEFAULT-VALUE}"})
-  private String address;
+  String address;
 
   @Option(
       names = "--token-file",
@@ -242,11 +242,6 @@ final class AdminServer {
   /** Returns a message with the places in the deployed file, if the message names a part of it. */
   String located(String message) {
     return located.apply(message);
-  }
-
-  /** Returns the address as given on the command line. */
-  String address() {
-    return address;
   }
 
   private @Nullable String token() {

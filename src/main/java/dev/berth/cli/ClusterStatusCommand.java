@@ -37,7 +37,7 @@ final class ClusterStatusCommand extends AdminCommand {
     AdminServer.Answer response = command.server.get("/api/v1/cluster");
     if (response.statusCode() == HTTP_NOT_FOUND) {
       throw command.failed(
-          command.server.address() + ": a single instance (expected: a node of a cluster)");
+          command.server.address + ": a single instance (expected: a node of a cluster)");
     }
     return command.server.required(response, "nodes", JsonArray.class);
   }

@@ -13,13 +13,9 @@ import picocli.CommandLine.Parameters;
 final class ConfigSource {
 
   @Parameters(paramLabel = "CONFIG", description = "YAML or JSON file.")
-  private Path file;
+  Path file;
 
   @Mixin private Assignments assignments = new Assignments();
-
-  Path file() {
-    return file;
-  }
 
   /**
    * @param options settings that override {@code --set}

@@ -176,13 +176,13 @@ final class DeployCommand extends ChangeCommand {
     }
     String names = String.join(", ", more);
     requireTerminal("--prune would also delete " + names + ", and there is no terminal to ask on");
-    if (!around().agrees("Also delete " + names + " of " + server.address() + "?", out)) {
+    if (!around().agrees("Also delete " + names + " of " + server.address + "?", out)) {
       throw failed("nothing was deployed");
     }
   }
 
   private void tell(JsonObject outcome, PrintWriter out) {
-    out.println(source.file() + (dryRun ? ": valid, and would be:" : ": accepted"));
+    out.println(source.file + (dryRun ? ": valid, and would be:" : ": accepted"));
     for (JsonObject each : changes(outcome)) {
       if (!word(each).equals(KEPT)) {
         out.println("  " + Table.oneLine(name(each)) + ": " + word(each));

@@ -31,7 +31,7 @@ final class DrainCommand extends ChangeCommand {
       throw server.refusal(response);
     }
     if (!json) {
-      out.println(server.address() + ": draining");
+      out.println(server.address + ": draining");
       out.flush();
     }
     Boolean gone = wait ? poll(this::isGone) : null;

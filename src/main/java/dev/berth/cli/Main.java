@@ -19,19 +19,13 @@ public final class Main {
 
   /** Runs one command and ends the process with its exit code, which {@link BerthCommand} lists. */
   public static void main(String[] args) {
-    leaveTheFlightRecorderAlone();
+    // Disables Netty's flight recorder events. Netty would look for a recording at its first
+    // buffer, and this alone starts the whole recorder: on the event loop, 0.1 s of two cores
+    // before the first response. -Dio.netty.jfr.enabled=true records the allocator's events.
+    System.getProperties().putIfAbsent("io.netty.jfr.enabled", "false");
     JulHandler.install();
     System.exit(
         commandLine(Main::start, Surroundings.ofProcess(StopSignals::install), args).execute(args));
-  }
-
-  /**
-   * Disables Netty's flight recorder events. Netty would look for a recording at its first buffer,
-   * and this alone starts the whole recorder: on the event loop, 0.1 s of two cores before the
-   * first response. {@code -Dio.netty.jfr.enabled=true} records the events of Netty's allocator.
-   */
-  private static void leaveTheFlightRecorderAlone() {
-    System.getProperties().putIfAbsent("io.netty.jfr.enabled", "false");
   }
 
   private static Future<RunningNode> start(ServeConfig config, CompletionStage<String> stop) {

@@ -37,7 +37,7 @@ final class ShutdownCommand extends AdminCommand {
     List<String> names =
         server.status().applications().stream().map(each -> Table.oneLine(each.name())).toList();
     String all = String.join(", ", names);
-    String question = "Delete " + all + " of " + server.address() + "?";
+    String question = "Delete " + all + " of " + server.address + "?";
     if (!yes && !names.isEmpty() && !around().agrees(question, out)) {
       throw failed("nothing was deleted");
     }

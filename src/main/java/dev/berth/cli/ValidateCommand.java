@@ -62,8 +62,7 @@ final class ValidateCommand extends CliCommand {
         out.println(encode(valid.warnings()));
       } else {
         valid.warnings().forEach(spec.commandLine().getErr()::println);
-        out.println(
-            source.file() + ": valid, " + count(valid.applications().size(), "application"));
+        out.println(source.file + ": valid, " + count(valid.applications().size(), "application"));
       }
     } catch (ConfigException refused) {
       if (!json) {
