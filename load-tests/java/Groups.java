@@ -231,7 +231,8 @@ final class Groups {
         "request",
         besideRaw(berth("berth", both), "reply", 1, byOneWay),
         List.of(
-            besideRaw(Row.of("one-way", "Berth no-op, by a split of one way", "berth", byOneWay, 64)),
+            besideRaw(
+                Row.of("one-way", "Berth no-op, by a split of one way", "berth", byOneWay, 64)),
             List.of(
                 Row.of("unsplit", "Berth no-op", "berth", ROOT, 64),
                 Row.of("split", "Berth no-op, by a split of one way", "berth", byOneWay, 64)

@@ -206,19 +206,11 @@ final class Json {
    */
   static final class Malformed extends Exception {
     private static final long serialVersionUID = 1L;
-    private final String field;
+    final String field; // path, such as items[2].sku; body for the whole body
 
     Malformed(Throwable why) {
       super(messageOf(why), why, false, false);
       field = fieldOf(why);
-    }
-
-    /**
-     * Returns the path of the invalid field, such as {@code items[2].sku}; {@code body} for the
-     * whole body.
-     */
-    String field() {
-      return field;
     }
 
     /** Returns a response with status 400 that names the field. */

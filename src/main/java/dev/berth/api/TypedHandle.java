@@ -148,7 +148,7 @@ public final class TypedHandle<I, O> {
   }
 
   private BerthException failed(String what, Throwable why) {
-    String field = why instanceof Json.Malformed malformed ? malformed.field() + ": " : "";
+    String field = why instanceof Json.Malformed malformed ? malformed.field + ": " : "";
     return new BerthException.HandlerFailed(
         what + " of " + handle.deployment() + ": " + field + why.getMessage(), why);
   }

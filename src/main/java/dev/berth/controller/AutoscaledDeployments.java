@@ -256,7 +256,7 @@ final class AutoscaledDeployments {
     Map<String, Map<String, Double>> all = new TreeMap<>();
     for (ReplicaRecord each : of.deployment.replicas.values()) {
       Map<String, Double> told =
-          each.stats.aggregate(of.scaling.rules(), reports.silentNanos(), nowNanos);
+          each.stats.aggregate(of.scaling.rules(), reports.silentNanos, nowNanos);
       if (each.isServing() && !told.isEmpty()) {
         all.put(each.id, told);
       }

@@ -48,11 +48,7 @@ public sealed interface ControllerEvent {
    * @param tookNanos run time of the policy, or the time waited for it
    */
   record PolicyAnswered(PolicySource source, Map<DeploymentId, PolicyReply> replies, long tookNanos)
-      implements ControllerEvent {
-    public PolicyAnswered {
-      replies = Map.copyOf(replies);
-    }
-  }
+      implements ControllerEvent {}
 
   /** An event of one instance, with its bus name, {@code name~process}. */
   sealed interface OfNode extends ControllerEvent {

@@ -315,7 +315,7 @@ final class ClientAnswer implements Completable<Void> {
   private void hold() {
     if (!held && bytes > 0) {
       held = true;
-      exchange.loop.router.streams().hold(bytes);
+      exchange.loop.router.streams.hold(bytes);
     }
   }
 
@@ -349,7 +349,7 @@ final class ClientAnswer implements Completable<Void> {
     stall = null;
     if (held) {
       held = false;
-      exchange.loop.router.streams().release(bytes);
+      exchange.loop.router.streams.release(bytes);
     }
     largeIs(0);
   }

@@ -113,7 +113,7 @@ final class IngressLoop extends ServingLoop {
 
   /** Evicts responses of stalled clients, when others wait for their memory. */
   private void makeRoom(long now) {
-    StreamLedger streams = router.streams();
+    StreamLedger streams = router.streams;
     long needed = Math.max(streams.needed(), ingress.answerRoom.needed());
     if (streams.isTight() || needed > 0) {
       List<Stalled<ClientAnswer>> table = new ArrayList<>();

@@ -44,7 +44,7 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
     for (int index = 0; index < ports.loops().size(); index++) {
       replicaLoops.add(
           new ReplicaLoop(
-              ports, index, limits.replica(), limits.bodies(), limits.instance().streams()));
+              ports, index, limits.replica(), limits.bodies(), limits.instance().streams));
     }
   }
 

@@ -32,11 +32,9 @@ final class InstanceSeries {
     into.gauge(
         "berth_queued_bytes", bounds.queuedBytes(), limits.get(LimitOptions.MAX_QUEUED_BYTES));
     into.gauge(
-        "berth_stream_bytes",
-        bounds.streams().bytes(),
-        limits.get(LimitOptions.STREAM_BYTES_TOTAL));
-    into.gauge("berth_stream_grants_waiting", bounds.streams().waiting());
-    into.counter("berth_stream_grants_waited", bounds.streams().waits.sum());
+        "berth_stream_bytes", bounds.streams.bytes(), limits.get(LimitOptions.STREAM_BYTES_TOTAL));
+    into.gauge("berth_stream_grants_waiting", bounds.streams.waiting());
+    into.counter("berth_stream_grants_waited", bounds.streams.waits.sum());
   }
 
   static void show(int index, DataPlane plane, int maxPending, Series unlabelled) {

@@ -396,13 +396,7 @@ public sealed interface BusMessage {
       List<HandleMetricReport> handles,
       List<HandleMetricReport> replicas,
       List<QueueLength> queues)
-      implements BusMessage {
-    public HandleMetricBatch {
-      handles = List.copyOf(handles);
-      replicas = List.copyOf(replicas);
-      queues = List.copyOf(queues);
-    }
-  }
+      implements BusMessage {}
 
   /**
    * The number of requests that wait for slots of one deployment at one instance.
@@ -430,10 +424,6 @@ public sealed interface BusMessage {
    */
   record PullRouting(String node, @Wire(FIXED) long incarnation, boolean all, List<Held> held)
       implements BusMessage {
-    public PullRouting {
-      held = List.copyOf(held);
-    }
-
     /** A deployment and the sender's version, or {@link RoutingSnapshot.Version#NONE}. */
     public record Held(DeploymentId deployment, RoutingSnapshot.Version version) {}
   }

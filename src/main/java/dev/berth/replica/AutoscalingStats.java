@@ -29,7 +29,7 @@ public final class AutoscalingStats {
   private final String replicaId;
   private final ReplicaHooks hooks;
   private final FailureCounts failures = new FailureCounts(FailureLog.MAX_CLASSES);
-  private final LatencyBuckets times = new LatencyBuckets(); // written by one call at a time
+  final LatencyBuckets times = new LatencyBuckets(); // written by one call at a time
   private volatile @Nullable UserCall underWay; // set by the host's tick and by sample
 
   /** Values since the last {@link #take}, by name. Guarded by this. */
@@ -128,10 +128,5 @@ public final class AutoscalingStats {
    */
   public Map<String, Long> failures() {
     return failures.sums();
-  }
-
-  /** Returns the durations of the calls. */
-  public LatencyBuckets times() {
-    return times;
   }
 }

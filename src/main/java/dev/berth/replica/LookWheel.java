@@ -21,7 +21,7 @@ final class LookWheel {
       (one, other) -> Long.signum(one.atNanos - other.atNanos);
 
   private final Map<Replica, Long> planned = new HashMap<>(); // time of the next tick
-  private final PriorityQueue<Look> looks = new PriorityQueue<>(SOONEST);
+  final PriorityQueue<Look> looks = new PriorityQueue<>(SOONEST);
   private final Queue<Replica> touched = new ConcurrentLinkedQueue<>();
 
   /** Schedules a tick of a replica at the next turn, whatever its planned time. Thread-safe. */
@@ -53,10 +53,5 @@ final class LookWheel {
     if (next != null && !next.equals(before)) {
       looks.add(new Look(next, replica));
     }
-  }
-
-  /** Returns the number of planned ticks, replaced ones included. */
-  int size() {
-    return looks.size();
   }
 }

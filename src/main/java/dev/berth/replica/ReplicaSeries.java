@@ -45,7 +45,7 @@ public final class ReplicaSeries {
     into.histogram("serve_health_check_latency_ms", List.of(replica.health.latencies));
     AutoscalingStats stats = replica.stats();
     if (stats != null) {
-      into.histogram("serve_user_autoscaling_stats_latency_ms", List.of(stats.times()));
+      into.histogram("serve_user_autoscaling_stats_latency_ms", List.of(stats.times));
       stats
           .failures()
           .forEach(

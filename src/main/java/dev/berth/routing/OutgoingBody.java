@@ -29,7 +29,7 @@ final class OutgoingBody implements Runnable {
   private final RouterLoop loop;
   private final Buffer first;
   private final @Nullable ReadStream<Buffer> source; // null if the whole body is buffered here
-  private final int heldBytes;
+  final int heldBytes;
   private final UnsentPieces pieces = new UnsentPieces();
   private long limit; // total bytes that may be sent
   private long sent; // total bytes sent
@@ -86,11 +86,6 @@ final class OutgoingBody implements Runnable {
       attach(source);
     }
     return request.withBody(first);
-  }
-
-  /** Returns the number of bytes held while the request waits. */
-  int heldBytes() {
-    return heldBytes;
   }
 
   /** Pauses the source and registers its handlers. */

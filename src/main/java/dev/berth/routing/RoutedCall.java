@@ -421,7 +421,7 @@ public final class RoutedCall extends SlotRequest {
     from.reported(head.load());
     StreamWindow opened =
         new StreamWindow(
-            loop.streams(),
+            loop.streams,
             loop.limits.streamWindowBytes(),
             firstCredit,
             loop.ports.loop(),
@@ -647,6 +647,6 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   int queuedBytes() {
-    return outgoing == null ? ((Request.Body.Whole) request.body()).length() : outgoing.heldBytes();
+    return outgoing == null ? ((Request.Body.Whole) request.body()).length() : outgoing.heldBytes;
   }
 }

@@ -48,7 +48,7 @@ public final class RouterLoop {
   private final String requestIdPrefix;
   private long attempts;
   private long requestIds;
-  private final StreamLedger streams;
+  public final StreamLedger streams;
   private final long mostFirstCredits;
   private int firstCredits; // granted with requests that have no reply yet
 
@@ -72,7 +72,7 @@ public final class RouterLoop {
     this.pending = new PendingTable<>(limits.pendingRequests(), incarnation);
     this.ring = new DeadlineRing(ports.nanoClock().getAsLong());
     this.cancelled = new CancelledCalls(this);
-    this.streams = routers.bounds().streams();
+    this.streams = routers.bounds().streams;
     this.mostFirstCredits = streams.boundBytes() / routers.loops() / StreamLedger.FIRST_BYTES;
     this.requestIdPrefix = Long.toHexString(incarnation) + "-" + index + "-";
   }
@@ -192,11 +192,6 @@ public final class RouterLoop {
   /** Returns whether the pending table is full. */
   public boolean isFull() {
     return pending.isFull();
-  }
-
-  /** Returns the memory budget of all responses of the instance. */
-  public StreamLedger streams() {
-    return streams;
   }
 
   /**

@@ -111,7 +111,7 @@ final class Unsettled {
           "instance: %s of %s counted as waiting"
               .formatted(count(bounds.queued(), "request"), count(bounds.queuedBytes(), "byte")));
     }
-    add("instance: ", bounds.streams().bytes(), "byte", " of responses in flight");
+    add("instance: ", bounds.streams.bytes(), "byte", " of responses in flight");
     long bodies =
         instance.plane.limits.bodies().windows().taken()
             + instance.plane.limits.bodies().gathered().taken();

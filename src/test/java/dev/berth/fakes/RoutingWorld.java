@@ -287,7 +287,7 @@ public final class RoutingWorld implements ReplicaDirectory {
     }
     assertThat(routers.bounds().queued()).as("queued in all").isZero();
     assertThat(routers.bounds().queuedBytes()).as("bytes queued").isZero();
-    assertThat(routers.bounds().streams().bytes()).as("bytes of streams").isZero();
+    assertThat(routers.bounds().streams.bytes()).as("bytes of streams").isZero();
   }
 
   private static void assertAtRest(DeploymentRouter router) {

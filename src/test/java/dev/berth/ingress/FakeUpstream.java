@@ -316,7 +316,7 @@ final class FakeUpstream implements ReplicaDirectory {
 
     void respond(int status, Headers headers, Buffer body) {
       if (body.length() > LoopLimits.MAX_FRAME_BYTES) { // as a replica of the same instance does
-        loop().streams().hold(body.length());
+        loop().streams.hold(body.length());
       }
       respond(status, headers, body, 0);
     }

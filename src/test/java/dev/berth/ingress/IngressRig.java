@@ -220,7 +220,7 @@ final class IngressRig implements AutoCloseable {
   }
 
   long heldBytes() {
-    return upstream.loop().streams().bytes();
+    return upstream.loop().streams.bytes();
   }
 
   /** What the requests under way are charged for. */

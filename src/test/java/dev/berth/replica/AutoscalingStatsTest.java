@@ -87,7 +87,7 @@ class AutoscalingStatsTest {
     tell(7);
     tell(() -> told(Map.of("width", 1.0)));
     assertThat(taken()).as("other names begin anew").isEqualTo(Map.of("width", 1.0));
-    assertThat(stats.times().count()).isEqualTo(4);
+    assertThat(stats.times.count()).isEqualTo(4);
   }
 
   @Test

@@ -40,7 +40,7 @@ class LookWheelTest {
     replica();
     turnAfter(LONGER);
     assertThat(rig.health.size()).isZero();
-    assertThat(wheel.size()).isZero();
+    assertThat(wheel.looks.size()).isZero();
   }
 
   @Test
@@ -67,7 +67,7 @@ class LookWheelTest {
       wheel.touch(replicas.get(i % 10));
       turn();
     }
-    assertThat(wheel.size()).isEqualTo(10);
+    assertThat(wheel.looks.size()).isEqualTo(10);
   }
 
   @Test
@@ -79,7 +79,7 @@ class LookWheelTest {
     replica.configure(1, ReplicaLimits.DEFAULTS, new HealthCheckSettings(second, second));
     wheel.touch(replica);
     turn();
-    assertThat(wheel.size()).as("the replaced one included").isEqualTo(2);
+    assertThat(wheel.looks.size()).as("the replaced one included").isEqualTo(2);
 
     turnAfter(Duration.ofMillis(1_101));
 
@@ -89,7 +89,7 @@ class LookWheelTest {
       turnAfter(Duration.ofMillis(1_101));
       rig.health.runAll();
     }
-    assertThat(wheel.size()).as("the replaced one came to nothing").isEqualTo(1);
+    assertThat(wheel.looks.size()).as("the replaced one came to nothing").isEqualTo(1);
   }
 
   @Test
@@ -97,10 +97,10 @@ class LookWheelTest {
     Replica replica = replica();
     wheel.touch(replica);
     turn();
-    assertThat(wheel.size()).isEqualTo(1);
+    assertThat(wheel.looks.size()).isEqualTo(1);
     rig.settled(replica.shutDown(Duration.ZERO));
     turnAfter(LONGER);
-    assertThat(wheel.size()).isZero();
+    assertThat(wheel.looks.size()).isZero();
     assertThat(rig.health.size()).isZero();
   }
 }

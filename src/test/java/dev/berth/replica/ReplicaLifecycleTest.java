@@ -378,7 +378,7 @@ class ReplicaLifecycleTest {
     Replica replica = rig.start(1, new Stoppable(new Exception("stop fails")));
     Future<Void> stopped = rig.settled(replica.shutDown(GRACE));
     assertThat(stopped.succeeded()).isTrue();
-    assertThat(replica.failures.counts()).containsEntry("java.lang.Exception", 1L);
+    assertThat(replica.failures.counts.sums()).containsEntry("java.lang.Exception", 1L);
   }
 
   // --- kill ---

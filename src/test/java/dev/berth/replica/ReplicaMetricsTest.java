@@ -72,7 +72,7 @@ class ReplicaMetricsTest {
     Replica replica =
         rig.settled(rig.busy(1, failing(new BerthException.Timeout("child")), callId(1, 1)));
     assertThat(replica.errors()).containsOnlyKeys(BerthException.Timeout.class.getName());
-    assertThat(replica.failures.counts()).as("and is nothing to log").isEmpty();
+    assertThat(replica.failures.counts.sums()).as("and is nothing to log").isEmpty();
   }
 
   @Test

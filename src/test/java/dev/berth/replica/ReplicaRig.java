@@ -143,7 +143,7 @@ final class ReplicaRig {
       loops.add(plane.replicas(i));
     }
     host = plane.host;
-    streams = bounds.instance().streams();
+    streams = bounds.instance().streams;
   }
 
   /** Hooks of a replica that an executor runs. */

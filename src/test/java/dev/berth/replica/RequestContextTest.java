@@ -120,7 +120,7 @@ class RequestContextTest {
     assertThat(ran).as("not on the stack of the message").isEmpty();
     rig.runAll();
     assertThat(ran).containsExactly("first", "third");
-    assertThat(replica.failures.counts()).containsEntry("java.lang.IllegalStateException", 1L);
+    assertThat(replica.failures.counts.sums()).containsEntry("java.lang.IllegalStateException", 1L);
 
     context.onCancel(() -> ran.add("late"));
     rig.runAll();

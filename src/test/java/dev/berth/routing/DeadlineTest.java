@@ -92,7 +92,7 @@ class DeadlineTest {
 
   @Test
   void noResponseIsRefusedForRoom() {
-    int streams = (int) (PlaneBuilder.instanceBounds().streams().boundBytes() / (16 << 10)) + 10;
+    int streams = (int) (PlaneBuilder.instanceBounds().streams.boundBytes() / (16 << 10)) + 10;
     RoutingWorld.Replica replica = world.published(world.local("r1", streams));
     List<Future<Response>> responses = new ArrayList<>();
     for (int i = 0; i < streams; i++) {
@@ -104,6 +104,6 @@ class DeadlineTest {
     world.run();
 
     assertThat(responses).allMatch(Future::succeeded);
-    assertThat(world.routers.bounds().streams().waiting()).isEqualTo(10);
+    assertThat(world.routers.bounds().streams.waiting()).isEqualTo(10);
   }
 }

@@ -21,7 +21,7 @@ class FirstCreditTest {
   @Test
   void firstCreditAtTheBoundIsZeroUntilAnotherIsAnswered() {
     int most =
-        (int) (PlaneBuilder.instanceBounds().streams().boundBytes() / StreamLedger.FIRST_BYTES);
+        (int) (PlaneBuilder.instanceBounds().streams.boundBytes() / StreamLedger.FIRST_BYTES);
     RoutingWorld.Replica wide = world.published(world.local("wide", most + 5));
     for (int i = 0; i < most + 1; i++) {
       call();

@@ -28,7 +28,7 @@ public final class Section implements Type<Settings> {
   private final Map<String, String> refused;
   private final Map<String, String> misplaced;
   private final Consumer<Settings> check;
-  private final List<Key<Settings>> mappings;
+  final List<Key<Settings>> mappings; // keys of the mappings in it
   private final Settings empty;
 
   private Section(
@@ -99,11 +99,6 @@ public final class Section implements Type<Settings> {
   /** Returns the names of Ray Serve's that this version refuses, with the reasons. */
   public Map<String, String> refused() {
     return refused;
-  }
-
-  /** Returns the keys that are nested mappings. */
-  List<Key<Settings>> mappings() {
-    return mappings;
   }
 
   /** Returns settings without values: every key has its default. */

@@ -81,7 +81,7 @@ public final class Settings {
     if (index >= 0) {
       return own(index, key, asked);
     }
-    for (Key<Settings> inner : section.mappings()) {
+    for (Key<Settings> inner : section.mappings) {
       if (inner.type() instanceof Section below && below.knows(key)) {
         Settings values = own(section.indexOf(inner), inner, asked);
         return values == null ? null : values.find(key, asked);
@@ -145,7 +145,7 @@ public final class Settings {
       changed[index] = value;
       return new Settings(section, changed, outer, null);
     }
-    for (Key<Settings> inner : section.mappings()) {
+    for (Key<Settings> inner : section.mappings) {
       if (inner.type() instanceof Section below && below.knows(key)) {
         return put(inner, get(inner).put(key, value).within(null));
       }

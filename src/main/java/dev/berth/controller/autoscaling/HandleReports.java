@@ -81,7 +81,7 @@ public final class HandleReports {
     }
   }
 
-  private final long silentNanos;
+  public final long silentNanos;
   private final Map<String, Instance> instances = new HashMap<>();
 
   /**
@@ -92,10 +92,6 @@ public final class HandleReports {
    */
   public HandleReports(long silentNanos) {
     this.silentNanos = silentNanos;
-  }
-
-  public long silentNanos() {
-    return silentNanos;
   }
 
   /** Registers live instances that have not reported yet. */

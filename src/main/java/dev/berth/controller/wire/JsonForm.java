@@ -81,11 +81,6 @@ public final class JsonForm<M> {
     return kinds.values();
   }
 
-  /** Returns whether a message has a JSON form; messages of other types stay in their instance. */
-  public boolean has(M message) {
-    return kinds.containsValue(message.getClass());
-  }
-
   /**
    * Converts a message to JSON.
    *

@@ -45,7 +45,7 @@ public final class FailureLog {
 
   private final Map<String, Allowance> looks = new ConcurrentHashMap<>(); // by class
   private final Map<Place, Allowance> lines = new ConcurrentHashMap<>();
-  private final FailureCounts counts = new FailureCounts(MAX_CLASSES);
+  public final FailureCounts counts = new FailureCounts(MAX_CLASSES);
 
   /** Failures that were not logged. */
   public final LongAdder unlogged = new LongAdder();
@@ -115,11 +115,6 @@ public final class FailureLog {
     return lines
         .computeIfAbsent(place, any -> new Allowance(AT_ONCE, THEN_EVERY_NANOS, now))
         .take(now, unseen);
-  }
-
-  /** Returns the number of failures by class name. */
-  public Map<String, Long> counts() {
-    return counts.sums();
   }
 
   /** Token bucket: a burst, then one permit per interval. Counts the refused calls. */

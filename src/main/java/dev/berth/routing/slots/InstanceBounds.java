@@ -10,7 +10,7 @@ import dev.berth.stream.StreamLedger;
 public final class InstanceBounds {
   private final Bound queued; // requests; berth.max_queued_total
   private final Bound queuedBytes; // bytes; berth.max_queued_bytes
-  private final StreamLedger streams;
+  public final StreamLedger streams;
 
   /**
    * @param maxQueued maximum requests that wait for a slot, of all deployments; default 10 000
@@ -56,13 +56,5 @@ public final class InstanceBounds {
   /** Returns the bytes of the requests waiting now. */
   public long queuedBytes() {
     return queuedBytes.taken();
-  }
-
-  /**
-   * Returns the memory budget of responses in flight, which the instance's replicas and ingress
-   * share.
-   */
-  public StreamLedger streams() {
-    return streams;
   }
 }

@@ -232,7 +232,7 @@ class JsonFormTest {
   @ParameterizedTest
   @MethodSource("commands")
   void aCommandIsReadAsItWasGiven(Command command) {
-    assertThat(JsonForm.COMMANDS.has(command)).isTrue();
+    assertThat(JsonForm.COMMANDS.kinds().contains(command.getClass())).isTrue();
     assertThat(read(command, Command.class)).isEqualTo(command);
   }
 
@@ -260,7 +260,7 @@ class JsonFormTest {
   void whatIsForTheControllersOwnInstanceStaysThere() {
     PolicySource.Scope scope = new PolicySource.Scope("app", null);
     Command ask = new AskPolicy(EPOCH, new PolicySource(scope, "b", traffic()), List.of());
-    assertThat(JsonForm.COMMANDS.has(ask)).isFalse();
+    assertThat(JsonForm.COMMANDS.kinds().contains(ask.getClass())).isFalse();
     assertThatThrownBy(() -> JsonForm.COMMANDS.encode(ask))
         .hasMessageStartingWith("kind: AskPolicy");
     assertThatThrownBy(() -> JsonForm.COMMANDS.decode(new JsonObject().put("kind", "Fly")))
