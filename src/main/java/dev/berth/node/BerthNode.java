@@ -244,7 +244,7 @@ public final class BerthNode {
       end().onComplete(ended -> started.fail(refused));
       return;
     } catch (IOException failed) {
-      String why = "berth.state_dir: %s (expected: a directory that can be written)";
+      String why = "berth.state_dir: %s (expected: a writable directory)";
       end().onComplete(ended -> started.fail(new StartFailedException(why.formatted(failed))));
       return;
     }
