@@ -20,9 +20,9 @@ import picocli.CommandLine.Parameters;
     header = "Shows how the number of replicas follows the load, and why.",
     description = {
       "Shows for each deployment that autoscales: running and wanted replicas, the load in the"
-          + " look-back window, the target per replica, the rest of the current delay, the age of"
-          + " the oldest instance report, and the reason for the number. With DEP, also shows the"
-          + " last decisions, newest first."
+          + " look-back window, and the target per replica; the rest of the current delay, the age"
+          + " of the oldest instance report, and the reason. With DEP, also the last decisions,"
+          + " newest first."
     },
     exitCodeList = {
       "0:shown; with --watch, ended by Ctrl-C",

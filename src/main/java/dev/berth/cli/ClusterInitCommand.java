@@ -49,7 +49,7 @@ final class ClusterInitCommand extends CliCommand {
 
   private static final String NODE =
       """
-      # Node %1$s of a cluster to try, made by berth cluster init.
+      # Node %1$s of a cluster to try, created by berth cluster init.
       http_options: {host: '%3$s', port: %4$d}
       berth:
         admin: {port: %5$d}
@@ -192,7 +192,7 @@ final class ClusterInitCommand extends CliCommand {
         %s: cluster %s, %d nodes
         Start the nodes, each in a terminal of its own:
           %s
-        Then deploy at one, and ask another:
+        Then deploy to one node, and send a request to another:
           %s"""
             .formatted(folder, name, nodes, String.join("\n  ", starts), String.join("\n  ", then));
     show(json, new JsonObject().put("start", starts).put("then", then), () -> List.of(text));

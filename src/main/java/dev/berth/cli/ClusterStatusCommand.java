@@ -57,7 +57,7 @@ final class ClusterStatusCommand extends AdminCommand {
             "cluster " + cluster.getValue("name") + ": " + who,
             control == null ? cluster.getValue("node") + " shows its last known state" : null,
             Boolean.TRUE.equals(cluster.getValue("may_be_cut_off"))
-                ? "this controller may be partitioned: most nodes are silent at once"
+                ? "this controller may be partitioned: most nodes are silent, and not replaced yet"
                 : null,
             cluster.getValue("stands_by") == null
                 ? null

@@ -79,9 +79,10 @@ public final class InstanceOptions {
   public static final Key<Boolean> HALT_ON_FULL_HEAP =
       KEYS.key("halt_on_full_heap", Types.BOOL, true)
           .means(
-              "Whether the process ends, with exit code 5 and one log line, when collections find"
-                  + " more than 95 % of the heap's oldest pool in use for 10 s, or take 98 % of the"
-                  + " time for as long. Otherwise it would run on without serving any request.");
+              "Whether the process ends, with exit code 5 and one log line, when the heap is full:"
+                  + " collections find more than 95 % of the oldest pool in use for 10 s, or take"
+                  + " 98 % of the time for as long. Otherwise it would run on without serving any"
+                  + " request.");
 
   // Persistence of the desired state across restarts.
   public static final Key<Path> STATE_DIR =

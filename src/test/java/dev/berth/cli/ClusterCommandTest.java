@@ -32,7 +32,7 @@ class ClusterCommandTest {
     assertThat(instance.lines())
         .containsExactly(
             "cluster blue: control node n1",
-            "this controller may be partitioned: most nodes are silent at once",
+            "this controller may be partitioned: most nodes are silent, and not replaced yet",
             "waits for: n4",
             "node | role | zone | labels | host | state | replicas | not reached from",
             "n1 | control | a | rack=7 | 10.0.0.1 | ALIVE | 3",

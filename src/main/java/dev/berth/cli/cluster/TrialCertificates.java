@@ -29,7 +29,7 @@ public final class TrialCertificates {
   private static final int NODE_DAYS = 365;
 
   private static final String CA = "ca";
-  private static final String PASSWORD = "of a file that is gone soon";
+  private static final String PASSWORD = "of a temporary file";
 
   private TrialCertificates() {}
 
