@@ -111,7 +111,7 @@ record OperatorCommands(
         .carryOut(
             what.config().length(),
             () -> {
-              Set<String> failing = serve.failing(); // after the previous commands
+              Set<String> failing = serve.marks.failing(); // after the previous commands
               Command command = state -> deploy(state, what, failing, outcome);
               return what.dryRun() ? command : once(text, command);
             })
@@ -145,7 +145,7 @@ record OperatorCommands(
     submitted.warnings().forEach(warning -> LOG.warn("{}", warning));
     new RouteRules(file).requireFree(state, submitted.applications(), what, by);
     if (!what.dryRun()) {
-      serve.prepare();
+      serve.commits.prepare();
     }
     Map<String, Wanted> wanted =
         DeclaredEntry.wanted(submitted.applications(), what.dryRun() ? jars::identify : jars::keep);

@@ -123,12 +123,12 @@ public final class ServeControl implements Builds.Sources {
   private final StateLog log;
   private final KeptJars jars;
   private final EntryReader reader;
-  private final Commits commits;
+  final Commits commits;
   private final FirstState first;
   private final CommandQueue queue;
   // node registrations do not wait for a command that copies jars
   private final CommandQueue nodesQueue;
-  private final RevisionMarks marks;
+  final RevisionMarks marks;
   private final OperatorCommands commands;
   private final Map<String, EntryReader.Reading> read = new HashMap<>(); // serving entries, by name
   private final Map<String, DeclaredApplication> refused = new LinkedHashMap<>(); // by name
@@ -355,11 +355,6 @@ public final class ServeControl implements Builds.Sources {
     return Objects.requireNonNull(controls, "controller: null (expected: connected)");
   }
 
-  /** Returns the applications that failed to deploy, at the start of a command. */
-  Set<String> failing() {
-    return marks.failing();
-  }
-
   /** Returns the applications that a start could not declare; a running command may call it. */
   Set<String> refused() {
     return refused.keySet();
@@ -369,11 +364,6 @@ public final class ServeControl implements Builds.Sources {
   @Nullable String directory() {
     Path directory = log.directory();
     return directory == null ? null : directory.toString();
-  }
-
-  /** Prepares for a change, off the loop. A command that stores jars calls it first. */
-  void prepare() throws IOException {
-    commits.prepare();
   }
 
   // --- execution of commands ---
@@ -418,17 +408,13 @@ public final class ServeControl implements Builds.Sources {
     if (event instanceof ControllerEvent.Withdrawn gone) {
       refused.remove(gone.application());
       if (state.find(gone.application()) == null) {
-        forget(gone.application());
+        read.remove(gone.application());
+        marks.forget(gone.application());
       }
     } else if (event instanceof ControllerEvent.Declared there) {
       refused.remove(there.application().name());
     }
     controls().tell(event);
-  }
-
-  private void forget(String application) {
-    read.remove(application);
-    marks.forget(application);
   }
 
   /** Queues a note of the instance itself, whose loss does no harm. */

@@ -371,7 +371,7 @@ final class ClusterSide implements LinkListener {
   /** Creates the admin server for other nodes, which uses HTTPS. */
   AdminVerticle peerServer(Meters meters, List<AdminRoutes> routes) {
     HttpServerOptions options =
-        tls.httpServer().setHost(config.bind()).setPort(config.ports().https());
+        tls.secured(new HttpServerOptions()).setHost(config.bind()).setPort(config.ports().https());
     AdminVerticle made = AdminVerticle.ofNode(options, meters, routes);
     tls.renewServer(made::update);
     return made;

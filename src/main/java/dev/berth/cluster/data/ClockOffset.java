@@ -26,7 +26,7 @@ final class ClockOffset {
    */
   private static final long DRIFT_DIVISOR = 1_000;
 
-  private boolean known;
+  boolean known;
   private long offset; // lower bound; added to the peer's time
   private long roundTrip;
   private long takenNanos;
@@ -51,11 +51,6 @@ final class ClockOffset {
 
   private long drift(long nowNanos) {
     return (nowNanos - takenNanos) / DRIFT_DIVISOR;
-  }
-
-  /** Returns whether there is a measurement. */
-  boolean isKnown() {
-    return known;
   }
 
   /**

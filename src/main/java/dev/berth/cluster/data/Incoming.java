@@ -129,7 +129,7 @@ final class Incoming implements Link.Owner {
   }
 
   private void sent(long peerNanos, long now) {
-    if (!clock.isKnown() || answeredPing - home.pausedNanos < 0) {
+    if (!clock.known || answeredPing - home.pausedNanos < 0) {
       sent = Arrived.LONG_AGO;
       return;
     }

@@ -8,6 +8,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClientAgent;
+import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpClientRequest;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpConnection;
@@ -59,7 +60,8 @@ public final class PeerClient {
         new PoolOptions().setHttp1MaxSize(MOST_CONNECTIONS).setMaxWaitQueueSize(MOST_WAITING);
     this.tls = tls;
     this.cluster = cluster;
-    this.client = vertx.createHttpClient(tls.httpClient(), pool);
+    HttpClientOptions options = new HttpClientOptions().setVerifyHost(false); // names are checked
+    this.client = vertx.createHttpClient(tls.secured(options), pool);
   }
 
   /** Sets the certificates of new connections. */

@@ -5,6 +5,7 @@ import io.vertx.core.Handler;
 import io.vertx.core.Promise;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetServer;
+import io.vertx.core.net.NetServerOptions;
 import io.vertx.core.net.NetSocket;
 import java.nio.channels.ClosedChannelException;
 import java.util.List;
@@ -62,7 +63,7 @@ public final class LinkServer {
   }
 
   private NetServer server(ContextInternal loop, Handler<NetSocket> accepted) {
-    NetServer server = loop.owner().createNetServer(tls.server());
+    NetServer server = loop.owner().createNetServer(tls.secured(new NetServerOptions()));
     servers.add(server);
     tls.renewServer(server::updateSSLOptions);
     return server.connectHandler(accepted).exceptionHandler(this::refused);

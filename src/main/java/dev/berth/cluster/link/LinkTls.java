@@ -7,12 +7,9 @@ import dev.berth.net.tls.TlsMaterial;
 import dev.berth.net.tls.TlsWatch;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.http.HttpClientOptions;
-import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.ClientSSLOptions;
 import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetClientOptions;
-import io.vertx.core.net.NetServerOptions;
 import io.vertx.core.net.NetSocket;
 import io.vertx.core.net.SSLOptions;
 import io.vertx.core.net.ServerSSLOptions;
@@ -72,10 +69,6 @@ public final class LinkTls {
 
   // --- clients and servers ---
 
-  NetServerOptions server() {
-    return secured(new NetServerOptions());
-  }
-
   /**
    * Creates a client that connects to other nodes on the caller's event loop. A connect completes
    * after the TLS handshake and is tried once; the caller retries. The caller must retain the
@@ -92,17 +85,8 @@ public final class LinkTls {
     return client;
   }
 
-  /** Returns options for an HTTP server for other nodes. */
-  public HttpServerOptions httpServer() {
-    return secured(new HttpServerOptions());
-  }
-
-  /** Returns options for an HTTP client of such servers. */
-  public HttpClientOptions httpClient() {
-    return secured(new HttpClientOptions().setVerifyHost(false));
-  }
-
-  private <T extends TCPSSLOptions> T secured(T options) {
+  /** Adds mutual TLS to the options of a server for other nodes, or of a client of one. */
+  public <T extends TCPSSLOptions> T secured(T options) {
     options.setTcpNoDelay(true);
     if (watch != null) {
       options.setSsl(true).setSslEngineOptions(TlsMaterial.engine());

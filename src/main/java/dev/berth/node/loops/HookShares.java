@@ -107,7 +107,7 @@ public final class HookShares {
   final Map<String, Owner> owners = new HashMap<>();
   private final Set<Hook> givenUp = new LinkedHashSet<>(); // interrupted, running, and not lost yet
   private long added;
-  private int lost;
+  int lost;
 
   /**
    * Enqueues a hook.
@@ -252,10 +252,6 @@ public final class HookShares {
 
   public int waiting(Kind kind) {
     return lanes(kind).mapToInt(lane -> lane.waiting.size()).sum();
-  }
-
-  public int lost() {
-    return lost;
   }
 
   /** Returns the highest number of lost threads of one application. */

@@ -216,7 +216,7 @@ public final class InstanceThreads implements HookThreads {
       of.gauge("berth_hooks_sharing", shares.sharing(kind), HookShares.shared(kind));
       of.gauge("berth_hooks_waiting", shares.waiting(kind), HookShares.MOST_WAITING);
     }
-    into.gauge("berth_lost_threads", shares.lost(), HookShares.MOST_LOST);
+    into.gauge("berth_lost_threads", shares.lost, HookShares.MOST_LOST);
     into.gauge(
         "berth_lost_threads_one_application",
         shares.mostLost(),

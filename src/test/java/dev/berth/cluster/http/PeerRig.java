@@ -17,6 +17,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemTrustOptions;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -76,8 +77,8 @@ final class PeerRig implements AutoCloseable {
       LinkTls tls = world.tls(name);
       AdminVerticle server =
           AdminVerticle.ofNode(
-              tls.httpServer().setHost("127.0.0.1").setPort(0),
-              new Meters(name, "127.0.0.1", "", false),
+              tls.secured(new HttpServerOptions()).setHost("127.0.0.1").setPort(0),
+              new Meters(name, "127.0.0.1", ""),
               List.of(routes));
       tls.renewServer(server::update);
       await(vertx.deployVerticle(server));

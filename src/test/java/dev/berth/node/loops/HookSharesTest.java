@@ -144,16 +144,16 @@ class HookSharesTest {
     shares.givenUp(hook, ms(500));
     shares.givenUp(hook, ms(900)); // its time runs from the first
     assertThat(shares.findLost(ms(1_499))).isEmpty();
-    assertThat(shares.lost()).isZero();
+    assertThat(shares.lost).isZero();
     assertThat(shares.findLost(ms(1_500))).containsExactly(hook);
     assertThat(shares.findLost(ms(9_000))).as("once").isEmpty();
-    assertThat(shares.lost()).isEqualTo(1);
+    assertThat(shares.lost).isEqualTo(1);
     assertThat(shares.mostLost()).isEqualTo(1);
     assertThat(shares.running(Kind.START)).isEqualTo(ALONE - 1);
     next.subList(0, ALONE - 1).forEach(shares::ended);
     assertThat(begin()).as("its own thread is made up for").isNotEmpty();
     assertThat(shares.ended(hook)).isTrue();
-    assertThat(shares.lost()).isZero();
+    assertThat(shares.lost).isZero();
     assertThat(shares.mostLost()).isZero();
   }
 
@@ -202,7 +202,7 @@ class HookSharesTest {
     assertThat(begin()).hasSize(ALONE);
     lose("late", Kind.STOP); // who lost none before has its own threads still
     assertThat(shares.heldFor("late")).isNotEmpty();
-    assertThat(shares.lost()).isEqualTo(HookShares.MOST_LOST + 1);
+    assertThat(shares.lost).isEqualTo(HookShares.MOST_LOST + 1);
   }
 
   // --- anything, in any order ---
@@ -284,7 +284,7 @@ class HookSharesTest {
     }
     assertThat(model.waiting).as("seed %d: all ran", seed).isEmpty();
     assertThat(shares.owners.size()).as("seed %d: nothing is kept", seed).isZero();
-    assertThat(shares.lost()).isZero();
+    assertThat(shares.lost).isZero();
   }
 
   private static void end(HookShares shares, Model model, SplittableRandom random, boolean lost) {
@@ -299,7 +299,7 @@ class HookSharesTest {
     Map<String, Long> running = Model.count(model.running);
     Map<String, Long> waiting = Model.count(model.waiting.keySet());
     Map<String, Long> lost = Model.count(model.lost);
-    assertThat(shares.lost()).as("seed %d: lost", seed).isEqualTo(model.lost.size());
+    assertThat(shares.lost).as("seed %d: lost", seed).isEqualTo(model.lost.size());
     for (int i = 0; i < MOST_APPLICATIONS; i++) {
       long own = lost.getOrDefault("a" + i, 0L);
       assertThat(shares.heldFor("a" + i).isEmpty())
