@@ -23,11 +23,6 @@ public record BuiltApplication(
     @Nullable Settings policy,
     @Nullable Settings traffic) {
 
-  /** Creates an application without a policy of its own, whose ingress alone serves the route. */
-  public BuiltApplication(String build, String ingress, List<DeploymentTarget> targets) {
-    this(build, ingress, targets, null, null);
-  }
-
   public BuiltApplication {
     targets = List.copyOf(targets);
   }

@@ -35,12 +35,12 @@ final class AnswerRoom {
    * usually small.
    */
   private boolean tryTake(long more, boolean known) {
-    return bytes.tryTake(more, known ? bytes.most() : 2 * bytes.most());
+    return bytes.tryTake(more, known ? bytes.most : 2 * bytes.most);
   }
 
   /** Returns the bytes that must be released until no request waits, or 0. */
   long needed() {
-    return Math.max(0, bytes.taken() - bytes.most()) + wanted.get();
+    return Math.max(0, bytes.taken() - bytes.most) + wanted.get();
   }
 
   /**
@@ -84,7 +84,7 @@ final class AnswerRoom {
     private long expected(AnswerSizes sizes, String path) {
       return Math.min(
           // else a large response would wait for all others to end
-          sizes.expected(path), bytes.most() / 2);
+          sizes.expected(path), bytes.most / 2);
     }
 
     /**

@@ -249,7 +249,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   private void goOn(Buffer piece) {
     hold(piece);
     Bound room = exchange.loop.ingress.bodies;
-    if (received <= gatherBytes && room.tryTake(piece.length(), room.most() / 2)) {
+    if (received <= gatherBytes && room.tryTake(piece.length(), room.most / 2)) {
       gathered += piece.length();
       state = State.GATHERING;
     } else {

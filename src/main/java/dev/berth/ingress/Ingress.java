@@ -112,7 +112,7 @@ public final class Ingress {
   }
 
   private void show(Series into) {
-    into.gauge("berth_http_connections", connections.taken(), connections.most());
+    into.gauge("berth_http_connections", connections.taken(), connections.most);
     into.counter("berth_http_connections_refused", refusedConnections.sum());
     into.counter("berth_http_connections_over_rate", fastConnections.sum());
     into.counter("berth_http_floods_cut", floods.sum());
@@ -123,8 +123,8 @@ public final class Ingress {
     int parked = loops.values().stream().mapToInt(ServingLoop::parked).sum();
     into.gauge("berth_http_requests_parked", parked);
     Bound answers = answerRoom.bytes;
-    into.gauge("berth_http_large_answer_bytes", answers.taken(), answers.most());
-    into.gauge("berth_http_large_answer_bytes_waiting", answerRoom.wanted.get());
+    into.gauge("berth_http_large_answer_bytes", answers.taken(), answers.most);
+    into.gauge("berth_http_large_answer_bytes_waiting", answerRoom.waiting());
     into.counter("berth_http_answers_stood_still", stoodStill.sum());
   }
 

@@ -58,7 +58,7 @@ final class RequestRoom {
      */
     boolean tryHold(int wanted, long own) {
       long here = free.getPlain();
-      if (own > 0 && own * SHARE_OF_REST > bytes.most() - bytes.taken() + here) {
+      if (own > 0 && own * SHARE_OF_REST > bytes.most - bytes.taken() + here) {
         return false;
       }
       if (here < wanted) {

@@ -22,8 +22,8 @@ final class InstanceSeries {
 
   /** Shows the memory of the instance's request bodies, with its limits. */
   static void show(BodyBounds bodies, Series into) {
-    into.gauge("berth_body_stream_bytes", bodies.windows().taken(), bodies.windows().most());
-    into.gauge("berth_body_buffered_bytes", bodies.gathered().taken(), bodies.gathered().most());
+    into.gauge("berth_body_stream_bytes", bodies.windows().taken(), bodies.windows().most);
+    into.gauge("berth_body_buffered_bytes", bodies.gathered().taken(), bodies.gathered().most);
   }
 
   /** Shows the totals of all routers of the instance, with their limits. */

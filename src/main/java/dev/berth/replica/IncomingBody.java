@@ -143,7 +143,7 @@ final class IncomingBody implements InboundStream.Owner {
       invocation.breakOff(
           Kind.BACK_PRESSURE,
           "buffered_body_bytes_total: no room for %s bytes more (expected: at most %s)"
-              .formatted(piece.length(), loop.bodyBounds.gathered().most()));
+              .formatted(piece.length(), loop.bodyBounds.gathered().most));
     } else {
       gatheredBytes += piece.length();
       Objects.requireNonNull(gathered).appendBuffer(piece);

@@ -86,7 +86,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
       breakOff(
           BerthException.Kind.BACK_PRESSURE,
           "stream_bytes_total: no room for a request's body (expected: at most "
-              + loop.bodyBounds.windows().most()
+              + loop.bodyBounds.windows().most
               + " bytes in flight)");
       return;
     }

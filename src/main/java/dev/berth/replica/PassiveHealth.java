@@ -37,7 +37,7 @@ final class PassiveHealth {
     CLEARED
   }
 
-  private final AtomicBoolean looking = new AtomicBoolean();
+  final AtomicBoolean looking = new AtomicBoolean(); // whether readings are needed
 
   // Confined to the reading thread.
   private long answered;
@@ -55,11 +55,6 @@ final class PassiveHealth {
   /** Records a failed request. Returns true when the caller must start the readings. */
   boolean failed() {
     return !looking.get() && looking.compareAndSet(false, true);
-  }
-
-  /** Returns whether readings are needed. */
-  boolean isLooking() {
-    return looking.get();
   }
 
   /**

@@ -506,7 +506,7 @@ public final class Replica extends ServedReplica {
       return reconfigured;
     }
     long next = sooner(health.watch.nextLook(nanoClock.getAsLong()), reconfigured);
-    return isServing() && passive.isLooking() ? sooner(next, lookAtRequests()) : next;
+    return isServing() && passive.looking.get() ? sooner(next, lookAtRequests()) : next;
   }
 
   /** Returns the earlier time. The nano clock may overflow, so the difference orders. */

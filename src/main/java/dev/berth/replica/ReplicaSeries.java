@@ -34,7 +34,7 @@ public final class ReplicaSeries {
                     .counter("serve_deployment_error_counter", count));
     routed.histogram("serve_deployment_processing_latency_ms", replica.processingTimes());
     routed.gauge("serve_deployment_max_processing_latency_ms", replica.maxProcessingNanos() / 1e6);
-    routed.counter("berth_replica_timeouts", replica.timeouts());
+    routed.counter("berth_replica_timeouts", replica.timeouts.sum());
     routed.counter("berth_failures_unlogged", replica.failures.unlogged.sum());
     ReplicaState state = replica.state();
     boolean healthy = state == ReplicaState.RUNNING || state == ReplicaState.DRAINING;

@@ -46,7 +46,10 @@ abstract class ServedReplica {
   volatile @Nullable Long graceEndsNanos;
 
   private final FailureCounts errors = new FailureCounts(FailureLog.MAX_CLASSES);
-  private final LongAdder timeouts = new LongAdder();
+
+  /** Requests whose deadline passed while they ran. */
+  public final LongAdder timeouts = new LongAdder();
+
   private final AtomicInteger zombies = new AtomicInteger();
 
   /** Loops blocked for longer than cancel_grace_s by a request that is not a zombie yet. */
@@ -203,11 +206,6 @@ abstract class ServedReplica {
   /** Returns the number of requests whose handler failed, by class of the failure. */
   public Map<String, Long> errors() {
     return errors.sums();
-  }
-
-  /** Returns the number of requests whose deadline passed while they ran. */
-  public long timeouts() {
-    return timeouts.sum();
   }
 
   /**

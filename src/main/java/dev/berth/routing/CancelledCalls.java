@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 final class CancelledCalls {
   private final RouterLoop loop;
   private int size;
-  private final LongAdder unrepeated = new LongAdder();
+  final LongAdder unrepeated = new LongAdder(); // sent only once: the limit was reached
 
   CancelledCalls(RouterLoop loop) {
     this.loop = loop;
@@ -63,11 +63,6 @@ final class CancelledCalls {
   /** Returns the number of messages repeated now; exact on the loop, approximate elsewhere. */
   int size() {
     return size;
-  }
-
-  /** Returns the number of messages sent only once because the limit was reached. Thread-safe. */
-  long unrepeated() {
-    return unrepeated.sum();
   }
 
   private final class Repeated extends RingEntry implements PendingEntry {

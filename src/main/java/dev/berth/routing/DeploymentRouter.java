@@ -98,7 +98,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     this.deployment = deployment;
     this.settings = settings;
     this.reach = new ReachWatch(deployment);
-    this.bounds = routers.bounds();
+    this.bounds = routers.bounds;
     this.blocked = routers.blocked;
     this.queue = new WaiterQueue(this::grantFor, blocked);
     this.legGate = new LegGate(bounds);

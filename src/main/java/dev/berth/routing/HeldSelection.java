@@ -62,7 +62,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     }
   }
 
-  private final long ttlNanos;
+  public final long ttlNanos;
   private final @Nullable RequestContext parent; // its cancel closes the selection
   private volatile @Nullable Runnable leaveParent;
   private volatile @Nullable Runnable whenLeft;
@@ -272,10 +272,6 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     at.takeOver();
     long ttl = slot.ttlMicros() * 1_000;
     return new HeldSelection(leg, loop, at, null, slot.token(), slot.attempt(), ttl);
-  }
-
-  public long ttlNanos() {
-    return ttlNanos;
   }
 
   @Override

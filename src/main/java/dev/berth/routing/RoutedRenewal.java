@@ -45,7 +45,7 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
             selection.attempt(),
             to.addressFor(loop.index()),
             Objects.requireNonNull(selection.token),
-            selection.ttlNanos() / 1_000_000,
+            selection.ttlNanos / 1_000_000,
             loop.acceptMicros(to, SlotRequest.NO_DEADLINE));
     boolean left = loop.send(to, message).isSent(); // else its dispatch reports the reason
     if (!left) {

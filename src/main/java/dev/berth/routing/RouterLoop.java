@@ -72,7 +72,7 @@ public final class RouterLoop {
     this.pending = new PendingTable<>(limits.pendingRequests(), incarnation);
     this.ring = new DeadlineRing(ports.nanoClock().getAsLong());
     this.cancelled = new CancelledCalls(this);
-    this.streams = routers.bounds().streams;
+    this.streams = routers.bounds.streams;
     this.mostFirstCredits = streams.boundBytes() / routers.loops() / StreamLedger.FIRST_BYTES;
     this.requestIdPrefix = Long.toHexString(incarnation) + "-" + index + "-";
   }
@@ -83,7 +83,7 @@ public final class RouterLoop {
 
   /** Returns the limits that all loops of the instance share. */
   public InstanceBounds bounds() {
-    return routers.bounds();
+    return routers.bounds;
   }
 
   /** Returns whether both loops belong to one instance. */
@@ -333,7 +333,7 @@ public final class RouterLoop {
 
   /** Returns the number of cancels and releases sent only once because too many were repeated. */
   public long cancelsNotRepeated() {
-    return cancelled.unrepeated();
+    return cancelled.unrepeated.sum();
   }
 
   /** Returns the entries of the pending table; exact on the loop, approximate elsewhere. */

@@ -47,7 +47,7 @@ public final class Routers {
   private final String node;
   final @Nullable String zone;
   private final ReplicaDirectory directory;
-  private final InstanceBounds bounds;
+  public final InstanceBounds bounds;
   final ExplainPorts explain;
   private final RouterLoop[] loops;
   final BlockedLoops blocked;
@@ -101,10 +101,6 @@ public final class Routers {
   /** Returns the routing state of an event loop. */
   public RouterLoop loop(int index) {
     return loops[index];
-  }
-
-  public InstanceBounds bounds() {
-    return bounds;
   }
 
   /** Returns the router of a deployment, created on first use. Thread-safe. */

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * does not delay others. Each success requires one {@link #give}.
  */
 public final class Bound {
-  private final long most;
+  public final long most;
   private final AtomicLong taken = new AtomicLong();
 
   /**
@@ -47,9 +47,5 @@ public final class Bound {
   /** Returns the amount in use. */
   public long taken() {
     return taken.get();
-  }
-
-  public long most() {
-    return most;
   }
 }

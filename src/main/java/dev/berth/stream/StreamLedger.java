@@ -127,7 +127,7 @@ public final class StreamLedger {
 
   /** Returns whether a request may grant a first credit to the stream of its response. */
   public boolean hasRoom() {
-    return bytes() < held.most();
+    return bytes() < held.most;
   }
 
   /**
@@ -138,12 +138,12 @@ public final class StreamLedger {
   }
 
   private long tightBytes() {
-    return held.most() / 4 * 3;
+    return held.most / 4 * 3;
   }
 
   /** Returns the bytes that stalled readers must release so that no grant waits; 0 for none. */
   public long needed() {
-    return Math.max(0, bytes() - held.most()) + wanted.get();
+    return Math.max(0, bytes() - held.most) + wanted.get();
   }
 
   /** Returns the bytes in use. */
@@ -153,7 +153,7 @@ public final class StreamLedger {
 
   /** Returns the limit of {@link #bytes}, which bytes that cannot wait may exceed. */
   public long boundBytes() {
-    return held.most();
+    return held.most;
   }
 
   /** Returns the number of streams whose next grant waits. */

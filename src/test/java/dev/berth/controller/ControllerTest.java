@@ -121,7 +121,8 @@ class ControllerTest {
     it.builds = false;
     it.declare("app", of(FRONT, "v1", 1));
     it.declare("app", of(FRONT, "v2", 1));
-    BuiltApplication old = new BuiltApplication("build-v1", "front", List.of(of(FRONT, "v1", 1)));
+    BuiltApplication old =
+        new BuiltApplication("build-v1", "front", List.of(of(FRONT, "v1", 1)), null, null);
     it.send(new ControllerEvent.Built("app", 1, old));
     assertThat(it.hosted).isEmpty();
     assertThat(it.asked(DiscardBuild.class)).isEmpty(); // the newest may turn out to be the same
@@ -595,7 +596,8 @@ class ControllerTest {
   @Test
   void inPlaceOfARevisionThatFailedTheOneBeforeStartsAndItsFailureIsSaid() {
     it.revision = 2;
-    it.code.put("app", new BuiltApplication("build-v1", "front", List.of(of(FRONT, "v1", 1))));
+    it.code.put(
+        "app", new BuiltApplication("build-v1", "front", List.of(of(FRONT, "v1", 1)), null, null));
 
     it.send(new ControllerEvent.Declared(failed()));
     assertThat(statuses()).containsExactly("2 DEPLOYING");
@@ -628,7 +630,8 @@ class ControllerTest {
     assertThat(it.fleet()).isEqualTo("v1 RUNNING x2");
     it.restart();
     it.log.clear();
-    it.code.put("app", new BuiltApplication("build-v1", "front", List.of(of(FRONT, "v1", 2))));
+    it.code.put(
+        "app", new BuiltApplication("build-v1", "front", List.of(of(FRONT, "v1", 2)), null, null));
 
     it.send(new ControllerEvent.Declared(failed()));
     it.tellInventory();

@@ -186,7 +186,8 @@ final class DrivenController {
     revision++;
     code.put(
         application,
-        new BuiltApplication(targets[0].build(), targets[0].id().name(), List.of(targets)));
+        new BuiltApplication(
+            targets[0].build(), targets[0].id().name(), List.of(targets), null, null));
     send(new ControllerEvent.Declared(application(application, "/")));
   }
 

@@ -244,7 +244,7 @@ class LifecycleTracesTest {
   void soItIsWhenNothingAtAllIsFound() {
     it.serve("app", of(FRONT, "v1", 1, NO_SURGE));
     it.hosted.clear(); // with the loop that ran them
-    it.code.put("app", new BuiltApplication("build-v2", "front", List.of(of("v2", 1))));
+    it.code.put("app", new BuiltApplication("build-v2", "front", List.of(of("v2", 1)), null, null));
     restart();
     failStarts("v2");
     assertThat(it.fleet()).isEqualTo("v1 RUNNING x1");

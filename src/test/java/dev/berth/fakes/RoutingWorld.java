@@ -285,9 +285,9 @@ public final class RoutingWorld implements ReplicaDirectory {
       assertThat(routers.loop(loop).pendingRequests()).as("pending").isEqualTo(repeated);
       assertThat(routers.loop(loop).deadlines()).as("deadlines").isEqualTo(repeated);
     }
-    assertThat(routers.bounds().queued()).as("queued in all").isZero();
-    assertThat(routers.bounds().queuedBytes()).as("bytes queued").isZero();
-    assertThat(routers.bounds().streams.bytes()).as("bytes of streams").isZero();
+    assertThat(routers.bounds.queued()).as("queued in all").isZero();
+    assertThat(routers.bounds.queuedBytes()).as("bytes queued").isZero();
+    assertThat(routers.bounds.streams.bytes()).as("bytes of streams").isZero();
   }
 
   private static void assertAtRest(DeploymentRouter router) {

@@ -159,7 +159,7 @@ class LocalControllerTest {
     DeploymentId id = new DeploymentId("a", "d");
     DeploymentTarget target =
         new DeploymentTarget(id, "b", new DeploymentVersion("c", "l"), DeploymentConfig.of("d"));
-    BuiltApplication built = new BuiltApplication("b", "d", List.of(target));
+    BuiltApplication built = new BuiltApplication("b", "d", List.of(target), null, null);
 
     role.tell(new ControllerEvent.Built("a", first.revision(), built));
 

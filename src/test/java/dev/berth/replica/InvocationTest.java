@@ -322,7 +322,7 @@ class InvocationTest {
 
     assertThat(handler.contexts.remove().cancelled()).isTrue();
     assertThat(handler.contexts.remove().cancelled()).as("it has no deadline").isFalse();
-    assertThat(replica.timeouts()).isEqualTo(1);
+    assertThat(replica.timeouts.sum()).isEqualTo(1);
     assertThat(rig.bus.take()).as("the router tells its caller itself").isEmpty();
     assertThat(replica.slots().ongoing()).isEqualTo(2);
     handler.answer();

@@ -155,7 +155,7 @@ class PassiveHealthTest {
     behaviour = () -> Promise.<Response>promise().future();
     eight(id -> rig.sendHeld(ReplicaRig.call(replica).id(id).deadlineMs(100)));
     assertThat(rig.suspicions).isNotEmpty().first().asString().endsWith("its deadline passed");
-    assertThat(replica.timeouts()).isEqualTo(8);
+    assertThat(replica.timeouts.sum()).isEqualTo(8);
   }
 
   @Test
@@ -169,7 +169,7 @@ class PassiveHealthTest {
                   new CancelCall(id, ReplicaRig.OWN, rig.attempt(), replica.address(), true));
         });
     assertThat(rig.suspicions).isNotEmpty();
-    assertThat(replica.timeouts()).isEqualTo(8);
+    assertThat(replica.timeouts.sum()).isEqualTo(8);
   }
 
   @Test
@@ -186,13 +186,13 @@ class PassiveHealthTest {
   @Test
   void aReplicaThatAnswersIsNotLookedAt() {
     PassiveHealth health = new PassiveHealth();
-    assertThat(health.isLooking()).isFalse();
+    assertThat(health.looking.get()).isFalse();
     assertThat(health.failed()).isTrue();
     assertThat(health.failed()).as("it is being looked at").isFalse();
     health.look(0, 2, 0);
-    assertThat(health.isLooking()).isTrue();
+    assertThat(health.looking.get()).isTrue();
     assertThat(health.look(1, 2, PassiveHealth.LOOK_NANOS)).isEqualTo(Verdict.NOTHING_NEW);
-    assertThat(health.isLooking()).isFalse();
+    assertThat(health.looking.get()).isFalse();
     assertThat(health.failed()).isTrue();
   }
 

@@ -104,6 +104,6 @@ class DeadlineTest {
     world.run();
 
     assertThat(responses).allMatch(Future::succeeded);
-    assertThat(world.routers.bounds().streams.waiting()).isEqualTo(10);
+    assertThat(world.routers.bounds.streams.waiting()).isEqualTo(10);
   }
 }

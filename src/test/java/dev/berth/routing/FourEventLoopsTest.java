@@ -383,7 +383,7 @@ class FourEventLoopsTest {
     assertThat(counters.running()).as("gauge of running requests").isZero();
     assertThat(counters.reserved()).as("gauge of reserved slots").isZero();
     assertThat(router.queued()).as("waiters").isZero();
-    assertThat(routers.bounds().queued()).as("requests in the instance's bound").isZero();
+    assertThat(routers.bounds.queued()).as("requests in the instance's bound").isZero();
     everythingHappened(users);
   }
 

@@ -189,7 +189,7 @@ class OutgoingBodyTest {
     response = world.settled(call.future());
     assertThat(world.sent(BusMessage.CallRequest.class)).hasSize(1);
     assertThat(replica.running).isEmpty();
-    assertThat(world.routers.bounds().queuedBytes()).isEqualTo("first".length());
+    assertThat(world.routers.bounds.queuedBytes()).isEqualTo("first".length());
 
     replica.ledger.complete();
     world.settled(replica.offer(0, 1, Duration.ofSeconds(1)));

@@ -88,7 +88,7 @@ class StreamedResponseTest {
     assertThat(world.sent(BusMessage.StreamCredit.class))
         .singleElement()
         .satisfies(credit -> assertThat(credit.limit()).isEqualTo(12_000 + FIRST));
-    assertThat(world.routers.bounds().streams.bytes()).isEqualTo(12_000 + FIRST - 16_000);
+    assertThat(world.routers.bounds.streams.bytes()).isEqualTo(12_000 + FIRST - 16_000);
     cancel();
   }
 
@@ -101,7 +101,7 @@ class StreamedResponseTest {
       List<BusMessage.StreamCredit> credits = world.sent(BusMessage.StreamCredit.class);
       limit = credits.isEmpty() ? limit : credits.get(credits.size() - 1).limit();
       assertThat(limit - 5_000L * (i + 1)).isBetween(5_000L, (long) WINDOW);
-      assertThat(world.routers.bounds().streams.bytes()).isEqualTo(limit - 5_000L * (i + 1));
+      assertThat(world.routers.bounds.streams.bytes()).isEqualTo(limit - 5_000L * (i + 1));
     }
     assertThat(limit - 2_000_000).isGreaterThan(WINDOW / 2);
     cancel();

@@ -43,7 +43,7 @@ class UnreachedDeploymentTest {
     refused(first);
     refused(call());
     assertThat(world.router.queued()).isZero();
-    assertThat(world.routers.bounds().queued()).isZero();
+    assertThat(world.routers.bounds.queued()).isZero();
   }
 
   @Test

@@ -23,11 +23,11 @@ record AtRest(World world, String node) {
       zero(of + "reserved gauge", each.counters.reserved());
       zero(of + "own elsewhere", RoutingProbe.ownElsewhere(each));
     }
-    zero("bound of queued requests", routers.bounds().queued());
-    zero("bound of queued bytes", routers.bounds().queuedBytes());
-    zero("bound of stream bytes", routers.bounds().streams.bytes());
-    zero("grants that wait", routers.bounds().streams.waiting());
-    zero("bytes that they need", routers.bounds().streams.needed());
+    zero("bound of queued requests", routers.bounds.queued());
+    zero("bound of queued bytes", routers.bounds.queuedBytes());
+    zero("bound of stream bytes", routers.bounds.streams.bytes());
+    zero("grants that wait", routers.bounds.streams.waiting());
+    zero("bytes that they need", routers.bounds.streams.needed());
     zero("bound of bytes of bodies", plane.limits.bodies().windows().taken());
     zero("bound of gathered bytes", plane.limits.bodies().gathered().taken());
     for (int index = 0; index < plane.loops(); index++) {

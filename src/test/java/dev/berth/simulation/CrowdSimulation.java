@@ -263,7 +263,7 @@ final class CrowdSimulation extends ClusterRun {
     // Who reads nothing is the ingress's to end, which has its own patience.
     instances(2, bus, SimulatedInstance.Settings.wide(routing, PATIENCE_NANOS, bound, 4_096));
     door = instances.get(0);
-    streams = door.routers.bounds().streams;
+    streams = door.routers.bounds.streams;
   }
 
   /** Runs a seed; a failure tells how to see it again. */

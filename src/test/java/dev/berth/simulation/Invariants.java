@@ -309,6 +309,6 @@ final class Invariants implements Executions.Listener {
     on.coverage.seen(Transition.RELEASED, view.released());
     on.coverage.seen(Transition.EXPIRED, view.expired());
     on.coverage.seen(Transition.ATTEMPT_REPEATED, incarnation.replica.slots().duplicates());
-    on.coverage.seen(Transition.REPLICA_DEADLINE, incarnation.replica.timeouts());
+    on.coverage.seen(Transition.REPLICA_DEADLINE, incarnation.replica.timeouts.sum());
   }
 }

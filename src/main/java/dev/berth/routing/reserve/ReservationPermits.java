@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class ReservationPermits {
   private final ReservationLimits limits;
   private final ConcurrentHashMap<String, Integer> byCaller = new ConcurrentHashMap<>();
-  private final AtomicInteger taken = new AtomicInteger();
+  final AtomicInteger taken = new AtomicInteger(); // slots held or awaited
 
   ReservationPermits(ReservationLimits limits) {
     this.limits = limits;
@@ -42,11 +42,6 @@ final class ReservationPermits {
 
   private static ReservationException full(Problem limit, String bound, String by) {
     return new ReservationException(limit, bound + " reservations are held or waiting" + by, 1, -1);
-  }
-
-  /** Returns the number of slots held or awaited. */
-  int taken() {
-    return taken.get();
   }
 
   /** Returns the number of callers that hold or await a slot. */

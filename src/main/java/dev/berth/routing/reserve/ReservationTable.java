@@ -470,7 +470,7 @@ public final class ReservationTable implements Reservations {
 
   /** Returns the number of slots held or awaited. */
   public int permitsTaken() {
-    return permits.taken();
+    return permits.taken.get();
   }
 
   /** Returns the number of ended reservations that are retained. */

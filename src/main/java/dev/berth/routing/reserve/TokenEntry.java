@@ -25,7 +25,7 @@ final class TokenEntry {
     this.token = token;
     this.deployment = selection.deployment();
     this.caller = caller;
-    this.ttlNanos = selection.ttlNanos();
+    this.ttlNanos = selection.ttlNanos;
     this.selection = selection;
   }
 
