@@ -124,7 +124,7 @@ public final class Ingress {
     into.gauge("berth_http_requests_parked", parked);
     Bound answers = answerRoom.bytes;
     into.gauge("berth_http_large_answer_bytes", answers.taken(), answers.most);
-    into.gauge("berth_http_large_answer_bytes_waiting", answerRoom.waiting());
+    into.gauge("berth_http_large_answer_bytes_waiting", answerRoom.wanted.get());
     into.counter("berth_http_answers_stood_still", stoodStill.sum());
   }
 

@@ -283,7 +283,7 @@ final class InstanceParts {
             });
     meters.addCounter("berth_audits_failed", () -> upkeep.mismatches);
     meters.add(pusher::show);
-    meters.add(into -> InstanceSeries.show(plane.routers().bounds, config.settings(), into));
+    meters.add(into -> InstanceSeries.show(plane.routers.bounds, config.settings(), into));
     meters.add(into -> InstanceSeries.show(plane.limits.bodies(), into));
     meters.add(into -> InstanceSeries.show(reservations, into));
     meters.add(handlers::show);

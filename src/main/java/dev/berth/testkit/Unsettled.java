@@ -27,7 +27,7 @@ final class Unsettled {
     if (found.lines.isEmpty()) { // else these lines repeat the ones before
       instance.plane.routers.all().forEach(found::lookAtCounters);
       found.lookAtLoops();
-      found.look(instance.plane.routers().bounds);
+      found.look(instance.plane.routers.bounds);
     }
     return List.copyOf(found.lines);
   }

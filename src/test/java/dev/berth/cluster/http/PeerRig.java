@@ -78,7 +78,7 @@ final class PeerRig implements AutoCloseable {
       AdminVerticle server =
           AdminVerticle.ofNode(
               tls.secured(new HttpServerOptions()).setHost("127.0.0.1").setPort(0),
-              new Meters(name, "127.0.0.1", ""),
+              new Meters(name, "127.0.0.1", "", false),
               List.of(routes));
       tls.renewServer(server::update);
       await(vertx.deployVerticle(server));
