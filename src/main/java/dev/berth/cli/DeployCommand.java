@@ -191,7 +191,7 @@ final class DeployCommand extends ChangeCommand {
     List<String> kept = names(outcome, KEPT);
     if (!kept.isEmpty()) {
       out.println(
-          "  not deleted, since not only this file declared them (--prune deletes them): "
+          "  retained, since not only this file declared them (--prune deletes them): "
               + String.join(", ", kept));
     }
     if (!dryRun && !wait) {

@@ -116,7 +116,7 @@ class CommandsIT {
   void whatConfigPrintsIsDeployedAgainAndNothingIsDifferent() throws Exception {
     ok("deploy", one("target_capacity: 50\n").toString(), "--wait");
     ok("deploy", Files.writeString(folder.resolve("two.yaml"), TWO).toString(), "--wait");
-    assertThat(said).contains("b: new", "not deleted, since not only this file", ": a");
+    assertThat(said).contains("b: new", "retained, since not only this file", ": a");
 
     Path elsewhere = Files.createDirectories(folder.resolve("elsewhere"));
     for (String[] config : new String[][] {{"config"}, {"config", "--json"}}) {
@@ -187,7 +187,7 @@ class CommandsIT {
         .extracting(line -> line[0] + " " + line[2])
         .containsExactly("6 runs", "5 ran", "3 ran", "2 ran", "1 ran");
     assertThat(berth("rollback", "a", "--to=4")).isEqualTo(1);
-    assertThat(complained).contains("revision: 4 of application a (expected: one that ran earlier");
+    assertThat(complained).contains("revision: 4 of application a (expected: an earlier revision");
   }
 
   @Test

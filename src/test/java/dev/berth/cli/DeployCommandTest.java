@@ -98,7 +98,7 @@ class DeployCommandTest {
             "  shop: unchanged",
             "  more: new",
             "  old: deleted",
-            "  not deleted, since not only this file declared them (--prune deletes them): o",
+            "  retained, since not only this file declared them (--prune deletes them): o",
             "The instance applies it now; see: berth status --watch");
     assertThat(instance.err).hasToString("");
   }
@@ -141,7 +141,7 @@ class DeployCommandTest {
     assertThat(instance.asked.get(0)).startsWith(PUT + "?dry_run=true {");
     assertThat(instance.asked.get(1)).startsWith(PUT + "?prune=all&dry_run=true {");
     assertThat(instance.out.toString())
-        .startsWith(file + ": valid, and would be:\n  shop: unchanged\n  not deleted, since not")
+        .startsWith(file + ": valid, and would be:\n  shop: unchanged\n  retained, since not")
         .contains("\"outcome\" : \"dry_run\"", "\"change\" : \"kept\"");
   }
 
