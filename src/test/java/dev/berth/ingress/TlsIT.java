@@ -320,7 +320,7 @@ class TlsIT {
 
   private static long warnings(LogLines said) {
     return List.copyOf(said.all()).stream()
-        .filter(event -> event.getFormattedMessage().contains("not taken"))
+        .filter(event -> event.getFormattedMessage().contains("not loaded"))
         .count();
   }
 
