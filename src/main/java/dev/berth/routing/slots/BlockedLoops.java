@@ -6,9 +6,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 
 /**
- * The event loops of this instance that are blocked and run no tasks now, and the instances that
- * are suspected to be dead. Written by the monitors of both, read by any thread; while no loop is
- * blocked a reader reads one field.
+ * The event loops of this instance that are blocked, so that they run no tasks now, and the
+ * instances that may be dead (suspected instances). The monitors of loops and instances write this
+ * state, and any thread reads it. While no loop is blocked, {@link #any} reads one field.
  */
 public final class BlockedLoops {
   private final AtomicIntegerArray blocked; // 1 or 0, indexed by loop

@@ -4,18 +4,18 @@ import dev.berth.stream.Bound;
 import dev.berth.stream.StreamLedger;
 
 /**
- * Limits that all routers of an instance share, so that Ray Serve's unlimited defaults still have a
- * limit. Thread-safe.
+ * Limits that all routers of an instance share. They apply even to deployments without a limit of
+ * their own, which is Ray Serve's default. Thread-safe.
  */
 public final class InstanceBounds {
-  private final Bound queued; // requests; berth.max_queued_total
-  private final Bound queuedBytes; // bytes; berth.max_queued_bytes
+  private final Bound queued; // requests; berth.limits.max_queued_total
+  private final Bound queuedBytes; // bytes; berth.limits.max_queued_bytes
   public final StreamLedger streams;
 
   /**
-   * @param maxQueued maximum requests that wait for a slot, of all deployments; default 10 000
-   * @param maxQueuedBytes maximum bytes of their bodies; default 64 MiB
-   * @param maxStreamBytes maximum bytes in flight of all responses; default 64 MiB
+   * @param maxQueued maximum requests of all deployments that wait for a slot; default 10 000
+   * @param maxQueuedBytes maximum bytes of the bodies of these requests
+   * @param maxStreamBytes maximum bytes in flight of all responses
    */
   public InstanceBounds(int maxQueued, long maxQueuedBytes, long maxStreamBytes) {
     this.queued = new Bound(maxQueued);
@@ -35,8 +35,8 @@ public final class InstanceBounds {
   }
 
   /**
-   * Counts a request that waits again. An admitted request cannot be refused, so this ignores the
-   * limits.
+   * Counts a request that waits again. The router cannot refuse an admitted request, so this method
+   * ignores the limits.
    */
   public void queueAgain(int bytes) {
     queued.take(1);

@@ -6,18 +6,19 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Admits one collector of several slots of a deployment at a time on this instance, first come,
- * first served. Two collectors that each held one of two slots would otherwise wait for each other
- * without end.
+ * Admits the requests for several slots of one deployment on this instance one at a time, in the
+ * order of arrival. Such a request is a collector, and each of its slots is a leg. Without the
+ * gate, two collectors that each hold one of two slots would wait for each other without end.
  *
  * <pre>
  *   OUTSIDE --enter--> WAITING --first in the order--> HOLDING --leave--> OUTSIDE
  *                      any --leave--> OUTSIDE
- *                      HOLDING --its loop blocks--> OUTSIDE, and is notified
+ *                      HOLDING --its loop blocks, and another can enter--> OUTSIDE, notified
  * </pre>
  *
  * Thread-safe. A lock suffices, because requests for several slots of one deployment are rare and
- * each step under the lock is short. An admitted collector is notified by a task on its own loop.
+ * each step under the lock is short. The gate notifies a collector by a task on the collector's
+ * loop.
  */
 public final class LegGate {
 
@@ -56,7 +57,7 @@ public final class LegGate {
   /**
    * Enters the gate, or waits for it.
    *
-   * @param maxWaiting maximum waiting collectors, beside the instance's limit; -1 for no own limit
+   * @param maxWaiting maximum collectors that wait here, or -1 if only the instance's limit applies
    */
   public synchronized Entry enter(Collector collector, boolean mayWait, int maxWaiting) {
     Collector holding = holder;
@@ -75,7 +76,7 @@ public final class LegGate {
     return Entry.WAITING;
   }
 
-  /** Leaves the gate, or the queue before it; no effect for a collector in neither. */
+  /** Leaves the gate or its queue; no effect if the collector is outside. */
   public synchronized void leave(Collector collector) {
     if (holder == collector) {
       holder = null;
@@ -85,7 +86,7 @@ public final class LegGate {
     }
   }
 
-  /** Removes a holder whose loop is blocked. Called when a loop blocks or recovers. */
+  /** Replaces a holder on a blocked loop if another can enter. Call when a loop changes state. */
   public synchronized void loopsChanged() {
     Collector holding = holder;
     if (holding != null && holding.paused() && !waiting.stream().allMatch(Collector::paused)) {
@@ -105,9 +106,7 @@ public final class LegGate {
     }
   }
 
-  /**
-   * Admits the first collector whose loop is not blocked; skipped collectors retain their places.
-   */
+  /** Admits the first collector whose loop is not blocked. Skipped collectors keep their places. */
   private void next() {
     Iterator<Collector> places = waiting.iterator();
     while (holder == null && places.hasNext()) {
@@ -121,7 +120,7 @@ public final class LegGate {
         first.entered();
         holder = first;
       } catch (RuntimeException rejected) {
-        // As above.
+        // The loop accepts no further tasks: the instance stops.
       }
     }
   }

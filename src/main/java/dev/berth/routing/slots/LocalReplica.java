@@ -8,7 +8,8 @@ import dev.berth.protocol.port.Slots;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A replica of this instance. Its counts are exact, because they come from its ledger. Thread-safe.
+ * A replica of this instance. Its counts come from the ledger of the replica, so they are exact.
+ * Thread-safe.
  */
 public final class LocalReplica extends RoutedReplica implements SlotObserver {
   private final Slots slots;

@@ -5,17 +5,18 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Acquires slots: the only place that does so, for new requests, waiters, chooses and legs. To
- * choose a replica is to reserve a slot there. A pick sends no message and notifies no listener,
- * and allocates nothing if a local slot is free to run on.
+ * Acquires slots for new requests, waiting requests, reservations, and the legs of requests for
+ * several slots. No other class acquires slots. A pick chooses a replica and acquires one of its
+ * slots in one step. A pick sends no message and notifies no listener. It allocates no memory if a
+ * request can run at once on a free local slot.
  *
- * <p>Sources: gRPC's {@code PickResult pickSubchannel(args)}, Knative's {@code lbPolicy}, which
- * returns how to release its target.
+ * <p>The design follows gRPC's {@code PickResult pickSubchannel(args)} and Knative's {@code
+ * lbPolicy}, which returns a function to release its target.
  */
 public final class Pick {
   private Pick() {}
 
-  /** Ranks the set's replicas, as seen from the asker's loop, with the set's ranker. */
+  /** Ranks the set's replicas with the set's ranker, as seen from the loop of the request. */
   public static void rank(
       ReplicaSet set, Waiting who, ReplicaRanker.Ranking ranking, RandomGenerator random) {
     ranking.clear();
@@ -23,11 +24,11 @@ public final class Pick {
   }
 
   /**
-   * Acquires a slot of the first replica that has one: ranked replicas in their order, then the
-   * rest, so that no request is refused while a slot is free.
+   * Acquires a slot of the first replica with a free slot. This method tries the ranked replicas in
+   * their order, and then all eligible replicas, so that it finds each free slot.
    *
    * @param holdNanos the hold time in nanoseconds, or {@link Grant#RUN} to run at once
-   * @return null if every acceptable replica is full
+   * @return null if every replica that the request accepts is full
    */
   public static @Nullable Grant from(
       ReplicaSet set,
@@ -39,7 +40,7 @@ public final class Pick {
     for (int place = 0; place < ranking.size(); place++) {
       int index = ranking.get(place);
       if (index < 0 || index >= size) {
-        continue; // a user's ranker wrote to the ranking later
+        continue; // a user's ranker wrote to the ranking after its call
       }
       Grant grant = ask(set.eligible[index], who, holdNanos);
       if (grant != null) {
@@ -60,7 +61,7 @@ public final class Pick {
     return who.accepts(replica) ? replica.take(holdNanos) : null;
   }
 
-  /** Grants a slot that is about to become free to a waiter, so that it never is free. */
+  /** Completes a request and grants its slot to a waiter, so that the slot never becomes free. */
   static @Nullable Grant passOn(RoutedReplica freeing, Waiting to) {
     return freeing.takeCompleted(to.holdNanos());
   }

@@ -16,34 +16,34 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A replica of another instance with an estimated load. The estimate is the last report, less this
- * instance's requests at that time, plus its requests now. Every reply carries a numbered report,
- * so a late report never replaces a newer one. The estimate only ranks; the replica itself accepts
- * or refuses. Thread-safe.
+ * A replica of another instance with an estimated load. The estimate is the load of the last
+ * report, minus this instance's requests at the time of the report, plus this instance's requests
+ * now. Every reply of the replica carries a numbered report, so a late report never replaces a
+ * newer one. The estimate decides where a request goes; the replica itself accepts or refuses the
+ * request. Thread-safe.
  *
- * <p>Source: Ray Serve's ReplicaQueueLengthCache, with sequence numbers and own counts; its
- * back-off constants serve as the safety net, with jitter.
+ * <p>The design follows Ray Serve's ReplicaQueueLengthCache, and adds sequence numbers and counts
+ * of own requests. If the estimate is wrong, probes with Ray's back-off and with jitter correct it.
  */
 public final class RemoteReplica extends RoutedReplica {
   /** Maximum age of a usable report, in nanoseconds (Ray: 10 s). */
   static final long STALE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   /**
-   * Ray's initial_backoff_s, backoff_multiplier and max_backoff_s, in nanoseconds; the multiplier
-   * is 2.
+   * First back-off between probes: Ray's initial_backoff_s. Each probe doubles the back-off (Ray's
+   * backoff_multiplier) up to {@link #MAX_BACKOFF_NANOS} (Ray's max_backoff_s).
    */
   static final long INITIAL_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
   static final long MAX_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** Maximum offers retained for waiters; further ones are declined. */
+  /** Maximum offers that this router keeps for waiters. It declines further offers. */
   private static final int MAX_OFFERS = 64;
 
   record Report(long load, int ownThen, long atNanos) {}
 
   /**
-   * A slot that the replica holds for this router, under a lease with an attempt id of the
-   * replica's.
+   * A slot that the replica holds for this router under a lease. The replica made the attempt id.
    */
   public record Offer(AttemptId attempt, SlotToken token, long untilNanos) {}
 
@@ -52,14 +52,14 @@ public final class RemoteReplica extends RoutedReplica {
   private final Consumer<AttemptId> declined; // sends the release
   private final Runnable loopChanged; // runs when the replica's loop blocks or recovers
   private final String busAddress;
-  final AtomicInteger own = new AtomicInteger(); // our requests there: sent or reserved, not ended
+  final AtomicInteger own = new AtomicInteger(); // this instance's requests that have not ended
   final AtomicReference<@Nullable Report> report = new AtomicReference<>();
   private final ConcurrentLinkedQueue<Offer> offers = new ConcurrentLinkedQueue<>();
-  private long newestOffer; // highest offer number; guarded by this
-  private long offersSeen; // one bit per number of the last 64, lowest bit newest
+  private long newestOffer; // highest offer number; guarded by this object's lock
+  private long offersSeen; // one bit for each of the last 64 numbers; lowest bit: newest
   private final AtomicInteger offersSize = new AtomicInteger();
   private final AtomicBoolean probe = new AtomicBoolean(); // one request despite the estimate
-  private volatile boolean silent; // owes a reply: no new request until a report or a probe
+  private volatile boolean silent; // a reply is missing: no request until a report or a probe
   private volatile long nextProbeNanos;
   private volatile long backoffNanos = INITIAL_BACKOFF_NANOS;
 
@@ -96,7 +96,7 @@ public final class RemoteReplica extends RoutedReplica {
     return last == null ? info.maxOngoing() : Load.max(last.load);
   }
 
-  /** Returns a grant for an offered slot or an estimated one; the replica may refuse the latter. */
+  /** Returns an offered slot, or an estimate of a free slot; the replica may refuse an estimate. */
   @Override
   @Nullable Grant take(long holdNanos) {
     Offer offer = takeOffer();
@@ -133,9 +133,9 @@ public final class RemoteReplica extends RoutedReplica {
     silent = false;
     for (; ; ) {
       Report last = report.get();
-      Report fresh = fresh(); // null if stale: its sequence may have wrapped since
+      Report fresh = fresh(); // null if stale: the sequence may have wrapped since then
       if (fresh != null && Load.isNewer(fresh.load, load)) {
-        return false; // an equal report counts: at its time fewer of ours were in flight
+        return false; // an equal number counts: fewer own requests were in flight at its time
       }
       if (report.compareAndSet(last, new Report(load, own.get(), nanoClock.getAsLong()))) {
         if (Load.isBlocked(load) != (last != null && Load.isBlocked(last.load))) {
@@ -167,7 +167,7 @@ public final class RemoteReplica extends RoutedReplica {
     return true;
   }
 
-  /** Retains an offered slot for the next waiter; declines it beyond {@link #MAX_OFFERS}. */
+  /** Keeps an offered slot for the next waiter, or declines it beyond {@link #MAX_OFFERS}. */
   public void offered(Offer offer) {
     if (offersSize.incrementAndGet() > MAX_OFFERS) {
       offersSize.decrementAndGet();
@@ -178,11 +178,11 @@ public final class RemoteReplica extends RoutedReplica {
   }
 
   /**
-   * Returns whether an offer's number is new. Offers go to different loops and overtake one
-   * another, so a window of 64 numbers is stored. A number older than the window counts as known,
-   * and its lease expires.
+   * Returns whether an offer's number is new. Offers arrive on different loops and overtake one
+   * another, so the replica's last 64 numbers are stored as a window. A number older than the
+   * window counts as known, and the lease of its offer expires unused.
    *
-   * <p>Source: the anti-replay window of RFC 4303, section 3.4.3.
+   * <p>The design follows the anti-replay window of RFC 4303, section 3.4.3.
    */
   public synchronized boolean isNewOffer(long number) {
     long ahead = number - newestOffer;
@@ -230,8 +230,8 @@ public final class RemoteReplica extends RoutedReplica {
   }
 
   /**
-   * Returns whether the last report, unless stale, names a blocked loop, or the instance is
-   * suspected.
+   * Returns whether the last report shows a blocked loop, or the replica's instance is suspected. A
+   * stale report does not count.
    */
   @Override
   public boolean isOn(BlockedLoops blocked) {

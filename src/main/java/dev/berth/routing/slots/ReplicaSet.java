@@ -12,20 +12,21 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A deployment's replicas as seen by the routers of an instance: immutable, and swapped whole. The
- * tiers of every loop are precomputed, so that a decision only reads arrays. A loop that blocks or
- * recovers causes a new set, so that decisions avoid its replicas at no cost.
+ * A deployment's replicas as the routers of an instance see them. A set is immutable, and each
+ * change replaces the set. The constructor computes the {@link ReplicaRanker.Tier tiers} for every
+ * loop, so that a routing decision only reads arrays. When a loop blocks or recovers, the router
+ * creates a new set, so that decisions avoid replicas on blocked loops without a check.
  */
 public final class ReplicaSet {
   public final RoutingSnapshot.Version version;
   public final boolean available;
   public final RoutedReplica[] all; // routable and draining
-  private final long blockedThen; // number of all that were on blocked loops
-  public final RoutedReplica[] eligible; // routable; those on blocked loops only if no others exist
-  private final @Nullable Slots[] slots; // of the eligible; null if remote
-  public final boolean avoiding; // replicas on blocked loops are not eligible
-  public final boolean anyUnreservable; // among the eligible
-  public final int wholeBodyBytes; // body size that every eligible replica gathers
+  private final long blockedThen; // number of replicas on blocked loops at creation
+  public final RoutedReplica[] eligible; // routable, not on blocked loops; else all routable
+  private final @Nullable Slots[] slots; // of the eligible replicas; null if remote
+  public final boolean avoiding; // whether the eligible replicas are on running loops
+  public final boolean anyUnreservable; // among the eligible replicas
+  public final int wholeBodyBytes; // largest body that every eligible replica buffers
   private final View[] views; // indexed by loop
   public final ReplicaRanker ranker; // ranks this set only
 
@@ -66,8 +67,8 @@ public final class ReplicaSet {
   }
 
   /**
-   * Returns the routable replicas, without those on blocked loops unless all are on blocked loops:
-   * then waiting is the best choice.
+   * Returns the routable replicas that are not on blocked loops. If all are on blocked loops,
+   * returns all routable replicas, because then it is best to wait for them.
    */
   private static RoutedReplica[] eligible(List<RoutedReplica> replicas, BlockedLoops blocked) {
     List<RoutedReplica> routable = replicas.stream().filter(RoutedReplica::routable).toList();
@@ -113,8 +114,8 @@ public final class ReplicaSet {
 
     @Override
     public int ongoing(int index) {
-      // Reads the ledger from its own array, so that two memory loads overlap instead of following
-      // one another. The replica is read all the same: if it is chosen, it is needed next.
+      // Reads the ledger from the array of ledgers and not from the replica, so that the two memory
+      // loads overlap. Reading the replica costs little: a chosen replica is needed next anyway.
       Slots local = slots[index];
       boolean here = local != null && !eligible[index].gone();
       return here ? local.ongoing() : eligible[index].ongoing();
@@ -133,8 +134,8 @@ public final class ReplicaSet {
   }
 
   /**
-   * Returns whether the blocked replicas have changed, because a remote one no longer sends
-   * reports.
+   * Returns whether the number of replicas on blocked loops has changed. This occurs without a new
+   * set if a remote replica no longer sends reports.
    */
   public boolean isOutdated(BlockedLoops blocked) {
     return blockedThen > 0 && blockedThen != countOn(blocked);

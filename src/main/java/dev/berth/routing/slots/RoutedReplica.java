@@ -8,16 +8,16 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A replica incarnation as seen by the routers of one instance; exists while snapshots name it.
- * Reports, offers and probes concern remote replicas and have no effect on local ones.
+ * One replica as the routers of one instance see it, while routing snapshots name it. Reports,
+ * offers and probes concern remote replicas and have no effect on local replicas.
  */
 public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   public final ReplicaInfo info;
-  private volatile boolean routable; // grants may be tried
+  private volatile boolean routable; // the router may send requests to it
   private volatile boolean gone; // stopped, dead, or no longer in the snapshot
-  private volatile boolean avoided; // blocked or suspected, while another is not
+  private volatile boolean avoided; // blocked or suspected, while another replica is not
   private @Nullable ReplicaRanker rankedBy; // guarded by its router's lock
-  private volatile ReplicaRanker.@Nullable Listener listener; // receives its reply times
+  private volatile ReplicaRanker.@Nullable Listener listener; // receives the replica's reply times
 
   RoutedReplica(ReplicaInfo info, boolean routable) {
     this.info = info;
@@ -34,7 +34,7 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
     return slots() != null;
   }
 
-  /** Returns the requests running or reserved: exact if local, an estimate if remote. */
+  /** Returns the requests that run or reserve a slot: exact if local, an estimate if remote. */
   public abstract int ongoing();
 
   /** Returns the number of slots. */
@@ -46,13 +46,13 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
    * Acquires a slot.
    *
    * @param holdNanos the hold time in nanoseconds of a local slot, or {@link Grant#RUN}
-   * @return null if no slot is free, or none is known to be
+   * @return null if no slot of a local replica is free, or a remote replica seems full
    */
   abstract @Nullable Grant take(long holdNanos);
 
   /**
-   * Completes a request of a local replica and holds its slot in one step; null if that is
-   * impossible.
+   * Completes a request of a local replica and acquires its slot in one step. Returns null if that
+   * is impossible.
    */
   @Nullable Grant takeCompleted(long holdNanos) {
     return null;
@@ -66,7 +66,8 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   }
 
   /**
-   * Stops counting a remote slot of this instance: its request ended, was refused, or was not sent.
+   * Stops counting a remote slot of this instance, because its request ended, was refused or was
+   * not sent.
    */
   public void giveBack() {}
 
@@ -79,15 +80,15 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   /**
    * Records a load report of the replica.
    *
-   * @return whether a slot may be free now that was not known to be
+   * @return whether the report is not outdated and shows a free slot
    */
   public boolean reported(long load) {
     return false;
   }
 
   /**
-   * Counts a remote replica as full until its next report. Called after a missing reply or a failed
-   * send.
+   * Counts a remote replica as full until its next report or probe. Called after a missing reply or
+   * a failed send.
    */
   public void unanswered() {}
 
@@ -119,7 +120,7 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   /** Returns the replica's address for messages from this loop. */
   public abstract ReplicaAddress addressFor(int loop);
 
-  /** Returns the bus address of {@link #addressFor}, created once. */
+  /** Returns the bus address of {@link #addressFor}; the string is created once. */
   public abstract String busAddressFor(int loop);
 
   public boolean routable() {
@@ -140,8 +141,8 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   }
 
   /**
-   * Returns whether the replica's handlers run on a blocked loop, or on a suspected instance. A
-   * spread replica runs on its requester's loop.
+   * Returns whether the replica's handlers run on a blocked loop, or on a suspected instance. False
+   * for a local replica with a handler on every loop, because it runs on the loop of each request.
    */
   public abstract boolean isOn(BlockedLoops blocked);
 

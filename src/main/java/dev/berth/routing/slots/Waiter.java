@@ -4,14 +4,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * A single wait for a slot. The pump grants a slot, the caller cancels, or the deadline passes: one
- * CAS decides which of them ends the wait.
+ * CAS decides which of these events ends the wait.
  *
- * <p>The links are confined to the runner of the pump. A waiter outside the queue is linked to
- * itself.
+ * <p>Only the thread that runs the pump of the {@link WaiterQueue} uses the links. A waiter outside
+ * the queue is linked to itself.
  */
 public final class Waiter {
   final Waiting owner;
-  final long sequence; // queue order; retained when a request waits again
+  final long sequence; // place in the queue; kept when a request waits again
   private final AtomicBoolean waiting = new AtomicBoolean(true);
 
   Waiter before = this;
@@ -22,7 +22,7 @@ public final class Waiter {
     this.sequence = sequence;
   }
 
-  /** Returns the sentinel before the head and after the tail; it has no owner. */
+  /** Returns the sentinel before the head and after the tail. The sentinel has no owner. */
   @SuppressWarnings("NullAway")
   static Waiter ends() {
     return new Waiter(null, 0);
@@ -48,7 +48,7 @@ public final class Waiter {
     return waiting.get();
   }
 
-  /** Ends the wait; returns false if it had ended. */
+  /** Ends the wait; returns false if the wait had ended before. */
   boolean end() {
     return waiting.compareAndSet(true, false);
   }

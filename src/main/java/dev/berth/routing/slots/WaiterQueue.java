@@ -8,57 +8,61 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * FIFO queue of the waiters for slots of one deployment on one instance, shared by all event loops.
+ * FIFO queue of the waiters for slots of one deployment on one instance. All event loops share it.
+ * The pump is the code that grants free slots to the oldest waiters. A taker is a waiter whose
+ * event loop is not blocked.
  *
- * <p><b>State.</b> Two concurrent queues take arrivals and departures from any thread. The order
- * itself is a linked list that only the current runner of the pump touches. {@link #size} counts
- * the admitted waiters that have not ended.
+ * <p><b>State.</b> Two concurrent queues take arrivals and departures from any thread. A linked
+ * list contains the waiters in order, and only the runner uses this list: the thread that runs the
+ * pump now. {@link #size} counts the admitted waiters that have not ended.
  *
  * <p><b>Concurrency.</b> One runner at a time drains the queues. A counter of work in progress
- * decides: a caller that raises it from 0 to 1 becomes the runner. Other callers only raise it, and
- * the runner then makes another round. No caller waits for a lock. A round that starts after a
- * {@link #pump} call sees all state that its caller settled before the call.
+ * selects the runner: the caller that raises the counter from 0 to 1. Other callers only raise the
+ * counter, and the runner then makes another round. No caller waits for a lock. A round that starts
+ * after a call of {@link #pump} sees all state that the caller wrote before the call.
  *
- * <p><b>No lost wake-up.</b> A thread that frees a slot first settles the ledger and then reads
- * {@link #size}. A thread that enqueues first raises the size, then joins, and then pumps, which
- * reads the ledger. At least one of the two sees the other.
+ * <p><b>No lost wake-up.</b> A thread that frees a slot first updates the ledger and then reads
+ * {@link #size}. A thread that enqueues a waiter first raises the size, then adds the waiter, and
+ * then runs the pump, which reads the ledger. At least one of the two threads sees the change of
+ * the other.
  *
  * <p><b>Exhaustion.</b> While all slots are in use, a round does not search all replicas for each
  * arrival, departure and hand-off. The result "nothing free" of one search stays valid until {@link
  * #pump} reports a slot that may be free. A thread that frees a slot calls {@link #pump} only while
- * a taker waits. The result is therefore discarded when a waiter arrives at a queue without takers.
+ * a taker waits. The round therefore discards the result when a waiter arrives at a queue without
+ * takers.
  *
- * <p><b>Blocked loops.</b> The pump skips waiters of a blocked event loop until the loop runs
- * again, and they retain their places. A slot granted to such a waiter would stay unused while
- * other waiters need one.
+ * <p><b>Blocked loops.</b> The pump skips the waiters of a blocked event loop until the loop runs
+ * again, and these waiters keep their places. A slot granted to such a waiter would stay unused
+ * while other waiters need a slot.
  */
 public final class WaiterQueue {
 
   /** Source of the slots that the pump grants. */
   public interface Source {
-    /** Returns a slot for a waiter, or null if no replica that it accepts has one. */
+    /** Returns a slot for a waiter, or null if no replica that the waiter accepts is free. */
     @Nullable Grant grantFor(Waiting owner);
   }
 
   private final Source source;
   private final BlockedLoops blocked;
   private final AtomicInteger size = new AtomicInteger(); // admitted waiters that have not ended
-  final AtomicIntegerArray sizeByLoop; // joined ones only, indexed by loop
+  final AtomicIntegerArray sizeByLoop; // waiters that joined, indexed by loop
   private final AtomicLong sequences = new AtomicLong();
   private final ConcurrentLinkedQueue<Waiter> arrivals = new ConcurrentLinkedQueue<>();
   private final ConcurrentLinkedQueue<Waiter> departures = new ConcurrentLinkedQueue<>();
   private final AtomicInteger workInProgress = new AtomicInteger();
   private final LongAdder handOffs = new LongAdder();
 
-  // Fields of the runner.
+  // Fields that only the runner uses.
   private final Waiter ends = Waiter.ends(); // before the head and after the tail
-  private boolean nothingFree; // for all linked waiters, unless unseen is set
+  private boolean nothingFree; // the last search found no slot; valid unless unseen is set
 
   private volatile boolean unseen; // a slot may be free that no round has searched for
-  private volatile long oldestNanos; // start of the first taker's wait, as of the last round
+  private volatile long oldestNanos; // since when the first taker waits, as of the last round
 
   /**
-   * @param blocked loops whose waiters are skipped; pump after a loop recovers
+   * @param blocked loops whose waiters the pump skips; call {@link #pump} after a loop recovers
    */
   public WaiterQueue(Source source, BlockedLoops blocked) {
     this.source = source;
@@ -80,8 +84,8 @@ public final class WaiterQueue {
   }
 
   /**
-   * Returns {@link #hasTakers}, or whether this loop has a waiter: its new requests do not
-   * overtake.
+   * Returns whether a taker exists, or a waiter of this loop. A new request of the loop must not
+   * overtake them.
    */
   public boolean hasTakersOr(int loop) {
     return size.get() != 0 && (!blocked.any() || takerBeside(loop));
@@ -101,14 +105,14 @@ public final class WaiterQueue {
     return oldestNanos;
   }
 
-  /** Returns the number of slots that a completion granted to a waiter in one step. */
+  /** Returns how often a completion granted its slot to a waiter in one step. */
   public long handOffs() {
     return handOffs.sum();
   }
 
   /**
-   * Admits a waiter if fewer than {@code max} wait: one increment, then a check, so that no two
-   * arrivals share the last place.
+   * Admits a waiter if fewer than {@code max} wait. The method increments the size and then checks
+   * it, so that two arrivals cannot both get the last place.
    *
    * @param max maximum waiters, or -1 for no limit
    */
@@ -120,7 +124,7 @@ public final class WaiterQueue {
     return true;
   }
 
-  /** Returns an admitted place that was not used. */
+  /** Gives back the place of an admitted waiter that did not join. */
   public void unadmit() {
     size.decrementAndGet();
   }
@@ -140,7 +144,7 @@ public final class WaiterQueue {
     return waiter;
   }
 
-  /** Ends a wait on cancel or deadline; returns false if it had ended. */
+  /** Ends a wait after a cancel or a deadline; returns false if the wait had ended before. */
   public boolean leave(Waiter waiter) {
     if (!waiter.end()) {
       return false;
@@ -158,8 +162,8 @@ public final class WaiterQueue {
   }
 
   /**
-   * Grants free slots to the oldest waiters that accept them, until either are exhausted. Call when
-   * a slot may have become free.
+   * Grants free slots to the oldest waiters that accept them, until no such slot or no waiter is
+   * left. Call when a slot may have become free.
    */
   public void pump() {
     unseen = true; // set before the round that it causes
@@ -167,8 +171,8 @@ public final class WaiterQueue {
   }
 
   /**
-   * Runs a round after an arrival or departure; grants as {@link #pump} unless nothing is known to
-   * be free.
+   * Runs a round after an arrival or departure. The round grants slots as {@link #pump} does, but
+   * not after a search that found no free slot.
    */
   public void arrange() {
     if (workInProgress.getAndIncrement() == 0) {
@@ -212,7 +216,7 @@ public final class WaiterQueue {
   }
 
   private void grantAll() {
-    boolean exhausted = false; // no slot for a waiter that accepts any replica, so none at all
+    boolean exhausted = false; // a waiter that accepts every replica got no slot
     Waiter waiter = ends.after;
     while (waiter != ends && !exhausted) {
       Waiter next = waiter.after;
@@ -224,7 +228,7 @@ public final class WaiterQueue {
           waiter.unlink();
           hand(waiter, grant);
         } else {
-          exhausted = !waiter.owner.picky(); // a picky waiter blocks none behind it
+          exhausted = !waiter.owner.picky(); // the waiters behind a picky waiter may get a slot
         }
       }
       waiter = next;
@@ -233,8 +237,8 @@ public final class WaiterQueue {
   }
 
   /**
-   * Delivers a grant. If a cancel or deadline won, the grant is released and goes to the next
-   * waiter.
+   * Delivers a grant. If a cancel or deadline ended the wait before, releases the grant, and the
+   * slot goes to the next waiter.
    */
   private void hand(Waiter waiter, Grant grant) {
     if (waiter.end()) {
@@ -251,10 +255,10 @@ public final class WaiterQueue {
 
   /**
    * Completes a request and grants its slot to the oldest waiter that accepts it, so that the slot
-   * never becomes free. Declines while another thread is the runner: then the ordinary path,
-   * complete and pump, serves as well.
+   * never becomes free. Does nothing while another thread is the runner; the caller then completes
+   * the request and calls {@link #pump}.
    *
-   * @return whether the completion was made
+   * @return whether this method completed the request
    */
   boolean handOff(RoutedReplica replica) {
     if (!hasTakers() || !workInProgress.compareAndSet(0, 1)) {
@@ -294,8 +298,8 @@ public final class WaiterQueue {
     }
     for (Waiter waiter = arrivals.poll(); waiter != null; waiter = arrivals.poll()) {
       if (waiter.waiting()) {
-        // Without a waiter, slots are freed without a report: before this arrival one may have
-        // been.
+        // Without a taker, threads free slots without a call of pump. A slot may have become free
+        // before this arrival.
         nothingFree &= firstTaker() != ends;
         link(waiter);
       }
@@ -312,8 +316,8 @@ public final class WaiterQueue {
   }
 
   /**
-   * Links a waiter by its sequence: nearly always at the tail; a returning one goes to its old
-   * place.
+   * Links a waiter at the place of its sequence. This is nearly always the tail; a request that
+   * waits again goes to its old place.
    */
   private void link(Waiter waiter) {
     Waiter ahead = ends.before;

@@ -2,10 +2,10 @@ package dev.berth.routing.slots;
 
 import dev.berth.api.spi.ReplicaRanker;
 
-/** A request that waits for a slot: a call or a choose. */
+/** A request that waits for a slot: a call, or a reservation that chooses a replica. */
 public interface Waiting extends ReplicaRanker.Asker {
 
-  /** Returns the ranking key. The pump reads it too, on any thread. */
+  /** Returns the ranking key. The pump also reads the key, on any thread. */
   @Override
   default long key() {
     return NO_KEY;
@@ -21,18 +21,18 @@ public interface Waiting extends ReplicaRanker.Asker {
   boolean accepts(RoutedReplica replica);
 
   /**
-   * Returns whether {@link #accepts} can be false for a routable replica; then the request blocks
-   * none behind it.
+   * Returns whether {@link #accepts} can be false for a routable replica. If so, requests behind
+   * this request may get a slot before it.
    */
   boolean picky();
 
   /**
-   * Returns whether the request's loop runs no tasks now. The request is then skipped and blocks
-   * none behind it, because a granted slot would only lie unused.
+   * Returns whether the request's loop runs no tasks now. If so, the pump skips the request,
+   * because a granted slot would stay unused.
    */
   boolean paused();
 
-  /** Returns whether no acceptable replica will ever have a slot; then the wait fails. */
+  /** Returns whether no replica that it accepts will ever have a slot; then the wait fails. */
   default boolean hopeless() {
     return false;
   }
@@ -41,13 +41,14 @@ public interface Waiting extends ReplicaRanker.Asker {
   long holdNanos();
 
   /**
-   * Receives a slot. Called by the pump on any thread; must only post the grant to the request's
-   * loop.
+   * Receives a slot. The pump calls this method on any thread. The method must only post the grant
+   * to the request's loop.
    */
   void granted(Grant grant);
 
   /**
-   * Notifies that the request left the queue, granted or not, and returns its share of the limits.
+   * Notifies that the request left the queue, with or without a slot. The method gives back the
+   * request's share of the limits.
    */
   void left();
 }
