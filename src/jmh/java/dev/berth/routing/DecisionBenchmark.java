@@ -17,7 +17,7 @@ import dev.berth.routing.ranking.PowerOfTwoRanker;
 import dev.berth.routing.slots.Asking;
 import dev.berth.routing.slots.Grant;
 import dev.berth.routing.slots.Pick;
-import dev.berth.routing.slots.Waiting;
+import dev.berth.routing.slots.WaiterOwner;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -49,7 +49,7 @@ public class DecisionBenchmark {
   private final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
   private final SplittableRandom random = new SplittableRandom(3);
   private DeploymentRouter router;
-  private final Waiting decision = new Asking(0) {}; // takes the slot and goes no further
+  private final WaiterOwner decision = new Asking(0) {}; // takes the slot and goes no further
 
   @Setup
   public void setUp() {

@@ -5,9 +5,9 @@ import dev.berth.routing.ranking.ConsistentHashRanker;
 import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.ranking.LeastLatencyRanker;
 import dev.berth.routing.ranking.LeastRequestsRanker;
+import dev.berth.routing.ranking.LocalityTiers;
 import dev.berth.routing.ranking.PowerOfTwoRanker;
 import dev.berth.routing.ranking.RoundRobinRanker;
-import dev.berth.routing.ranking.Tiers;
 import dev.berth.routing.slots.Asking;
 import dev.berth.routing.slots.Grant;
 import dev.berth.routing.slots.Pick;
@@ -71,12 +71,12 @@ public class RankerBenchmark {
 
   private ReplicaRanker made() {
     return switch (ranker) {
-      case "least_requests" -> new LeastRequestsRanker(Tiers.ALL, 16);
+      case "least_requests" -> new LeastRequestsRanker(LocalityTiers.ALL, 16);
       case "round_robin" -> new RoundRobinRanker();
       case "consistent_hash" -> new ConsistentHashRanker(100, 2, 0);
       case "bounded_load" -> new ConsistentHashRanker(100, 2, 1.25);
       case "least_latency" ->
-          new LeastLatencyRanker(Tiers.ALL, 10_000_000_000L, 1_000_000, System::nanoTime);
+          new LeastLatencyRanker(LocalityTiers.ALL, 10_000_000_000L, 1_000_000, System::nanoTime);
       default -> new PowerOfTwoRanker();
     };
   }

@@ -1,7 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.api.Request;
-import dev.berth.routing.BegunBody;
+import dev.berth.routing.BufferedPrefixBody;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.stream.Bound;
 import dev.berth.stream.WaitingPieces;
@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * hold one. A body of one chunk, the common case, is passed on without a copy. Confined to the
  * event loop.
  */
-final class BodyReader implements Handler<Buffer>, BegunBody {
+final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
   /** Empty, immutable buffer, shared by all requests without a body. */
   static final Buffer EMPTY = BufferInternal.buffer(Unpooled.EMPTY_BUFFER);
 
@@ -139,7 +139,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
       BodyReader body = new BodyReader(exchange, length);
       exchange.reader = body;
       if (exchange.recorder != null) {
-        exchange.recorder.receiving();
+        exchange.recorder.recordReceiving();
       }
       boolean wanted = body.isGathered() || (length >= 0 && length <= MAX_INLINE_BYTES);
       if (awaited && wanted) {

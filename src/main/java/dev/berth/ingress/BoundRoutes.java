@@ -8,7 +8,7 @@ import dev.berth.ingress.split.ShadowTarget;
 import dev.berth.metrics.HttpMeters;
 import dev.berth.metrics.RouteMeters;
 import dev.berth.metrics.ShadowMeters;
-import dev.berth.routing.traffic.Shadow;
+import dev.berth.routing.traffic.ShadowRule;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -74,7 +74,7 @@ final class BoundRoutes {
         sides.add(bind(prefix, traffic.sides().get(i), side));
       }
       for (int i = 0; i < traffic.shadows().size(); i++) {
-        Shadow shadow = traffic.policy().shadows().get(i);
+        ShadowRule shadow = traffic.policy().shadows().get(i);
         ShadowMeters copies = meters.shadow(prefix, shadow.to());
         shadows.add(new ShadowTarget(shadow, traffic.shadows().get(i), copies));
       }

@@ -8,9 +8,9 @@ import dev.berth.ingress.access.Outcome;
 import dev.berth.protocol.port.HttpFailure;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
-import dev.berth.routing.CallOwner;
+import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.HeldSelection;
+import dev.berth.routing.LeasedSelection;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.SlotRequest;
 import dev.berth.routing.explain.RequestRecorder;
@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * <p>Source: Ray Serve's proxy. As in Ray, the handler sees the full path; {@link Request} has no
  * counterpart of Ray's {@code root_path}.
  */
-sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
+sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange {
   private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
   static final CharSequence EXPECT = HttpHeaders.createOptimized("expect");
   private static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
@@ -90,7 +90,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
     timeoutNanos =
         route.timeoutNanos(http.headers().get(REQUEST_TIMEOUT), loop.requestTimeoutNanos);
     if (by != null && recorder != null) {
-      recorder.split(by.why());
+      recorder.recordSplit(by.why());
     }
   }
 
@@ -174,7 +174,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
       access.called(nowNanos);
     }
     if (recorder != null) {
-      recorder.received();
+      recorder.recordReceived();
     }
     long large = loop.answers.take(this, route.sizes(), http.path(), nowNanos);
     if (large < 0) {
@@ -237,7 +237,7 @@ sealed class Exchange implements CallOwner, LongConsumer permits ApiExchange {
         .onFailure(why -> notFetched((ReservationException) why));
   }
 
-  private void run(Request request, HeldSelection slot) {
+  private void run(Request request, LeasedSelection slot) {
     if (isOver()) {
       slot.close();
       return;

@@ -4,7 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.ingress.split.Copies;
 import dev.berth.ingress.split.ReceivedHead;
 import dev.berth.routing.traffic.TrafficPolicy;
-import dev.berth.routing.traffic.TrafficPolicy.Choice;
+import dev.berth.routing.traffic.TrafficPolicy.TrafficChoice;
 import io.vertx.core.http.HttpServerRequest;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * The traffic decision for one request to a route with several deployments: its side, which never
  * changes, and its shadow copies. Confined to the event loop.
  */
-record SplitRequest(BoundRoute route, TrafficPolicy policy, Choice choice, Copies copies) {
+record SplitRequest(BoundRoute route, TrafficPolicy policy, TrafficChoice choice, Copies copies) {
   /**
    * Decides about a request.
    *
@@ -26,8 +26,8 @@ record SplitRequest(BoundRoute route, TrafficPolicy policy, Choice choice, Copie
       @Nullable DeploymentId held,
       RandomGenerator random) {
     ReceivedHead head = new ReceivedHead(http);
-    Choice given = held == null ? null : policy.held(head, held);
-    Choice choice = given == null ? policy.choose(head, random) : given;
+    TrafficChoice given = held == null ? null : policy.choiceByReservation(head, held);
+    TrafficChoice choice = given == null ? policy.choose(head, random) : given;
     return new SplitRequest(route, policy, choice, Copies.of(route.shadows()));
   }
 

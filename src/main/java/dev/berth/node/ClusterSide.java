@@ -26,7 +26,7 @@ import dev.berth.node.loops.EventLoops;
 import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.InstanceBus;
 import dev.berth.node.loops.LoopVerticle;
-import dev.berth.routing.reserve.Keepers;
+import dev.berth.routing.reserve.ReservationOwners;
 import dev.berth.view.ClusterDetails;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -267,8 +267,8 @@ final class ClusterSide implements LinkListener {
   }
 
   /** Returns the mapping between nodes and their marks in tokens. Thread-safe. */
-  Keepers keepers() {
-    return new Keepers(
+  ReservationOwners keepers() {
+    return new ReservationOwners(
         () -> ownMark,
         mark ->
             members.list().stream()

@@ -11,7 +11,7 @@ import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.reserve.ReservationLimits;
-import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.InstanceQueueLimits;
 
 /**
  * Limits of each part of an instance, from {@code berth.limits}.
@@ -26,7 +26,7 @@ public record InstanceLimits(
     ReplicaLimits replica,
     LedgerLimits ledger,
     BodyBounds bodies,
-    InstanceBounds instance,
+    InstanceQueueLimits instance,
     LoopLimits loop) {
 
   public static InstanceLimits of(Settings limits) {
@@ -37,7 +37,7 @@ public record InstanceLimits(
             limits.get(LimitOptions.STREAM_WINDOW_BYTES),
             limits.get(LimitOptions.STREAM_BYTES_TOTAL),
             limits.get(LimitOptions.BUFFERED_BODY_BYTES_TOTAL)),
-        new InstanceBounds(
+        new InstanceQueueLimits(
             limits.get(LimitOptions.MAX_QUEUED_TOTAL),
             limits.get(LimitOptions.MAX_QUEUED_BYTES),
             limits.get(LimitOptions.STREAM_BYTES_TOTAL)),

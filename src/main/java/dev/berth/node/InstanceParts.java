@@ -430,7 +430,7 @@ final class InstanceParts {
    * slot, and may have no connection yet. Then releases the remaining slots.
    */
   private Future<Void> reservationsOver(Duration limit) {
-    if (ingresses.isEmpty() || reservations.held() == 0) {
+    if (ingresses.isEmpty() || reservations.heldCount() == 0) {
       return Future.succeededFuture();
     }
     Promise<Void> over = Promise.promise();
@@ -439,7 +439,7 @@ final class InstanceParts {
             .setPeriodic(
                 RESERVATION_LOOK_MS,
                 look -> {
-                  if (reservations.held() == 0) {
+                  if (reservations.heldCount() == 0) {
                     over.tryComplete();
                   }
                 });

@@ -15,9 +15,9 @@ import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.ranking.ConsistentHashRanker;
 import dev.berth.routing.ranking.LeastLatencyRanker;
 import dev.berth.routing.ranking.LeastRequestsRanker;
+import dev.berth.routing.ranking.LocalityTiers;
 import dev.berth.routing.ranking.PowerOfTwoRanker;
 import dev.berth.routing.ranking.RoundRobinRanker;
-import dev.berth.routing.ranking.Tiers;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.RejectedExecutionException;
@@ -88,8 +88,8 @@ public final class InstanceRankers {
   }
 
   private ReplicaRanker made(Choice choice) {
-    Tiers tiers =
-        new Tiers(
+    LocalityTiers tiers =
+        new LocalityTiers(
             choice.isOn("prefer_local_loop"),
             choice.isOn("prefer_local_node"),
             choice.isOn("prefer_local_zone"));

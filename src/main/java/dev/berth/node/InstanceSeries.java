@@ -12,7 +12,7 @@ import dev.berth.routing.HandleCounters;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.reserve.ReservationCounters;
 import dev.berth.routing.reserve.ReservationTable;
-import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.InstanceQueueLimits;
 import java.util.Locale;
 import java.util.Map;
 
@@ -27,7 +27,7 @@ final class InstanceSeries {
   }
 
   /** Shows the totals of all routers of the instance, with their limits. */
-  static void show(InstanceBounds bounds, Settings limits, Series into) {
+  static void show(InstanceQueueLimits bounds, Settings limits, Series into) {
     into.gauge("berth_queued_requests", bounds.queued(), limits.get(LimitOptions.MAX_QUEUED_TOTAL));
     into.gauge(
         "berth_queued_bytes", bounds.queuedBytes(), limits.get(LimitOptions.MAX_QUEUED_BYTES));
@@ -56,7 +56,7 @@ final class InstanceSeries {
 
   /** Shows the slots that tokens hold, but no token and no holder. */
   static void show(ReservationTable table, Series into) {
-    into.gauge("berth_reservations_held", table.held());
+    into.gauge("berth_reservations_held", table.heldCount());
     into.gauge("berth_reservations_asked", table.permitsTaken(), table.limits.maxHeld());
     into.gauge("berth_reservations_caller_limit", table.limits.maxHeldPerCaller());
     into.gauge("berth_reservation_callers", table.callers());

@@ -35,7 +35,7 @@ final class CancelledCalls {
     if (isFull()) {
       return false;
     }
-    Repeated cancelled = new Repeated(sent.target());
+    RepeatedMessage cancelled = new RepeatedMessage(sent.target());
     loop.pending().replace(sent.callId(), cancelled);
     cancelled.begin(sent.callId(), sent);
     return true;
@@ -43,7 +43,7 @@ final class CancelledCalls {
 
   /** Releases a lease and repeats the release; sends it only once if too many are repeated. */
   void release(ReplicaAddress target, AttemptId attempt) {
-    Repeated release = new Repeated(target);
+    RepeatedMessage release = new RepeatedMessage(target);
     long id = isFull() ? PendingTable.FULL : loop.pending().add(release);
     ReleaseSlot message = new ReleaseSlot(id, loop.address, attempt, target);
     if (id != PendingTable.FULL) {
@@ -65,12 +65,12 @@ final class CancelledCalls {
     return size;
   }
 
-  private final class Repeated extends RingEntry implements PendingEntry {
+  private final class RepeatedMessage extends RingEntry implements PendingEntry {
     private final ReplicaAddress target;
     private long id = PendingTable.FULL;
     private @Nullable BusMessage message; // set while it is repeated
 
-    Repeated(ReplicaAddress target) {
+    RepeatedMessage(ReplicaAddress target) {
       this.target = target;
     }
 
@@ -98,18 +98,18 @@ final class CancelledCalls {
     }
 
     @Override
-    public boolean answered(BusMessage.Answer answer) {
+    public boolean onReply(BusMessage.Answer answer) {
       if (answer.isLast()) {
         end();
       }
       if (answer instanceof BusMessage.CallRefused released) {
-        loop.reported(target, released.load());
+        loop.onLoadReport(target, released.load());
       }
       return true;
     }
 
     @Override
-    public void lost(Predicate<ReplicaAddress> gone, boolean forGood) {
+    public void onRepliesLost(Predicate<ReplicaAddress> gone, boolean forGood) {
       if (forGood && gone.test(target)) {
         end();
       }

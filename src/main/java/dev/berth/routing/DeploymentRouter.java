@@ -11,19 +11,19 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.ExplainedParent;
+import dev.berth.routing.explain.CandidateSnapshot;
 import dev.berth.routing.explain.RequestRecorder;
-import dev.berth.routing.explain.SeenCandidates;
 import dev.berth.routing.ranking.CurrentRanker;
-import dev.berth.routing.slots.BlockedLoops;
+import dev.berth.routing.slots.GangGate;
 import dev.berth.routing.slots.Grant;
-import dev.berth.routing.slots.InstanceBounds;
-import dev.berth.routing.slots.LegGate;
+import dev.berth.routing.slots.InstanceQueueLimits;
 import dev.berth.routing.slots.Pick;
 import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
+import dev.berth.routing.slots.RoutingExclusions;
+import dev.berth.routing.slots.WaiterOwner;
 import dev.berth.routing.slots.WaiterQueue;
-import dev.berth.routing.slots.Waiting;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -62,8 +62,8 @@ public final class DeploymentRouter implements HandleMetricSource {
   private final Routers routers;
   private final DeploymentId deployment;
   public final HandleCounters counters = new HandleCounters();
-  final InstanceBounds bounds;
-  final BlockedLoops blocked;
+  final InstanceQueueLimits bounds;
+  final RoutingExclusions blocked;
 
   /** Time from the first wait of a request until it has its replica, by loop; 0 without a wait. */
   public final List<LatencyBuckets> fulfillmentTimes; // each written on its loop only
@@ -74,7 +74,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   final WaiterQueue queue;
 
   /** Gate that admits one collector of several slots at a time ({@code berth_legs_waiting}). */
-  public final LegGate legGate;
+  public final GangGate legGate;
 
   /** The ranker of the deployment's replicas. */
   public final CurrentRanker ranker;
@@ -84,7 +84,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   private final RandomGenerator pumpRandom;
   volatile ReplicaSet replicas;
   private volatile RouterSettings settings;
-  private final EndedRate endedRate = new EndedRate(); // input of Retry-After
+  private final CompletionRate endedRate = new CompletionRate(); // input of Retry-After
   private volatile Runnable wanted = () -> {}; // runs when a request waits without a replica
   final ReachWatch reach;
 
@@ -101,7 +101,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     this.bounds = routers.bounds;
     this.blocked = routers.blocked;
     this.queue = new WaiterQueue(this::grantFor, blocked);
-    this.legGate = new LegGate(bounds);
+    this.legGate = new GangGate(bounds);
     this.ranker = new CurrentRanker(usual, this::publishAgain);
     this.pumpRandom = pumpRandom;
     this.replicas = ReplicaSet.empty(blocked, usual);
@@ -145,14 +145,14 @@ public final class DeploymentRouter implements HandleMetricSource {
         loop.now());
   }
 
-  private Supplier<SeenCandidates> unranked(RouterLoop loop) {
-    return () -> SeenCandidates.of(replicas, loop.index(), null, 0);
+  private Supplier<CandidateSnapshot> unranked(RouterLoop loop) {
+    return () -> CandidateSnapshot.of(replicas, loop.index(), null, 0);
   }
 
   // --- waiting ---
 
   /** Returns a slot for a waiter, or null. Called by the pump, on one thread at a time. */
-  private @Nullable Grant grantFor(Waiting owner) {
+  private @Nullable Grant grantFor(WaiterOwner owner) {
     ReplicaSet set = replicas;
     if (!set.available || owner.hopeless()) {
       return Grant.UNAVAILABLE;
@@ -176,7 +176,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   /** Runs the callback of {@link #whenWanted} for a new waiter, if it applies. */
-  void joined() {
+  void onWaiterJoined() {
     if (settings.autoscales() && replicas.eligible.length == 0) {
       wanted.run();
     }
@@ -251,7 +251,7 @@ public final class DeploymentRouter implements HandleMetricSource {
       } else {
         known.route(route.routable());
       }
-      if (known != null && !known.gone()) {
+      if (known != null && !known.isRemoved()) {
         next.add(known);
       }
     }
@@ -276,12 +276,12 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   /** Removes a lost replica from this router at once, before any snapshot does. */
-  synchronized void lost(RoutedReplica replica) {
-    lost(other -> other == replica);
+  synchronized void removeLost(RoutedReplica replica) {
+    removeLost(other -> other == replica);
   }
 
   /** Removes every matching replica as lost. */
-  synchronized void lost(Predicate<RoutedReplica> gone) {
+  synchronized void removeLost(Predicate<RoutedReplica> gone) {
     ReplicaSet current = replicas;
     List<RoutedReplica> next = new ArrayList<>(List.of(current.all));
     next.removeIf(gone);
@@ -329,22 +329,22 @@ public final class DeploymentRouter implements HandleMetricSource {
    */
   void refusedBy(RoutedReplica replica, Refusal reason) {
     if (reason == Refusal.UNKNOWN_REPLICA || reason == Refusal.FOREIGN_EPOCH) {
-      lost(replica);
+      removeLost(replica);
     } else if (reason == Refusal.DRAINING) {
-      closed(replica);
+      stopRoutingTo(replica);
     }
   }
 
   /** Handles a message to a replica that certainly was not sent. */
   void unsent(RoutedReplica replica) {
     if (replica.here()) {
-      lost(replica);
+      removeLost(replica);
     } else {
       replica.unanswered(); // its link is full or down; membership reports a loss
     }
   }
 
-  private synchronized void closed(RoutedReplica replica) {
+  private synchronized void stopRoutingTo(RoutedReplica replica) {
     if (replica.routable()) {
       replica.route(false);
       publishAgain();

@@ -12,17 +12,17 @@ import io.vertx.core.Promise;
 import org.jspecify.annotations.Nullable;
 
 /** A call made by user code: its parameters, and its result in the form of the API. */
-public class HandleCall implements CallOwner, Pending<Response> {
+public class HandleCall implements CallObserver, Pending<Response> {
   private static final String TRACE_PARENT = "traceparent";
   private static final String TRACE_STATE = "tracestate";
 
-  private final Leg leg;
+  private final GangMember leg;
   private final RouterLoop loop;
   private final long arrivedNanos;
   private final Promise<Response> response = Promise.promise();
   private @Nullable RoutedCall call;
 
-  public HandleCall(Leg leg, RouterLoop loop) {
+  public HandleCall(GangMember leg, RouterLoop loop) {
     this.leg = leg;
     this.loop = loop;
     this.arrivedNanos = loop.now();

@@ -10,11 +10,11 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A slot held at a replica, as used by the one call that is dispatched there. {@link HeldSelection}
- * decides which call that is.
+ * A slot held at a replica, as used by the one call that is dispatched there. {@link
+ * LeasedSelection} decides which call that is.
  */
 abstract class HeldSlot extends RingEntry {
-  final Leg leg; // parameters of the choose
+  final GangMember leg; // parameters of the choose
   final DeploymentRouter router;
   final RouterLoop loop;
   final RoutedReplica replica;
@@ -28,7 +28,7 @@ abstract class HeldSlot extends RingEntry {
   @Nullable Problem refusedAs;
 
   HeldSlot(
-      Leg leg,
+      GangMember leg,
       RouterLoop loop,
       RoutedReplica replica,
       @Nullable SlotLease lease,
@@ -59,7 +59,7 @@ abstract class HeldSlot extends RingEntry {
   /** Releases the slot for its owner: the selection, or the call that it became. */
   final void releaseSlot() {
     if (recorder != null) {
-      recorder.released();
+      recorder.recordRelease();
     }
     if (lease != null) {
       lease.release();

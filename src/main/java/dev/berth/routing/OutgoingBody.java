@@ -70,7 +70,7 @@ final class OutgoingBody implements Runnable {
     }
     if (body instanceof Request.Body.Streamed streamed) {
       ReadStream<Buffer> source = streamed.stream();
-      Buffer first = source instanceof BegunBody begun ? begun.first() : NOTHING;
+      Buffer first = source instanceof BufferedPrefixBody begun ? begun.first() : NOTHING;
       return new OutgoingBody(call, first, source, NOTHING);
     }
     return new OutgoingBody(call, NOTHING, null, NOTHING); // an input body, which opening() rejects

@@ -15,7 +15,7 @@ interface PendingEntry {
    *
    * @return false if the entry expects no such reply
    */
-  boolean answered(BusMessage.Answer answer);
+  boolean onReply(BusMessage.Answer answer);
 
   /**
    * Handles the loss of all replies from matching replicas.
@@ -23,5 +23,5 @@ interface PendingEntry {
    * @param forGood whether these replicas are known to be dead; otherwise only the link is broken,
    *     and they may be alive
    */
-  void lost(Predicate<ReplicaAddress> gone, boolean forGood);
+  void onRepliesLost(Predicate<ReplicaAddress> gone, boolean forGood);
 }

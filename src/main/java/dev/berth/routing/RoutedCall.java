@@ -41,7 +41,7 @@ public final class RoutedCall extends SlotRequest {
   private static final int ACCEPTED_RECALLS = 10;
 
   private final Request request;
-  private final CallOwner owner;
+  private final CallObserver owner;
   String requestId; // empty until sent if the caller named none
   private long waitedNanos = UNKNOWN; // from arrival to start; UNKNOWN off the loop
   private final @Nullable HeldSlot selection; // set for a dispatch
@@ -64,7 +64,11 @@ public final class RoutedCall extends SlotRequest {
    * @return the call, for its cancellation
    */
   public static RoutedCall start(
-      DeploymentRouter router, RouterLoop loop, Request request, CallOwner owner, long nowNanos) {
+      DeploymentRouter router,
+      RouterLoop loop,
+      Request request,
+      CallObserver owner,
+      long nowNanos) {
     RoutedCall call = of(router, loop, request, owner, null);
     call.waitedNanos = nowNanos - owner.arrivedNanos();
     call.begin();
@@ -80,7 +84,7 @@ public final class RoutedCall extends SlotRequest {
       DeploymentRouter router,
       RouterLoop loop,
       Request request,
-      CallOwner owner,
+      CallObserver owner,
       @Nullable RequestContext within) {
     router.counters.calls.increment();
     RoutedCall call = new RoutedCall(router, loop, request, owner, null);
@@ -97,7 +101,7 @@ public final class RoutedCall extends SlotRequest {
       DeploymentRouter router,
       RouterLoop loop,
       Request request,
-      CallOwner owner,
+      CallObserver owner,
       @Nullable HeldSlot selection) {
     super(router, loop, owner.deadlineNanos());
     this.request = request;
@@ -159,30 +163,30 @@ public final class RoutedCall extends SlotRequest {
     router.dispatched(loop, held.gapNanos());
     scheduleDeadline();
     RoutedReplica to = held.replica;
-    if (isPastDeadline() || to.gone()) {
+    if (isPastDeadline() || to.isRemoved()) {
       held.releaseSlot();
-      end(isPastDeadline() ? timeout() : gone(to), false);
+      end(isPastDeadline() ? timeout() : replicaUnavailable(to), false);
       return;
     }
     Refusal refusal = held.lease == null ? null : held.lease.consume();
     if (recorder != null && held.lease != null) {
-      recorder.consumedIf(refusal, to);
+      recorder.recordConsumedIf(refusal, to);
     }
     if (refusal == null) {
       goOn(held);
     } else {
-      end(RefusedDispatch.asFailure(refusal, to), false);
+      end(DispatchRefusalMapping.asFailure(refusal, to), false);
     }
   }
 
-  /** Starts the call on the slot of a selection that {@link HeldSelection#take} took in time. */
+  /** Starts the call on the slot of a selection that {@link LeasedSelection#take} took in time. */
   public void dispatchTaken() {
     assert loop.isHere();
     HeldSlot taken = java.util.Objects.requireNonNull(selection);
     router.dispatched(loop, taken.gapNanos());
     scheduleDeadline();
     if (recorder != null) {
-      recorder.reserved(taken.replica, taken.gapNanos());
+      recorder.recordReservation(taken.replica, taken.gapNanos());
     }
     goOn(taken);
   }
@@ -262,7 +266,7 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   void recordSending(RequestRecorder into, RoutedReplica to) {
-    into.sent(to, admission);
+    into.recordSend(to, admission);
   }
 
   @Override
@@ -277,7 +281,7 @@ public final class RoutedCall extends SlotRequest {
   @Override
   void unsent() {
     if (selection != null) {
-      end(gone(selection.replica), false);
+      end(replicaUnavailable(selection.replica), false);
     } else {
       turnedAway();
       enqueueAgain();
@@ -295,7 +299,7 @@ public final class RoutedCall extends SlotRequest {
   // --- replies ---
 
   @Override
-  public boolean answered(BusMessage.Answer answer) {
+  public boolean onReply(BusMessage.Answer answer) {
     if (owner instanceof HandleCall) { // else no user code receives the reply
       loop.worksFor(parent());
     }
@@ -304,9 +308,9 @@ public final class RoutedCall extends SlotRequest {
     } else if (answer instanceof BusMessage.StreamFrame frame) {
       frame(frame);
     } else if (answer instanceof BusMessage.CallFailed failed) {
-      failed(failed.failure(), failed.load(), failed.time());
+      onFailureReply(failed.failure(), failed.load(), failed.time());
     } else if (answer instanceof BusMessage.StreamReset reset) {
-      failed(reset.kind().toException(reset.message()), reset.load(), null);
+      onFailureReply(reset.kind().toException(reset.message()), reset.load(), null);
     } else if (answer instanceof BusMessage.RequestCredit credit) {
       running();
       if (outgoing != null) {
@@ -315,7 +319,7 @@ public final class RoutedCall extends SlotRequest {
     } else if (answer instanceof BusMessage.CallAccepted accepted) {
       accepted(accepted.load());
     } else {
-      return super.answered(answer);
+      return super.onReply(answer);
     }
     return true;
   }
@@ -323,10 +327,10 @@ public final class RoutedCall extends SlotRequest {
   private void accepted(long load) {
     RoutedReplica from = replica;
     if (from != null) {
-      from.reported(load);
+      from.recordLoadReport(load);
       tellRouted(from);
       if (recorder != null && !accepted && stream == null) {
-        recorder.accepted();
+        recorder.recordAcceptance();
       }
       running();
     }
@@ -355,7 +359,7 @@ public final class RoutedCall extends SlotRequest {
   void unanswered(RoutedReplica by) {
     if (stream != null) { // a lost last frame would show in no later frame
       lookAgainAfter(ACCEPTED_RECALLS * loop.limits.recallNanos());
-      sendCredit(opened().limit()); // the link may have dropped the last one
+      sendCredit(streamWindow().limit()); // the link may have dropped the last one
       recall(by);
       return;
     }
@@ -368,7 +372,7 @@ public final class RoutedCall extends SlotRequest {
   }
 
   @Override
-  void refused(Refusal reason, long load) {
+  void onRefused(Refusal reason, long load) {
     if (accepted) {
       settle(load);
       end(new BerthException.OutcomeUnknown("refused after it was accepted: " + reason), false);
@@ -376,19 +380,21 @@ public final class RoutedCall extends SlotRequest {
     }
     if (selection == null) {
       turnedAway();
-      super.refused(reason, load);
+      super.onRefused(reason, load);
       return;
     }
     settle(load);
-    selection.refusedAs = RefusedDispatch.asProblem(reason);
+    selection.refusedAs = DispatchRefusalMapping.asProblem(reason);
     if (recorder != null) {
-      recorder.refused(selection.replica, reason);
+      recorder.recordRefusal(selection.replica, reason);
     }
     router.refusedBy(selection.replica, reason);
     if (BESIDE_ITS_TOKEN.contains(reason)) {
       selection.releaseIfRemote(); // no effect if the token was consumed
     }
-    end(isPastDeadline() ? timeout() : RefusedDispatch.asFailure(reason, selection.replica), false);
+    end(
+        isPastDeadline() ? timeout() : DispatchRefusalMapping.asFailure(reason, selection.replica),
+        false);
   }
 
   /** Returns why the call's reservation no longer held; null for every other failure. */
@@ -406,7 +412,7 @@ public final class RoutedCall extends SlotRequest {
     tellRouted(from);
     answeredBy(from);
     if (recorder != null) {
-      recorder.answered(head.time(), outgoing != null, head.streamed());
+      recorder.recordReply(head.time(), outgoing != null, head.streamed());
     }
     if (!head.streamed()) {
       settle(head.load());
@@ -418,7 +424,7 @@ public final class RoutedCall extends SlotRequest {
     if (stream != null) {
       return; // duplicate head
     }
-    from.reported(head.load());
+    from.recordLoadReport(head.load());
     StreamWindow opened =
         new StreamWindow(
             loop.streams,
@@ -464,7 +470,7 @@ public final class RoutedCall extends SlotRequest {
     }
     switch (body.frame(frame.sequence(), frame.data(), frame.last())) {
       case TAKEN -> {
-        opened().arrived(frame.data().length());
+        streamWindow().arrived(frame.data().length());
         body.deliver();
       }
       case LAST -> {
@@ -484,22 +490,22 @@ public final class RoutedCall extends SlotRequest {
   /** Ends the window. Only the ingress reports that its client has read the rest. */
   private void allArrived(InboundStream body, int lastBytes) {
     if (body.isCreditedByReader()) {
-      opened().arrived(lastBytes);
-      opened().ended();
+      streamWindow().arrived(lastBytes);
+      streamWindow().ended();
     } else {
-      opened().close();
+      streamWindow().close();
     }
   }
 
-  private StreamWindow opened() {
+  private StreamWindow streamWindow() {
     return java.util.Objects.requireNonNull(window);
   }
 
   /** Ends the call after a reply without a response, or after a stream that ended early. */
-  private void failed(BerthException failure, long load, @Nullable HandlerTime time) {
+  private void onFailureReply(BerthException failure, long load, @Nullable HandlerTime time) {
     answeredBy(replica);
     if (recorder != null) {
-      recorder.answered(time, outgoing != null, false);
+      recorder.recordReply(time, outgoing != null, false);
     }
     settle(load);
     end(failure, false);
@@ -608,7 +614,7 @@ public final class RoutedCall extends SlotRequest {
     }
   }
 
-  private static BerthException gone(RoutedReplica replica) {
+  private static BerthException replicaUnavailable(RoutedReplica replica) {
     return new BerthException.ReplicaUnavailable(
         "replica " + replica.info.replicaId() + " was removed");
   }
@@ -632,7 +638,7 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   BerthException unavailable() {
-    return only == null ? super.unavailable() : gone(only);
+    return only == null ? super.unavailable() : replicaUnavailable(only);
   }
 
   @Override

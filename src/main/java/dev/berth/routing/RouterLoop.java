@@ -10,7 +10,7 @@ import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LoopPorts;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.routing.explain.ExplainLoop;
-import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.InstanceQueueLimits;
 import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.stream.StreamLedger;
 import java.util.ArrayList;
@@ -82,7 +82,7 @@ public final class RouterLoop {
   }
 
   /** Returns the limits that all loops of the instance share. */
-  public InstanceBounds bounds() {
+  public InstanceQueueLimits bounds() {
     return routers.bounds;
   }
 
@@ -262,11 +262,11 @@ public final class RouterLoop {
         streams.release(response.length()); // from here on its receiver counts the bytes
       }
       PendingEntry asked = pending.get(answer.callId());
-      if (asked == null || !asked.answered(answer)) {
+      if (asked == null || !asked.onReply(answer)) {
         late(answer);
       }
     } else if (message instanceof BusMessage.ReplicaLoad load) {
-      reported(load.target(), load.load());
+      onLoadReport(load.target(), load.load());
     } else if (message instanceof BusMessage.SlotOffer offer) {
       routers.offered(offer, now());
     } else if (message instanceof BusMessage.AskReservation ask) {
@@ -308,8 +308,8 @@ public final class RouterLoop {
   }
 
   /** Records a load report of a remote replica. */
-  void reported(ReplicaAddress by, long load) {
-    routers.reported(by, load);
+  void onLoadReport(ReplicaAddress by, long load) {
+    routers.onLoadReport(by, load);
   }
 
   void duplicateDropped() {
@@ -317,8 +317,8 @@ public final class RouterLoop {
   }
 
   /** Fails all operations that await replies from matching replicas, at once. */
-  void lost(Predicate<ReplicaAddress> gone, boolean forGood) {
-    pending().forEach(asked -> asked.lost(gone, forGood));
+  void onRepliesLost(Predicate<ReplicaAddress> gone, boolean forGood) {
+    pending().forEach(asked -> asked.onRepliesLost(gone, forGood));
   }
 
   // --- status ---

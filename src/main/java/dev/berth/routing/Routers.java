@@ -11,11 +11,11 @@ import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import dev.berth.routing.explain.ExplainPorts;
 import dev.berth.routing.ranking.PowerOfTwoRanker;
-import dev.berth.routing.slots.BlockedLoops;
-import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.InstanceQueueLimits;
 import dev.berth.routing.slots.LocalReplica;
 import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.RoutedReplica;
+import dev.berth.routing.slots.RoutingExclusions;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Iterator;
@@ -32,36 +32,36 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Routers {
   /**
-   * Ticks of one round, just longer than the interval of {@link EndedRate}: each measurement
+   * Ticks of one round, just longer than the interval of {@link CompletionRate}: each measurement
    * counts.
    */
   private static final int TICKS_PER_ROUND =
-      (int) (EndedRate.INTERVAL_NANOS / DeadlineRing.TICK_NANOS) + 1;
+      (int) (CompletionRate.INTERVAL_NANOS / DeadlineRing.TICK_NANOS) + 1;
 
-  private record Remote(DeploymentRouter router, RemoteReplica replica) {}
+  private record RemoteReplicaEntry(DeploymentRouter router, RemoteReplica replica) {}
 
-  private record Watch(Consumer<DeploymentId> made, Consumer<DeploymentId> forgotten) {
-    static final Watch NONE = new Watch(made -> {}, forgotten -> {});
+  private record RouterListeners(Consumer<DeploymentId> made, Consumer<DeploymentId> forgotten) {
+    static final RouterListeners NONE = new RouterListeners(made -> {}, forgotten -> {});
   }
 
   private final String node;
   final @Nullable String zone;
   private final ReplicaDirectory directory;
-  public final InstanceBounds bounds;
+  public final InstanceQueueLimits bounds;
   final ExplainPorts explain;
   private final RouterLoop[] loops;
-  final BlockedLoops blocked;
+  final RoutingExclusions blocked;
   final long unavailableNanos;
   private volatile boolean controlled = true;
   private final ReplicaRanker usual = new PowerOfTwoRanker();
   private final RandomGenerator random; // of loop 0's tick; also seeds the pumps' generators
   private final ConcurrentHashMap<DeploymentId, DeploymentRouter> byDeployment =
       new ConcurrentHashMap<>();
-  final ConcurrentHashMap<ReplicaAddress, Remote> remotes = new ConcurrentHashMap<>();
+  final ConcurrentHashMap<ReplicaAddress, RemoteReplicaEntry> remotes = new ConcurrentHashMap<>();
   private final ConcurrentHashMap<DeploymentId, DeploymentRouter> calling =
       // with remote replicas; keyed by id, so that a replayed run has the same order
       new ConcurrentHashMap<>();
-  private volatile Watch watch = Watch.NONE;
+  private volatile RouterListeners watch = RouterListeners.NONE;
   volatile Consumer<BusMessage.AskReservation> keeper = ask -> {};
 
   // State of loop 0: a round over all routers.
@@ -78,7 +78,7 @@ public final class Routers {
       InstancePorts ports,
       ReplicaDirectory directory,
       ExplainPorts explain,
-      InstanceBounds bounds,
+      InstanceQueueLimits bounds,
       LoopLimits limits) {
     this.explain = explain;
     this.node = ports.node();
@@ -88,7 +88,7 @@ public final class Routers {
     this.random = ports.random();
     this.unavailableNanos = limits.unavailableNanos();
     this.loops = new RouterLoop[ports.loops().size()];
-    this.blocked = new BlockedLoops(loops.length);
+    this.blocked = new RoutingExclusions(loops.length);
     for (int index = 0; index < loops.length; index++) {
       loops[index] = new RouterLoop(this, ports, index, limits);
     }
@@ -136,7 +136,7 @@ public final class Routers {
    * The listeners run on the thread of the event, possibly twice for one deployment.
    */
   public void watch(Consumer<DeploymentId> made, Consumer<DeploymentId> forgotten) {
-    watch = new Watch(made, forgotten);
+    watch = new RouterListeners(made, forgotten);
     byDeployment.keySet().forEach(made);
   }
 
@@ -236,7 +236,7 @@ public final class Routers {
               clock,
               attempt -> loops[0].release(address, attempt),
               router::placesChanged);
-      remotes.put(address, new Remote(router, remote));
+      remotes.put(address, new RemoteReplicaEntry(router, remote));
       return remote;
     }
     Slots slots = directory.slotsOf(address);
@@ -253,20 +253,20 @@ public final class Routers {
     remotes.remove(left.info.address());
   }
 
-  void reported(ReplicaAddress target, long load) {
-    Remote remote = remotes.get(target);
-    if (remote != null && remote.replica.reported(load)) {
+  void onLoadReport(ReplicaAddress target, long load) {
+    RemoteReplicaEntry remote = remotes.get(target);
+    if (remote != null && remote.replica.recordLoadReport(load)) {
       remote.router.pumpIfWaiting();
     }
   }
 
   void offered(BusMessage.SlotOffer offer, long now) {
-    Remote remote = remotes.get(offer.target());
+    RemoteReplicaEntry remote = remotes.get(offer.target());
     if (remote == null || offer.acceptMicros() == 0) {
       loops[0].release(offer.target(), offer.attempt());
       return;
     }
-    remote.replica.reported(offer.load());
+    remote.replica.recordLoadReport(offer.load());
     remote.router.offered(
         remote.replica,
         new RemoteReplica.Offer(
@@ -291,7 +291,8 @@ public final class Routers {
    */
   public void linkBroken(String peer, int loop) {
     RouterLoop from = loops[loop];
-    from.post(() -> from.lost(address -> address.node().equals(peer), false)); // after refusals
+    from.post(
+        () -> from.onRepliesLost(address -> address.node().equals(peer), false)); // after refusals
   }
 
   /**
@@ -302,10 +303,10 @@ public final class Routers {
     suspected(lost, false);
     Predicate<ReplicaAddress> gone = address -> address.node().equals(lost);
     for (DeploymentRouter router : byDeployment.values()) {
-      router.lost(replica -> gone.test(replica.info.address()));
+      router.removeLost(replica -> gone.test(replica.info.address()));
     }
     for (RouterLoop loop : loops) {
-      loop.run(() -> loop.lost(gone, true));
+      loop.run(() -> loop.onRepliesLost(gone, true));
     }
   }
 }

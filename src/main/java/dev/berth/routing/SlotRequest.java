@@ -15,7 +15,7 @@ import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.routing.slots.Waiter;
-import dev.berth.routing.slots.Waiting;
+import dev.berth.routing.slots.WaiterOwner;
 import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -30,11 +30,11 @@ import org.jspecify.annotations.Nullable;
  *   any  --cancel, deadline, failure--> DONE
  * </pre>
  *
- * Confined to its loop, except {@link #granted} and {@link #left}, which the pump calls. In each
- * state exactly one object owns the slot: the posted grant, or the request that was sent. The class
- * has over 500 lines, as only all of these moves together show the owner.
+ * Confined to its loop, except {@link #onGranted} and {@link #onLeftQueue}, which the pump calls.
+ * In each state exactly one object owns the slot: the posted grant, or the request that was sent.
+ * The class has over 500 lines, as only all of these moves together show the owner.
  */
-public abstract class SlotRequest extends RingEntry implements Waiting, PendingEntry, Runnable {
+public abstract class SlotRequest extends RingEntry implements WaiterOwner, PendingEntry, Runnable {
   /** Maximum retries of a request that replicas refuse because no handler thread is free. */
   private static final int MAX_OVERLOADS = 3;
 
@@ -184,7 +184,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     RandomGenerator random = loop.ports.random();
     Pick.rank(set, this, loop.ranking, random);
     if (recorder != null) {
-      recorder.ranked(set, loop.ranking, keyed ? routingKey() : 0);
+      recorder.recordRanking(set, loop.ranking, keyed ? routingKey() : 0);
     }
     Grant taken = Pick.from(set, loop.ranking, this, holdAtOnce(), random);
     return taken != null && use(taken, false);
@@ -220,7 +220,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     admitted = true;
     takePlace();
     if (recorder != null) {
-      recorder.queued(router.queue.size() - 1, max);
+      recorder.recordQueued(router.queue.size() - 1, max);
     }
     long timeout = loop.now() + router.settings().queueTimeoutNanos();
     queueDeadlineNanos = earlier(callDeadlineNanos, timeout);
@@ -245,7 +245,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     router.queue.tryAdmit(-1); // -1: never refused
     router.bounds.queueAgain(queuedBytes());
     if (recorder != null) {
-      recorder.waitsAgain();
+      recorder.recordRequeued();
     }
     await();
   }
@@ -276,17 +276,17 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     loop.ring().schedule(this, queueDeadlineNanos);
     waiter = router.queue.join(this, sequence);
     router.queue.arrange();
-    router.joined();
+    router.onWaiterJoined();
   }
 
   @Override
-  public final void granted(Grant given) {
+  public final void onGranted(Grant given) {
     grant = given;
     loop.post(parent(), this);
   }
 
   @Override
-  public final void left() {
+  public final void onLeftQueue() {
     router.bounds.unqueue(queuedBytes());
   }
 
@@ -324,7 +324,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       return;
     }
     if (recorder != null) {
-      recorder.granted(given.replica());
+      recorder.recordGrant(given.replica());
     }
     if (given.replica() == null) {
       end(unavailable(), false);
@@ -377,7 +377,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       unsend(to);
       router.unsent(to);
       if (recorder != null) {
-        recorder.lost(to);
+        recorder.recordLoss(to);
       }
       unsent();
     } else if (!to.here()) {
@@ -421,22 +421,22 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     RoutedReplica from = replica;
     if (from != null && !from.here()) {
       from.giveBack();
-      from.reported(load);
+      from.recordLoadReport(load);
       router.pumpIfWaiting();
     }
   }
 
   @Override
-  public boolean answered(BusMessage.Answer answer) {
+  public boolean onReply(BusMessage.Answer answer) {
     if (answer instanceof BusMessage.CallRefused refused) {
-      refused(refused.reason(), refused.load());
+      onRefused(refused.reason(), refused.load());
       return true;
     }
     return false;
   }
 
   /** Handles a typed refusal: the request did not run, so another replica may be tried. */
-  void refused(Refusal reason, long load) {
+  void onRefused(Refusal reason, long load) {
     RoutedReplica refuser = replica;
     if (reason == Refusal.TOO_LATE && refuser != null && !isPastDeadline()) {
       refuser.unanswered(); // else a retry would go to the same replica at once
@@ -445,7 +445,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       settle(load);
     }
     if (recorder != null) {
-      recorder.refused(refuser, reason);
+      recorder.recordRefusal(refuser, reason);
     }
     if (refuser != null) {
       router.refusedBy(refuser, reason);
@@ -463,7 +463,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   }
 
   @Override
-  public final void lost(Predicate<ReplicaAddress> gone, boolean forGood) {
+  public final void onRepliesLost(Predicate<ReplicaAddress> gone, boolean forGood) {
     RoutedReplica at = replica;
     if (at != null && gone.test(at.info.address()) && !done) {
       peerLost(forGood);
@@ -539,7 +539,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       router.counters.backPressured.increment();
     }
     if (recorder != null) {
-      recorder.failed(failure);
+      recorder.recordFailure(failure);
     }
     fail(failure);
   }

@@ -3,7 +3,7 @@ package dev.berth.testkit;
 import dev.berth.replica.Replica;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterLoop;
-import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.InstanceQueueLimits;
 import dev.berth.view.LedgerView;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -105,7 +105,7 @@ final class Unsettled {
     }
   }
 
-  private void look(InstanceBounds bounds) {
+  private void look(InstanceQueueLimits bounds) {
     if (bounds.queued() > 0 || bounds.queuedBytes() > 0) {
       lines.add(
           "instance: %s of %s counted as waiting"

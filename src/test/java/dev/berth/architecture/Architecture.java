@@ -323,7 +323,7 @@ final class Architecture {
 
   /** A request is made by its own factories, or by the selection that has a slot for it. */
   static ArchRule aRequestHasTwoDoors() {
-    return routingOutside("RoutedCall", "HeldSelection")
+    return routingOutside("RoutedCall", "LeasedSelection")
         .should()
         .accessTargetWhere(
             targets(
@@ -341,9 +341,9 @@ final class Architecture {
             namedAnyOf(
                 ROUTING + "SlotRequest",
                 ROUTING + "RoutedCall",
-                ROUTING + "RoutedChoice",
-                ROUTING + "RoutedRenewal",
-                ROUTING + "legs.RoutedLegs"));
+                ROUTING + "ChooseOperation",
+                ROUTING + "RenewOperation",
+                ROUTING + "legs.GangReservation"));
   }
 
   /**

@@ -141,9 +141,9 @@ class ArchitectureRulesTest {
         row(
             "a loop asks what waits",
             Architecture.aLoopKnowsNoRequest(),
-            "routing; class RoutedChoice {}",
+            "routing; class ChooseOperation {}",
             "routing; class RouterLoop { boolean is(Object waits) { return waits instanceof"
-                + " RoutedChoice; } }"),
+                + " ChooseOperation; } }"),
         row(
             "an invocation ends its replica",
             Architecture.aRequestKnowsNoLife(),

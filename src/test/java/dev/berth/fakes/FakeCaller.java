@@ -2,7 +2,7 @@ package dev.berth.fakes;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Response;
-import dev.berth.routing.CallOwner;
+import dev.berth.routing.CallObserver;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * Who makes a call, and holds its router to its word: told at most once that a replica has it, and
  * of exactly one end; of a response not without the other.
  */
-public class FakeCaller implements CallOwner {
+public class FakeCaller implements CallObserver {
   private final String requestId;
   private final long arrivedNanos;
   private final long deadlineNanos;

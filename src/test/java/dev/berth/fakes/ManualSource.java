@@ -2,12 +2,12 @@ package dev.berth.fakes;
 
 import dev.berth.api.Headers;
 import dev.berth.api.Response;
-import dev.berth.routing.BegunBody;
+import dev.berth.routing.BufferedPrefixBody;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
 
 /** A source of pieces under a test's hand: it gives what it is told to, when it may. */
-public final class ManualSource extends ToldSource implements BegunBody {
+public final class ManualSource extends ToldSource implements BufferedPrefixBody {
   private Buffer first = Buffer.buffer();
   private long demand;
   private Runnable onDemand = () -> {};

@@ -16,7 +16,7 @@ import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.replica.threads.InstanceHandlerThreads;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.Routers;
-import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.InstanceQueueLimits;
 import dev.berth.view.Explanations;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -46,8 +46,8 @@ public final class PlaneBuilder {
     return new BodyBounds(256 << 10, 64L << 20, 256L << 20);
   }
 
-  public static InstanceBounds instanceBounds() {
-    return new InstanceBounds(10_000, 64L << 20, 64L << 20);
+  public static InstanceQueueLimits instanceBounds() {
+    return new InstanceQueueLimits(10_000, 64L << 20, 64L << 20);
   }
 
   /** All hooks on one executor. */
@@ -59,7 +59,7 @@ public final class PlaneBuilder {
   }
 
   public static InstanceLimits limits(
-      ReplicaLimits replica, BodyBounds bodies, InstanceBounds instance) {
+      ReplicaLimits replica, BodyBounds bodies, InstanceQueueLimits instance) {
     return new InstanceLimits(
         replica, LedgerLimits.DEFAULTS, bodies, instance, LoopLimits.DEFAULTS);
   }

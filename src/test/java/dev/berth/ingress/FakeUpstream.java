@@ -24,7 +24,7 @@ import dev.berth.routing.LoopLimits;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.Routers;
 import dev.berth.routing.RoutingProbe;
-import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.InstanceQueueLimits;
 import dev.berth.view.RequestExplanation;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
@@ -62,7 +62,7 @@ final class FakeUpstream implements ReplicaDirectory {
     this(context, PlaneBuilder.instanceBounds());
   }
 
-  FakeUpstream(Context context, InstanceBounds bounds) {
+  FakeUpstream(Context context, InstanceQueueLimits bounds) {
     this.context = context;
     ThreadLocal<Boolean> onLoop = ThreadLocal.withInitial(() -> false);
     context.runOnContext(start -> onLoop.set(true));

@@ -9,7 +9,7 @@ import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.InstanceQueueLimits;
 import dev.berth.stream.Bound;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -80,7 +80,8 @@ final class IngressRig implements AutoCloseable {
     upstream =
         new FakeUpstream(
             vertx.getOrCreateContext(),
-            new InstanceBounds(10_000, 64L << 20, settings.get(LimitOptions.STREAM_BYTES_TOTAL)));
+            new InstanceQueueLimits(
+                10_000, 64L << 20, settings.get(LimitOptions.STREAM_BYTES_TOTAL)));
     ingress = new Ingress(settings, meters, System::nanoTime, 0xbe27);
     bodies = new Bound(settings.get(LimitOptions.BUFFERED_BODY_BYTES_TOTAL));
     ingress.gatherWithin(bodies);

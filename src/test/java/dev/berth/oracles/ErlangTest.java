@@ -25,7 +25,7 @@ import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.Routers;
 import dev.berth.routing.RoutingProbe;
-import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.InstanceQueueLimits;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -173,7 +173,8 @@ class ErlangTest {
       this.slots = slots;
       meanArrivalNanos = MEAN_SERVICE_NANOS / (load * slots);
       BodyBounds bodies = PlaneBuilder.bodyBounds();
-      InstanceBounds bounds = new InstanceBounds(1_000_000, Long.MAX_VALUE, Long.MAX_VALUE);
+      InstanceQueueLimits bounds =
+          new InstanceQueueLimits(1_000_000, Long.MAX_VALUE, Long.MAX_VALUE);
       routers =
           new PlaneBuilder("n", () -> now, Sending.of(this::send))
               .loop(

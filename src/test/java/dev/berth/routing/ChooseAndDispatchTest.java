@@ -277,7 +277,7 @@ class ChooseAndDispatchTest {
     @Test
     void itsOwnerIsToldInPairsAndOnlyOfWhatWasSent() {
       FakeCaller closed = new FakeCaller();
-      HeldSelection selection = (HeldSelection) choose();
+      LeasedSelection selection = (LeasedSelection) choose();
       RoutedCall never = selection.newCall(world.routers.loop(0), REQUEST, closed);
       selection.close();
       never.cancel();
@@ -285,7 +285,7 @@ class ChooseAndDispatchTest {
       assertThat(RoutingProbe.over(world.router)).isZero();
 
       FakeCaller caller = new FakeCaller();
-      selection = (HeldSelection) choose();
+      selection = (LeasedSelection) choose();
       assertThat(selection.take()).isNull();
       selection.newCall(world.routers.loop(0), REQUEST, caller).dispatchTaken();
       world.run();
@@ -393,7 +393,7 @@ class ChooseAndDispatchTest {
       assertThat(remote().ongoing()).isZero();
     }
 
-    private RoutedChoice choosing(
+    private ChooseOperation choosing(
         Consumer<ReplicaSelection> chosen, Consumer<BerthException> failed) {
       return RoutingProbe.choose(
           world.router, world.routers.loop(0), TTL.toNanos(), chosen, failed);
@@ -427,7 +427,7 @@ class ChooseAndDispatchTest {
     void aDuplicatedGrantDoesNotReleaseTheLeaseInUse() {
       ReplicaSelection selection = choose();
       ReserveSlot reserve = world.sent(ReserveSlot.class).get(0);
-      HeldSelection held = (HeldSelection) selection;
+      LeasedSelection held = (LeasedSelection) selection;
       replica.answer(
           reserve.source(),
           new BusMessage.SlotReserved(

@@ -12,7 +12,7 @@ import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.InstanceQueueLimits;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
@@ -130,7 +130,7 @@ class DeploymentRouterTest {
 
   @Test
   void theInstanceBoundsRefuseWhatTheDeploymentWouldTake() {
-    InstanceBounds bounds = new InstanceBounds(10, 25, 0);
+    InstanceQueueLimits bounds = new InstanceQueueLimits(10, 25, 0);
     assertThat(bounds.tryQueue(10)).isTrue();
     assertThat(bounds.tryQueue(10)).isTrue();
     assertThat(bounds.tryQueue(10)).as("30 bytes of 25").isFalse();

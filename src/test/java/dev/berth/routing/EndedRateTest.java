@@ -5,14 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.api.Test;
 
 class EndedRateTest {
-  private final EndedRate rate = new EndedRate();
+  private final CompletionRate rate = new CompletionRate();
 
   @Test
   void whatEndedBeforeTheFirstLookCountsForNothing() {
-    long start = 1_000_000 * EndedRate.INTERVAL_NANOS;
+    long start = 1_000_000 * CompletionRate.INTERVAL_NANOS;
     rate.measure(1_000, false, start);
     assertThat(rate.perSecond()).isZero();
-    rate.measure(1_001, false, start + EndedRate.INTERVAL_NANOS);
+    rate.measure(1_001, false, start + CompletionRate.INTERVAL_NANOS);
     assertThat(rate.perSecond()).isEqualTo(2);
   }
 }

@@ -308,7 +308,7 @@ class ExplainedRequestTest {
       world.publish();
       RequestRecorder recorder =
           world.router.explained(world.routers.loop(0), "id", "GET /echo", world.clock.getAsLong());
-      recorder.reserved(world.router.routable().get(0), MS);
+      recorder.recordReservation(world.router.routable().get(0), MS);
       recorder.end(200);
       world.remove(each);
     }

@@ -150,7 +150,7 @@ class FourEventLoopsTest {
     private final SplittableRandom random;
     private final CountDownLatch finished;
     private final ArrayDeque<RoutedCall> calls = new ArrayDeque<>();
-    private final ArrayDeque<RoutedChoice> choices = new ArrayDeque<>();
+    private final ArrayDeque<ChooseOperation> choices = new ArrayDeque<>();
     private final ArrayDeque<ReplicaSelection> selections = new ArrayDeque<>();
     private final AtomicInteger underWay = new AtomicInteger(); // asked and not answered
     private int left;
@@ -208,7 +208,7 @@ class FourEventLoopsTest {
         case RENEW -> with(selections.peekLast(), ReplicaSelection::renew);
         case FORGET -> selections.poll() != null;
         case CANCEL_CALL -> with(oldOrNew(calls), RoutedCall::cancel);
-        case CANCEL_CHOICE -> with(oldOrNew(choices), RoutedChoice::cancel);
+        case CANCEL_CHOICE -> with(oldOrNew(choices), ChooseOperation::cancel);
         case CHANGE_MAX -> {
           replicas.get(random.nextInt(LOOPS)).setMaxOngoing(1 + random.nextInt(2 * SLOTS));
           yield true;

@@ -6,15 +6,15 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.fakes.RoutingWorld;
-import dev.berth.routing.explain.SeenCandidates;
+import dev.berth.routing.explain.CandidateSnapshot;
 import dev.berth.routing.ranking.ConsistentHashRanker;
 import dev.berth.routing.ranking.CurrentRanker;
 import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.ranking.LeastLatencyRanker;
 import dev.berth.routing.ranking.LeastRequestsRanker;
+import dev.berth.routing.ranking.LocalityTiers;
 import dev.berth.routing.ranking.PowerOfTwoRanker;
 import dev.berth.routing.ranking.RoundRobinRanker;
-import dev.berth.routing.ranking.Tiers;
 import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.view.RequestExplanation;
 import io.vertx.core.Future;
@@ -248,7 +248,7 @@ class RankersTest {
   void explainShowsTheRankersOrder() {
     replicas(5, 100);
     hash(2);
-    SeenCandidates seen = seen(KeyHash.of("s1"));
+    CandidateSnapshot seen = seen(KeyHash.of("s1"));
     assertThat(seen.policy())
         .isEqualTo("consistent_hash, key " + Long.toHexString(KeyHash.of("s1")));
     call("s1");
@@ -261,14 +261,14 @@ class RankersTest {
     assertThat(ranked(seen(0))).containsExactly("r4", "r3", "r2", "r1", "r0");
   }
 
-  private SeenCandidates seen(long key) {
+  private CandidateSnapshot seen(long key) {
     ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
     ReplicaSet set = world.router.replicas;
     set.ranker.rank(set.seenFrom(0), () -> key, new SplittableRandom(1), ranking);
-    return SeenCandidates.of(set, 0, ranking, key);
+    return CandidateSnapshot.of(set, 0, ranking, key);
   }
 
-  private static List<String> ranked(SeenCandidates seen) {
+  private static List<String> ranked(CandidateSnapshot seen) {
     return seen.candidates().stream()
         .filter(candidate -> candidate.rank() >= 0)
         .map(RequestExplanation.Candidate::replicaId)
@@ -296,11 +296,11 @@ class RankersTest {
         };
     return List.of(
         () -> ranker.set(new PowerOfTwoRanker()),
-        () -> ranker.set(new LeastRequestsRanker(Tiers.ALL, 16)),
+        () -> ranker.set(new LeastRequestsRanker(LocalityTiers.ALL, 16)),
         () -> ranker.set(new RoundRobinRanker()),
         () -> ranker.set(new ConsistentHashRanker(100, 2, 0)),
         () -> ranker.set(new ConsistentHashRanker(100, 2, 1.25)),
-        () -> ranker.set(new LeastLatencyRanker(Tiers.ALL, 1e9, 1e6, world.clock)),
+        () -> ranker.set(new LeastLatencyRanker(LocalityTiers.ALL, 1e9, 1e6, world.clock)),
         () -> ranker.setOwn(new Backwards(), failed -> {}),
         () -> ranker.setOwn(throwing, failed -> {}),
         () -> ranker.setOwn((all, asker, random, ranking) -> ranking.add(77), failed -> {}));

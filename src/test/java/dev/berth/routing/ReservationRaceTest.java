@@ -115,7 +115,7 @@ class ReservationRaceTest {
           public void check(int round) {
             world.finish();
             assertThat(ran.get() - ranBefore).as("requests that ran").isLessThanOrEqualTo(1);
-            assertThat(table.held()).isZero();
+            assertThat(table.heldCount()).isZero();
             assertThat(table.permitsTaken()).isZero();
             world.assertAtRest();
           }

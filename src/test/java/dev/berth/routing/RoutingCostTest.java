@@ -48,7 +48,7 @@ class RoutingCostTest {
   @Test
   void aKnownCountIsUsedAsItIsAndNotAskedForAgain() {
     RoutingWorld.Replica far = world.published(world.remote("far", 10));
-    RoutingProbe.remoteReplicas(world.router).get(0).reported(Load.of(9, 10, 1));
+    RoutingProbe.remoteReplicas(world.router).get(0).recordLoadReport(Load.of(9, 10, 1));
     call(0);
     assertThat(world.sent).hasSize(1);
     call(1); // by the count it is full now
@@ -177,7 +177,7 @@ class RoutingCostTest {
       world.clock.advanceNanos(SlotsProbe.MAX_BACKOFF_NANOS * 2);
       remote.probeIfDue(world.clock.getAsLong(), random);
     }
-    remote.reported(Load.of(1, 2, 1));
+    remote.recordLoadReport(Load.of(1, 2, 1));
     world.clock.advanceNanos(SlotsProbe.MAX_BACKOFF_NANOS * 2);
     assertThat(remote.probeIfDue(world.clock.getAsLong(), random)).isTrue();
     world.clock.advanceNanos(2 * SlotsProbe.INITIAL_BACKOFF_NANOS);
@@ -200,7 +200,7 @@ class RoutingCostTest {
   @Test
   void aReplicaThatLeftTakesItsCountWithIt() {
     RoutingWorld.Replica far = world.published(world.remote("far", 10));
-    RoutingProbe.remoteReplicas(world.router).get(0).reported(Load.of(9, 10, 1));
+    RoutingProbe.remoteReplicas(world.router).get(0).recordLoadReport(Load.of(9, 10, 1));
     world.remove(far);
     RoutingWorld.Replica again = world.published(world.remote("far", 10));
     assertThat(RoutingProbe.remoteReplicas(world.router))

@@ -67,7 +67,7 @@ public final class RoutingProbe {
   }
 
   /** A choose that waits, begun as a handle does. */
-  public static RoutedChoice choose(
+  public static ChooseOperation choose(
       DeploymentRouter router,
       RouterLoop loop,
       long deadlineNanos,
@@ -75,15 +75,16 @@ public final class RoutingProbe {
       String requestId,
       @Nullable RequestContext parent,
       SelectionObserver observer) {
-    Leg leg = new Leg(router, ttlNanos, requestId, "", "", parent, deadlineNanos, Long.MAX_VALUE);
+    GangMember leg =
+        new GangMember(router, ttlNanos, requestId, "", "", parent, deadlineNanos, Long.MAX_VALUE);
     long ttl = Math.min(ttlNanos, router.settings().maxReservationTtlNanos());
-    RoutedChoice choice = new RoutedChoice(leg, loop, deadlineNanos, ttl, true, observer);
+    ChooseOperation choice = new ChooseOperation(leg, loop, deadlineNanos, ttl, true, observer);
     choice.start();
     return choice;
   }
 
   /** Without a deadline, for no one, and told to who asks. */
-  public static RoutedChoice choose(
+  public static ChooseOperation choose(
       DeploymentRouter router,
       RouterLoop loop,
       long ttlNanos,

@@ -159,7 +159,7 @@ class SelectionEdgesTest {
   void aChooserThatLeavesWhileItWaitsFreesItsPlaceAndTakesNoSlot() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     ReplicaSelection holding = choose();
-    RoutedChoice leaving =
+    ChooseOperation leaving =
         RoutingProbe.choose(
             world.router,
             world.routers.loop(0),

@@ -8,7 +8,7 @@ import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
 import dev.berth.ingress.StalledProbe;
 import dev.berth.replica.Replica;
-import dev.berth.routing.CallOwner;
+import dev.berth.routing.CallObserver;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.RoutingProbe;
@@ -65,7 +65,7 @@ final class CrowdSimulation extends ClusterRun {
   record Result(long hash, long events, Set<Met> met, int cut) implements SeededRuns.Result {}
 
   /** One who asks, and the socket that takes what comes. */
-  private final class Reader implements CallOwner {
+  private final class Reader implements CallObserver {
     final String name;
     final int loop;
     final Pace pace;

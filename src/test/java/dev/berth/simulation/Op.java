@@ -5,9 +5,9 @@ import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Response;
 import dev.berth.fakes.FakeParent;
-import dev.berth.routing.CallOwner;
+import dev.berth.routing.CallObserver;
+import dev.berth.routing.ChooseOperation;
 import dev.berth.routing.RoutedCall;
-import dev.berth.routing.RoutedChoice;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.simulation.Executions.Execution;
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * One request as its caller sees it, from the ask to the one answer. What the caller may conclude
  * from an answer is checked when it comes and again when the run is over.
  */
-final class Op implements CallOwner {
+final class Op implements CallObserver {
   final String requestId;
   private final long arrivedNanos;
   final SimulatedInstance at;
@@ -38,7 +38,7 @@ final class Op implements CallOwner {
   boolean largeHead; // of its request: no replica may run it, wherever it is
   boolean longBody; // or may be: then it leaves in pieces, as one that streams
   @Nullable RoutedCall call;
-  @Nullable RoutedChoice choice;
+  @Nullable ChooseOperation choice;
   @Nullable ReplicaSelection selection;
   @Nullable Pending<Response> handleCall;
   final @Nullable FakeParent parent; // of half of them: what their handles call within

@@ -22,7 +22,7 @@ import dev.berth.routing.LoopLimits;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
 import dev.berth.routing.RoutingProbe;
-import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.InstanceQueueLimits;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -280,7 +280,8 @@ final class SimulatedInstance {
               millis(3 + random.nextInt(random.nextBoolean() ? 30 : 600)),
               random.nextInt(4) == 0 ? 1 : 64,
               LoopLimits.DEFAULTS.unavailableNanos());
-      InstanceBounds bounds = new InstanceBounds(40, 1 << 20, 65_536L * (2 + random.nextInt(8)));
+      InstanceQueueLimits bounds =
+          new InstanceQueueLimits(40, 1 << 20, 65_536L * (2 + random.nextInt(8)));
       BodyBounds bodies = new BodyBounds(65_536, 65_536L * (2 + random.nextInt(8)), 1_000_000);
       return new Settings(
           router, limits(STREAM_IDLE_NANOS, millis(orderly ? 2_000 : 100), bodies, bounds, loop));
@@ -295,7 +296,7 @@ final class SimulatedInstance {
               streamIdleNanos,
               millis(2_000),
               new BodyBounds(65_536, 1 << 20, 1_000_000),
-              new InstanceBounds(4_000, 1 << 20, streamBytes),
+              new InstanceQueueLimits(4_000, 1 << 20, streamBytes),
               new LoopLimits(pendingRequests, 65_536)));
     }
 
@@ -304,7 +305,7 @@ final class SimulatedInstance {
         long streamIdleNanos,
         long offerTtlNanos,
         BodyBounds bodies,
-        InstanceBounds bounds,
+        InstanceQueueLimits bounds,
         LoopLimits loop) {
       return new InstanceLimits(
           new ReplicaLimits(

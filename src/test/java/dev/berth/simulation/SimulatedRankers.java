@@ -4,9 +4,9 @@ import dev.berth.routing.ranking.ConsistentHashRanker;
 import dev.berth.routing.ranking.CurrentRanker;
 import dev.berth.routing.ranking.LeastLatencyRanker;
 import dev.berth.routing.ranking.LeastRequestsRanker;
+import dev.berth.routing.ranking.LocalityTiers;
 import dev.berth.routing.ranking.PowerOfTwoRanker;
 import dev.berth.routing.ranking.RoundRobinRanker;
-import dev.berth.routing.ranking.Tiers;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
@@ -20,7 +20,8 @@ final class SimulatedRankers {
    * @return what ranks from now on
    */
   static String change(CurrentRanker ranker, RandomGenerator random, LongSupplier nanoClock) {
-    Tiers tiers = new Tiers(random.nextBoolean(), random.nextBoolean(), random.nextBoolean());
+    LocalityTiers tiers =
+        new LocalityTiers(random.nextBoolean(), random.nextBoolean(), random.nextBoolean());
     switch (random.nextInt(8)) {
       case 0 -> ranker.set(new PowerOfTwoRanker(tiers));
       case 1 -> ranker.set(new LeastRequestsRanker(tiers, 2));

@@ -4,7 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.fakes.ToldSource;
-import dev.berth.routing.BegunBody;
+import dev.berth.routing.BufferedPrefixBody;
 import dev.berth.simulation.Executions.Execution;
 import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * The body that a caller streams: so many bytes, each known by its place, in pieces of any size and
  * pace. Some stand still for a while, and some fail midway.
  */
-final class SimulatedSource extends ToldSource implements BegunBody {
+final class SimulatedSource extends ToldSource implements BufferedPrefixBody {
   /** How long the body is to be, for the handler that gets it. */
   static final String TOTAL = "x-total";
 

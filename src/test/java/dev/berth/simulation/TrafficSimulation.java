@@ -24,9 +24,9 @@ import dev.berth.routing.ranking.ConsistentHashRanker;
 import dev.berth.routing.ranking.CurrentRanker;
 import dev.berth.routing.ranking.LeastLatencyRanker;
 import dev.berth.routing.ranking.LeastRequestsRanker;
+import dev.berth.routing.ranking.LocalityTiers;
 import dev.berth.routing.ranking.PowerOfTwoRanker;
 import dev.berth.routing.ranking.RoundRobinRanker;
-import dev.berth.routing.ranking.Tiers;
 import dev.berth.routing.traffic.TrafficPolicy;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -387,10 +387,12 @@ final class TrafficSimulation extends ClusterRun {
       CurrentRanker ranker = router.ranker;
       switch (which) {
         case 0 -> ranker.set(new PowerOfTwoRanker());
-        case 1 -> ranker.set(new LeastRequestsRanker(Tiers.ALL, 16));
+        case 1 -> ranker.set(new LeastRequestsRanker(LocalityTiers.ALL, 16));
         case 2 -> ranker.set(new RoundRobinRanker());
         case 3 -> ranker.set(new ConsistentHashRanker(100, 2, 1.25));
-        case 4 -> ranker.set(new LeastLatencyRanker(Tiers.ALL, 10_000_000_000L, 1_000_000, world));
+        case 4 ->
+            ranker.set(
+                new LeastLatencyRanker(LocalityTiers.ALL, 10_000_000_000L, 1_000_000, world));
         case 5 -> ranker.setOwn(TrafficSimulation::rankBadly, why -> met(Met.RANKER_THREW));
         default -> {
           ranker.set(new ConsistentHashRanker(100, 2, 0));

@@ -10,7 +10,7 @@ import dev.berth.ingress.split.Copies;
 import dev.berth.ingress.split.ShadowTarget;
 import dev.berth.metrics.HttpMeters;
 import dev.berth.metrics.Meters;
-import dev.berth.routing.CallOwner;
+import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterLoop;
@@ -126,7 +126,7 @@ final class TrafficUsers {
     private void go(User user, IngressRoute route) {
       RouteTraffic traffic = route.traffic();
       TrafficPolicy policy = traffic.policy();
-      TrafficPolicy.Choice choice = policy.choose(user, draws);
+      TrafficPolicy.TrafficChoice choice = policy.choose(user, draws);
       user.side = policy.sides().get(choice.side());
       user.table = route;
       checkChoice(user, policy, choice);
@@ -174,7 +174,7 @@ final class TrafficUsers {
   }
 
   /** One request. */
-  final class User implements CallOwner, RequestHead {
+  final class User implements CallObserver, RequestHead {
     final int number = all.size();
     final Door door;
     final @Nullable String key;
@@ -240,7 +240,7 @@ final class TrafficUsers {
     }
 
     @Override
-    public @Nullable String get(Part part, String name) {
+    public @Nullable String get(RequestPartKind part, String name) {
       return name.equals("x-canary") ? canary ? "always" : null : key;
     }
 
@@ -374,7 +374,7 @@ final class TrafficUsers {
   // --- what must hold ---
 
   /** A match wins; a key stays while the weights hold, and moves as they moved; chance is fair. */
-  private void checkChoice(User user, TrafficPolicy policy, TrafficPolicy.Choice choice) {
+  private void checkChoice(User user, TrafficPolicy policy, TrafficPolicy.TrafficChoice choice) {
     Stretch now = new Stretch(policy.sides(), policy.weights());
     boolean matched = user.canary && !policy.matches().isEmpty();
     if (matched != (choice.match() >= 0) || (matched && !user.side.name().equals("d1"))) {

@@ -33,7 +33,7 @@ public class PumpBenchmark {
   @Setup
   public void setUp() {
     ledger = Ledgers.ledger(1, System::nanoTime);
-    queue = new WaiterQueue(this::grantFor, new BlockedLoops(1));
+    queue = new WaiterQueue(this::grantFor, new RoutingExclusions(1));
     ledger.tryAcquire();
     for (int i = 0; i < waiting; i++) {
       join();
@@ -41,7 +41,7 @@ public class PumpBenchmark {
     queue.pump();
   }
 
-  private Grant grantFor(Waiting waiting) {
+  private Grant grantFor(WaiterOwner waiting) {
     SlotLease lease = ledger.hold(HOLD_NANOS);
     return lease == null ? null : new Grant(null, lease, null);
   }
@@ -76,7 +76,7 @@ public class PumpBenchmark {
     }
 
     @Override
-    public void granted(Grant grant) {
+    public void onGranted(Grant grant) {
       grant.lease().consume();
     }
   }

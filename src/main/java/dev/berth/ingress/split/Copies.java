@@ -3,7 +3,7 @@ package dev.berth.ingress.split;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.metrics.ShadowMeters.Event;
-import dev.berth.routing.CallOwner;
+import dev.berth.routing.CallObserver;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.explain.RequestRecorder;
 import java.util.ArrayList;
@@ -33,7 +33,7 @@ public final class Copies {
    * @param of owner of the request's call
    */
   public void make(
-      Request request, CallOwner of, RouterLoop loop, RandomGenerator random, long nowNanos) {
+      Request request, CallObserver of, RouterLoop loop, RandomGenerator random, long nowNanos) {
     for (ShadowTarget each : shadows) {
       if (each.shadow().fraction() < 1 && random.nextDouble() >= each.shadow().fraction()) {
         continue;
@@ -47,7 +47,7 @@ public final class Copies {
       }
       RequestRecorder recorder = of.explaining();
       if (recorder != null) {
-        recorder.split("shadow " + each.shadow().to() + ": " + became);
+        recorder.recordSplit("shadow " + each.shadow().to() + ": " + became);
       }
     }
   }

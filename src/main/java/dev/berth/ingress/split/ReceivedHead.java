@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 public record ReceivedHead(HttpServerRequest http) implements RequestHead {
 
   @Override
-  public @Nullable String get(Part part, String name) {
+  public @Nullable String get(RequestPartKind part, String name) {
     return switch (part) {
       case HEADER -> http.getHeader(name);
       case COOKIE -> cookie(name);

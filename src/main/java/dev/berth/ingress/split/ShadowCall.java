@@ -4,10 +4,10 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.metrics.ShadowMeters.Event;
-import dev.berth.routing.CallOwner;
+import dev.berth.routing.CallObserver;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterLoop;
-import dev.berth.routing.traffic.Shadow;
+import dev.berth.routing.traffic.ShadowRule;
 import io.vertx.core.buffer.Buffer;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * another free slot. Its response is read and discarded. It is cancelled with its request and has
  * the same deadline; without one, it runs at most {@link #MOST_NANOS}. Confined to the event loop.
  */
-final class ShadowCall implements CallOwner {
+final class ShadowCall implements CallObserver {
   /** Maximum duration in nanoseconds of a copy whose request has no deadline. */
   static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(60);
 
@@ -28,7 +28,7 @@ final class ShadowCall implements CallOwner {
 
   private static final Logger LOG = LoggerFactory.getLogger(ShadowCall.class);
 
-  private final CallOwner of;
+  private final CallObserver of;
   private final ShadowTarget to;
   private final RouterLoop loop;
   private final long beganNanos;
@@ -46,7 +46,7 @@ final class ShadowCall implements CallOwner {
   /**
    * @param of owner of the copied call
    */
-  ShadowCall(CallOwner of, ShadowTarget to, RouterLoop loop, long beganNanos) {
+  ShadowCall(CallObserver of, ShadowTarget to, RouterLoop loop, long beganNanos) {
     this.of = of;
     this.to = to;
     this.loop = loop;
@@ -139,7 +139,7 @@ final class ShadowCall implements CallOwner {
   }
 
   private Got got(Response response) {
-    Shadow shadow = to.shadow();
+    ShadowRule shadow = to.shadow();
     Buffer body = response.body() instanceof Response.Body.Whole whole ? whole.bytes() : null;
     boolean compared = shadow.compares() && body != null && body.length() <= shadow.maxBodyBytes();
     return new Got(response.status(), compared ? body : null);

@@ -5,11 +5,11 @@ import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTraffic;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.SideCounts;
-import dev.berth.routing.traffic.Match;
 import dev.berth.routing.traffic.RequestHead;
-import dev.berth.routing.traffic.RequestHead.Part;
-import dev.berth.routing.traffic.RequestHead.Place;
-import dev.berth.routing.traffic.Shadow;
+import dev.berth.routing.traffic.RequestHead.RequestPart;
+import dev.berth.routing.traffic.RequestHead.RequestPartKind;
+import dev.berth.routing.traffic.ShadowRule;
+import dev.berth.routing.traffic.TrafficMatch;
 import dev.berth.routing.traffic.TrafficPolicy;
 import dev.berth.view.TrafficView;
 import io.vertx.core.json.JsonArray;
@@ -81,15 +81,15 @@ public record TrafficTold(
     return new JsonObject().put("application", id.application()).put("deployment", id.name());
   }
 
-  private static JsonObject told(Match match, List<DeploymentId> sides) {
+  private static JsonObject told(TrafficMatch match, List<DeploymentId> sides) {
     return named(sides.get(match.side())).mergeIn(told(match.place())).put("is", match.value());
   }
 
-  private static JsonObject told(Place place) {
+  private static JsonObject told(RequestPart place) {
     return new JsonObject().put(word(place.part()), place.name());
   }
 
-  private JsonObject told(String prefix, Shadow shadow) {
+  private JsonObject told(String prefix, ShadowRule shadow) {
     JsonObject told =
         named(shadow.to()).put("fraction", shadow.fraction()).put("compare", shadow.compares());
     meters
@@ -98,7 +98,7 @@ public record TrafficTold(
     return told;
   }
 
-  private static String word(Part part) {
+  private static String word(RequestPartKind part) {
     return part.name().toLowerCase(Locale.ROOT);
   }
 
@@ -111,15 +111,15 @@ public record TrafficTold(
     }
     RequestHead head =
         (part, name) ->
-            part == Part.PATH
+            part == RequestPartKind.PATH
                 ? RequestHead.segment(parts.getOrDefault("path", route), Integer.parseInt(name))
                 : parts.get((word(part) + " " + nameOf(part, name)).strip());
     TrafficPolicy policy = traffic.policy();
-    TrafficPolicy.Choice choice = policy.choose(head, random);
+    TrafficPolicy.TrafficChoice choice = policy.choose(head, random);
     return named(policy.sides().get(choice.side())).put("why", policy.why(choice));
   }
 
-  private static String nameOf(Part part, String name) {
-    return part == Part.HEADER ? name.toLowerCase(Locale.ROOT) : name;
+  private static String nameOf(RequestPartKind part, String name) {
+    return part == RequestPartKind.HEADER ? name.toLowerCase(Locale.ROOT) : name;
   }
 }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class PhaseClock {
   /** Phase of a request. AWAY covers the bus and the handler, until a reply separates the two. */
-  enum Phase {
+  enum RequestPhase {
     RECEIVE,
     QUEUE,
     ROUTE,
@@ -22,8 +22,8 @@ final class PhaseClock {
   }
 
   private final long arrivedNanos;
-  private final long[] spent = new long[Phase.values().length];
-  private Phase phase = Phase.ROUTE;
+  private final long[] spent = new long[RequestPhase.values().length];
+  private RequestPhase phase = RequestPhase.ROUTE;
   private long since;
   private boolean accepted; // while AWAY: runs, or certainly will
   private long acceptedNanos;
@@ -39,18 +39,18 @@ final class PhaseClock {
   }
 
   /** Enters a phase, and returns {@code now} for its record. */
-  long enter(Phase next, long now) {
+  long enter(RequestPhase next, long now) {
     if (over) {
       return now;
     }
-    if (phase == Phase.AWAY && accepted) {
+    if (phase == RequestPhase.AWAY && accepted) {
       handled += now - acceptedNanos; // no reply came, so the handler had all of this
     }
     move(next, now);
     return now;
   }
 
-  private void move(Phase next, long now) {
+  private void move(RequestPhase next, long now) {
     spent[phase.ordinal()] += now - since;
     accepted = false;
     phase = next;
@@ -59,7 +59,7 @@ final class PhaseClock {
 
   /** Enters AWAY because the request is sent. */
   long away(boolean certain, long now) {
-    enter(Phase.AWAY, now);
+    enter(RequestPhase.AWAY, now);
     accepted = certain;
     acceptedNanos = now;
     return now;
@@ -67,7 +67,7 @@ final class PhaseClock {
 
   /** Records that the request is known to run. */
   long accepted(long now) {
-    if (phase == Phase.AWAY && !accepted) {
+    if (phase == RequestPhase.AWAY && !accepted) {
       accepted = true;
       acceptedNanos = now;
     }
@@ -75,7 +75,7 @@ final class PhaseClock {
   }
 
   boolean isAway() {
-    return phase == Phase.AWAY && !over;
+    return phase == RequestPhase.AWAY && !over;
   }
 
   /**
@@ -94,7 +94,7 @@ final class PhaseClock {
         gathered += waited;
       }
     }
-    move(streamed ? Phase.STREAM : Phase.RESPOND, now);
+    move(streamed ? RequestPhase.STREAM : RequestPhase.RESPOND, now);
   }
 
   void end(long now) {
@@ -104,11 +104,13 @@ final class PhaseClock {
 
   /** Returns the nanoseconds until now that the router itself caused. */
   long overhead(long now) {
-    long elsewhere = handled + gathered + spent[Phase.RECEIVE.ordinal()];
-    elsewhere += spent[Phase.HELD.ordinal()] + spent[Phase.STREAM.ordinal()];
-    if (phase == Phase.RECEIVE || phase == Phase.HELD || phase == Phase.STREAM) {
+    long elsewhere = handled + gathered + spent[RequestPhase.RECEIVE.ordinal()];
+    elsewhere += spent[RequestPhase.HELD.ordinal()] + spent[RequestPhase.STREAM.ordinal()];
+    if (phase == RequestPhase.RECEIVE
+        || phase == RequestPhase.HELD
+        || phase == RequestPhase.STREAM) {
       elsewhere += now - since;
-    } else if (phase == Phase.AWAY && accepted) {
+    } else if (phase == RequestPhase.AWAY && accepted) {
       elsewhere += now - acceptedNanos;
     }
     return Math.max(0, now - arrivedNanos - elsewhere);
@@ -117,18 +119,18 @@ final class PhaseClock {
   /** Returns the time per phase. Call after the end. */
   RequestExplanation.Phases spent() {
     return new RequestExplanation.Phases(
-        of(Phase.RECEIVE) + gathered,
-        of(Phase.QUEUE),
-        of(Phase.ROUTE),
-        of(Phase.HELD),
-        of(Phase.AWAY) - handled - gathered,
+        of(RequestPhase.RECEIVE) + gathered,
+        of(RequestPhase.QUEUE),
+        of(RequestPhase.ROUTE),
+        of(RequestPhase.HELD),
+        of(RequestPhase.AWAY) - handled - gathered,
         handled,
-        of(Phase.STREAM),
-        of(Phase.RESPOND),
+        of(RequestPhase.STREAM),
+        of(RequestPhase.RESPOND),
         since - arrivedNanos);
   }
 
-  private long of(Phase each) {
+  private long of(RequestPhase each) {
     return spent[each.ordinal()];
   }
 }

@@ -34,7 +34,7 @@ public final class RequestRecorder {
 
   private final ExplainLoop loop;
   private final DeploymentId deployment;
-  private final Supplier<SeenCandidates> unranked; // reads the present replicas
+  private final Supplier<CandidateSnapshot> unranked; // reads the present replicas
   private final String requestId;
   private final @Nullable DeploymentId parent; // null if the ingress ends the record
   private final @Nullable ExplainedParent within; // null for HTTP
@@ -43,7 +43,7 @@ public final class RequestRecorder {
   private final PhaseClock phases;
   private final List<Step> steps = new ArrayList<>();
   private int stepsInAll;
-  private @Nullable SeenCandidates seen;
+  private @Nullable CandidateSnapshot seen;
   private boolean queued;
   private int ahead; // waiters ahead when it was queued
   private int limit;
@@ -62,7 +62,7 @@ public final class RequestRecorder {
   public RequestRecorder(
       ExplainLoop loop,
       DeploymentId deployment,
-      Supplier<SeenCandidates> unranked,
+      Supplier<CandidateSnapshot> unranked,
       String requestId,
       @Nullable DeploymentId parent,
       @Nullable ExplainedParent within,
@@ -74,7 +74,7 @@ public final class RequestRecorder {
     this.requestId = requestId;
     this.parent = parent;
     this.within = within;
-    this.request = cut(request);
+    this.request = truncate(request);
     this.arrivedNanos = arrivedNanos;
     this.phases = new PhaseClock(arrivedNanos);
     step(arrivedNanos, Kind.ARRIVED, null, "");
@@ -87,25 +87,25 @@ public final class RequestRecorder {
     return methodName.isEmpty() ? request.method() + " " + request.path() : methodName;
   }
 
-  private static String cut(String text) {
+  private static String truncate(String text) {
     return text.length() <= MAX_REQUEST_CHARS ? text : text.substring(0, MAX_REQUEST_CHARS) + "…";
   }
 
   // --- the ingress ---
 
   /** Records which deployment of the route was chosen, and why. */
-  public void split(String why) {
+  public void recordSplit(String why) {
     step(loop.now(), Kind.SPLIT, null, why);
   }
 
   /** Records that the request awaits more of its body. */
-  public void receiving() {
-    phases.enter(PhaseClock.Phase.RECEIVE, loop.now());
+  public void recordReceiving() {
+    phases.enter(PhaseClock.RequestPhase.RECEIVE, loop.now());
   }
 
   /** Records that the ingress passed the request to the router. */
-  public void received() {
-    phases.enter(PhaseClock.Phase.ROUTE, loop.now());
+  public void recordReceived() {
+    phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now());
   }
 
   /** Records why the request has no ordinary response; the first reason stays. */
@@ -146,68 +146,68 @@ public final class RequestRecorder {
     }
   }
 
-  /** Records the ranked replicas; see {@link SeenCandidates#of}. */
-  public void ranked(ReplicaSet set, ReplicaRanker.Ranking ranking, long key) {
+  /** Records the ranked replicas; see {@link CandidateSnapshot#of}. */
+  public void recordRanking(ReplicaSet set, ReplicaRanker.Ranking ranking, long key) {
     if (seen == null) {
-      seen = SeenCandidates.of(set, loop.index(), ranking, key);
+      seen = CandidateSnapshot.of(set, loop.index(), ranking, key);
     }
   }
 
   /** Records that the request waits for a slot, in a new place. */
-  public void queued(int nowAhead, int maxQueued) {
+  public void recordQueued(int nowAhead, int maxQueued) {
     if (seen == null) {
       seen = unranked.get();
     }
     queued = true;
     ahead = nowAhead;
     limit = maxQueued;
-    step(phases.enter(PhaseClock.Phase.QUEUE, loop.now()), Kind.QUEUED, null, "");
+    step(phases.enter(PhaseClock.RequestPhase.QUEUE, loop.now()), Kind.QUEUED, null, "");
   }
 
   /** Records that the request waits again, in its old place. */
-  public void waitsAgain() {
-    step(phases.enter(PhaseClock.Phase.QUEUE, loop.now()), Kind.RETRIED, null, "");
+  public void recordRequeued() {
+    step(phases.enter(PhaseClock.RequestPhase.QUEUE, loop.now()), Kind.RETRIED, null, "");
   }
 
   /** Records the end of the wait. */
-  public void granted(@Nullable RoutedReplica replica) {
-    long now = phases.enter(PhaseClock.Phase.ROUTE, loop.now());
+  public void recordGrant(@Nullable RoutedReplica replica) {
+    long now = phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now());
     if (replica != null) {
       step(now, Kind.GRANTED, replica, "");
     }
   }
 
   /** Records the send of the request itself; with a held slot, it certainly runs on arrival. */
-  public void sent(RoutedReplica to, Admission by) {
+  public void recordSend(RoutedReplica to, Admission by) {
     boolean byToken = by instanceof Admission.Token;
     boolean held = by == Admission.Held.HELD;
     if (byToken) {
-      consumed();
+      recordConsumed();
     }
     String how = held ? "its slot held" : byToken ? "by its lease" : "if a slot is free";
-    sent(to, how, held || byToken);
+    recordSend(to, how, held || byToken);
   }
 
   /** Records the send of a message for the request. */
-  public void sent(RoutedReplica to, String how, boolean certain) {
+  public void recordSend(RoutedReplica to, String how, boolean certain) {
     at = to;
     ranOn = certain ? to.info.replicaId() : "";
     step(phases.away(certain, loop.now()), Kind.SENT, to, how);
   }
 
-  public void accepted() {
+  public void recordAcceptance() {
     ranOn = at == null ? "" : at.info.replicaId();
     step(phases.accepted(loop.now()), Kind.ACCEPTED, at, "");
   }
 
-  public void refused(@Nullable RoutedReplica by, Refusal reason) {
+  public void recordRefusal(@Nullable RoutedReplica by, Refusal reason) {
     ranOn = "";
-    step(phases.enter(PhaseClock.Phase.ROUTE, loop.now()), Kind.REFUSED, by, reason.name());
+    step(phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now()), Kind.REFUSED, by, reason.name());
   }
 
-  public void lost(@Nullable RoutedReplica replica) {
+  public void recordLoss(@Nullable RoutedReplica replica) {
     ranOn = "";
-    step(phases.enter(PhaseClock.Phase.ROUTE, loop.now()), Kind.LOST, replica, "");
+    step(phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now()), Kind.LOST, replica, "");
   }
 
   /**
@@ -216,7 +216,7 @@ public final class RequestRecorder {
    * @param gathered whether the body continued after the request message
    * @param streamed whether more of the response follows
    */
-  public void answered(@Nullable HandlerTime time, boolean gathered, boolean streamed) {
+  public void recordReply(@Nullable HandlerTime time, boolean gathered, boolean streamed) {
     if (over || at == null || !phases.isAway()) {
       return; // the request has ended already
     }
@@ -232,7 +232,7 @@ public final class RequestRecorder {
   }
 
   /** Records an end without a response, or a stream that ended early. */
-  public void failed(BerthException told) {
+  public void recordFailure(BerthException told) {
     outcome(told.kind().name().toLowerCase(Locale.ROOT));
     if (failure.isNone()) {
       failure = RequestFailure.of(deployment, told);
@@ -240,7 +240,7 @@ public final class RequestRecorder {
     if (within != null) {
       within.callFailed(told, failure);
     }
-    long now = phases.enter(PhaseClock.Phase.RESPOND, loop.now());
+    long now = phases.enter(PhaseClock.RequestPhase.RESPOND, loop.now());
     if (told instanceof BerthException.Cancelled) {
       step(now, Kind.CANCELLED, null, "");
     }
@@ -249,14 +249,14 @@ public final class RequestRecorder {
   // --- selections ---
 
   /** Records a slot held under a lease. */
-  public void leased(RoutedReplica replica, long ttlNanos) {
+  public void recordLease(RoutedReplica replica, long ttlNanos) {
     at = replica;
-    long now = phases.enter(PhaseClock.Phase.HELD, loop.now());
+    long now = phases.enter(PhaseClock.RequestPhase.HELD, loop.now());
     step(now, Kind.LEASE_GRANTED, replica, millis(ttlNanos));
   }
 
   /** Records that the request arrived with a reservation and now owns its slot. */
-  public void reserved(RoutedReplica replica, long gapNanos) {
+  public void recordReservation(RoutedReplica replica, long gapNanos) {
     String before = "reserved " + millis(gapNanos) + " before";
     step(arrivedNanos, Kind.LEASE_GRANTED, replica, before);
     if (replica.here()) {
@@ -264,41 +264,41 @@ public final class RequestRecorder {
     } // else recorded with the send
   }
 
-  public void renewed(long ttlNanos) {
+  public void recordRenewal(long ttlNanos) {
     step(loop.now(), Kind.LEASE_RENEWED, at, millis(ttlNanos));
   }
 
   /** Records that the selection's owner dispatches. */
-  public void dispatching(Request dispatched, String methodName) {
-    request = cut(name(dispatched, methodName));
-    phases.enter(PhaseClock.Phase.ROUTE, loop.now());
+  public void recordDispatch(Request dispatched, String methodName) {
+    request = truncate(name(dispatched, methodName));
+    phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now());
   }
 
-  void consumed() {
+  void recordConsumed() {
     step(loop.now(), Kind.LEASE_CONSUMED, at, "");
   }
 
   /** Records whether a local lease was consumed, by its ledger's result. */
-  public void consumedIf(@Nullable Refusal refusal, RoutedReplica of) {
+  public void recordConsumedIf(@Nullable Refusal refusal, RoutedReplica of) {
     if (refusal == null) {
-      consumed();
+      recordConsumed();
     } else {
-      refused(of, refusal);
+      recordRefusal(of, refusal);
     }
   }
 
-  public void released() {
+  public void recordRelease() {
     step(loop.now(), Kind.LEASE_RELEASED, at, "");
   }
 
   /** Records the end of a selection without a dispatch. */
-  public void closed() {
+  public void recordClose() {
     outcome("released");
     endOfCall();
   }
 
   /** Records the expiry of a selection's lease. */
-  public void expired() {
+  public void recordExpiry() {
     step(loop.now(), Kind.LEASE_EXPIRED, at, "");
     outcome("expired");
     endOfCall();
@@ -334,7 +334,7 @@ public final class RequestRecorder {
   private RequestExplanation explanation(int status) {
     steps.sort(Comparator.comparingLong(Step::atNanos)); // replica steps arrive late
     RequestExplanation.Phases spent = phases.spent();
-    SeenCandidates known = seen == null ? unranked.get().withoutThem() : seen;
+    CandidateSnapshot known = seen == null ? unranked.get().withoutThem() : seen;
     return new RequestExplanation(
         requestId,
         parent,

@@ -50,12 +50,12 @@ public final class RoutingFeed {
   static final int MAX_PULLED_AT_ONCE = 256;
 
   /** A deployment that has a router here. */
-  private static final class Entry {
+  private static final class RoutingFeedEntry {
     final DeploymentId deployment;
     @Nullable RoutingSnapshot last;
     long pulledNanos; // time of the last pull, while in pulling
 
-    Entry(DeploymentId deployment) {
+    RoutingFeedEntry(DeploymentId deployment) {
       this.deployment = deployment;
     }
 
@@ -69,8 +69,8 @@ public final class RoutingFeed {
   private final long incarnation;
   private final Consumer<RoutingSnapshot> routers;
   private final Consumer<BusMessage> controller;
-  private final Map<DeploymentId, Entry> entries = new LinkedHashMap<>();
-  final LinkedHashSet<Entry> pulling = new LinkedHashSet<>(); // oldest pull first
+  private final Map<DeploymentId, RoutingFeedEntry> entries = new LinkedHashMap<>();
+  final LinkedHashSet<RoutingFeedEntry> pulling = new LinkedHashSet<>(); // oldest pull first
   private long digest; // of all held versions
   private long checkedNanos;
   long gaps; // updates that did not fit the held version
@@ -96,9 +96,9 @@ public final class RoutingFeed {
 
   /** Pulls the snapshot of a deployment whose router was created. */
   public void want(DeploymentId deployment, long nowNanos) {
-    Entry entry = entries.get(deployment);
+    RoutingFeedEntry entry = entries.get(deployment);
     if (entry == null) {
-      entry = new Entry(deployment);
+      entry = new RoutingFeedEntry(deployment);
       entries.put(deployment, entry);
       pull(List.of(entry), false, nowNanos);
     }
@@ -106,7 +106,7 @@ public final class RoutingFeed {
 
   /** Forgets a deployment whose router was removed. */
   public void forget(DeploymentId deployment) {
-    Entry entry = entries.remove(deployment);
+    RoutingFeedEntry entry = entries.remove(deployment);
     if (entry != null) {
       pulling.remove(entry);
       digest -= RoutingDigest.of(deployment, entry.version());
@@ -127,7 +127,7 @@ public final class RoutingFeed {
   }
 
   private void update(RoutingDelta delta, long nowNanos) {
-    Entry entry = entries.get(delta.deployment());
+    RoutingFeedEntry entry = entries.get(delta.deployment());
     if (entry == null) {
       return; // its router was removed meanwhile
     }
@@ -154,7 +154,7 @@ public final class RoutingFeed {
     }
   }
 
-  private void take(Entry entry, RoutingSnapshot next) {
+  private void take(RoutingFeedEntry entry, RoutingSnapshot next) {
     digest +=
         RoutingDigest.of(entry.deployment, next.version())
             - RoutingDigest.of(entry.deployment, entry.version());
@@ -179,9 +179,9 @@ public final class RoutingFeed {
   }
 
   /** Pulls deployments; each has at most one pull in flight. */
-  private void pull(Collection<Entry> wanted, boolean all, long nowNanos) {
+  private void pull(Collection<RoutingFeedEntry> wanted, boolean all, long nowNanos) {
     List<PullRouting.Held> held = new ArrayList<>();
-    for (Entry entry : wanted) {
+    for (RoutingFeedEntry entry : wanted) {
       pulling.remove(entry);
       pulling.add(entry);
       entry.pulledNanos = nowNanos;
@@ -198,7 +198,7 @@ public final class RoutingFeed {
 
   /** Returns the snapshot in use; null before the first one. */
   public @Nullable RoutingSnapshot last(DeploymentId deployment) {
-    Entry entry = entries.get(deployment);
+    RoutingFeedEntry entry = entries.get(deployment);
     return entry == null ? null : entry.last;
   }
 }

@@ -4,9 +4,9 @@ import dev.berth.api.BerthException;
 import dev.berth.api.BroadcastAnswer;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
-import dev.berth.routing.CallOwner;
+import dev.berth.routing.CallObserver;
+import dev.berth.routing.GangMember;
 import dev.berth.routing.HandleCall;
-import dev.berth.routing.Leg;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.slots.RoutedReplica;
 import io.vertx.core.Promise;
@@ -36,7 +36,7 @@ final class Broadcast {
   }
 
   /** Returns the receiver of the result of the replica at a place. */
-  CallOwner owner(int place, Leg of) {
+  CallObserver owner(int place, GangMember of) {
     return new HandleCall(of, loop) {
       @Override
       public void onResponse(Response response, String replicaId) {

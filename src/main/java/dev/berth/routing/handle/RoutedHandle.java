@@ -14,10 +14,10 @@ import dev.berth.api.Selections;
 import dev.berth.api.StreamedResponse;
 import dev.berth.api.TypedHandle;
 import dev.berth.protocol.port.BareHandle;
-import dev.berth.routing.CallOwner;
+import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.GangMember;
 import dev.berth.routing.HandleCall;
-import dev.berth.routing.Leg;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RouterSettings;
@@ -121,7 +121,7 @@ public record RoutedHandle(
     return all.future();
   }
 
-  private RoutedCall newCall(Request request, CallOwner owner) {
+  private RoutedCall newCall(Request request, CallObserver owner) {
     return RoutedCall.of(router, loop, HandleCall.traced(request, parent), owner, parent);
   }
 
@@ -139,8 +139,8 @@ public record RoutedHandle(
   }
 
   /** Returns the parameters of a slot for this handle's calls, with the deadline as of now. */
-  Leg leg() {
-    return new Leg(
+  GangMember leg() {
+    return new GangMember(
         router,
         options
             .reservationTtl()

@@ -6,11 +6,11 @@ import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Selections;
-import dev.berth.routing.Leg;
+import dev.berth.routing.GangMember;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.SlotRequest;
+import dev.berth.routing.legs.GangReservation;
 import dev.berth.routing.legs.LegsObserver;
-import dev.berth.routing.legs.RoutedLegs;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
@@ -41,25 +41,25 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
   }
 
   /** Starts the acquisition of one slot on a loop. */
-  static StartedLegs<ReplicaSelection> start(RouterLoop loop, Leg leg) {
+  static StartedLegs<ReplicaSelection> start(RouterLoop loop, GangMember leg) {
     return start(loop, List.of(leg), leg.useDeadlineNanos(), true, held -> held.get(0));
   }
 
   private static <T> StartedLegs<T> start(
       RouterLoop loop,
-      List<Leg> legs,
+      List<GangMember> legs,
       long deadlineNanos,
       boolean waits,
       Function<List<ReplicaSelection>, T> shown) {
     StartedLegs<T> started = new StartedLegs<>(loop, legs.get(0).parent(), shown);
-    started.ends = RoutedLegs.start(loop, legs, deadlineNanos, waits, started);
+    started.ends = GangReservation.start(loop, legs, deadlineNanos, waits, started);
     return started;
   }
 
   /** Starts the acquisition of several slots on a loop, with the earliest deadline of all. */
   static StartedLegs<Selections> start(
       RouterLoop loop, List<? extends DeploymentHandle> handles, Optional<Duration> wait) {
-    List<Leg> legs = new ArrayList<>();
+    List<GangMember> legs = new ArrayList<>();
     long now = loop.now();
     long left = wait.filter(given -> !given.isZero()).map(Duration::toNanos).orElse(Long.MAX_VALUE);
     for (DeploymentHandle handle : handles) {
@@ -67,7 +67,7 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
         throw new IllegalArgumentException(
             "handles: " + handle + " (expected: handles of one instance)");
       }
-      Leg leg = routed.leg();
+      GangMember leg = routed.leg();
       legs.add(leg);
       if (leg.useDeadlineNanos() != SlotRequest.NO_DEADLINE) {
         left = Math.min(left, leg.useDeadlineNanos() - now);

@@ -17,10 +17,10 @@ import java.util.random.RandomGenerator;
  */
 public final class ConsistentHashRanker implements ReplicaRanker {
   /** Maximum replicas read for the mean; a larger set is sampled evenly from a random start. */
-  private static final int MOST_COUNTED = 128;
+  private static final int MAX_SAMPLED_REPLICAS = 128;
 
   /** Maximum points passed in search of a replica below the bound. */
-  private static final int MOST_PASSED = 1_024;
+  private static final int MAX_POINTS_PASSED = 1_024;
 
   private final int pointsEach;
   private final int ranked;
@@ -61,7 +61,7 @@ public final class ConsistentHashRanker implements ReplicaRanker {
     int at = ring.after(key == Asker.NO_KEY ? random.nextLong() : key);
     int wanted = Math.min(ranked, candidates.size());
     double bound = loadFactor == 0 ? Double.MAX_VALUE : 0; // 0: not computed yet
-    int most = loadFactor == 0 ? points : Math.min(points, MOST_PASSED);
+    int most = loadFactor == 0 ? points : Math.min(points, MAX_POINTS_PASSED);
     for (int passed = 0; passed < most && ranking.size() < wanted; passed++) {
       int owner = ring.ownerAt(at);
       int ongoing = loadFactor == 0 ? 0 : candidates.ongoing(owner);
@@ -78,7 +78,7 @@ public final class ConsistentHashRanker implements ReplicaRanker {
   /** Returns the maximum load of one replica, counting the current request. */
   private double bound(Candidates candidates, RandomGenerator random) {
     int size = candidates.size();
-    int counted = Math.min(size, MOST_COUNTED);
+    int counted = Math.min(size, MAX_SAMPLED_REPLICAS);
     long sum = 0;
     int index = random.nextInt(size);
     for (int i = 0; i < counted; i++) {

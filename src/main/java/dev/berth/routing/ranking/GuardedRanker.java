@@ -26,7 +26,7 @@ public record GuardedRanker(ReplicaRanker own, ReplicaRanker usual, Consumer<Thr
       return; // user code easily forgets this case
     }
     try {
-      own.rank(new Shown(candidates), asker, random, ranking);
+      own.rank(new GuardedCandidates(candidates), asker, random, ranking);
       for (int place = 0; place < ranking.size(); place++) {
         Objects.checkIndex(ranking.get(place), size);
       }
@@ -39,28 +39,28 @@ public record GuardedRanker(ReplicaRanker own, ReplicaRanker usual, Consumer<Thr
 
   @Override
   public ReplicaRanker over(Candidates replicas) {
-    Shown shown = new Shown(replicas);
-    ReplicaRanker over = asked(() -> Objects.requireNonNull(own.over(shown), "over"), null);
+    GuardedCandidates shown = new GuardedCandidates(replicas);
+    ReplicaRanker over = callOrElse(() -> Objects.requireNonNull(own.over(shown), "over"), null);
     return over == null ? usual : new GuardedRanker(over, usual, failed);
   }
 
   @Override
   public @Nullable Listener joined(String replicaId) {
-    Listener made = asked(() -> own.joined(replicaId), null);
-    return made == null ? null : new Guarded(made, failed);
+    Listener made = callOrElse(() -> own.joined(replicaId), null);
+    return made == null ? null : new GuardedListener(made, failed);
   }
 
   @Override
   public String name() {
-    return asked(() -> Objects.requireNonNull(own.name(), "name"), own.getClass().getName());
+    return callOrElse(() -> Objects.requireNonNull(own.name(), "name"), own.getClass().getName());
   }
 
   @Override
   public double score(Candidates candidates, int index) {
-    return asked(() -> own.score(new Shown(candidates), index), Double.NaN);
+    return callOrElse(() -> own.score(new GuardedCandidates(candidates), index), Double.NaN);
   }
 
-  private <T extends @Nullable Object> T asked(Supplier<T> of, T otherwise) {
+  private <T extends @Nullable Object> T callOrElse(Supplier<T> of, T otherwise) {
     try {
       return of.get();
     } catch (Throwable thrown) { // user code
@@ -69,7 +69,7 @@ public record GuardedRanker(ReplicaRanker own, ReplicaRanker usual, Consumer<Thr
     }
   }
 
-  private record Guarded(Listener to, Consumer<Throwable> failed) implements Listener {
+  private record GuardedListener(Listener to, Consumer<Throwable> failed) implements Listener {
     @Override
     public void answered(long tookNanos, long nowNanos) {
       try {
@@ -81,7 +81,7 @@ public record GuardedRanker(ReplicaRanker own, ReplicaRanker usual, Consumer<Thr
   }
 
   /** A view of the candidates that user code cannot damage. */
-  private record Shown(Candidates of) implements Candidates {
+  private record GuardedCandidates(Candidates of) implements Candidates {
     @Override
     public int size() {
       return of.size();
@@ -94,7 +94,7 @@ public record GuardedRanker(ReplicaRanker own, ReplicaRanker usual, Consumer<Thr
 
     @Override
     public @Nullable Listener listener(int index) {
-      return of.listener(index) instanceof Guarded guarded ? guarded.to : null;
+      return of.listener(index) instanceof GuardedListener guarded ? guarded.to : null;
     }
 
     @Override

@@ -22,7 +22,7 @@ public final class LeastLatencyRanker extends TieredRanker {
    * @param firstNanos latency of a replica without a reply so far; default 1 ms
    */
   public LeastLatencyRanker(
-      Tiers tiers, double decayNanos, double firstNanos, LongSupplier nanoClock) {
+      LocalityTiers tiers, double decayNanos, double firstNanos, LongSupplier nanoClock) {
     super("least_latency", tiers);
     this.decayNanos = decayNanos;
     this.firstNanos = firstNanos;
@@ -31,18 +31,18 @@ public final class LeastLatencyRanker extends TieredRanker {
 
   @Override
   public Listener joined(String replicaId) {
-    return new Latency(nanoClock.getAsLong());
+    return new ReplicaLatency(nanoClock.getAsLong());
   }
 
   /**
    * Latency of one replica. Two replies at the same moment may count once: the value is an estimate
    * and does not justify a lock.
    */
-  private final class Latency implements Listener {
+  private final class ReplicaLatency implements Listener {
     private volatile long atNanos;
     private volatile double nanos = firstNanos;
 
-    Latency(long nowNanos) {
+    ReplicaLatency(long nowNanos) {
       this.atNanos = nowNanos;
     }
 
@@ -75,7 +75,7 @@ public final class LeastLatencyRanker extends TieredRanker {
   /** Returns the estimated nanoseconds of its requests and one more; a full replica comes last. */
   private double cost(Candidates candidates, int index, long now) {
     Listener told = candidates.listener(index); // another ranker's during a change
-    double latency = told instanceof Latency known ? known.at(now) : firstNanos;
+    double latency = told instanceof ReplicaLatency known ? known.at(now) : firstNanos;
     int ongoing = candidates.ongoing(index);
     double cost = latency * (ongoing + 1);
     return ongoing < candidates.maxOngoing(index) ? cost : cost + Long.MAX_VALUE;

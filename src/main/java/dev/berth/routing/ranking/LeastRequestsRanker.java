@@ -16,7 +16,7 @@ public final class LeastRequestsRanker extends TieredRanker {
   /**
    * @param choices maximum replicas examined in each tier; default 16
    */
-  public LeastRequestsRanker(Tiers tiers, int choices) {
+  public LeastRequestsRanker(LocalityTiers tiers, int choices) {
     super("least_requests", tiers);
     this.choices = choices;
   }

@@ -14,10 +14,10 @@ public final class PowerOfTwoRanker extends TieredRanker {
 
   /** Creates a ranker with all tiers. */
   public PowerOfTwoRanker() {
-    this(Tiers.ALL);
+    this(LocalityTiers.ALL);
   }
 
-  public PowerOfTwoRanker(Tiers tiers) {
+  public PowerOfTwoRanker(LocalityTiers tiers) {
     super("power_of_two_choices", tiers);
   }
 

@@ -13,10 +13,10 @@ abstract class TieredRanker implements ReplicaRanker {
   private static final int NONE = -1;
 
   private final String name;
-  private final Tiers tiers;
+  private final LocalityTiers tiers;
   private final Tier[] order; // nearest first
 
-  TieredRanker(String name, Tiers tiers) {
+  TieredRanker(String name, LocalityTiers tiers) {
     this.name = name;
     this.tiers = tiers;
     this.order =

@@ -18,13 +18,13 @@ import org.jspecify.annotations.Nullable;
  * @param <A> type of the stored request
  */
 final class IdempotencyKeys<A> {
-  record Remembered<A>(Object wish, A asked, long untilNanos) {}
+  record RetainedRequest<A>(Object wish, A asked, long untilNanos) {}
 
   private final int maxKeys;
   private final int maxKeysPerCaller;
   private final long keyNanos;
   // By caller, then by key in order of arrival.
-  private final Map<String, Map<String, Remembered<A>>> callers = new HashMap<>();
+  private final Map<String, Map<String, RetainedRequest<A>>> callers = new HashMap<>();
   private int size;
   private long forgotten;
 
@@ -35,18 +35,18 @@ final class IdempotencyKeys<A> {
   }
 
   /** Returns the request stored under a key; null if there is none. */
-  synchronized @Nullable Remembered<A> find(String caller, String key, long now) {
-    Remembered<A> known = callers.getOrDefault(caller, Map.of()).get(key);
+  synchronized @Nullable RetainedRequest<A> find(String caller, String key, long now) {
+    RetainedRequest<A> known = callers.getOrDefault(caller, Map.of()).get(key);
     return known == null || known.untilNanos - now <= 0 ? null : known;
   }
 
   synchronized void put(String caller, String key, Object wish, A asked, long now) {
-    Map<String, Remembered<A>> keys =
+    Map<String, RetainedRequest<A>> keys =
         callers.computeIfAbsent(caller, name -> new LinkedHashMap<>());
     if (keys.remove(key) != null) {
       size--;
     }
-    keys.put(key, new Remembered<>(wish, asked, now + keyNanos));
+    keys.put(key, new RetainedRequest<>(wish, asked, now + keyNanos));
     size++;
     if (keys.size() > maxKeysPerCaller) {
       dropOldest(keys);
@@ -58,7 +58,7 @@ final class IdempotencyKeys<A> {
     }
   }
 
-  private void dropOldest(Map<String, Remembered<A>> keys) {
+  private void dropOldest(Map<String, RetainedRequest<A>> keys) {
     keys.remove(keys.keySet().iterator().next());
     size--;
     forgotten++;
@@ -66,8 +66,8 @@ final class IdempotencyKeys<A> {
 
   /** Removes the key of a failed request, so that the next attempt starts a new one. */
   synchronized void remove(String caller, String key, A asked) {
-    Map<String, Remembered<A>> keys = callers.getOrDefault(caller, Map.of());
-    Remembered<A> known = keys.get(key);
+    Map<String, RetainedRequest<A>> keys = callers.getOrDefault(caller, Map.of());
+    RetainedRequest<A> known = keys.get(key);
     if (known != null && known.asked == asked) {
       keys.remove(key);
       size--;

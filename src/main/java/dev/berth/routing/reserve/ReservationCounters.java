@@ -16,11 +16,11 @@ public final class ReservationCounters {
     return Stream.generate(LongAdder::new).limit(Problem.values().length).toArray(LongAdder[]::new);
   }
 
-  void ended(Problem how) {
+  void recordEnd(Problem how) {
     ended[how.ordinal()].increment();
   }
 
-  void refused(Problem why) {
+  void recordRefusal(Problem why) {
     refused[why.ordinal()].increment();
   }
 

@@ -3,10 +3,10 @@ package dev.berth.routing.reserve;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
 import dev.berth.protocol.port.Reservations;
-import dev.berth.routing.CallOwner;
+import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.HeldSelection;
-import dev.berth.routing.Leg;
+import dev.berth.routing.GangMember;
+import dev.berth.routing.LeasedSelection;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.Routers;
@@ -58,17 +58,17 @@ public final class ReservationTable implements Reservations {
   private final LongSupplier secrets;
   public final ReservationCounters counters = new ReservationCounters();
   private final ConcurrentHashMap<String, TokenEntry> tokens = new ConcurrentHashMap<>();
-  private final Set<ReservationAsk> asking = ConcurrentHashMap.newKeySet();
+  private final Set<PendingReservation> asking = ConcurrentHashMap.newKeySet();
   private final Set<TokenEntry> held = ConcurrentHashMap.newKeySet();
   // size of held; its own size() is slow
   private final AtomicInteger heldCount = new AtomicInteger();
   private final ConcurrentLinkedQueue<TokenEntry> ended = new ConcurrentLinkedQueue<>();
   private final AtomicInteger endedCount = new AtomicInteger();
-  private final ReservationPermits permits;
-  private final IdempotencyKeys<ReservationAsk> keys; // guarded by itself
+  private final CallerQuotas permits;
+  private final IdempotencyKeys<PendingReservation> keys; // guarded by itself
   private final AtomicInteger nextLoop = new AtomicInteger();
   private volatile boolean draining;
-  private Keepers keepers = Keepers.NONE; // set before the loops start
+  private ReservationOwners keepers = ReservationOwners.NONE; // set before the loops start
 
   /**
    * @param nanoClock the routers' clock
@@ -80,28 +80,28 @@ public final class ReservationTable implements Reservations {
     this.limits = limits;
     this.nanoClock = nanoClock;
     this.secrets = secrets;
-    this.permits = new ReservationPermits(limits);
+    this.permits = new CallerQuotas(limits);
     this.keys =
         new IdempotencyKeys<>(limits.maxKeys(), limits.maxKeysPerCaller(), limits.keyNanos());
   }
 
   /** Connects the table to those of other instances. Call before any loop starts. */
-  public void among(Keepers others) {
+  public void among(ReservationOwners others) {
     keepers = others;
-    routers.whenAsked(new KeeperAnswers(this, routers.loop(0))::asked);
+    routers.whenAsked(new ReservationOwnerEndpoint(this, routers.loop(0))::onRequest);
   }
 
   // --- reserving ---
 
   @Override
   public Asked<Reservation> reserve(Wish wish, Caller caller) {
-    Wanted one = new Wanted(List.of(wish), wish.waitNanos(), false);
+    RequestedReservations one = new RequestedReservations(List.of(wish), wish.waitNanos(), false);
     return reserve(one, caller, list -> now(list.get(0)));
   }
 
   @Override
   public Asked<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller) {
-    Wanted all = new Wanted(wishes, waitNanos, true);
+    RequestedReservations all = new RequestedReservations(wishes, waitNanos, true);
     return reserve(all, caller, list -> list.stream().map(this::now).toList());
   }
 
@@ -110,23 +110,25 @@ public final class ReservationTable implements Reservations {
    *
    * @param shown maps the held slots to the caller's result
    */
-  private <T> Asked<T> reserve(Wanted wanted, Caller caller, Function<List<TokenEntry>, T> shown) {
-    List<Leg> legs = new ArrayList<>(wanted.wishes.size());
+  private <T> Asked<T> reserve(
+      RequestedReservations wanted, Caller caller, Function<List<TokenEntry>, T> shown) {
+    List<GangMember> legs = new ArrayList<>(wanted.wishes.size());
     for (Wish wish : wanted.wishes) {
       DeploymentRouter router = routers.find(wish.deployment());
       if (router == null) {
         String text = "deployment: " + wish.deployment() + " is unknown here";
         ReservationException unknown = refusal(Problem.UNKNOWN_DEPLOYMENT, text);
-        return refusedAtOnce(wanted.named ? ReservationAsk.named(legs.size(), unknown) : unknown);
+        return refusedAtOnce(
+            wanted.named ? PendingReservation.named(legs.size(), unknown) : unknown);
       }
-      legs.add(ReservationAsk.leg(router, wish));
+      legs.add(PendingReservation.leg(router, wish));
     }
     if (draining) {
       return refusedAtOnce(drains());
     }
     long now = nanoClock.getAsLong();
     long until = now + wanted.waitNanos + LATE_NANOS;
-    ReservationAsk ask = new ReservationAsk(this, caller, legs, wanted.named, until);
+    PendingReservation ask = new PendingReservation(this, caller, legs, wanted.named, until);
     String key = ask.key;
     if (key != null) {
       synchronized (keys) {
@@ -149,8 +151,8 @@ public final class ReservationTable implements Reservations {
    *
    * @param named whether a failure names its leg, because the caller sent a list
    */
-  private record Wanted(List<Wish> wishes, long waitNanos, boolean named) {
-    Wanted {
+  private record RequestedReservations(List<Wish> wishes, long waitNanos, boolean named) {
+    RequestedReservations {
       wishes = List.copyOf(wishes);
       if (wishes.isEmpty()) {
         throw new IllegalArgumentException("wishes: none (expected: at least one)");
@@ -158,11 +160,11 @@ public final class ReservationTable implements Reservations {
     }
   }
 
-  private void start(ReservationAsk ask, long waitNanos) {
+  private void start(PendingReservation ask, long waitNanos) {
     ReservationException refused = permits.tryTake(ask.caller, ask.permits());
     if (refused != null) {
       forgetKey(ask);
-      ask.refused(refused);
+      ask.reject(refused);
       return;
     }
     asking.add(ask);
@@ -174,14 +176,15 @@ public final class ReservationTable implements Reservations {
     ask.start(pickLoop(), nanoClock.getAsLong() + (waits ? waitNanos : ASK_NANOS), waits);
   }
 
-  private <T> Asked<T> answer(ReservationAsk ask, Function<List<TokenEntry>, T> shown) {
+  private <T> Asked<T> answer(PendingReservation ask, Function<List<TokenEntry>, T> shown) {
     Future<T> told = counted(ask.answer().map(shown));
-    return new ReservationAsk.Told<>(told, new AtomicReference<>(ask::leave));
+    return new PendingReservation.AwaitedReservation<>(told, new AtomicReference<>(ask::leave));
   }
 
   private <T> Asked<T> refusedAtOnce(ReservationException why) {
-    counters.refused(why.problem());
-    return new ReservationAsk.Told<>(Future.failedFuture(why), new AtomicReference<>(() -> {}));
+    counters.recordRefusal(why.problem());
+    return new PendingReservation.AwaitedReservation<>(
+        Future.failedFuture(why), new AtomicReference<>(() -> {}));
   }
 
   /** Returns the loops in turn, as each serves a share; a blocked loop only if all are blocked. */
@@ -197,26 +200,26 @@ public final class ReservationTable implements Reservations {
 
   // --- results of requests ---
 
-  TokenEntry add(String caller, HeldSelection selection) {
+  TokenEntry add(String caller, LeasedSelection selection) {
     String token = keepers.newToken(selection.deployment(), secrets);
     TokenEntry entry = new TokenEntry(token, caller, selection);
     tokens.put(entry.token, entry);
     held.add(entry);
     heldCount.incrementAndGet();
     counters.made.increment();
-    selection.whenLeft(() -> left(entry, selection));
+    selection.whenLeft(() -> onSelectionEnded(entry, selection));
     return entry;
   }
 
   /** Records the end of a selection. */
-  private void left(TokenEntry entry, HeldSelection selection) {
-    Problem how = Objects.requireNonNull(selection.ended());
+  private void onSelectionEnded(TokenEntry entry, LeasedSelection selection) {
+    Problem how = Objects.requireNonNull(selection.endReason());
     long now = nanoClock.getAsLong();
     if (!entry.end(how, now + Math.max(entry.ttlNanos, REMEMBER_NANOS))) {
       return;
     }
     if (how != Problem.ALREADY_USED) { // else its outcome is not known yet
-      counters.ended(how);
+      counters.recordEnd(how);
     }
     held.remove(entry);
     heldCount.decrementAndGet();
@@ -235,25 +238,25 @@ public final class ReservationTable implements Reservations {
   }
 
   /** Forgets a request whose result was delivered. */
-  void asked(ReservationAsk ask) {
+  void removePending(PendingReservation ask) {
     asking.remove(ask);
   }
 
   /** Returns the permits and the key of a failed request. */
-  void endedWithout(ReservationAsk ask) {
+  void endedWithout(PendingReservation ask) {
     asking.remove(ask);
     forgetKey(ask);
     permits.give(ask.caller, ask.permits());
   }
 
-  private void forgetKey(ReservationAsk ask) {
+  private void forgetKey(PendingReservation ask) {
     if (ask.key != null) {
       keys.remove(ask.caller, ask.key, ask);
     }
   }
 
   void giveBack(TokenEntry entry) {
-    HeldSelection selection = entry.selection();
+    LeasedSelection selection = entry.selection();
     if (selection != null) {
       selection.close();
     }
@@ -263,13 +266,13 @@ public final class ReservationTable implements Reservations {
 
   @Override
   public Future<Reservation> renew(DeploymentId deployment, String token) {
-    return asked(
+    return callOnOwner(
         token,
         () -> renewHere(deployment, token),
-        keeper -> Keepers.renew(pickLoop(), keeper, deployment, token));
+        keeper -> ReservationOwners.renew(pickLoop(), keeper, deployment, token));
   }
 
-  private <T> Future<T> asked(
+  private <T> Future<T> callOnOwner(
       String token, Supplier<Future<T>> here, Function<String, Future<T>> elsewhere) {
     try {
       String keeper = keeperOf(token);
@@ -281,7 +284,7 @@ public final class ReservationTable implements Reservations {
 
   Future<Reservation> renewHere(DeploymentId deployment, String token) {
     TokenEntry entry = tokens.get(token);
-    HeldSelection selection = open(entry, deployment);
+    LeasedSelection selection = open(entry, deployment);
     return selection
         .renew()
         .map(
@@ -291,16 +294,16 @@ public final class ReservationTable implements Reservations {
                 return now;
               }
               selection.expireIfPast(nanoClock.getAsLong());
-              throw refuse(Objects.requireNonNullElse(entry.ended(), Problem.REPLICA_GONE));
+              throw refuse(Objects.requireNonNullElse(entry.endReason(), Problem.REPLICA_GONE));
             });
   }
 
   @Override
   public Future<Void> release(DeploymentId deployment, String token) {
-    return asked(
+    return callOnOwner(
         token,
         () -> releaseHere(deployment, token),
-        keeper -> Keepers.release(pickLoop(), keeper, deployment, token));
+        keeper -> ReservationOwners.release(pickLoop(), keeper, deployment, token));
   }
 
   Future<Void> releaseHere(DeploymentId deployment, String token) {
@@ -309,16 +312,16 @@ public final class ReservationTable implements Reservations {
       return Future.failedFuture(
           refuse(entry == null ? Problem.UNKNOWN_TOKEN : Problem.OTHER_DEPLOYMENT));
     }
-    HeldSelection selection = entry.selection();
+    LeasedSelection selection = entry.selection();
     Future<Void> released = selection == null ? Future.succeededFuture() : selection.close();
-    Problem ended = selection == null ? entry.ended() : selection.ended();
+    Problem ended = selection == null ? entry.endReason() : selection.endReason();
     return ended == Problem.ALREADY_USED ? Future.failedFuture(refuse(ended)) : released;
   }
 
   /** Returns the deployment of a token, also after its end; null if it is unknown. Thread-safe. */
   public @Nullable DeploymentId deploymentOf(String token) {
     TokenEntry entry = tokens.get(token);
-    return entry == null ? Keepers.deploymentOf(token, routers) : entry.deployment;
+    return entry == null ? ReservationOwners.deploymentOf(token, routers) : entry.deployment;
   }
 
   /**
@@ -337,14 +340,15 @@ public final class ReservationTable implements Reservations {
    *
    * @return the slot; fails with a {@link ReservationException}, and the request did not run
    */
-  public Future<HeldSelection> fetch(
-      String keeper, String token, DeploymentRouter router, RouterLoop loop, CallOwner owner) {
-    Leg leg = ReservationAsk.leg(router, new Wish(router.deployment(), 0, 0, owner.sessionId()));
-    return counted(Keepers.use(loop, keeper, token, leg, owner.deadlineNanos()));
+  public Future<LeasedSelection> fetch(
+      String keeper, String token, DeploymentRouter router, RouterLoop loop, CallObserver owner) {
+    GangMember leg =
+        PendingReservation.leg(router, new Wish(router.deployment(), 0, 0, owner.sessionId()));
+    return counted(ReservationOwners.use(loop, keeper, token, leg, owner.deadlineNanos()));
   }
 
   private <T> Future<T> counted(Future<T> asked) {
-    return asked.onFailure(why -> counters.refused(((ReservationException) why).problem()));
+    return asked.onFailure(why -> counters.recordRefusal(((ReservationException) why).problem()));
   }
 
   /**
@@ -356,9 +360,9 @@ public final class ReservationTable implements Reservations {
    *     receives no result
    */
   public @Nullable RoutedCall use(
-      String token, DeploymentRouter router, RouterLoop loop, Request request, CallOwner owner) {
+      String token, DeploymentRouter router, RouterLoop loop, Request request, CallObserver owner) {
     TokenEntry entry = tokens.get(token);
-    HeldSelection selection = open(entry, router.deployment());
+    LeasedSelection selection = open(entry, router.deployment());
     if (loop.isPast(owner.deadlineNanos())) {
       owner.onFailure(SlotRequest.timeout()); // the reservation stays
       return null;
@@ -371,7 +375,7 @@ public final class ReservationTable implements Reservations {
     if (lost != null) {
       throw refuse(lostTo(lost, entry));
     }
-    counters.ended(Problem.ALREADY_USED);
+    counters.recordEnd(Problem.ALREADY_USED);
     RoutedCall call = selection.newCall(loop, request, owner);
     call.dispatchTaken();
     return call;
@@ -379,9 +383,9 @@ public final class ReservationTable implements Reservations {
 
   /** Corrects the recorded end of a reservation that a request took but could not run on. */
   Problem lostTo(Problem lost, TokenEntry entry) {
-    if (lost != Problem.ALREADY_USED && entry.ended() == Problem.ALREADY_USED) {
+    if (lost != Problem.ALREADY_USED && entry.endReason() == Problem.ALREADY_USED) {
       entry.endedInstead(lost);
-      counters.ended(lost);
+      counters.recordEnd(lost);
     }
     return lost;
   }
@@ -391,9 +395,9 @@ public final class ReservationTable implements Reservations {
   }
 
   /** Returns the open selection of an entry; throws the reason if there is none. */
-  HeldSelection open(@Nullable TokenEntry entry, DeploymentId deployment) {
+  LeasedSelection open(@Nullable TokenEntry entry, DeploymentId deployment) {
     Problem problem = problemOf(entry, deployment);
-    HeldSelection selection = entry == null ? null : entry.selection();
+    LeasedSelection selection = entry == null ? null : entry.selection();
     if (selection == null || problem != null) {
       throw refuse(problem == null ? Problem.EXPIRED : problem);
     }
@@ -404,19 +408,19 @@ public final class ReservationTable implements Reservations {
     if (entry == null) {
       return Problem.UNKNOWN_TOKEN;
     }
-    return entry.deployment.equals(deployment) ? entry.ended() : Problem.OTHER_DEPLOYMENT;
+    return entry.deployment.equals(deployment) ? entry.endReason() : Problem.OTHER_DEPLOYMENT;
   }
 
   private Reservation now(TokenEntry entry) {
     Reservation reservation = entry.reservation();
     if (reservation == null) {
-      throw ReservationException.of(Objects.requireNonNullElse(entry.ended(), Problem.EXPIRED));
+      throw ReservationException.of(Objects.requireNonNullElse(entry.endReason(), Problem.EXPIRED));
     }
     return reservation;
   }
 
   ReservationException refuse(Problem problem) {
-    counters.refused(problem);
+    counters.recordRefusal(problem);
     return ReservationException.of(problem);
   }
 
@@ -464,7 +468,7 @@ public final class ReservationTable implements Reservations {
   // --- status ---
 
   /** Returns the number of reservations that can be used now. */
-  public int held() {
+  public int heldCount() {
     return heldCount.get();
   }
 

@@ -5,7 +5,7 @@ import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage.SlotReserved;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
-import dev.berth.routing.HeldSelection;
+import dev.berth.routing.LeasedSelection;
 import org.jspecify.annotations.Nullable;
 
 /** The record of a token: an open selection, and for a time after its end how it ended. */
@@ -14,14 +14,14 @@ final class TokenEntry {
   final DeploymentId deployment;
   final String caller;
   final long ttlNanos;
-  private volatile @Nullable HeldSelection selection; // null after its end
+  private volatile @Nullable LeasedSelection selection; // null after its end
   private volatile @Nullable Problem ended;
   private volatile long forgetNanos;
   private @Nullable AttemptId givenTo; // remote request that received the slot
   private @Nullable SlotReserved given; // reply to that request
   private long givenNanos; // time of that reply; all three confined to loop 0
 
-  TokenEntry(String token, String caller, HeldSelection selection) {
+  TokenEntry(String token, String caller, LeasedSelection selection) {
     this.token = token;
     this.deployment = selection.deployment();
     this.caller = caller;
@@ -30,14 +30,14 @@ final class TokenEntry {
   }
 
   /** Returns the selection; null once its end is recorded. */
-  @Nullable HeldSelection selection() {
+  @Nullable LeasedSelection selection() {
     return selection;
   }
 
   /** Returns how the reservation ended; null while it is open. */
-  @Nullable Problem ended() {
-    HeldSelection held = selection;
-    return held == null ? ended : held.ended();
+  @Nullable Problem endReason() {
+    LeasedSelection held = selection;
+    return held == null ? ended : held.endReason();
   }
 
   /** Records the end; returns false if it was recorded before. */
@@ -83,7 +83,7 @@ final class TokenEntry {
 
   /** Returns the current state; null after the end. */
   @Nullable Reservation reservation() {
-    HeldSelection held = selection;
+    LeasedSelection held = selection;
     if (held == null) {
       return null;
     }

@@ -48,15 +48,17 @@ public final class LocalReplica extends RoutedReplica implements SlotObserver {
 
   @Override
   @Nullable Grant take(long holdNanos) {
-    return holdNanos != Grant.RUN ? held(slots.hold(holdNanos)) : slots.tryAcquire() ? run : null;
+    return holdNanos != Grant.RUN
+        ? toGrant(slots.hold(holdNanos))
+        : slots.tryAcquire() ? run : null;
   }
 
   @Override
   @Nullable Grant takeCompleted(long holdNanos) {
-    return held(slots.completeAndHold(holdNanos));
+    return toGrant(slots.completeAndHold(holdNanos));
   }
 
-  private @Nullable Grant held(@Nullable SlotLease lease) {
+  private @Nullable Grant toGrant(@Nullable SlotLease lease) {
     return lease == null ? null : new Grant(this, lease, null);
   }
 
@@ -66,7 +68,7 @@ public final class LocalReplica extends RoutedReplica implements SlotObserver {
   }
 
   @Override
-  public boolean isOn(BlockedLoops blocked) {
+  public boolean isOn(RoutingExclusions blocked) {
     return !info.spread() && blocked.contains(info.address().loop());
   }
 

@@ -18,7 +18,7 @@ public final class Pick {
 
   /** Ranks the set's replicas with the set's ranker, as seen from the loop of the request. */
   public static void rank(
-      ReplicaSet set, Waiting who, ReplicaRanker.Ranking ranking, RandomGenerator random) {
+      ReplicaSet set, WaiterOwner who, ReplicaRanker.Ranking ranking, RandomGenerator random) {
     ranking.clear();
     set.ranker.rank(set.seenFrom(who.loopIndex()), who, random, ranking);
   }
@@ -33,7 +33,7 @@ public final class Pick {
   public static @Nullable Grant from(
       ReplicaSet set,
       ReplicaRanker.Ranking ranking,
-      Waiting who,
+      WaiterOwner who,
       long holdNanos,
       RandomGenerator random) {
     int size = set.eligible.length;
@@ -57,12 +57,12 @@ public final class Pick {
     return null;
   }
 
-  private static @Nullable Grant ask(RoutedReplica replica, Waiting who, long holdNanos) {
+  private static @Nullable Grant ask(RoutedReplica replica, WaiterOwner who, long holdNanos) {
     return who.accepts(replica) ? replica.take(holdNanos) : null;
   }
 
   /** Completes a request and grants its slot to a waiter, so that the slot never becomes free. */
-  static @Nullable Grant passOn(RoutedReplica freeing, Waiting to) {
+  static @Nullable Grant passOn(RoutedReplica freeing, WaiterOwner to) {
     return freeing.takeCompleted(to.holdNanos());
   }
 }

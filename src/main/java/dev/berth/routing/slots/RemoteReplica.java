@@ -40,7 +40,7 @@ public final class RemoteReplica extends RoutedReplica {
   /** Maximum offers that this router keeps for waiters. It declines further offers. */
   private static final int MAX_OFFERS = 64;
 
-  record Report(long load, int ownThen, long atNanos) {}
+  record ReceivedLoadReport(long load, int ownThen, long atNanos) {}
 
   /**
    * A slot that the replica holds for this router under a lease. The replica made the attempt id.
@@ -53,7 +53,7 @@ public final class RemoteReplica extends RoutedReplica {
   private final Runnable loopChanged; // runs when the replica's loop blocks or recovers
   private final String busAddress;
   final AtomicInteger own = new AtomicInteger(); // this instance's requests that have not ended
-  final AtomicReference<@Nullable Report> report = new AtomicReference<>();
+  final AtomicReference<@Nullable ReceivedLoadReport> report = new AtomicReference<>();
   private final ConcurrentLinkedQueue<Offer> offers = new ConcurrentLinkedQueue<>();
   private long newestOffer; // highest offer number; guarded by this object's lock
   private long offersSeen; // one bit for each of the last 64 numbers; lowest bit: newest
@@ -80,19 +80,19 @@ public final class RemoteReplica extends RoutedReplica {
   @Override
   public int ongoing() {
     int ours = own.get();
-    Report last = fresh();
+    ReceivedLoadReport last = fresh();
     return last == null ? ours : Math.max(0, Load.ongoing(last.load) - last.ownThen) + ours;
   }
 
   /** Returns the last report; null if there is none, or if it is stale. */
-  private @Nullable Report fresh() {
-    Report last = report.get();
+  private @Nullable ReceivedLoadReport fresh() {
+    ReceivedLoadReport last = report.get();
     return last == null || nanoClock.getAsLong() - last.atNanos > STALE_NANOS ? null : last;
   }
 
   @Override
   public int maxOngoing() {
-    Report last = report.get();
+    ReceivedLoadReport last = report.get();
     return last == null ? info.maxOngoing() : Load.max(last.load);
   }
 
@@ -111,7 +111,7 @@ public final class RemoteReplica extends RoutedReplica {
 
   @Override
   public long reportAgeNanos() {
-    Report last = report.get();
+    ReceivedLoadReport last = report.get();
     return last == null ? -1 : Math.max(0, nanoClock.getAsLong() - last.atNanos);
   }
 
@@ -126,18 +126,19 @@ public final class RemoteReplica extends RoutedReplica {
   }
 
   @Override
-  public boolean reported(long load) {
+  public boolean recordLoadReport(long load) {
     if (load == Load.NONE) {
       return false;
     }
     silent = false;
     for (; ; ) {
-      Report last = report.get();
-      Report fresh = fresh(); // null if stale: the sequence may have wrapped since then
+      ReceivedLoadReport last = report.get();
+      ReceivedLoadReport fresh = fresh(); // null if stale: the sequence may have wrapped since then
       if (fresh != null && Load.isNewer(fresh.load, load)) {
         return false; // an equal number counts: fewer own requests were in flight at its time
       }
-      if (report.compareAndSet(last, new Report(load, own.get(), nanoClock.getAsLong()))) {
+      if (report.compareAndSet(
+          last, new ReceivedLoadReport(load, own.get(), nanoClock.getAsLong()))) {
         if (Load.isBlocked(load) != (last != null && Load.isBlocked(last.load))) {
           loopChanged.run();
         }
@@ -234,8 +235,8 @@ public final class RemoteReplica extends RoutedReplica {
    * stale report does not count.
    */
   @Override
-  public boolean isOn(BlockedLoops blocked) {
-    Report last = fresh();
+  public boolean isOn(RoutingExclusions blocked) {
+    ReceivedLoadReport last = fresh();
     return last != null && Load.isBlocked(last.load) || blocked.suspects(info.address().node());
   }
 

@@ -27,14 +27,14 @@ public final class ReplicaSet {
   public final boolean avoiding; // whether the eligible replicas are on running loops
   public final boolean anyUnreservable; // among the eligible replicas
   public final int wholeBodyBytes; // largest body that every eligible replica buffers
-  private final View[] views; // indexed by loop
+  private final LoopCandidates[] views; // indexed by loop
   public final ReplicaRanker ranker; // ranks this set only
 
   public ReplicaSet(
       RoutingSnapshot.Version version,
       boolean available,
       List<RoutedReplica> replicas,
-      BlockedLoops blocked,
+      RoutingExclusions blocked,
       @Nullable String zone,
       ReplicaRanker ranker) {
     this.version = version;
@@ -53,16 +53,16 @@ public final class ReplicaSet {
         indices(
             replica ->
                 replica.here() || (zone != null && Objects.equals(zone, replica.info.zone())));
-    this.views = new View[blocked.loops()];
+    this.views = new LoopCandidates[blocked.loops()];
     for (int loop = 0; loop < views.length; loop++) {
       int own = loop;
       int[] sameLoop = indices(replica -> replica.here() && replica.addressFor(own).loop() == own);
-      views[loop] = new View(sameLoop, node, zoned, any);
+      views[loop] = new LoopCandidates(sameLoop, node, zoned, any);
     }
     this.ranker = ranker.over(views[0]);
   }
 
-  public static ReplicaSet empty(BlockedLoops blocked, ReplicaRanker ranker) {
+  public static ReplicaSet empty(RoutingExclusions blocked, ReplicaRanker ranker) {
     return new ReplicaSet(RoutingSnapshot.Version.NONE, true, List.of(), blocked, null, ranker);
   }
 
@@ -70,7 +70,7 @@ public final class ReplicaSet {
    * Returns the routable replicas that are not on blocked loops. If all are on blocked loops,
    * returns all routable replicas, because then it is best to wait for them.
    */
-  private static RoutedReplica[] eligible(List<RoutedReplica> replicas, BlockedLoops blocked) {
+  private static RoutedReplica[] eligible(List<RoutedReplica> replicas, RoutingExclusions blocked) {
     List<RoutedReplica> routable = replicas.stream().filter(RoutedReplica::routable).toList();
     List<RoutedReplica> free = routable.stream().filter(each -> !each.isOn(blocked)).toList();
     return (free.isEmpty() ? routable : free).toArray(RoutedReplica[]::new);
@@ -90,10 +90,10 @@ public final class ReplicaSet {
     return views[loop];
   }
 
-  private final class View implements ReplicaRanker.Candidates {
+  private final class LoopCandidates implements ReplicaRanker.Candidates {
     private final int[][] tiers;
 
-    View(int[]... tiers) {
+    LoopCandidates(int[]... tiers) {
       this.tiers = tiers; // in the order of Tier
     }
 
@@ -117,7 +117,7 @@ public final class ReplicaSet {
       // Reads the ledger from the array of ledgers and not from the replica, so that the two memory
       // loads overlap. Reading the replica costs little: a chosen replica is needed next anyway.
       Slots local = slots[index];
-      boolean here = local != null && !eligible[index].gone();
+      boolean here = local != null && !eligible[index].isRemoved();
       return here ? local.ongoing() : eligible[index].ongoing();
     }
 
@@ -137,16 +137,16 @@ public final class ReplicaSet {
    * Returns whether the number of replicas on blocked loops has changed. This occurs without a new
    * set if a remote replica no longer sends reports.
    */
-  public boolean isOutdated(BlockedLoops blocked) {
+  public boolean isOutdated(RoutingExclusions blocked) {
     return blockedThen > 0 && blockedThen != countOn(blocked);
   }
 
-  private long countOn(BlockedLoops blocked) {
+  private long countOn(RoutingExclusions blocked) {
     return Arrays.stream(all).filter(each -> each.isOn(blocked)).count();
   }
 
   /** Returns whether a routable replica is on an instance that is not suspected. */
-  public boolean isReached(BlockedLoops blocked) {
+  public boolean isReached(RoutingExclusions blocked) {
     return Stream.of(all)
         .anyMatch(
             each ->

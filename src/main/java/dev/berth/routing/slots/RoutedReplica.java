@@ -82,7 +82,7 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
    *
    * @return whether the report is not outdated and shows a free slot
    */
-  public boolean reported(long load) {
+  public boolean recordLoadReport(long load) {
     return false;
   }
 
@@ -127,7 +127,7 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
     return routable && !gone;
   }
 
-  public boolean gone() {
+  public boolean isRemoved() {
     return gone;
   }
 
@@ -144,7 +144,7 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
    * Returns whether the replica's handlers run on a blocked loop, or on a suspected instance. False
    * for a local replica with a handler on every loop, because it runs on the loop of each request.
    */
-  public abstract boolean isOn(BlockedLoops blocked);
+  public abstract boolean isOn(RoutingExclusions blocked);
 
   public void route(boolean newRoutable) {
     routable = newRoutable;

@@ -10,14 +10,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * the queue is linked to itself.
  */
 public final class Waiter {
-  final Waiting owner;
+  final WaiterOwner owner;
   final long sequence; // place in the queue; kept when a request waits again
   private final AtomicBoolean waiting = new AtomicBoolean(true);
 
   Waiter before = this;
   Waiter after = this;
 
-  Waiter(Waiting owner, long sequence) {
+  Waiter(WaiterOwner owner, long sequence) {
     this.owner = owner;
     this.sequence = sequence;
   }

@@ -39,13 +39,13 @@ import org.jspecify.annotations.Nullable;
 public final class WaiterQueue {
 
   /** Source of the slots that the pump grants. */
-  public interface Source {
+  public interface GrantSource {
     /** Returns a slot for a waiter, or null if no replica that the waiter accepts is free. */
-    @Nullable Grant grantFor(Waiting owner);
+    @Nullable Grant grantFor(WaiterOwner owner);
   }
 
-  private final Source source;
-  private final BlockedLoops blocked;
+  private final GrantSource source;
+  private final RoutingExclusions blocked;
   private final AtomicInteger size = new AtomicInteger(); // admitted waiters that have not ended
   final AtomicIntegerArray sizeByLoop; // waiters that joined, indexed by loop
   private final AtomicLong sequences = new AtomicLong();
@@ -64,7 +64,7 @@ public final class WaiterQueue {
   /**
    * @param blocked loops whose waiters the pump skips; call {@link #pump} after a loop recovers
    */
-  public WaiterQueue(Source source, BlockedLoops blocked) {
+  public WaiterQueue(GrantSource source, RoutingExclusions blocked) {
     this.source = source;
     this.blocked = blocked;
     this.sizeByLoop = new AtomicIntegerArray(blocked.loops());
@@ -137,7 +137,7 @@ public final class WaiterQueue {
   /**
    * Enqueues an admitted waiter. The caller must call {@link #arrange} afterwards, never before.
    */
-  public Waiter join(Waiting owner, long sequence) {
+  public Waiter join(WaiterOwner owner, long sequence) {
     Waiter waiter = new Waiter(owner, sequence);
     sizeByLoop.incrementAndGet(owner.loopIndex());
     arrivals.add(waiter);
@@ -149,16 +149,16 @@ public final class WaiterQueue {
     if (!waiter.end()) {
       return false;
     }
-    gone(waiter);
+    onWaitEnded(waiter);
     departures.add(waiter);
     arrange();
     return true;
   }
 
-  private void gone(Waiter waiter) {
+  private void onWaitEnded(Waiter waiter) {
     size.decrementAndGet();
     sizeByLoop.decrementAndGet(waiter.owner.loopIndex());
-    waiter.owner.left();
+    waiter.owner.onLeftQueue();
   }
 
   /**
@@ -242,9 +242,9 @@ public final class WaiterQueue {
    */
   private void hand(Waiter waiter, Grant grant) {
     if (waiter.end()) {
-      gone(waiter);
+      onWaitEnded(waiter);
       try {
-        waiter.owner.granted(grant);
+        waiter.owner.onGranted(grant);
       } catch (RuntimeException rejected) { // the loop accepts no tasks: the instance stops
         grant.giveBack();
       }

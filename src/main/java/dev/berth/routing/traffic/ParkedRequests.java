@@ -1,6 +1,6 @@
 package dev.berth.routing.traffic;
 
-import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.InstanceQueueLimits;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,13 +15,13 @@ import java.util.function.Predicate;
  */
 public final class ParkedRequests<T> {
 
-  private record Parked<T>(T request, long untilNanos) {}
+  private record ParkedRequest<T>(T request, long untilNanos) {}
 
-  private final InstanceBounds bounds;
-  private final ArrayDeque<Parked<T>> parked = new ArrayDeque<>();
+  private final InstanceQueueLimits bounds;
+  private final ArrayDeque<ParkedRequest<T>> parked = new ArrayDeque<>();
   private volatile int size; // read by other threads
 
-  public ParkedRequests(InstanceBounds bounds) {
+  public ParkedRequests(InstanceQueueLimits bounds) {
     this.bounds = bounds;
   }
 
@@ -34,7 +34,7 @@ public final class ParkedRequests<T> {
     if (!bounds.tryQueue(0)) {
       return false;
     }
-    parked.addLast(new Parked<>(request, untilNanos));
+    parked.addLast(new ParkedRequest<>(request, untilNanos));
     size = parked.size();
     return true;
   }
@@ -49,7 +49,7 @@ public final class ParkedRequests<T> {
     return take(each -> goes.test(each.request));
   }
 
-  private List<T> take(Predicate<Parked<T>> goes) {
+  private List<T> take(Predicate<ParkedRequest<T>> goes) {
     List<T> taken = new ArrayList<>();
     parked.removeIf(each -> goes.test(each) && taken.add(each.request));
     taken.forEach(each -> bounds.unqueue(0));

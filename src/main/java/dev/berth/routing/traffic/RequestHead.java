@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 public interface RequestHead {
 
   /** Kind of a part of the request. */
-  enum Part {
+  enum RequestPartKind {
     /** The first header of a name, ignoring case. */
     HEADER,
     /** A cookie. */
@@ -25,7 +25,7 @@ public interface RequestHead {
    *
    * @param name as for {@link #get}
    */
-  record Place(Part part, String name) {
+  record RequestPart(RequestPartKind part, String name) {
     @Nullable String of(RequestHead head) {
       return head.get(part, name);
     }
@@ -41,7 +41,7 @@ public interface RequestHead {
    *
    * @param name name of the header, cookie or parameter; number of the segment; otherwise empty
    */
-  @Nullable String get(Part part, String name);
+  @Nullable String get(RequestPartKind part, String name);
 
   /**
    * Returns a segment of a path, from 1: the first of {@code /a/b} is {@code a}; null if there are

@@ -8,8 +8,8 @@ import dev.berth.config.TrafficOptions;
 import dev.berth.config.keys.Key;
 import dev.berth.config.keys.Settings;
 import dev.berth.routing.ranking.KeyHash;
-import dev.berth.routing.traffic.RequestHead.Part;
-import dev.berth.routing.traffic.RequestHead.Place;
+import dev.berth.routing.traffic.RequestHead.RequestPart;
+import dev.berth.routing.traffic.RequestHead.RequestPartKind;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,10 +31,10 @@ import org.jspecify.annotations.Nullable;
 public record TrafficPolicy(
     List<DeploymentId> sides,
     List<Double> weights,
-    List<Match> matches,
-    Place key,
-    List<Shadow> shadows,
-    Split split) {
+    List<TrafficMatch> matches,
+    RequestPart key,
+    List<ShadowRule> shadows,
+    WeightedSplit split) {
 
   /** Header of a request's key by default. */
   public static final String KEY_HEADER = "X-Serve-Shard-Key";
@@ -42,11 +42,11 @@ public record TrafficPolicy(
   /** Maximum key length in characters; longer keys are truncated. */
   public static final int MAX_KEY_CHARS = 1_024;
 
-  private static final Map<Part, Key<String>> NAMED =
+  private static final Map<RequestPartKind, Key<String>> NAMED =
       Map.of(
-          Part.HEADER, TrafficOptions.HEADER,
-          Part.COOKIE, TrafficOptions.COOKIE,
-          Part.QUERY, TrafficOptions.QUERY);
+          RequestPartKind.HEADER, TrafficOptions.HEADER,
+          RequestPartKind.COOKIE, TrafficOptions.COOKIE,
+          RequestPartKind.QUERY, TrafficOptions.QUERY);
 
   private static final int BY_SPLIT = -1;
   private static final int BY_RESERVATION = -2;
@@ -59,7 +59,7 @@ public record TrafficPolicy(
    * @param key the request's key; null if it has none
    * @param drawn draw in [0, 1); NaN if a match, the key or a held slot decided
    */
-  public record Choice(int side, int match, @Nullable String key, double drawn) {}
+  public record TrafficChoice(int side, int match, @Nullable String key, double drawn) {}
 
   /**
    * Returns the policy that {@link TrafficOptions} describe.
@@ -80,11 +80,11 @@ public record TrafficPolicy(
     List<Settings> said = route.get(TrafficOptions.MATCH);
     said.forEach(match -> weights.putIfAbsent(TrafficOptions.id(match, application), 0.0));
     List<DeploymentId> sides = List.copyOf(weights.keySet());
-    List<Match> matches =
+    List<TrafficMatch> matches =
         said.stream()
             .map(each -> match(each, sides.indexOf(TrafficOptions.id(each, application))))
             .toList();
-    List<Shadow> shadows =
+    List<ShadowRule> shadows =
         route.get(TrafficOptions.SHADOW).stream().map(each -> shadow(each, application)).toList();
     return new TrafficPolicy(
         sides,
@@ -92,45 +92,45 @@ public record TrafficPolicy(
         matches,
         keyPlace(route.get(TrafficOptions.SHARD_KEY)),
         shadows,
-        new Split(
+        new WeightedSplit(
             sides.stream().map(DeploymentId::toString).toList(), List.copyOf(weights.values())));
   }
 
-  private static Match match(Settings said, int side) {
-    Place place = place(said, new Place(Part.METHOD, ""));
-    boolean method = place.part() == Part.METHOD;
+  private static TrafficMatch match(Settings said, int side) {
+    RequestPart place = place(said, new RequestPart(RequestPartKind.METHOD, ""));
+    boolean method = place.part() == RequestPartKind.METHOD;
     String exact = said.find(method ? TrafficOptions.METHOD : TrafficOptions.EXACT);
     String prefix = said.find(TrafficOptions.PREFIX);
     String regex = said.find(TrafficOptions.REGEX);
     if (exact != null) {
-      return new Match(place, "exact " + exact, exact::equals, side);
+      return new TrafficMatch(place, "exact " + exact, exact::equals, side);
     } else if (prefix != null) {
-      return new Match(place, "prefix " + prefix, given -> given.startsWith(prefix), side);
+      return new TrafficMatch(place, "prefix " + prefix, given -> given.startsWith(prefix), side);
     }
     return regex != null
-        ? new Match(place, "regex " + regex, Pattern.compile(regex)::matches, side)
-        : new Match(place, "present", given -> true, side);
+        ? new TrafficMatch(place, "regex " + regex, Pattern.compile(regex)::matches, side)
+        : new TrafficMatch(place, "present", given -> true, side);
   }
 
-  private static Place keyPlace(Settings said) {
+  private static RequestPart keyPlace(Settings said) {
     Integer segment = said.find(TrafficOptions.KEY_PATH);
     return place(
         said,
         segment == null
-            ? new Place(Part.HEADER, KEY_HEADER)
-            : new Place(Part.PATH, segment.toString()));
+            ? new RequestPart(RequestPartKind.HEADER, KEY_HEADER)
+            : new RequestPart(RequestPartKind.PATH, segment.toString()));
   }
 
-  private static Place place(Settings said, Place otherwise) {
+  private static RequestPart place(Settings said, RequestPart otherwise) {
     return NAMED.entrySet().stream()
         .filter(each -> said.find(each.getValue()) != null)
-        .map(each -> new Place(each.getKey(), said.get(each.getValue())))
+        .map(each -> new RequestPart(each.getKey(), said.get(each.getValue())))
         .findFirst()
         .orElse(otherwise);
   }
 
-  private static Shadow shadow(Settings said, String application) {
-    return new Shadow(
+  private static ShadowRule shadow(Settings said, String application) {
+    return new ShadowRule(
         TrafficOptions.id(said, application),
         said.get(TrafficOptions.FRACTION),
         said.get(TrafficOptions.COMPARE),
@@ -140,24 +140,24 @@ public record TrafficPolicy(
   /**
    * Chooses a side for a request; requests with one key and no match always go to the same side.
    */
-  public Choice choose(RequestHead head, RandomGenerator random) {
+  public TrafficChoice choose(RequestHead head, RandomGenerator random) {
     String key = keyOf(head);
     for (int i = 0; i < matches.size(); i++) {
       if (matches.get(i).takes(head)) {
-        return new Choice(matches.get(i).side(), i, key, Double.NaN);
+        return new TrafficChoice(matches.get(i).side(), i, key, Double.NaN);
       }
     }
     if (key != null) {
-      return new Choice(split.of(KeyHash.of(key)), BY_SPLIT, key, Double.NaN);
+      return new TrafficChoice(split.of(KeyHash.of(key)), BY_SPLIT, key, Double.NaN);
     }
     double drawn = random.nextDouble();
-    return new Choice(split.at(drawn), BY_SPLIT, null, drawn);
+    return new TrafficChoice(split.at(drawn), BY_SPLIT, null, drawn);
   }
 
   /** Returns the choice for a request that holds a slot; null if no side has that deployment. */
-  public @Nullable Choice held(RequestHead head, DeploymentId by) {
+  public @Nullable TrafficChoice choiceByReservation(RequestHead head, DeploymentId by) {
     int side = sides.indexOf(by);
-    return side < 0 ? null : new Choice(side, BY_RESERVATION, keyOf(head), Double.NaN);
+    return side < 0 ? null : new TrafficChoice(side, BY_RESERVATION, keyOf(head), Double.NaN);
   }
 
   /** Returns a request's key, truncated to {@link #MAX_KEY_CHARS}; null if it has none. */
@@ -174,10 +174,10 @@ public record TrafficPolicy(
   }
 
   /** Returns a one-line description of a choice with its reason, without the key. */
-  public String why(Choice choice) {
+  public String why(TrafficChoice choice) {
     String to = sides.get(choice.side()).toString();
     if (choice.match() >= 0) {
-      Match match = matches.get(choice.match());
+      TrafficMatch match = matches.get(choice.match());
       return to + ": match " + choice.match() + ", " + match.place() + ", " + match.value();
     }
     if (choice.match() == BY_RESERVATION) {

@@ -10,7 +10,7 @@ import dev.berth.metrics.Meters;
 import dev.berth.metrics.ShadowMeters;
 import dev.berth.metrics.ShadowMeters.Event;
 import dev.berth.protocol.BusMessage;
-import dev.berth.routing.traffic.Shadow;
+import dev.berth.routing.traffic.ShadowRule;
 import io.vertx.core.buffer.Buffer;
 import java.util.EnumMap;
 import java.util.List;
@@ -34,7 +34,8 @@ class CopiesTest {
   private void copy() {
     Request request = Request.post("/", Buffer.buffer("body"));
     ShadowTarget target =
-        new ShadowTarget(new Shadow(SHADOW, 1, false, 1_000), world.routers.find(SHADOW), meters);
+        new ShadowTarget(
+            new ShadowRule(SHADOW, 1, false, 1_000), world.routers.find(SHADOW), meters);
     Copies.of(List.of(target))
         .make(
             request, user, world.routers.loop(0), new SplittableRandom(1), world.clock.getAsLong());

@@ -2,7 +2,7 @@ package dev.berth.ingress.split;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.routing.traffic.RequestHead.Part;
+import dev.berth.routing.traffic.RequestHead.RequestPartKind;
 import io.vertx.core.http.HttpServerRequest;
 import java.lang.reflect.Proxy;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,6 +34,7 @@ class ReceivedHeadTest {
     "other=1,",
   })
   void queryIsReadDecoded(String query, String value) {
-    assertThat(new ReceivedHead(withQuery(query)).get(Part.QUERY, "user")).isEqualTo(value);
+    assertThat(new ReceivedHead(withQuery(query)).get(RequestPartKind.QUERY, "user"))
+        .isEqualTo(value);
   }
 }

@@ -19,7 +19,7 @@ class LeastRankersTest {
 
   // --- requests ---
 
-  private final ReplicaRanker ranker = new LeastRequestsRanker(Tiers.ALL, 16);
+  private final ReplicaRanker ranker = new LeastRequestsRanker(LocalityTiers.ALL, 16);
 
   @Test
   void ofFewTheLeastBusyIsFirstAndTheNextFollows() {
@@ -74,7 +74,7 @@ class LeastRankersTest {
     replicas.node = replicas.zone = new int[] {0, 1};
     replicas.loop = new int[] {1};
     assertThat(replicas.first(ranker, random)).isEqualTo(1);
-    Tiers none = new Tiers(false, false, false);
+    LocalityTiers none = new LocalityTiers(false, false, false);
     assertThat(replicas.first(new LeastRequestsRanker(none, 16), random)).isEqualTo(2);
   }
 
@@ -82,7 +82,7 @@ class LeastRankersTest {
 
   private ReplicaRanker latency() {
     return new LeastLatencyRanker(
-        Tiers.ALL, Duration.ofSeconds(10).toNanos(), Duration.ofMillis(1).toNanos(), clock);
+        LocalityTiers.ALL, Duration.ofSeconds(10).toNanos(), Duration.ofMillis(1).toNanos(), clock);
   }
 
   private void answered(FakeCandidates replicas, int index, int tookMillis) {

@@ -31,7 +31,7 @@ class PowerOfTwoRankerTest {
   }
 
   /** Of so many decisions these are the first, each in at least a quarter of its share. */
-  private void assertFirsts(Tiers tiers, FakeCandidates replicas, String expected) {
+  private void assertFirsts(LocalityTiers tiers, FakeCandidates replicas, String expected) {
     int[] firsts =
         IntStream.generate(() -> replicas.first(new PowerOfTwoRanker(tiers), random))
             .limit(300)
@@ -57,7 +57,7 @@ class PowerOfTwoRankerTest {
   })
   void theFirstIsOfTheNearestAndThereTheLessBusy(
       String loads, int max, String loop, String node, String zone, String firsts, String what) {
-    assertFirsts(Tiers.ALL, replicas(loads, max, loop, node, zone), firsts);
+    assertFirsts(LocalityTiers.ALL, replicas(loads, max, loop, node, zone), firsts);
   }
 
   @Test
@@ -92,7 +92,7 @@ class PowerOfTwoRankerTest {
   void aTierThatIsOffComesBeforeNoOther(
       int load, boolean loop, boolean node, boolean zone, String firsts) {
     FakeCandidates replicas = replicas(load + " 7 1 9", 10, "0", "0 1", "0 1 2");
-    assertFirsts(new Tiers(loop, node, zone), replicas, firsts);
+    assertFirsts(new LocalityTiers(loop, node, zone), replicas, firsts);
   }
 
   @Test

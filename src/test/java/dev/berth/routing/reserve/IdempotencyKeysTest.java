@@ -13,7 +13,7 @@ class IdempotencyKeysTest {
   void aKeyIsGoodForAllOfItsTimeAndNoLongerThoughNobodySwept() {
     keys.put("caller", "key", "wish", "asked", 500);
     assertThat(keys.find("caller", "key", 500 + KEPT - 1))
-        .isEqualTo(new IdempotencyKeys.Remembered<>("wish", "asked", 500 + KEPT));
+        .isEqualTo(new IdempotencyKeys.RetainedRequest<>("wish", "asked", 500 + KEPT));
     assertThat(keys.find("caller", "key", 500 + KEPT)).isNull();
   }
 }

@@ -19,7 +19,7 @@ import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.Wish;
-import dev.berth.routing.HeldSelection;
+import dev.berth.routing.LeasedSelection;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.SlotRequest;
 import io.vertx.core.Future;
@@ -53,7 +53,7 @@ class KeepersTest {
             new ReservationLimits(10, 5, 100, 10, 5, 60 * SECOND),
             world.clock,
             random::nextLong);
-    table.among(new Keepers(() -> "7.k", mark -> mark.equals("7.k") ? "keeper" : null));
+    table.among(new ReservationOwners(() -> "7.k", mark -> mark.equals("7.k") ? "keeper" : null));
     return table;
   }
 
@@ -75,7 +75,7 @@ class KeepersTest {
         "id", now, withinNanos == 0 ? SlotRequest.NO_DEADLINE : now + withinNanos);
   }
 
-  private Future<HeldSelection> fetch(String token, FakeCaller caller) {
+  private Future<LeasedSelection> fetch(String token, FakeCaller caller) {
     String asked = other.keeperOf(token);
     assertThat(asked).isEqualTo("keeper");
     return world.settled(other.fetch(asked, token, world.router, world.routers.loop(0), caller));
@@ -85,8 +85,8 @@ class KeepersTest {
     return answer.cause() instanceof ReservationException refused ? refused.problem() : null;
   }
 
-  private void runsOn(Future<HeldSelection> fetched) {
-    HeldSelection slot = fetched.result();
+  private void runsOn(Future<LeasedSelection> fetched) {
+    LeasedSelection slot = fetched.result();
     FakeCaller caller = caller(0);
     assertThat(slot.take()).isNull();
     world.run(() -> slot.newCall(world.routers.loop(0), Request.get("/"), caller).dispatchTaken());
@@ -100,7 +100,7 @@ class KeepersTest {
   @AfterEach
   void nothingIsLeft() {
     world.pass(Duration.ofMillis(50)); // the ring drops what was cancelled
-    assertThat(keeper.held()).isZero();
+    assertThat(keeper.heldCount()).isZero();
     assertThat(keeper.permitsTaken()).isZero();
     world.assertAllAtRest();
   }
@@ -126,7 +126,7 @@ class KeepersTest {
     String token = reserved();
     world.betweenRouters =
         message -> message instanceof SlotReserved || world.toRouter(message); // lost
-    Future<HeldSelection> fetched = fetch(token, caller(0));
+    Future<LeasedSelection> fetched = fetch(token, caller(0));
     world.pass(Duration.ofSeconds(2));
     assertThat(fetched.isComplete()).isFalse();
     world.betweenRouters = message -> world.toRouter(message) && world.toRouter(message); // twice
@@ -157,7 +157,7 @@ class KeepersTest {
           late[0] = message instanceof SlotReserved ? message : late[0];
           return message instanceof SlotReserved || world.toRouter(message);
         };
-    Future<HeldSelection> fetched = fetch(token, caller(SECOND / 2));
+    Future<LeasedSelection> fetched = fetch(token, caller(SECOND / 2));
     world.pass(Duration.ofSeconds(1));
     assertThat(fetched.failed()).isTrue();
     assertThat(replica.ledger.reserved()).isOne();
@@ -202,7 +202,7 @@ class KeepersTest {
   void whoMayHaveHeardIsAskedUntilItIsLost() {
     String token = reserved();
     world.betweenRouters = message -> true;
-    Future<HeldSelection> fetched = fetch(token, caller(0));
+    Future<LeasedSelection> fetched = fetch(token, caller(0));
     world.betweenRouters = message -> false;
     world.run(() -> world.routers.linkBroken("keeper", 0));
     world.pass(Duration.ofSeconds(5));
@@ -263,7 +263,7 @@ class KeepersTest {
     elsewhere();
     String token = reserved();
     world.betweenRouters = message -> message instanceof SlotReserved || world.toRouter(message);
-    Future<HeldSelection> fetched = fetch(token, caller(0));
+    Future<LeasedSelection> fetched = fetch(token, caller(0));
     world.pass(Duration.ofMillis(1_050));
     long[] left =
         world.sent(SlotReserved.class).stream().mapToLong(SlotReserved::ttlMicros).toArray();
@@ -279,7 +279,7 @@ class KeepersTest {
   void questionOutlivesOneOfItsRepeatsThatNeverLeft() {
     String token = reserved();
     world.betweenRouters = message -> true; // taken, and on its way
-    Future<HeldSelection> fetched = fetch(token, caller(0));
+    Future<LeasedSelection> fetched = fetch(token, caller(0));
     world.pass(Duration.ofMillis(1_050)); // and a second time
     AskReservation ask = world.sent(AskReservation.class).get(1);
     world.toRouter(new CallRefused(ask.callId(), Refusal.TOO_LATE, Load.NONE));

@@ -127,7 +127,7 @@ class ReservationTableTest {
     table.sweep();
     world.clock.advanceNanos(400 * SECOND);
     table.sweep();
-    assertThat(table.held()).isZero();
+    assertThat(table.heldCount()).isZero();
     assertThat(table.permitsTaken()).isZero();
     assertThat(table.callers()).isZero();
     assertThat(table.keys()).isZero();
@@ -150,7 +150,7 @@ class ReservationTableTest {
               BerthException.Kind.DEPLOYMENT_UNAVAILABLE;
           default -> kind;
         };
-    Problem problem = ReservationAsk.asProblem(world.router, kind.toException("why")).problem();
+    Problem problem = PendingReservation.asProblem(world.router, kind.toException("why")).problem();
     assertThat(HttpFailure.of(problem)).isEqualTo(HttpFailure.of(told));
   }
 
@@ -163,12 +163,12 @@ class ReservationTableTest {
     assertThat(held.nodeId()).isEqualTo(RoutingWorld.NODE);
     assertThat(held.expiresInNanos()).isEqualTo(10 * SECOND);
     assertThat(replica.ledger.ongoing()).isEqualTo(1);
-    assertThat(table.held()).isEqualTo(1);
+    assertThat(table.heldCount()).isEqualTo(1);
 
     FakeCaller answer = use(held.token());
 
     assertThat(replica.ledger.ongoing()).as("no other slot").isEqualTo(1);
-    assertThat(table.held()).isZero();
+    assertThat(table.heldCount()).isZero();
     replica.finish();
     assertThat(answer.response).isNotNull();
     assertAtRest(replica);
@@ -209,7 +209,7 @@ class ReservationTableTest {
     assertThat(problem(table.renew(OTHER, token))).isEqualTo(Problem.OTHER_DEPLOYMENT);
     assertThat(problem(table.release(OTHER, token))).isEqualTo(Problem.OTHER_DEPLOYMENT);
 
-    assertThat(table.held()).as("and stays").isEqualTo(1);
+    assertThat(table.heldCount()).as("and stays").isEqualTo(1);
     use(token);
     replica.respond();
   }
@@ -218,7 +218,7 @@ class ReservationTableTest {
   void anExpiredReservationFreesItsSlotAndSaysSo() {
     String token = reserve(1).token();
     world.pass(Duration.ofSeconds(1));
-    assertThat(table.held()).isZero();
+    assertThat(table.heldCount()).isZero();
     assertAtRest(replica);
     refuses(token, Problem.EXPIRED);
     assertThat(problem(renew(token))).isEqualTo(Problem.EXPIRED);
@@ -232,13 +232,13 @@ class ReservationTableTest {
     String token = reserve(1).token();
     world.clock.advanceNanos(SECOND);
     refuses(token, Problem.EXPIRED);
-    assertThat(table.held()).isZero();
+    assertThat(table.heldCount()).isZero();
     assertAtRest(replica);
 
     String renewed = reserve(1).token();
     world.clock.advanceNanos(SECOND);
     assertThat(problem(renew(renewed))).isEqualTo(Problem.EXPIRED);
-    assertThat(table.held()).isZero();
+    assertThat(table.heldCount()).isZero();
     assertThat(table.counters.endedBy(Problem.EXPIRED)).isEqualTo(2);
   }
 
@@ -247,7 +247,7 @@ class ReservationTableTest {
     String token = reserve(1).token();
     world.clock.advanceNanos(SECOND); // and no loop ticks
     table.sweep();
-    assertThat(table.held()).isZero();
+    assertThat(table.heldCount()).isZero();
     assertThat(world.router.counters.reserved()).isZero();
     assertAtRest(replica);
     refuses(token, Problem.EXPIRED);
@@ -261,9 +261,9 @@ class ReservationTableTest {
     assertThat(renewed.result().expiresInNanos()).isEqualTo(2 * SECOND);
     assertThat(renewed.result().token()).isEqualTo(token);
     world.pass(Duration.ofMillis(1500));
-    assertThat(table.held()).isEqualTo(1);
+    assertThat(table.heldCount()).isEqualTo(1);
     world.pass(Duration.ofMillis(500));
-    assertThat(table.held()).isZero();
+    assertThat(table.heldCount()).isZero();
     assertAtRest(replica);
   }
 
@@ -350,7 +350,7 @@ class ReservationTableTest {
     FakeCaller late = caller(world.clock.getAsLong());
     assertThat(use(token, 0, late)).isNull();
     assertThat(late.failure).isInstanceOf(BerthException.Timeout.class);
-    assertThat(table.held()).isEqualTo(1);
+    assertThat(table.heldCount()).isEqualTo(1);
     use(token);
     replica.respond();
   }
@@ -408,7 +408,7 @@ class ReservationTableTest {
 
     use(token);
     replica.finish();
-    assertThat(table.held()).isZero();
+    assertThat(table.heldCount()).isZero();
     assertThat(table.permitsTaken()).isZero();
     assertAtRest(replica);
   }
@@ -491,7 +491,7 @@ class ReservationTableTest {
     release(first); // the grant is on its way
     world.run(waiting::abandon);
     assertAtRest(replica);
-    assertThat(table.held()).isZero();
+    assertThat(table.heldCount()).isZero();
   }
 
   @Test
@@ -500,7 +500,7 @@ class ReservationTableTest {
     String token = asked.answer().result().token();
     asked.abandon();
     assertAtRest(replica);
-    assertThat(table.held()).isZero();
+    assertThat(table.heldCount()).isZero();
     refuses(token, Problem.RELEASED);
   }
 
@@ -602,7 +602,7 @@ class ReservationTableTest {
       world.routers.router(OTHER, RoutingProbe.DEFAULTS);
       assertThat(problem(ask(new Wish(OTHER, 10 * SECOND, 0, ""), keyed)))
           .isEqualTo(Problem.KEY_REUSED);
-      assertThat(table.held()).isEqualTo(1);
+      assertThat(table.heldCount()).isEqualTo(1);
     }
 
     @Test
@@ -696,7 +696,7 @@ class ReservationTableTest {
       Future<Reservation> renewed = world.settled(renew(token));
       assertThat(renewed.succeeded()).isTrue();
       world.pass(Duration.ofMillis(1000));
-      assertThat(table.held()).isEqualTo(1);
+      assertThat(table.heldCount()).isEqualTo(1);
       release(token);
       world.run();
       assertAtRest(far);

@@ -76,7 +76,7 @@ class ReservationsTogetherTest {
   void nothingIsLeft() {
     world.run();
     world.assertAtRest(a, b);
-    assertThat(table.held()).isZero();
+    assertThat(table.heldCount()).isZero();
     assertThat(table.permitsTaken()).isZero();
     assertThat(table.callers()).isZero();
   }

@@ -1,7 +1,7 @@
 package dev.berth.routing.slots;
 
 /** One who waits for a slot, on loop 0, and takes any; a test says what it does with it. */
-public abstract class Asking implements Waiting {
+public abstract class Asking implements WaiterOwner {
   private final long holdNanos;
 
   /**
@@ -42,8 +42,8 @@ public abstract class Asking implements Waiting {
   }
 
   @Override
-  public void granted(Grant grant) {}
+  public void onGranted(Grant grant) {}
 
   @Override
-  public void left() {}
+  public void onLeftQueue() {}
 }

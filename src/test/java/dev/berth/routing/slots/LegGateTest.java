@@ -8,14 +8,14 @@ import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.Test;
 
 class LegGateTest {
-  private final InstanceBounds bounds = new InstanceBounds(3, 100, 100);
-  private final LegGate gate = new LegGate(bounds);
+  private final InstanceQueueLimits bounds = new InstanceQueueLimits(3, 100, 100);
+  private final GangGate gate = new GangGate(bounds);
   private final List<String> told = new ArrayList<>();
   private final One a = new One("a");
   private final One b = new One("b");
   private final One c = new One("c");
 
-  private final class One implements LegGate.Collector {
+  private final class One implements GangGate.Collector {
     private final String name;
     private boolean paused;
     private boolean gone; // its loop takes no more tasks
@@ -47,15 +47,15 @@ class LegGateTest {
     }
   }
 
-  private LegGate.Entry enter(One one) {
+  private GangGate.GateEntryResult enter(One one) {
     return gate.enter(one, true, -1);
   }
 
   @Test
   void oneIsInsideAndTheOthersFollowInTheirOrder() {
-    assertThat(enter(a)).isEqualTo(LegGate.Entry.HOLDING);
-    assertThat(enter(b)).isEqualTo(LegGate.Entry.WAITING);
-    assertThat(enter(c)).isEqualTo(LegGate.Entry.WAITING);
+    assertThat(enter(a)).isEqualTo(GangGate.GateEntryResult.HOLDING);
+    assertThat(enter(b)).isEqualTo(GangGate.GateEntryResult.WAITING);
+    assertThat(enter(c)).isEqualTo(GangGate.GateEntryResult.WAITING);
     assertThat(bounds.queued()).isEqualTo(2);
     gate.leave(a);
     gate.leave(a); // again is nothing
@@ -64,7 +64,7 @@ class LegGateTest {
     assertThat(told).containsExactly("b entered", "c entered");
     gate.leave(c);
     assertThat(bounds.queued()).isZero();
-    assertThat(enter(a)).isEqualTo(LegGate.Entry.HOLDING);
+    assertThat(enter(a)).isEqualTo(GangGate.GateEntryResult.HOLDING);
   }
 
   @Test
@@ -81,12 +81,14 @@ class LegGateTest {
   @Test
   void whoDoesNotWaitIsRefusedAndSoIsOneOverABound() {
     enter(a);
-    assertThat(gate.enter(b, false, -1)).isEqualTo(LegGate.Entry.REFUSED);
-    assertThat(gate.enter(c, true, 1)).isEqualTo(LegGate.Entry.WAITING);
-    assertThat(gate.enter(new One("d"), true, 1)).isEqualTo(LegGate.Entry.REFUSED);
-    assertThat(enter(new One("e"))).isEqualTo(LegGate.Entry.WAITING);
-    assertThat(enter(new One("f"))).isEqualTo(LegGate.Entry.WAITING);
-    assertThat(enter(new One("g"))).as("the instance's bound").isEqualTo(LegGate.Entry.REFUSED);
+    assertThat(gate.enter(b, false, -1)).isEqualTo(GangGate.GateEntryResult.REFUSED);
+    assertThat(gate.enter(c, true, 1)).isEqualTo(GangGate.GateEntryResult.WAITING);
+    assertThat(gate.enter(new One("d"), true, 1)).isEqualTo(GangGate.GateEntryResult.REFUSED);
+    assertThat(enter(new One("e"))).isEqualTo(GangGate.GateEntryResult.WAITING);
+    assertThat(enter(new One("f"))).isEqualTo(GangGate.GateEntryResult.WAITING);
+    assertThat(enter(new One("g")))
+        .as("the instance's bound")
+        .isEqualTo(GangGate.GateEntryResult.REFUSED);
   }
 
   @Test
@@ -95,7 +97,7 @@ class LegGateTest {
     a.paused = true;
     gate.loopsChanged();
     assertThat(gate.isHeldBy(a)).as("nobody else wants it").isTrue();
-    assertThat(enter(b)).isEqualTo(LegGate.Entry.HOLDING);
+    assertThat(enter(b)).isEqualTo(GangGate.GateEntryResult.HOLDING);
     assertThat(told).containsExactly("a ousted");
     gate.leave(a); // of one that is outside: nothing
     assertThat(gate.isHeldBy(b)).isTrue();

@@ -101,7 +101,7 @@ class WaiterQueueLincheckTest {
 
     private final int slots;
     private final SlotLedger ledger;
-    private final BlockedLoops blocked = new BlockedLoops(2);
+    private final RoutingExclusions blocked = new RoutingExclusions(2);
     private final WaiterQueue queue = new WaiterQueue(this::hold, blocked);
     private final LocalReplica replica;
     private final Asker[] askers = new Asker[THREADS_MAX];
@@ -120,7 +120,7 @@ class WaiterQueueLincheckTest {
       }
     }
 
-    private @Nullable Grant hold(Waiting owner) {
+    private @Nullable Grant hold(WaiterOwner owner) {
       SlotLease lease = ledger.hold(owner.holdNanos());
       return lease == null ? null : new Grant(replica, lease, null);
     }
@@ -231,14 +231,14 @@ class WaiterQueueLincheckTest {
   /** A thread's request. */
   private static final class Asker extends Asking {
     final int loop;
-    private final BlockedLoops blocked;
+    private final RoutingExclusions blocked;
     @Nullable Waiter waiter;
     volatile @Nullable Grant grant;
     volatile int left;
     int admitted;
     boolean running;
 
-    Asker(int loop, BlockedLoops blocked) {
+    Asker(int loop, RoutingExclusions blocked) {
       super(1L << 40);
       this.loop = loop;
       this.blocked = blocked;
@@ -255,12 +255,12 @@ class WaiterQueueLincheckTest {
     }
 
     @Override
-    public void granted(Grant given) {
+    public void onGranted(Grant given) {
       grant = given;
     }
 
     @Override
-    public void left() {
+    public void onLeftQueue() {
       left++;
     }
 
@@ -285,7 +285,7 @@ class WaiterQueueLincheckTest {
 
   /** One waiter, and everyone who may end its wait. */
   public static class WaiterOperations {
-    private final Waiter waiter = new Waiter(new Asker(0, new BlockedLoops(1)), 1);
+    private final Waiter waiter = new Waiter(new Asker(0, new RoutingExclusions(1)), 1);
 
     @Operation
     public boolean end() {

@@ -39,7 +39,7 @@ class WaiterQueueStressTest {
             SlotLease lease = ledger.hold(owner.holdNanos());
             return lease == null ? null : new Grant(null, lease, null);
           },
-          new BlockedLoops(1));
+          new RoutingExclusions(1));
   private final LocalReplica replica = QueueFixture.replica(ledger, queue);
 
   /** One wait. */
@@ -57,14 +57,14 @@ class WaiterQueueStressTest {
     }
 
     @Override
-    public void granted(Grant grant) {
+    public void onGranted(Grant grant) {
       grants.incrementAndGet();
       grantOrder.add(this);
       owner.inbox.add(grant);
     }
 
     @Override
-    public void left() {
+    public void onLeftQueue() {
       lefts.incrementAndGet();
     }
   }

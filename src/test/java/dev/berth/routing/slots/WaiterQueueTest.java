@@ -21,12 +21,12 @@ class WaiterQueueTest {
             }
             return Grant.UNAVAILABLE;
           },
-          new BlockedLoops(1));
+          new RoutingExclusions(1));
 
-  private final Waiting waiter =
+  private final WaiterOwner waiter =
       new Asking(1) {
         @Override
-        public void granted(Grant grant) {
+        public void onGranted(Grant grant) {
           grants.add(grant);
         }
       };

@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.within;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.Yaml;
-import dev.berth.routing.slots.InstanceBounds;
-import dev.berth.routing.traffic.RequestHead.Part;
-import dev.berth.routing.traffic.RequestHead.Place;
-import dev.berth.routing.traffic.TrafficPolicy.Choice;
+import dev.berth.routing.slots.InstanceQueueLimits;
+import dev.berth.routing.traffic.RequestHead.RequestPart;
+import dev.berth.routing.traffic.RequestHead.RequestPartKind;
+import dev.berth.routing.traffic.TrafficPolicy.TrafficChoice;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -105,7 +105,7 @@ class TrafficPolicyTest {
                 + "{query: v, prefix: '2.', deployment: b},"
                 + "{header: x-debug, deployment: c}]");
     SplittableRandom random = new SplittableRandom(3);
-    Choice both =
+    TrafficChoice both =
         policy.choose(head(Map.of("HEADER:x-canary", "always", "COOKIE:group", "beta-7")), random);
     assertThat(both.match()).isZero();
     assertThat(both.side()).isEqualTo(1);
@@ -115,7 +115,7 @@ class TrafficPolicyTest {
     assertThat(side(policy, "QUERY:v", "2.1")).isEqualTo(1);
     assertThat(side(policy, "QUERY:v", "3.1")).isZero();
     assertThat(side(policy, "HEADER:x-debug", "")).isEqualTo(2);
-    Choice drawn = policy.choose(PLAIN, random);
+    TrafficChoice drawn = policy.choose(PLAIN, random);
     assertThat(drawn.match()).isEqualTo(-1);
     assertThat(drawn.drawn()).isBetween(0.0, 1.0);
   }
@@ -146,14 +146,14 @@ class TrafficPolicyTest {
     assertThat(policy.sides())
         .containsExactly(new DeploymentId("app", "ingress"), new DeploymentId("app", "b"));
     assertThat(policy.weights()).containsExactly(1.0, 0.0);
-    assertThat(policy.key()).isEqualTo(new Place(Part.PATH, "2"));
+    assertThat(policy.key()).isEqualTo(new RequestPart(RequestPartKind.PATH, "2"));
     assertThat(policy.choose(PLAIN, new SplittableRandom(5)).side()).isZero();
     assertThat(side(policy, "HEADER:x", "1")).isEqualTo(1);
   }
 
   @Test
   void whatParkedLeavesInItsOrderAndInItsTime() {
-    InstanceBounds bounds = new InstanceBounds(4, 0, 0);
+    InstanceQueueLimits bounds = new InstanceQueueLimits(4, 0, 0);
     ParkedRequests<String> parked = new ParkedRequests<>(bounds);
     for (String each : List.of("a", "b", "c", "d")) {
       assertThat(parked.tryAdd(each, each.equals("b") ? 5 : 10)).isTrue();

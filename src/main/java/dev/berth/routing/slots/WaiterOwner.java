@@ -3,7 +3,7 @@ package dev.berth.routing.slots;
 import dev.berth.api.spi.ReplicaRanker;
 
 /** A request that waits for a slot: a call, or a reservation that chooses a replica. */
-public interface Waiting extends ReplicaRanker.Asker {
+public interface WaiterOwner extends ReplicaRanker.Asker {
 
   /** Returns the ranking key. The pump also reads the key, on any thread. */
   @Override
@@ -44,11 +44,11 @@ public interface Waiting extends ReplicaRanker.Asker {
    * Receives a slot. The pump calls this method on any thread. The method must only post the grant
    * to the request's loop.
    */
-  void granted(Grant grant);
+  void onGranted(Grant grant);
 
   /**
    * Notifies that the request left the queue, with or without a slot. The method gives back the
    * request's share of the limits.
    */
-  void left();
+  void onLeftQueue();
 }

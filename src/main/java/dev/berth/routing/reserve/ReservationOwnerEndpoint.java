@@ -9,7 +9,7 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.protocol.port.Reservations.ReservationException;
-import dev.berth.routing.HeldSelection;
+import dev.berth.routing.LeasedSelection;
 import dev.berth.routing.RouterLoop;
 import io.vertx.core.Future;
 import java.util.Objects;
@@ -18,13 +18,13 @@ import java.util.Objects;
  * Handles requests of other instances for the reservations of a table. A requester repeats its
  * request after a lost reply.
  */
-record KeeperAnswers(ReservationTable table, RouterLoop loop) {
+record ReservationOwnerEndpoint(ReservationTable table, RouterLoop loop) {
 
   /** Handles a request. Confined to the loop. */
-  void asked(AskReservation ask) {
+  void onRequest(AskReservation ask) {
     if (ask.acceptMicros() != 0) { // else its repeat follows
       answer(ask)
-          .otherwise(why -> refused(ask, asRefusal(((ReservationException) why).problem())))
+          .otherwise(why -> toRefusalReply(ask, asRefusal(((ReservationException) why).problem())))
           .onSuccess(told -> loop.answer(ask.source(), told));
     }
   }
@@ -33,11 +33,12 @@ record KeeperAnswers(ReservationTable table, RouterLoop loop) {
     try {
       return switch (ask.wish()) {
         case USE -> Future.succeededFuture(give(ask));
-        case RENEW -> table.renewHere(ask.deployment(), ask.token()).map(now -> renewed(ask, now));
+        case RENEW ->
+            table.renewHere(ask.deployment(), ask.token()).map(now -> toRenewalReply(ask, now));
         case RELEASE ->
             table
                 .releaseHere(ask.deployment(), ask.token())
-                .map(released -> refused(ask, Refusal.RELEASED));
+                .map(released -> toRefusalReply(ask, Refusal.RELEASED));
       };
     } catch (ReservationException refused) {
       return Future.failedFuture(refused);
@@ -51,17 +52,17 @@ record KeeperAnswers(ReservationTable table, RouterLoop loop) {
     if (before != null) {
       return before;
     }
-    HeldSelection selection = table.open(entry, ask.deployment());
+    LeasedSelection selection = table.open(entry, ask.deployment());
     SlotReserved slot = selection.giveTo(ask.attempt(), ask.callId());
     if (slot == null) {
-      throw table.refuse(table.lostTo(Objects.requireNonNull(selection.ended()), entry));
+      throw table.refuse(table.lostTo(Objects.requireNonNull(selection.endReason()), entry));
     }
-    table.counters.ended(Problem.ALREADY_USED);
+    table.counters.recordEnd(Problem.ALREADY_USED);
     entry.givenTo(ask.attempt(), slot, loop.now());
     return slot;
   }
 
-  private static BusMessage.Answer renewed(AskReservation ask, Reservation now) {
+  private static BusMessage.Answer toRenewalReply(AskReservation ask, Reservation now) {
     return new ReservationRenewed(
         ask.callId(),
         now.replicaId(),
@@ -71,7 +72,7 @@ record KeeperAnswers(ReservationTable table, RouterLoop loop) {
         now.ttlNanos() / 1_000);
   }
 
-  private static BusMessage.Answer refused(AskReservation ask, Refusal why) {
+  private static BusMessage.Answer toRefusalReply(AskReservation ask, Refusal why) {
     return new BusMessage.CallRefused(ask.callId(), why, Load.NONE);
   }
 

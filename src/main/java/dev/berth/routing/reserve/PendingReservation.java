@@ -8,12 +8,12 @@ import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.Wish;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.HeldSelection;
-import dev.berth.routing.Leg;
+import dev.berth.routing.GangMember;
+import dev.berth.routing.LeasedSelection;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.SlotRequest;
+import dev.berth.routing.legs.GangReservation;
 import dev.berth.routing.legs.LegsObserver;
-import dev.berth.routing.legs.RoutedLegs;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.List;
@@ -34,13 +34,13 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe. The number of waiting callers and the result are guarded by this, and no foreign
  * code runs under that lock.
  */
-final class ReservationAsk implements LegsObserver {
+final class PendingReservation implements LegsObserver {
   private static final int RETRY_AFTER_SECONDS = 1;
 
   private final ReservationTable table;
   final String caller;
   final @Nullable String key;
-  private final List<Leg> legs;
+  private final List<GangMember> legs;
   private final boolean named;
   private final long untilNanos;
   private final Promise<List<TokenEntry>> answer = Promise.promise();
@@ -54,8 +54,12 @@ final class ReservationAsk implements LegsObserver {
    * @param named whether a failure names its leg, because the caller sent a list
    * @param untilNanos time at which the request is given up in any case
    */
-  ReservationAsk(
-      ReservationTable table, Caller caller, List<Leg> legs, boolean named, long untilNanos) {
+  PendingReservation(
+      ReservationTable table,
+      Caller caller,
+      List<GangMember> legs,
+      boolean named,
+      long untilNanos) {
     this.table = table;
     this.caller = caller.name();
     this.key = caller.idempotencyKey();
@@ -65,7 +69,8 @@ final class ReservationAsk implements LegsObserver {
   }
 
   /** The future of one waiting caller, and the action on its departure. */
-  record Told<T>(Future<T> answer, AtomicReference<Runnable> leave) implements Asked<T> {
+  record AwaitedReservation<T>(Future<T> answer, AtomicReference<Runnable> leave)
+      implements Asked<T> {
     @Override
     public void abandon() {
       leave.getAndSet(() -> {}).run(); // at most once
@@ -73,12 +78,12 @@ final class ReservationAsk implements LegsObserver {
   }
 
   /** Returns the parameters of a requested reservation, for its router. */
-  static Leg leg(DeploymentRouter router, Wish wish) {
+  static GangMember leg(DeploymentRouter router, Wish wish) {
     long ttl =
         Math.min(
             wish.ttlNanos() > 0 ? wish.ttlNanos() : router.settings().reservationTtlNanos(),
             router.settings().maxReservationTtlNanos());
-    return new Leg(
+    return new GangMember(
         router, ttl, "", "", wish.sessionId(), null, SlotRequest.NO_DEADLINE, Long.MAX_VALUE);
   }
 
@@ -106,7 +111,7 @@ final class ReservationAsk implements LegsObserver {
    * @param waits whether to wait if no slot is free
    */
   void start(RouterLoop loop, long deadlineNanos, boolean waits) {
-    cancel = RoutedLegs.start(loop, legs, deadlineNanos, waits, this);
+    cancel = GangReservation.start(loop, legs, deadlineNanos, waits, this);
     if (unwanted) { // since before the cancel was set
       cancel.run();
     }
@@ -143,7 +148,7 @@ final class ReservationAsk implements LegsObserver {
       return;
     }
     List<TokenEntry> made =
-        selections.stream().map(each -> table.add(caller, (HeldSelection) each)).toList();
+        selections.stream().map(each -> table.add(caller, (LeasedSelection) each)).toList();
     boolean gone;
     synchronized (this) {
       entries = made;
@@ -152,14 +157,14 @@ final class ReservationAsk implements LegsObserver {
     if (gone) {
       made.forEach(table::giveBack);
     }
-    table.asked(this);
+    table.removePending(this);
     answer.complete(made);
   }
 
   @Override
   public void onFailure(BerthException failure, int leg) {
     ReservationException refused = asProblem(legs.get(Math.max(0, leg)).router(), failure);
-    failed(named ? named(leg, refused) : refused);
+    fail(named ? named(leg, refused) : refused);
   }
 
   /** Returns the same failure with the leg that caused it. */
@@ -173,7 +178,7 @@ final class ReservationAsk implements LegsObserver {
             refused.statusCode());
   }
 
-  private void failed(ReservationException failure) {
+  private void fail(ReservationException failure) {
     if (settle()) {
       over(failure);
     }
@@ -190,7 +195,7 @@ final class ReservationAsk implements LegsObserver {
   }
 
   /** Fails a request that has no permits yet. */
-  void refused(ReservationException failure) {
+  void reject(ReservationException failure) {
     settle();
     answer.fail(failure);
   }
@@ -212,7 +217,7 @@ final class ReservationAsk implements LegsObserver {
    * Ends the request in any state; slots that a pending choose still acquires are released then.
    */
   void giveUp(ReservationException why) {
-    failed(why);
+    fail(why);
     cancel.run();
   }
 

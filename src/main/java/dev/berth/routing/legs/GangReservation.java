@@ -3,15 +3,15 @@ package dev.berth.routing.legs;
 import dev.berth.api.BerthException;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.RequestContext;
+import dev.berth.routing.ChooseOperation;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.HeldSelection;
-import dev.berth.routing.Leg;
+import dev.berth.routing.GangMember;
+import dev.berth.routing.LeasedSelection;
 import dev.berth.routing.RingEntry;
-import dev.berth.routing.RoutedChoice;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.SelectionObserver;
 import dev.berth.routing.SlotRequest;
-import dev.berth.routing.slots.LegGate;
+import dev.berth.routing.slots.GangGate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -43,13 +43,13 @@ import org.jspecify.annotations.Nullable;
  * twice as long, up to 64 s, because the slots may only be busy for long. The random delay decides
  * which request yields, and the other continues.
  *
- * <p><b>Concurrency.</b> Confined to its loop, except the {@link LegGate.Collector} part. At each
- * moment the owner of a leg's slot is its choose, or {@link HeldLegs} until the observer receives
+ * <p><b>Concurrency.</b> Confined to its loop, except the {@link GangGate.Collector} part. At each
+ * moment the owner of a leg's slot is its choose, or {@link HeldGang} until the observer receives
  * the result.
  *
  * <p>Source: Havender 1968, standard allocation pattern: resources taken in one linear order.
  */
-public final class RoutedLegs extends RingEntry implements LegGate.Collector {
+public final class GangReservation extends RingEntry implements GangGate.Collector {
   /**
    * Maximum wait in nanoseconds for replies of other instances, if the request does not wait for
    * slots.
@@ -57,27 +57,27 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   private static final long ANSWER_WITHIN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   /** Minimum time without another slot before the first round yields to other instances. */
-  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long YIELD_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  private static final int MOST_DOUBLINGS = 5;
+  private static final int MAX_DOUBLINGS = 5;
 
   private static final String UNANSWERED = "another instance did not respond";
   private static final String NO_SLOT = "queue_timeout_s reached while waiting for several slots";
 
   private final RouterLoop loop;
-  private final LegOrder order;
+  private final GangOrder order;
   private final long deadlineNanos; // of all legs; or NO_DEADLINE
   private final boolean waits;
   private final LegsObserver observer;
-  private final @Nullable RoutedChoice[] choices;
-  private final HeldLegs held;
+  private final @Nullable ChooseOperation[] choices;
+  private final HeldGang held;
   private final List<Runnable> leaveParents = new ArrayList<>();
   private long waitDeadlineNanos; // the earlier of deadline and queue timeout
   private long renewAtNanos;
   private long giveWayAtNanos = SlotRequest.NO_DEADLINE;
   private int gaveWay; // number of yields
   private int group; // group collected now
-  private @Nullable LegGate gate; // gate of that group: awaited or held
+  private @Nullable GangGate gate; // gate of that group: awaited or held
   private boolean inside; // the gate is held
   private int missing; // legs of the group without a slot
   private boolean asking; // ask() is on the stack
@@ -93,15 +93,19 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
    * @param waits whether to wait if no slot is free; otherwise the request is refused
    * @param observer receives the one result, on the loop, possibly before {@link #begin} returns
    */
-  RoutedLegs(
-      RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits, LegsObserver observer) {
+  GangReservation(
+      RouterLoop loop,
+      List<GangMember> legs,
+      long deadlineNanos,
+      boolean waits,
+      LegsObserver observer) {
     this.loop = loop;
-    this.order = new LegOrder(legs);
+    this.order = new GangOrder(legs);
     this.deadlineNanos = deadlineNanos;
     this.waits = waits;
     this.observer = observer;
-    this.choices = new RoutedChoice[legs.size()];
-    this.held = new HeldLegs(legs.size(), this);
+    this.choices = new ChooseOperation[legs.size()];
+    this.held = new HeldGang(legs.size(), this);
   }
 
   /**
@@ -111,24 +115,29 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
    *     BerthException.Cancelled}
    */
   public static Runnable start(
-      RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits, LegsObserver observer) {
+      RouterLoop loop,
+      List<GangMember> legs,
+      long deadlineNanos,
+      boolean waits,
+      LegsObserver observer) {
     if (legs.size() == 1) {
-      Leg leg = legs.get(0);
-      Only only = new Only(observer, leg, loop, deadlineNanos);
+      GangMember leg = legs.get(0);
+      SingleMemberObserver only = new SingleMemberObserver(observer, leg, loop, deadlineNanos);
       long within = waits ? SlotRequest.NO_DEADLINE : loop.now() + ANSWER_WITHIN_NANOS;
       long deadline = SlotRequest.earlier(deadlineNanos, within);
       long ttl = Math.min(leg.ttlNanos(), leg.router().settings().maxReservationTtlNanos());
-      RoutedChoice choice = new RoutedChoice(leg, loop, deadline, ttl, waits, only);
+      ChooseOperation choice = new ChooseOperation(leg, loop, deadline, ttl, waits, only);
       loop.run(choice::start);
       return choice::cancel;
     }
-    RoutedLegs routed = new RoutedLegs(loop, legs, deadlineNanos, waits, observer);
+    GangReservation routed = new GangReservation(loop, legs, deadlineNanos, waits, observer);
     loop.run(routed::begin);
     return () -> loop.run(() -> routed.stop(SlotRequest.cancelled()));
   }
 
   /** Adapter for a single leg, which needs neither order nor gate: it is a choose. */
-  private record Only(LegsObserver observer, Leg leg, RouterLoop loop, long deadlineNanos)
+  private record SingleMemberObserver(
+      LegsObserver observer, GangMember leg, RouterLoop loop, long deadlineNanos)
       implements SelectionObserver {
     @Override
     public void onSelection(ReplicaSelection selection) {
@@ -172,7 +181,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
    */
   private void followParents() {
     List<RequestContext> followed = new ArrayList<>();
-    for (Leg leg : order.legs) {
+    for (GangMember leg : order.legs) {
       RequestContext parent = leg.parent();
       if (parent != null && !over && followed.stream().noneMatch(other -> other == parent)) {
         followed.add(parent);
@@ -212,9 +221,10 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     missing = order.groups[group].length;
     asking = true;
     for (int place : order.groups[group]) {
-      Leg leg = order.legs.get(place);
-      RoutedChoice choice =
-          new RoutedChoice(leg, loop, deadlineNanos, LegOrder.ttlNanos(leg), waits, answer(place));
+      GangMember leg = order.legs.get(place);
+      ChooseOperation choice =
+          new ChooseOperation(
+              leg, loop, deadlineNanos, GangOrder.ttlNanos(leg), waits, answer(place));
       choices[place] = choice;
       choice.start();
       if (at != round) {
@@ -235,12 +245,12 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
           selection.close(); // all slots were released meanwhile
           return;
         }
-        held.put(place, (HeldSelection) selection);
+        held.put(place, (LeasedSelection) selection);
         choices[place] = null;
         missing--;
         giveWayAtNanos = SlotRequest.NO_DEADLINE;
-        if (missing > 0 && waits && ((HeldSelection) selection).isElsewhere()) {
-          long patience = PATIENCE_NANOS << Math.min(gaveWay, MOST_DOUBLINGS);
+        if (missing > 0 && waits && ((LeasedSelection) selection).isElsewhere()) {
+          long patience = YIELD_TIMEOUT_NANOS << Math.min(gaveWay, MAX_DOUBLINGS);
           giveWayAtNanos = loop.now() + patience + loop.random().nextLong(patience);
           schedule();
         } else if (missing == 0 && !asking) {
@@ -264,8 +274,9 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   /** Enters the gate of the group's deployment. Returns whether the gate is held now. */
   private boolean enter() {
     DeploymentRouter router = order.router(group);
-    LegGate.Entry entry = router.legGate.enter(this, waits, router.settings().maxQueued());
-    if (entry == LegGate.Entry.REFUSED) {
+    GangGate.GateEntryResult entry =
+        router.legGate.enter(this, waits, router.settings().maxQueued());
+    if (entry == GangGate.GateEntryResult.REFUSED) {
       end(
           router.backPressure(
               "other requests are acquiring several slots of " + router.deployment()),
@@ -273,12 +284,12 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
       return false;
     }
     gate = router.legGate;
-    inside = entry == LegGate.Entry.HOLDING;
+    inside = entry == GangGate.GateEntryResult.HOLDING;
     return inside;
   }
 
   private void leaveGate() {
-    LegGate leaving = gate;
+    GangGate leaving = gate;
     if (leaving != null) {
       gate = null;
       inside = false;
@@ -298,7 +309,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   /** Continues once the awaited gate is held, unless this request left it or lost it again. */
   private void atLast() {
-    LegGate asked = gate;
+    GangGate asked = gate;
     if (asked != null && !inside && asked.isHeldBy(this)) {
       inside = true;
       collect();
@@ -315,7 +326,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
    * holder.
    */
   private void outside() {
-    LegGate lost = gate;
+    GangGate lost = gate;
     if (lost != null && !lost.isHeldBy(this)) {
       again(
           new BerthException.ReservationExpired(
@@ -369,8 +380,8 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   }
 
   /** Handles a leg whose lease is no longer active. */
-  void lost(int place) {
-    Leg leg = order.legs.get(place);
+  void onLeaseLost(int place) {
+    GangMember leg = order.legs.get(place);
     RequestContext parent = leg.parent();
     if (parent != null && parent.cancelled()) {
       parentCancelled();
@@ -424,7 +435,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   private void giveUp(BerthException why) {
     round++;
     for (int place = 0; place < choices.length; place++) {
-      RoutedChoice choice = choices[place];
+      ChooseOperation choice = choices[place];
       choices[place] = null;
       try {
         if (choice != null) {

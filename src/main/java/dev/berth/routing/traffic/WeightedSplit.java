@@ -12,7 +12,7 @@ import java.util.List;
  * <p>Source: weighted rendezvous hashing (Schindelhauer and Schomaker, 2005): the side with the
  * least −ln(u) ÷ weight, u being the hash of key and side in (0, 1).
  */
-public final class Split {
+public final class WeightedSplit {
   private final double[] upTo; // cumulative shares
   private final double[] weights;
   private final long[] names; // hashed names
@@ -21,7 +21,7 @@ public final class Split {
    * @param names distinct names of the sides
    * @param weights one per name, finite and at least 0; at least one is above 0
    */
-  Split(List<String> names, List<Double> weights) {
+  WeightedSplit(List<String> names, List<Double> weights) {
     double sum = weights.stream().mapToDouble(Double::doubleValue).sum();
     if (names.size() != weights.size() || !(sum > 0 && sum < Double.POSITIVE_INFINITY)) {
       throw new IllegalArgumentException(

@@ -3,7 +3,7 @@ package dev.berth.routing;
 import java.util.concurrent.TimeUnit;
 
 /** Recent completion rate in requests per second. Written by one loop, read by any thread. */
-final class EndedRate {
+final class CompletionRate {
   static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private long endedAtTick;

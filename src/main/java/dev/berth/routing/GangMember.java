@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *     Long#MAX_VALUE} for no deadline
  * @param useNanos additional timeout of the dispatched call; {@link Long#MAX_VALUE} for no timeout
  */
-public record Leg(
+public record GangMember(
     DeploymentRouter router,
     long ttlNanos,
     String requestId,

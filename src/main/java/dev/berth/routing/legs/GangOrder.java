@@ -4,7 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.routing.DeadlineRing;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.Leg;
+import dev.berth.routing.GangMember;
 import dev.berth.routing.slots.RoutedReplica;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -18,16 +18,16 @@ import org.jspecify.annotations.Nullable;
  * The order and lease times of legs: by deployment name, which is the same order for all callers on
  * every instance. Immutable.
  */
-final class LegOrder {
+final class GangOrder {
   /** Minimum lease in nanoseconds while other legs wait, so that a renewal arrives in time. */
   private static final long MIN_TTL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  final List<Leg> legs;
+  final List<GangMember> legs;
 
   /** Places of the legs of each deployment; group 0 is acquired first. */
   final int[][] groups;
 
-  LegOrder(List<Leg> legs) {
+  GangOrder(List<GangMember> legs) {
     this.legs = List.copyOf(legs);
     Map<DeploymentId, List<Integer>> byDeployment =
         new TreeMap<>(
@@ -72,14 +72,14 @@ final class LegOrder {
   }
 
   /** Returns the time to live of a leg's lease, in nanoseconds. */
-  static long ttlNanos(Leg leg) {
+  static long ttlNanos(GangMember leg) {
     return Math.min(
         Math.max(leg.ttlNanos(), MIN_TTL_NANOS), leg.router().settings().maxReservationTtlNanos());
   }
 
   /** Returns the renewal interval of all leases, which leaves time for one lost renewal. */
   long renewEveryNanos() {
-    long shortest = legs.stream().mapToLong(LegOrder::ttlNanos).min().orElseThrow();
+    long shortest = legs.stream().mapToLong(GangOrder::ttlNanos).min().orElseThrow();
     return Math.max(shortest / 3, DeadlineRing.TICK_NANOS);
   }
 

@@ -12,24 +12,24 @@ import java.util.function.Predicate;
  * A renewal of a remote lease that awaits its reply. Every end of the wait completes the result
  * with whether the lease is known to be active.
  */
-final class RoutedRenewal extends RingEntry implements PendingEntry {
+final class RenewOperation extends RingEntry implements PendingEntry {
   /** Maximum wait for a reply, in nanoseconds; the wait does not move the lease's own deadline. */
   private static final long ANSWER_WITHIN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private final RouterLoop loop;
-  private final HeldSelection selection;
+  private final LeasedSelection selection;
   private final Promise<Boolean> renewed;
   private final long id;
 
-  private RoutedRenewal(RouterLoop loop, HeldSelection selection, Promise<Boolean> renewed) {
+  private RenewOperation(RouterLoop loop, LeasedSelection selection, Promise<Boolean> renewed) {
     this.loop = loop;
     this.selection = selection;
     this.renewed = renewed;
     this.id = loop.pending().add(this);
   }
 
-  static void start(RouterLoop loop, HeldSelection selection, Promise<Boolean> renewed) {
-    RoutedRenewal renewal = new RoutedRenewal(loop, selection, renewed);
+  static void start(RouterLoop loop, LeasedSelection selection, Promise<Boolean> renewed) {
+    RenewOperation renewal = new RenewOperation(loop, selection, renewed);
     loop.ring().schedule(renewal, loop.now() + ANSWER_WITHIN_NANOS);
     if (renewal.id == PendingTable.FULL || !renewal.isSent()) {
       renewal.end(false);
@@ -55,13 +55,13 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
   }
 
   @Override
-  public boolean answered(BusMessage.Answer answer) {
+  public boolean onReply(BusMessage.Answer answer) {
     if (answer instanceof BusMessage.SlotReserved reserved) {
-      selection.reported(reserved.load());
+      selection.onLoadReport(reserved.load());
       selection.extend(loop.now() + reserved.ttlMicros() * 1_000);
       end(true);
     } else if (answer instanceof BusMessage.CallRefused refused) {
-      selection.reported(refused.load());
+      selection.onLoadReport(refused.load());
       end(false);
     } else {
       return false;
@@ -70,7 +70,7 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
   }
 
   @Override
-  public void lost(Predicate<ReplicaAddress> gone, boolean forGood) {
+  public void onRepliesLost(Predicate<ReplicaAddress> gone, boolean forGood) {
     if (gone.test(selection.replica.info.address())) {
       end(false);
     }

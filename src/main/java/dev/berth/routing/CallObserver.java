@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * loop. An interface rather than a record or a future, so that the ingress allocates no object for
  * it: its exchange implements the interface.
  */
-public interface CallOwner {
+public interface CallObserver {
 
   // --- parameters, read when the call is created ---
 

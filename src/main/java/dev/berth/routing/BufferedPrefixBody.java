@@ -8,7 +8,7 @@ import io.vertx.core.streams.ReadStream;
  * again with each retry after a refusal. The stream holds the rest, and is not read before a
  * replica has accepted the request.
  */
-public interface BegunBody extends ReadStream<Buffer> {
+public interface BufferedPrefixBody extends ReadStream<Buffer> {
   /** Returns the first bytes: at most 64 KiB, possibly none. */
   Buffer first();
 }

@@ -9,9 +9,9 @@ import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.HeldSelection;
-import dev.berth.routing.KeeperAsk;
-import dev.berth.routing.Leg;
+import dev.berth.routing.GangMember;
+import dev.berth.routing.LeasedSelection;
+import dev.berth.routing.RemoteReservationCall;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.Routers;
 import io.vertx.core.Future;
@@ -36,9 +36,9 @@ import org.jspecify.annotations.Nullable;
  * @param ownMark name of this instance and its registration; empty while it has none
  * @param nodeOf maps a mark to the bus name of its instance; null if that is lost
  */
-public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> nodeOf) {
+public record ReservationOwners(Supplier<String> ownMark, UnaryOperator<@Nullable String> nodeOf) {
   /** The owners seen by an instance without a cluster. */
-  public static final Keepers NONE = new Keepers(() -> "", mark -> null);
+  public static final ReservationOwners NONE = new ReservationOwners(() -> "", mark -> null);
 
   private static final Base64.Encoder TEXT = Base64.getUrlEncoder().withoutPadding();
   private static final int TOKEN_BYTES = 24;
@@ -109,14 +109,14 @@ public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> 
    *
    * @param leg names the deployment of the request
    */
-  static Future<HeldSelection> use(
-      RouterLoop loop, String keeper, String token, Leg leg, long deadlineNanos) {
+  static Future<LeasedSelection> use(
+      RouterLoop loop, String keeper, String token, GangMember leg, long deadlineNanos) {
     DeploymentId of = leg.router().deployment();
-    return new KeeperAsk(loop, keeper, of, token, Wish.USE, deadlineNanos)
+    return new RemoteReservationCall(loop, keeper, of, token, Wish.USE, deadlineNanos)
         .start()
         .map(
             answer -> {
-              HeldSelection slot = HeldSelection.of(leg, loop, (SlotReserved) answer);
+              LeasedSelection slot = LeasedSelection.of(leg, loop, (SlotReserved) answer);
               if (slot == null) {
                 throw ReservationException.of(Problem.REPLICA_GONE);
               }
@@ -125,7 +125,7 @@ public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> 
   }
 
   static Future<Reservation> renew(RouterLoop loop, String keeper, DeploymentId of, String token) {
-    return asked(loop, keeper, of, token, Wish.RENEW)
+    return sendToOwner(loop, keeper, of, token, Wish.RENEW)
         .map(
             answer -> {
               ReservationRenewed now = (ReservationRenewed) answer;
@@ -137,7 +137,7 @@ public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> 
 
   /** Releases a reservation; also succeeds if it is released already. */
   static Future<Void> release(RouterLoop loop, String keeper, DeploymentId of, String token) {
-    return asked(loop, keeper, of, token, Wish.RELEASE)
+    return sendToOwner(loop, keeper, of, token, Wish.RELEASE)
         .<Void>mapEmpty()
         .recover(
             why ->
@@ -146,12 +146,13 @@ public record Keepers(Supplier<String> ownMark, UnaryOperator<@Nullable String> 
                     : Future.failedFuture(why));
   }
 
-  private static Future<BusMessage.Answer> asked(
+  private static Future<BusMessage.Answer> sendToOwner(
       RouterLoop loop, String keeper, DeploymentId of, String token, Wish wish) {
     Promise<BusMessage.Answer> answer = Promise.promise();
     loop.run(
         () ->
-            new KeeperAsk(loop, keeper, of, token, wish, loop.now() + ANSWER_WITHIN_NANOS)
+            new RemoteReservationCall(
+                    loop, keeper, of, token, wish, loop.now() + ANSWER_WITHIN_NANOS)
                 .start()
                 .onComplete(answer));
     return answer.future();

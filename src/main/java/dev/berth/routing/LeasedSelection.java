@@ -45,9 +45,9 @@ import org.jspecify.annotations.Nullable;
  * The ring and the attempt ids of remote leases are confined to the loop and are updated by a task.
  * A blocked loop therefore retains no local slot.
  */
-public final class HeldSelection extends HeldSlot implements ReplicaSelection {
+public final class LeasedSelection extends HeldSlot implements ReplicaSelection {
   /** State of the selection, with the problem that a later use of it reports. */
-  private enum State {
+  private enum SelectionState {
     OPEN(null),
     DISPATCHED(Problem.ALREADY_USED),
     CLOSED(Problem.RELEASED),
@@ -57,7 +57,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
 
     final @Nullable Problem problem;
 
-    State(@Nullable Problem problem) {
+    SelectionState(@Nullable Problem problem) {
       this.problem = problem;
     }
   }
@@ -66,12 +66,12 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
   private final @Nullable RequestContext parent; // its cancel closes the selection
   private volatile @Nullable Runnable leaveParent;
   private volatile @Nullable Runnable whenLeft;
-  private final AtomicReference<State> state = new AtomicReference<>(State.OPEN);
+  private final AtomicReference<SelectionState> state = new AtomicReference<>(SelectionState.OPEN);
   private volatile long untilNanos;
 
   /** Creates a selection for a slot just acquired, and counts it as reserved. */
-  HeldSelection(
-      Leg leg,
+  LeasedSelection(
+      GangMember leg,
       RouterLoop loop,
       RoutedReplica replica,
       @Nullable SlotLease lease,
@@ -93,18 +93,18 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
 
   /** Returns whether the replica has been removed. */
   public boolean isStranded() {
-    return replica.gone();
+    return replica.isRemoved();
   }
 
   /** Records the selection from now on. Call before the selection is shared. */
   void explainedBy(RequestRecorder explaining) {
     assert loop.isHere();
     recorder = explaining;
-    explaining.leased(replica, ttlNanos);
+    explaining.recordLease(replica, ttlNanos);
   }
 
-  private boolean leave(State next) {
-    if (!state.compareAndSet(State.OPEN, next)) {
+  private boolean leave(SelectionState next) {
+    if (!state.compareAndSet(SelectionState.OPEN, next)) {
       return false;
     }
     router.counters.unselected.increment();
@@ -121,12 +121,12 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
   }
 
   private boolean isOpen() {
-    return state.get() == State.OPEN;
+    return state.get() == SelectionState.OPEN;
   }
 
   /** Marks a dispatched selection that could not be used. */
-  private void fallTo(State worse) {
-    boolean taken = state.compareAndSet(State.DISPATCHED, worse);
+  private void fallTo(SelectionState worse) {
+    boolean taken = state.compareAndSet(SelectionState.DISPATCHED, worse);
     assert taken : state + " to " + worse;
   }
 
@@ -162,7 +162,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
    * @return whether this call expired it
    */
   public boolean expireIfPast(long now) {
-    if (!isOpen() || !isPast(now) || !leave(State.EXPIRED)) {
+    if (!isOpen() || !isPast(now) || !leave(SelectionState.EXPIRED)) {
       return false;
     }
     router.counters.undispatched.increment();
@@ -173,7 +173,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
           loop.ring().cancel(this);
           forget();
           if (recorder != null) {
-            recorder.expired();
+            recorder.recordExpiry();
           }
         });
     return true;
@@ -197,7 +197,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
   // --- dispatch, possibly from another loop ---
 
   /** Returns how the selection ended; null while it is open. */
-  public @Nullable Problem ended() {
+  public @Nullable Problem endReason() {
     return state.get().problem;
   }
 
@@ -213,7 +213,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     if (lost != null || lease == null || lease.consume() == null) {
       return lost;
     }
-    fallTo(State.EXPIRED); // expired between the two clock reads
+    fallTo(SelectionState.EXPIRED); // expired between the two clock reads
     router.counters.undispatched.increment();
     return Problem.EXPIRED;
   }
@@ -221,15 +221,15 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
   private @Nullable Problem leaveToRun() {
     long now = loop.now();
     expireIfPast(now);
-    if (!leave(State.DISPATCHED)) {
-      return ended();
+    if (!leave(SelectionState.DISPATCHED)) {
+      return endReason();
     }
     dispatchedNanos = now;
     loop.run(() -> loop.ring().cancel(this));
-    if (!replica.gone()) {
+    if (!replica.isRemoved()) {
       return null;
     }
-    fallTo(State.LOST);
+    fallTo(SelectionState.LOST);
     releaseSlot();
     router.counters.undispatched.increment();
     return Problem.REPLICA_GONE;
@@ -263,7 +263,8 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
    *
    * @return null if the replica is unknown here; the slot is then released
    */
-  public static @Nullable HeldSelection of(Leg leg, RouterLoop loop, BusMessage.SlotReserved slot) {
+  public static @Nullable LeasedSelection of(
+      GangMember leg, RouterLoop loop, BusMessage.SlotReserved slot) {
     RoutedReplica at = leg.router().at(slot.target());
     if (at == null) {
       loop.release(slot.target(), slot.attempt());
@@ -271,14 +272,14 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     }
     at.takeOver();
     long ttl = slot.ttlMicros() * 1_000;
-    return new HeldSelection(leg, loop, at, null, slot.token(), slot.attempt(), ttl);
+    return new LeasedSelection(leg, loop, at, null, slot.token(), slot.attempt(), ttl);
   }
 
   @Override
   public Pending<Response> start(Request request) {
     // the selection stays open
     Objects.requireNonNull(request, "request: null (expected: a request)");
-    if (!leave(State.DISPATCHED)) {
+    if (!leave(SelectionState.DISPATCHED)) {
       return new NotBegun(Future.failedFuture(notOpen()));
     }
     dispatchedNanos = loop.now();
@@ -288,7 +289,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
         () -> {
           loop.ring().cancel(this);
           if (recorder != null) {
-            recorder.dispatching(request, leg.methodName());
+            recorder.recordDispatch(request, leg.methodName());
             call.recorder = recorder;
           }
           call.dispatch();
@@ -298,19 +299,19 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
   }
 
   /** Returns the one call that uses the selection's slot. */
-  public RoutedCall newCall(RouterLoop on, Request request, CallOwner owner) {
+  public RoutedCall newCall(RouterLoop on, Request request, CallObserver owner) {
     return new RoutedCall(router, on, request, owner, this);
   }
 
   private RuntimeException notOpen() {
-    State now = state.get();
-    if (now == State.EXPIRED) {
+    SelectionState now = state.get();
+    if (now == SelectionState.EXPIRED) {
       return new BerthException.ReservationExpired("the lease of the selection expired");
     }
-    if (now == State.CLOSED && parent != null && parent.cancelled()) {
+    if (now == SelectionState.CLOSED && parent != null && parent.cancelled()) {
       return new BerthException.Cancelled("the request that acquired the selection was cancelled");
     }
-    String is = now == State.CLOSED ? "closed" : "already dispatched";
+    String is = now == SelectionState.CLOSED ? "closed" : "already dispatched";
     return new IllegalStateException("selection: " + is + " (expected: one dispatch before close)");
   }
 
@@ -322,7 +323,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
 
   @Override
   public Future<Void> close() {
-    if (!leave(State.CLOSED)) {
+    if (!leave(SelectionState.CLOSED)) {
       return Future.succeededFuture();
     }
     router.counters.undispatched.increment();
@@ -338,7 +339,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
             release(closed);
           }
           if (recorder != null) {
-            recorder.closed();
+            recorder.recordClose();
           }
         });
     return closed.future();
@@ -354,8 +355,8 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
   }
 
   /** Records a load report of the remote replica, and grants slots that became free. */
-  void reported(long load) {
-    replica.reported(load);
+  void onLoadReport(long load) {
+    replica.recordLoadReport(load);
     router.pumpIfWaiting();
   }
 
@@ -376,7 +377,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
             }
             renewed.complete(active);
           } else {
-            RoutedRenewal.start(loop, this, renewed);
+            RenewOperation.start(loop, this, renewed);
           }
         });
     return renewed.future();
@@ -406,7 +407,7 @@ public final class HeldSelection extends HeldSlot implements ReplicaSelection {
     if (isOpen()) {
       untilNanos = deadlineNanos;
       if (recorder != null) {
-        recorder.renewed(deadlineNanos - loop.now());
+        recorder.recordRenewal(deadlineNanos - loop.now());
       }
       loop.ring().schedule(this, deadlineNanos);
     }

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param all number of replicas, including unlisted ones
  */
-public record SeenCandidates(
+public record CandidateSnapshot(
     RoutingSnapshot.Version snapshot, String policy, List<Candidate> candidates, int all) {
 
   private static final ReplicaRanker.Tier[] TIERS = ReplicaRanker.Tier.values(); // nearest first
@@ -28,7 +28,7 @@ public record SeenCandidates(
    * @param ranking null if the request joined the queue at once, without a ranking
    * @param key key of the ranking, if the ranker read it and it exists
    */
-  public static SeenCandidates of(
+  public static CandidateSnapshot of(
       ReplicaSet set, int loop, ReplicaRanker.@Nullable Ranking ranking, long key) {
     int all = set.eligible.length;
     int ranked = ranking == null ? 0 : ranking.size();
@@ -45,12 +45,12 @@ public record SeenCandidates(
     String name = set.ranker.name();
     String policy =
         key == ReplicaRanker.Asker.NO_KEY ? name : name + ", key " + Long.toHexString(key);
-    return new SeenCandidates(set.version, policy, candidates, all);
+    return new CandidateSnapshot(set.version, policy, candidates, all);
   }
 
   /** Returns only the snapshot and the ranker, for a request that looked at no replicas. */
-  SeenCandidates withoutThem() {
-    return new SeenCandidates(snapshot, policy, List.of(), 0);
+  CandidateSnapshot withoutThem() {
+    return new CandidateSnapshot(snapshot, policy, List.of(), 0);
   }
 
   private static Candidate candidate(ReplicaSet set, int loop, int index, int rank) {

@@ -7,7 +7,7 @@ package dev.berth.routing.ranking;
  * @param node the caller's instance
  * @param zone the caller's availability zone
  */
-public record Tiers(boolean loop, boolean node, boolean zone) {
+public record LocalityTiers(boolean loop, boolean node, boolean zone) {
   /** All tiers, the default. */
-  public static final Tiers ALL = new Tiers(true, true, true);
+  public static final LocalityTiers ALL = new LocalityTiers(true, true, true);
 }

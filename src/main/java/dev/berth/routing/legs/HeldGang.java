@@ -2,7 +2,7 @@ package dev.berth.routing.legs;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.ReplicaSelection;
-import dev.berth.routing.HeldSelection;
+import dev.berth.routing.LeasedSelection;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -13,18 +13,18 @@ import org.jspecify.annotations.Nullable;
  * Selections are renewed while others are missing, so a lease need not exceed its caller's time to
  * live, and an abandoned owner retains no slot. Confined to its loop.
  */
-final class HeldLegs {
-  private final RoutedLegs owner; // receives no result from before a giveBack
-  private final @Nullable HeldSelection[] held;
+final class HeldGang {
+  private final GangReservation owner; // receives no result from before a giveBack
+  private final @Nullable LeasedSelection[] held;
   private int unconfirmed;
   private int round; // results of an earlier round are ignored
 
-  HeldLegs(int legs, RoutedLegs owner) {
+  HeldGang(int legs, GangReservation owner) {
     this.owner = owner;
-    this.held = new HeldSelection[legs];
+    this.held = new LeasedSelection[legs];
   }
 
-  void put(int place, HeldSelection selection) {
+  void put(int place, LeasedSelection selection) {
     held[place] = selection;
   }
 
@@ -46,7 +46,7 @@ final class HeldLegs {
   private void renewAll(Runnable then) {
     int at = round;
     for (int place = 0; place < held.length && at == round; place++) {
-      HeldSelection selection = held[place];
+      LeasedSelection selection = held[place];
       if (selection != null) {
         renew(selection, place, then);
       }
@@ -59,9 +59,9 @@ final class HeldLegs {
     }
   }
 
-  private void renew(HeldSelection selection, int place, Runnable then) {
+  private void renew(LeasedSelection selection, int place, Runnable then) {
     if (selection.isStranded()) {
-      owner.lost(place);
+      owner.onLeaseLost(place);
       return;
     }
     if (selection.isFresh()) {
@@ -79,7 +79,7 @@ final class HeldLegs {
               if (failure == null && active) {
                 then.run();
               } else {
-                owner.lost(place);
+                owner.onLeaseLost(place);
               }
             });
   }
@@ -97,7 +97,7 @@ final class HeldLegs {
   void giveBack(BerthException why) {
     round++;
     for (int place = 0; place < held.length; place++) {
-      HeldSelection selection = held[place];
+      LeasedSelection selection = held[place];
       if (selection != null) {
         held[place] = null;
         selection.close().onFailure(why::addSuppressed);

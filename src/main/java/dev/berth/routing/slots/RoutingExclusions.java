@@ -10,12 +10,12 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
  * instances that may be dead (suspected instances). The monitors of loops and instances write this
  * state, and any thread reads it. While no loop is blocked, {@link #any} reads one field.
  */
-public final class BlockedLoops {
+public final class RoutingExclusions {
   private final AtomicIntegerArray blocked; // 1 or 0, indexed by loop
   private final AtomicInteger count = new AtomicInteger();
   private final Set<String> suspects = ConcurrentHashMap.newKeySet(); // suspected instances
 
-  public BlockedLoops(int loops) {
+  public RoutingExclusions(int loops) {
     blocked = new AtomicIntegerArray(loops);
   }
 

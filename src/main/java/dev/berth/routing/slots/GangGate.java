@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * each step under the lock is short. The gate notifies a collector by a task on the collector's
  * loop.
  */
-public final class LegGate {
+public final class GangGate {
 
   /** A request that collects several slots. */
   public interface Collector {
@@ -40,17 +40,17 @@ public final class LegGate {
   }
 
   /** Result of {@link #enter}. */
-  public enum Entry {
+  public enum GateEntryResult {
     HOLDING,
     WAITING,
     REFUSED
   }
 
-  private final InstanceBounds bounds;
+  private final InstanceQueueLimits bounds;
   private final Set<Collector> waiting = new LinkedHashSet<>(); // in order of arrival
   private @Nullable Collector holder;
 
-  public LegGate(InstanceBounds bounds) {
+  public GangGate(InstanceQueueLimits bounds) {
     this.bounds = bounds;
   }
 
@@ -59,7 +59,7 @@ public final class LegGate {
    *
    * @param maxWaiting maximum collectors that wait here, or -1 if only the instance's limit applies
    */
-  public synchronized Entry enter(Collector collector, boolean mayWait, int maxWaiting) {
+  public synchronized GateEntryResult enter(Collector collector, boolean mayWait, int maxWaiting) {
     Collector holding = holder;
     if (holding != null && holding.paused()) {
       oust(holding);
@@ -67,13 +67,13 @@ public final class LegGate {
     }
     if (holder == null && waiting.stream().allMatch(Collector::paused)) {
       holder = collector;
-      return Entry.HOLDING;
+      return GateEntryResult.HOLDING;
     }
     if (!mayWait || (maxWaiting >= 0 && waiting.size() >= maxWaiting) || !bounds.tryQueue(0)) {
-      return Entry.REFUSED;
+      return GateEntryResult.REFUSED;
     }
     waiting.add(collector);
-    return Entry.WAITING;
+    return GateEntryResult.WAITING;
   }
 
   /** Leaves the gate or its queue; no effect if the collector is outside. */

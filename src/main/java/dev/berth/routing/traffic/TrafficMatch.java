@@ -1,6 +1,6 @@
 package dev.berth.routing.traffic;
 
-import dev.berth.routing.traffic.RequestHead.Place;
+import dev.berth.routing.traffic.RequestHead.RequestPart;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *     its length (RE2's)
  * @param side side of such requests, as its place among the sides
  */
-public record Match(Place place, String value, Predicate<String> holds, int side) {
+public record TrafficMatch(RequestPart place, String value, Predicate<String> holds, int side) {
 
   boolean takes(RequestHead head) {
     @Nullable String given = place.of(head);

@@ -10,12 +10,12 @@ import org.jspecify.annotations.Nullable;
  * Permits for the slots that each caller holds or awaits. They limit the share of each caller, and
  * the total of the instance. Thread-safe.
  */
-final class ReservationPermits {
+final class CallerQuotas {
   private final ReservationLimits limits;
   private final ConcurrentHashMap<String, Integer> byCaller = new ConcurrentHashMap<>();
   final AtomicInteger taken = new AtomicInteger(); // slots held or awaited
 
-  ReservationPermits(ReservationLimits limits) {
+  CallerQuotas(ReservationLimits limits) {
     this.limits = limits;
   }
 

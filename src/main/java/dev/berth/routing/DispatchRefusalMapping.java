@@ -6,8 +6,8 @@ import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.routing.slots.RoutedReplica;
 
 /** Maps a replica's refusal of a dispatch, whose slot was held there, to a failure. */
-final class RefusedDispatch {
-  private RefusedDispatch() {}
+final class DispatchRefusalMapping {
+  private DispatchRefusalMapping() {}
 
   /** Returns the failure for a handler that chose the replica. */
   static BerthException asFailure(Refusal refusal, RoutedReplica replica) {

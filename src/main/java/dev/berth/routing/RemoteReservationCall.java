@@ -18,7 +18,7 @@ import java.util.function.Predicate;
  * until it is answered or that instance is lost. It runs no handler; a slot whose reply arrives too
  * late is released by its attempt id. Confined to its loop.
  */
-public final class KeeperAsk extends RingEntry implements PendingEntry {
+public final class RemoteReservationCall extends RingEntry implements PendingEntry {
   private final RouterLoop loop;
   private final String keeper; // the owner's name on the bus
   private final DeploymentId deployment;
@@ -37,7 +37,7 @@ public final class KeeperAsk extends RingEntry implements PendingEntry {
    * @param deadlineNanos the deadline of the reply on the loop's clock, or {@link
    *     SlotRequest#NO_DEADLINE}
    */
-  public KeeperAsk(
+  public RemoteReservationCall(
       RouterLoop loop,
       String keeper,
       DeploymentId deployment,
@@ -97,20 +97,20 @@ public final class KeeperAsk extends RingEntry implements PendingEntry {
   }
 
   @Override
-  public boolean answered(BusMessage.Answer given) {
+  public boolean onReply(BusMessage.Answer given) {
     if (!(given instanceof BusMessage.CallRefused refused)) {
       leave();
       answer.complete(given);
     } else if (refused.reason() == Refusal.TOO_LATE && --underWay > 0) {
       return true; // this send was too late, and another may have arrived
     } else {
-      end(RefusedDispatch.asReservation(refused.reason()));
+      end(DispatchRefusalMapping.asReservation(refused.reason()));
     }
     return true;
   }
 
   @Override
-  public void lost(Predicate<ReplicaAddress> gone, boolean forGood) {
+  public void onRepliesLost(Predicate<ReplicaAddress> gone, boolean forGood) {
     if (forGood && gone.test(new ReplicaAddress(keeper, 0, 0, 0))) {
       end(Problem.KEEPER_LOST);
     }

@@ -9,4 +9,4 @@ import dev.berth.api.DeploymentId;
  * @param compares whether its responses are compared with those of the clients
  * @param maxBodyBytes maximum body of a copied request; larger requests are not copied
  */
-public record Shadow(DeploymentId to, double fraction, boolean compares, int maxBodyBytes) {}
+public record ShadowRule(DeploymentId to, double fraction, boolean compares, int maxBodyBytes) {}

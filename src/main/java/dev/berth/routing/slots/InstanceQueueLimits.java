@@ -7,7 +7,7 @@ import dev.berth.stream.StreamLedger;
  * Limits that all routers of an instance share. They apply even to deployments without a limit of
  * their own, which is Ray Serve's default. Thread-safe.
  */
-public final class InstanceBounds {
+public final class InstanceQueueLimits {
   private final Bound queued; // requests; berth.limits.max_queued_total
   private final Bound queuedBytes; // bytes; berth.limits.max_queued_bytes
   public final StreamLedger streams;
@@ -17,7 +17,7 @@ public final class InstanceBounds {
    * @param maxQueuedBytes maximum bytes of the bodies of these requests
    * @param maxStreamBytes maximum bytes in flight of all responses
    */
-  public InstanceBounds(int maxQueued, long maxQueuedBytes, long maxStreamBytes) {
+  public InstanceQueueLimits(int maxQueued, long maxQueuedBytes, long maxStreamBytes) {
     this.queued = new Bound(maxQueued);
     this.queuedBytes = new Bound(maxQueuedBytes);
     this.streams = new StreamLedger(maxStreamBytes);

@@ -21,13 +21,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Source: Ray #63254 choose_replica, whose first review finding was the slot lost with a reply.
  */
-public final class RoutedChoice extends SlotRequest {
+public final class ChooseOperation extends SlotRequest {
   /**
    * Maximum remote replicas tried by a choose that does not wait; their load reports may be old.
    */
-  private static final int MOST_ASKED = 4;
+  private static final int MAX_REPLICAS_TRIED = 4;
 
-  private final Leg leg;
+  private final GangMember leg;
   private final long ttlNanos;
   private final boolean waits;
   private final SelectionObserver observer;
@@ -38,8 +38,8 @@ public final class RoutedChoice extends SlotRequest {
    * @param ttlNanos the time to live of the lease
    * @param waits whether the choose waits if no slot is free; otherwise it is refused
    */
-  public RoutedChoice(
-      Leg leg,
+  public ChooseOperation(
+      GangMember leg,
       RouterLoop loop,
       long deadlineNanos,
       long ttlNanos,
@@ -97,7 +97,7 @@ public final class RoutedChoice extends SlotRequest {
 
   @Override
   boolean mayTryAgain() {
-    return !waits && asked++ < MOST_ASKED;
+    return !waits && asked++ < MAX_REPLICAS_TRIED;
   }
 
   @Override
@@ -113,11 +113,11 @@ public final class RoutedChoice extends SlotRequest {
 
   @Override
   void recordSending(RequestRecorder into, RoutedReplica to) {
-    into.sent(to, offer == null ? "reserve" : "renew an offered lease", false);
+    into.recordSend(to, offer == null ? "reserve" : "renew an offered lease", false);
   }
 
   @Override
-  public boolean answered(BusMessage.Answer answer) {
+  public boolean onReply(BusMessage.Answer answer) {
     if (answer instanceof BusMessage.SlotReserved reserved) {
       if (reserved.ttlMicros() == 0) {
         peerLost(false); // its lease expired, or may have, in transit
@@ -125,11 +125,11 @@ public final class RoutedChoice extends SlotRequest {
       }
       RoutedReplica from = java.util.Objects.requireNonNull(replica);
       leaveTable();
-      from.reported(reserved.load()); // still counted; the selection uncounts it
+      from.recordLoadReport(reserved.load()); // still counted; the selection uncounts it
       select(from, null, reserved.token(), attempt, reserved.ttlMicros() * 1_000);
       return true;
     }
-    return super.answered(answer);
+    return super.onReply(answer);
   }
 
   private void select(
@@ -142,7 +142,7 @@ public final class RoutedChoice extends SlotRequest {
     loop.ring().cancel(this);
     fulfilled();
     leaveParent();
-    HeldSelection selection = new HeldSelection(leg, loop, from, lease, token, named, ttl);
+    LeasedSelection selection = new LeasedSelection(leg, loop, from, lease, token, named, ttl);
     if (recorder != null) {
       selection.explainedBy(recorder);
     }
@@ -151,12 +151,12 @@ public final class RoutedChoice extends SlotRequest {
   }
 
   @Override
-  void refused(Refusal reason, long load) {
+  void onRefused(Refusal reason, long load) {
     if (offer != null && reason == Refusal.TOO_LATE) {
       revoke(false); // else the offered slot idles until its lease expires
     }
     offer = null;
-    super.refused(reason, load);
+    super.onRefused(reason, load);
   }
 
   @Override
@@ -182,7 +182,7 @@ public final class RoutedChoice extends SlotRequest {
     }
     settle(dev.berth.protocol.Load.NONE);
     if (recorder != null) {
-      recorder.lost(replica);
+      recorder.recordLoss(replica);
     }
     enqueueAgain(); // nothing ran, so another replica may be tried
   }
