@@ -4,7 +4,7 @@ import dev.berth.controller.ControllerPorts;
 import dev.berth.controller.Epoch;
 import dev.berth.metrics.HandleMetricSource;
 import dev.berth.metrics.MetricsPusher;
-import dev.berth.metrics.MetricsPusher.Rhythm;
+import dev.berth.metrics.MetricsPusher.ReportIntervals;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
 import dev.berth.protocol.wire.WireCodec;
@@ -109,7 +109,7 @@ public final class MetricsPush {
                   () -> 0,
                   PUSH.multipliedBy(10).toNanos(),
                   all -> Map.of()));
-      Rhythm rhythm = new Rhythm(RECORD, PUSH);
+      ReportIntervals rhythm = new ReportIntervals(RECORD, PUSH);
       for (int instance = 0; instance < instances; instance++) {
         MetricsPusher pusher =
             new MetricsPusher(
@@ -145,7 +145,7 @@ public final class MetricsPush {
             send(batch);
           }
           began = THREADS.getCurrentThreadCpuTime();
-          pusher.settled(batch.sequence(), 1);
+          pusher.onSettled(batch.sequence(), 1);
           pusherNanos += THREADS.getCurrentThreadCpuTime() - began;
         }
       }

@@ -1,7 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.net.http.RefusedRequest;
-import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRejectedException;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -48,10 +48,10 @@ public final class AdminRefusal extends RuntimeException {
    * failures.
    */
   static @Nullable AdminRefusal of(Throwable failed) {
-    if (!(failed instanceof CommandRefused refused)) {
+    if (!(failed instanceof CommandRejectedException refused)) {
       return failed instanceof AdminRefusal told ? told : null;
     }
-    CommandRefused.Kind kind = refused.kind();
+    CommandRejectedException.CommandRejectionReason kind = refused.kind();
     AdminRefusal told =
         new AdminRefusal(kind.status, kind.code, String.valueOf(refused.getMessage()));
     told.body.put("problems", new JsonArray(refused.problems()));

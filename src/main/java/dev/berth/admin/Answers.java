@@ -1,9 +1,9 @@
 package dev.berth.admin;
 
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import dev.berth.view.ControllerCommands;
-import dev.berth.view.ControllerCommands.Submitted;
+import dev.berth.view.ControllerCommands.DeployRequest;
 import dev.berth.view.DeployOutcome;
 import dev.berth.view.ServeDetails;
 import io.vertx.core.Future;
@@ -40,7 +40,8 @@ final class Answers {
   static ControllerCommands once(ControllerCommands commands, RoutingContext context) {
     List<String> ids = context.request().headers().getAll(ControllerCommands.ID);
     if (ids.size() > 1) {
-      throw new CommandRefused(Kind.INVALID, ControllerCommands.ID + ": several (expected: one)");
+      throw new CommandRejectedException(
+          CommandRejectionReason.INVALID, ControllerCommands.ID + ": several (expected: one)");
     }
     return commands.once(ids.isEmpty() ? null : ids.get(0));
   }
@@ -54,7 +55,7 @@ final class Answers {
       RoutingContext context,
       ControllerCommands commands,
       Bodies bodies,
-      Function<String, Submitted> what) {
+      Function<String, DeployRequest> what) {
     return bodies.use(context, (bytes, text) -> once(commands, context).deploy(what.apply(text)));
   }
 
@@ -145,9 +146,10 @@ final class Answers {
    *
    * @param answer sends the refusal
    */
-  static Handler<RoutingContext> refusing(BiConsumer<RoutingContext, CommandRefused> answer) {
+  static Handler<RoutingContext> refusing(
+      BiConsumer<RoutingContext, CommandRejectedException> answer) {
     return context -> {
-      if (context.failure() instanceof CommandRefused refused) {
+      if (context.failure() instanceof CommandRejectedException refused) {
         answer.accept(context, refused);
       } else {
         context.next();

@@ -2,7 +2,7 @@ package dev.berth.admin;
 
 import dev.berth.metrics.Meters;
 import dev.berth.net.http.RefusedRequest;
-import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRejectedException;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -62,7 +62,7 @@ public final class Bodies {
     /**
      * Decodes the body as UTF-8. Slow for megabytes.
      *
-     * @throws CommandRefused when the body is not UTF-8
+     * @throws CommandRejectedException when the body is not UTF-8
      */
     String text() {
       try {
@@ -71,7 +71,9 @@ public final class Bodies {
             .decode(ByteBuffer.wrap(bytes.getBytes()))
             .toString();
       } catch (CharacterCodingException none) {
-        throw new CommandRefused(CommandRefused.Kind.INVALID, "body: not UTF-8 (expected: UTF-8)");
+        throw new CommandRejectedException(
+            CommandRejectedException.CommandRejectionReason.INVALID,
+            "body: not UTF-8 (expected: UTF-8)");
       }
     }
 

@@ -1,9 +1,9 @@
 package dev.berth.admin;
 
 import dev.berth.protocol.BuildSource.JarFile;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
-import dev.berth.view.JarShelf;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
+import dev.berth.view.JarCatalog;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -60,7 +60,7 @@ public final class DigestedFile {
    * @param fill appends the whole content
    */
   public static Future<Void> keep(
-      Vertx vertx, JarShelf jars, JarFile jar, Function<DigestedFile, Future<Void>> fill) {
+      Vertx vertx, JarCatalog jars, JarFile jar, Function<DigestedFile, Future<Void>> fill) {
     WorkerExecutor disk = vertx.createSharedWorkerExecutor("berth-jars", DISK_THREADS);
     return jars.begin(jar.bytes())
         .compose(
@@ -83,9 +83,10 @@ public final class DigestedFile {
         .onComplete(done -> disk.close());
   }
 
-  private static CommandRefused another(String digest, String expected) {
-    return new CommandRefused(
-        Kind.INVALID, "the received jar has sha256 " + digest + " (expected: " + expected + ")");
+  private static CommandRejectedException another(String digest, String expected) {
+    return new CommandRejectedException(
+        CommandRejectionReason.INVALID,
+        "the received jar has sha256 " + digest + " (expected: " + expected + ")");
   }
 
   static MessageDigest sha256() {

@@ -2,9 +2,9 @@ package dev.berth.admin;
 
 import dev.berth.view.RequestExplanation;
 import dev.berth.view.RequestExplanation.Candidate;
-import dev.berth.view.RequestExplanation.Phases;
-import dev.berth.view.RequestExplanation.Queue;
-import dev.berth.view.RequestExplanation.Step;
+import dev.berth.view.RequestExplanation.QueueWait;
+import dev.berth.view.RequestExplanation.RequestPhaseTimes;
+import dev.berth.view.RequestExplanation.RequestStep;
 import io.vertx.core.json.JsonObject;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -64,7 +64,7 @@ final class ExplainJson {
         .put("score", Double.isFinite(candidate.score()) ? candidate.score() : null);
   }
 
-  private static @Nullable JsonObject of(@Nullable Queue queue) {
+  private static @Nullable JsonObject of(@Nullable QueueWait queue) {
     return queue == null
         ? null
         : new JsonObject()
@@ -73,7 +73,7 @@ final class ExplainJson {
             .put("waited_us", micros(queue.waitedNanos()));
   }
 
-  private static JsonObject of(Step step) {
+  private static JsonObject of(RequestStep step) {
     return new JsonObject()
         .put("at_us", micros(step.atNanos()))
         .put("kind", name(step.kind()))
@@ -84,7 +84,7 @@ final class ExplainJson {
   }
 
   /** Returns the duration of each phase, in the order of a request's path, and the total. */
-  private static JsonObject of(Phases phases) {
+  private static JsonObject of(RequestPhaseTimes phases) {
     JsonObject json = ServeJson.of(phases);
     json.getMap().replaceAll((phase, nanos) -> micros((Long) nanos));
     return json;

@@ -1,7 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.metrics.Meters;
-import dev.berth.view.Explanations;
+import dev.berth.view.ExplanationConsumer;
 import dev.berth.view.RequestExplanation;
 import java.util.Comparator;
 import java.util.List;
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * RequestExplanation#MAX_CANDIDATES} candidates and {@value RequestExplanation#MAX_STEPS} steps, so
  * the number of records bounds the bytes too.
  */
-public final class ExplainRing implements Explanations {
+public final class ExplainRing implements ExplanationConsumer {
   /** A record with the number of records before it. */
   private record Kept(long number, RequestExplanation explanation) {}
 

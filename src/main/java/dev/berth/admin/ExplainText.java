@@ -4,8 +4,8 @@ import dev.berth.api.DeploymentId;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.view.RequestExplanation;
 import dev.berth.view.RequestExplanation.Candidate;
-import dev.berth.view.RequestExplanation.Phases;
-import dev.berth.view.RequestExplanation.Step;
+import dev.berth.view.RequestExplanation.RequestPhaseTimes;
+import dev.berth.view.RequestExplanation.RequestStep;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -74,7 +74,7 @@ final class ExplainText {
         "total " + micros(request.phases().total()) + " us, of that overhead " + overhead + " us");
   }
 
-  private void phases(Phases phases, int indent) {
+  private void phases(RequestPhaseTimes phases, int indent) {
     text.append('\n');
     line(indent, "phase            us      %");
     long total = Math.max(1, phases.total());
@@ -137,7 +137,7 @@ final class ExplainText {
 
   private void queue(RequestExplanation request, int indent) {
     text.append('\n');
-    RequestExplanation.Queue queue = request.queue();
+    RequestExplanation.QueueWait queue = request.queue();
     line(
         indent,
         queue == null
@@ -150,11 +150,11 @@ final class ExplainText {
   }
 
   private void steps(RequestExplanation request, int indent) {
-    List<Step> shown = request.steps();
+    List<RequestStep> shown = request.steps();
     text.append('\n');
     line(indent, "steps:          us  > is a change of event loop or instance");
     String before = "";
-    for (Step step : shown) {
+    for (RequestStep step : shown) {
       String where = step.loop() < 0 ? "" : where(step.node(), step.loop());
       boolean crossed = !where.isEmpty() && !before.isEmpty() && !where.equals(before);
       before = where.isEmpty() ? before : where;

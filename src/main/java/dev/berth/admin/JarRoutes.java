@@ -2,9 +2,9 @@ package dev.berth.admin;
 
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.BuildSource.JarFile;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
-import dev.berth.view.JarShelf;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
+import dev.berth.view.JarCatalog;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.http.HttpHeaders;
@@ -50,18 +50,18 @@ public final class JarRoutes implements AdminRoutes {
 
   private static final long RATE_PERIOD_MS = 10_000;
 
-  private final JarShelf jars;
+  private final JarCatalog jars;
   private final long ratePeriodMs;
   private volatile int uploads; // written by the event loop
 
-  public JarRoutes(JarShelf jars) {
+  public JarRoutes(JarCatalog jars) {
     this(jars, RATE_PERIOD_MS);
   }
 
   /**
    * @param ratePeriodMs period of the rate check of each upload, in milliseconds
    */
-  JarRoutes(JarShelf jars, long ratePeriodMs) {
+  JarRoutes(JarCatalog jars, long ratePeriodMs) {
     this.jars = jars;
     this.ratePeriodMs = ratePeriodMs;
   }
@@ -86,7 +86,8 @@ public final class JarRoutes implements AdminRoutes {
   private static String sha256(RoutingContext context) {
     String asked = context.pathParam("sha256");
     if (!SHA_256.matcher(asked).matches()) {
-      throw new CommandRefused(Kind.INVALID, "sha256: " + asked + " (expected: 64 digits 0-9a-f)");
+      throw new CommandRejectedException(
+          CommandRejectionReason.INVALID, "sha256: " + asked + " (expected: 64 digits 0-9a-f)");
     }
     return asked;
   }
@@ -134,7 +135,7 @@ public final class JarRoutes implements AdminRoutes {
 
   private static Future<Void> notKept(String sha256) {
     String why = "sha256: " + sha256 + " (expected: the digest of a stored jar)";
-    return Future.failedFuture(new CommandRefused(Kind.NOT_FOUND, why));
+    return Future.failedFuture(new CommandRejectedException(CommandRejectionReason.NOT_FOUND, why));
   }
 
   private static Future<Void> send(RoutingContext context, Path path) {
@@ -172,7 +173,8 @@ public final class JarRoutes implements AdminRoutes {
     String asked = QueryParameters.of(context, true, "name").given().get("name");
     String name = asked == null ? sha256.substring(0, 12) + ".jar" : asked;
     if (!NAME.matcher(name).matches()) {
-      throw new CommandRefused(Kind.INVALID, "name: " + name + " (expected: of a .jar file)");
+      throw new CommandRejectedException(
+          CommandRejectionReason.INVALID, "name: " + name + " (expected: of a .jar file)");
     }
     HttpServerRequest request = context.request().pause();
     long bytes = length(request);

@@ -2,9 +2,9 @@ package dev.berth.admin;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.port.BlockedLoop;
-import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRejectedException;
 import dev.berth.view.ControllerCommands;
-import dev.berth.view.ControllerCommands.Submitted;
+import dev.berth.view.ControllerCommands.DeployRequest;
 import dev.berth.view.DeployOutcome;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
@@ -85,8 +85,8 @@ record OperatorRoutes(
     boolean prunes = query.is("prune", "all");
     Long revision = query.number("revision", 0, Long.MAX_VALUE);
     boolean dryRun = query.is(DRY_RUN, "true");
-    Function<String, Submitted> what =
-        config -> new Submitted(only, config, file, prunes, revision, dryRun);
+    Function<String, DeployRequest> what =
+        config -> new DeployRequest(only, config, file, prunes, revision, dryRun);
     Future<DeployOutcome> deployed = Answers.deploy(context, commands, bodies, what);
     if (!dryRun) {
       deployed.onSuccess(outcome -> Answers.accepted(context, "deploy"));
@@ -133,8 +133,8 @@ record OperatorRoutes(
         new DeploymentId(context.pathParam("application"), context.pathParam("deployment"));
     String replica = context.pathParam("replica");
     if (!kill.test(deployment, replica)) {
-      throw new CommandRefused(
-          CommandRefused.Kind.NOT_FOUND,
+      throw new CommandRejectedException(
+          CommandRejectedException.CommandRejectionReason.NOT_FOUND,
           "replica: %s (expected: one of %s on this instance)".formatted(replica, deployment));
     }
     String told = "The replica stops now; another one replaces it.";

@@ -1,7 +1,7 @@
 package dev.berth.admin;
 
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.MultiMap;
 import io.vertx.ext.web.RoutingContext;
 import java.util.List;
@@ -94,7 +94,8 @@ record QueryParameters(MultiMap given, boolean ofCommand) {
   private RuntimeException wrong(String name, String expected) {
     String end = " (expected: " + expected + ")";
     return ofCommand
-        ? new CommandRefused(Kind.INVALID, name + ": " + given.get(name) + end)
+        ? new CommandRejectedException(
+            CommandRejectionReason.INVALID, name + ": " + given.get(name) + end)
         : new AdminRefusal(400, "bad_parameter", name + ": not understood" + end);
   }
 }

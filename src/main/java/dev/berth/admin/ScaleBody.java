@@ -1,6 +1,6 @@
 package dev.berth.admin;
 
-import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRejectedException;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.math.BigDecimal;
@@ -22,7 +22,7 @@ record ScaleBody(@Nullable Integer replicas, boolean pauses) {
   /**
    * Parses a body.
    *
-   * @throws CommandRefused for an invalid body
+   * @throws CommandRejectedException for an invalid body
    */
   static ScaleBody of(int bytes, String text) {
     if (bytes > MOST_BYTES) { // parsed on the event loop
@@ -60,7 +60,8 @@ record ScaleBody(@Nullable Integer replicas, boolean pauses) {
     return replicas == null ? "resumed" : "paused";
   }
 
-  private static CommandRefused invalid(String what) {
-    return new CommandRefused(CommandRefused.Kind.INVALID, "Invalid request body: " + what);
+  private static CommandRejectedException invalid(String what) {
+    return new CommandRejectedException(
+        CommandRejectedException.CommandRejectionReason.INVALID, "Invalid request body: " + what);
   }
 }

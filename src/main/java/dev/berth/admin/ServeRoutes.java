@@ -3,9 +3,9 @@ package dev.berth.admin;
 import dev.berth.api.DeploymentId;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.BlockedLoop;
-import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRejectedException;
 import dev.berth.view.ControllerCommands;
-import dev.berth.view.ControllerCommands.Submitted;
+import dev.berth.view.ControllerCommands.DeployRequest;
 import dev.berth.view.TrafficView;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
@@ -141,7 +141,10 @@ public final class ServeRoutes implements AdminRoutes {
     String file = context.request().getHeader(ControllerCommands.FILE);
     Future<?> declared =
         Answers.deploy(
-            context, commands, bodies, text -> new Submitted(null, text, file, true, null, false));
+            context,
+            commands,
+            bodies,
+            text -> new DeployRequest(null, text, file, true, null, false));
     Answers.done(context, declared, 200, null, "deploy");
   }
 
@@ -158,7 +161,7 @@ public final class ServeRoutes implements AdminRoutes {
     return Answers.refusing(ServeRoutes::refuseInText);
   }
 
-  private static void refuseInText(RoutingContext context, CommandRefused refused) {
+  private static void refuseInText(RoutingContext context, CommandRejectedException refused) {
     int status = refused.kind().status;
     Answers.send(context.response(), status, Answers.TEXT, String.valueOf(refused.getMessage()));
   }
@@ -191,9 +194,9 @@ public final class ServeRoutes implements AdminRoutes {
         : once.scale(application, deployment, replicas).map(asked);
   }
 
-  private static void refuseScale(RoutingContext context, CommandRefused refused) {
+  private static void refuseScale(RoutingContext context, CommandRejectedException refused) {
     String error =
-        refused.kind() == CommandRefused.Kind.NOT_FOUND
+        refused.kind() == CommandRejectedException.CommandRejectionReason.NOT_FOUND
             ? "Application or Deployment not found"
             : refused.getMessage();
     Answers.json(context, refused.kind().status, new JsonObject().put("error", error));

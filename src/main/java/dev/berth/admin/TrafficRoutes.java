@@ -1,7 +1,7 @@
 package dev.berth.admin;
 
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import dev.berth.view.ControllerCommands;
 import dev.berth.view.TrafficView;
 import io.vertx.core.Future;
@@ -51,8 +51,9 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
     Answers.json(context, 200, new JsonObject().put("routes", all));
   }
 
-  private static CommandRefused unknown(@Nullable Object route) {
-    return new CommandRefused(Kind.NOT_FOUND, "route: " + route + " (expected: a known route)");
+  private static CommandRejectedException unknown(@Nullable Object route) {
+    return new CommandRejectedException(
+        CommandRejectionReason.NOT_FOUND, "route: " + route + " (expected: a known route)");
   }
 
   private void explain(RoutingContext context) {
@@ -65,8 +66,9 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
     }
     JsonObject why = view.explain(route, parts);
     if (why == null) {
-      throw new CommandRefused(
-          Kind.NOT_FOUND, "route: " + route + " (expected: a route with several deployments)");
+      throw new CommandRejectedException(
+          CommandRejectionReason.NOT_FOUND,
+          "route: " + route + " (expected: a route with several deployments)");
     }
     Answers.json(context, 200, why);
   }
@@ -80,7 +82,8 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
     String[] pair = value.split(header ? ":" : "=", 2);
     if (pair.length < 2 || pair[0].isEmpty()) {
       String expected = header ? "NAME: VALUE" : "NAME=VALUE";
-      throw new CommandRefused(Kind.INVALID, part + ": " + value + " (expected: " + expected + ")");
+      throw new CommandRejectedException(
+          CommandRejectionReason.INVALID, part + ": " + value + " (expected: " + expected + ")");
     }
     String name = header ? pair[0].toLowerCase(Locale.ROOT) : pair[0];
     into.put(part + " " + name, pair[1].strip());
@@ -89,7 +92,8 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
   private static String one(QueryParameters given, String name) {
     List<String> all = given.all(name);
     if (all.size() != 1) {
-      throw new CommandRefused(Kind.INVALID, name + ": " + all + " (expected: one)");
+      throw new CommandRejectedException(
+          CommandRejectionReason.INVALID, name + ": " + all + " (expected: one)");
     }
     return all.get(0);
   }
@@ -135,7 +139,8 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
     }
   }
 
-  private static CommandRefused invalid(String what) {
-    return new CommandRefused(Kind.INVALID, WEIGHTS + ": " + what + EXPECTED);
+  private static CommandRejectedException invalid(String what) {
+    return new CommandRejectedException(
+        CommandRejectionReason.INVALID, WEIGHTS + ": " + what + EXPECTED);
   }
 }

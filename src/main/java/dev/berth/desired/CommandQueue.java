@@ -1,8 +1,8 @@
 package dev.berth.desired;
 
 import dev.berth.protocol.port.Loop;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.concurrent.Callable;
@@ -46,7 +46,7 @@ public final class CommandQueue {
    *
    * @param length characters submitted with it
    * @param command started after the previous commands
-   * @return the result; fails with {@link CommandRefused} when the queue is full
+   * @return the result; fails with {@link CommandRejectedException} when the queue is full
    */
   <T> Future<T> add(int length, Supplier<Future<T>> command) {
     if (refuses != null) {
@@ -142,7 +142,8 @@ public final class CommandQueue {
   }
 
   private static <T> Future<T> refused(String why) {
-    return Future.failedFuture(new CommandRefused(Kind.UNAVAILABLE, why));
+    return Future.failedFuture(
+        new CommandRejectedException(CommandRejectionReason.UNAVAILABLE, why));
   }
 
   /**

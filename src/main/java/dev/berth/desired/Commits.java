@@ -6,8 +6,8 @@ import dev.berth.config.keys.Problem;
 import dev.berth.desired.EntryReader.Reading;
 import dev.berth.desired.ServeControl.Command;
 import dev.berth.desired.ServeControl.Decision;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -59,7 +59,7 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
    *
    * @param running copies of jars that code may be loaded from; null when unknown
    * @param read entries that were read before, by application
-   * @throws CommandRefused when it is not persisted, or its outcome is unknown
+   * @throws CommandRejectedException when it is not persisted, or its outcome is unknown
    */
   Committed carryOut(Command command, @Nullable Set<Path> running, Map<String, Reading> read) {
     jars.begin(running);
@@ -89,12 +89,13 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
         }
       }
     } catch (ConfigException refused) {
-      throw new CommandRefused(
-          Kind.INVALID, refused.problems().stream().map(Problem::toString).toList());
+      throw new CommandRejectedException(
+          CommandRejectionReason.INVALID,
+          refused.problems().stream().map(Problem::toString).toList());
     } catch (Undecided late) {
       LOG.error("state: command: outcome unknown: {}", late.getMessage());
-      throw new CommandRefused(
-          Kind.UNAVAILABLE,
+      throw new CommandRejectedException(
+          CommandRejectionReason.UNAVAILABLE,
           "outcome unknown: %s (expected: retry with the same Idempotency-Key)"
               .formatted(late.getMessage()));
     } catch (IOException failed) {
@@ -102,11 +103,13 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
         LOG.error("state: command: not stored: refused: {}", failed.toString());
       }
       String why = "cannot be stored: " + StartFailedException.describe(failed);
-      throw new CommandRefused(
-          Kind.UNAVAILABLE, why + " (expected: a writable state_dir, or berth.ephemeral)");
+      throw new CommandRejectedException(
+          CommandRejectionReason.UNAVAILABLE,
+          why + " (expected: a writable state_dir, or berth.ephemeral)");
     }
-    throw new CommandRefused(
-        Kind.UNAVAILABLE, "the declared state keeps changing (expected: fewer changes; try again)");
+    throw new CommandRejectedException(
+        CommandRejectionReason.UNAVAILABLE,
+        "the declared state keeps changing (expected: fewer changes; try again)");
   }
 
   private @Nullable Committed attempt(Command command) throws IOException {

@@ -4,7 +4,7 @@ import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
 import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRejectedException;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
@@ -35,7 +35,7 @@ record EntryReader(KeptJars jars, ServeConfig file) {
    * Parses the entry of an application.
    *
    * @throws ConfigException when it is not valid any longer
-   * @throws CommandRefused when one of its jars is missing or damaged
+   * @throws CommandRejectedException when one of its jars is missing or damaged
    */
   ApplicationConfig read(String application, Wanted wanted) {
     return DeclaredEntry.read(application, wanted.config(), jars.paths(wanted.jars()), file);
@@ -68,7 +68,7 @@ record EntryReader(KeptJars jars, ServeConfig file) {
       ApplicationConfig config =
           given == null ? read(application, serves) : given.withJars(jars.paths(serves.jars()));
       return new Reading(serves, config, "");
-    } catch (ConfigException | CommandRefused refused) {
+    } catch (ConfigException | CommandRejectedException refused) {
       LOG.error("state: application {}: {}", application, refused.getMessage());
       return new Reading(serves, null, String.valueOf(refused.getMessage()));
     }

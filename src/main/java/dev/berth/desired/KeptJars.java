@@ -5,8 +5,8 @@ import dev.berth.code.JarRepository;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.BuildSource.JarFile;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -82,14 +82,14 @@ final class KeptJars extends JarRepository {
   /**
    * Returns the paths of stored jars, to load them.
    *
-   * @throws CommandRefused when one is missing or damaged
+   * @throws CommandRejectedException when one is missing or damaged
    */
   List<Path> paths(List<Jar> jars) {
     for (Jar jar : jars) {
       if (!isThere(jar)) {
         lost.add(jar);
-        throw new CommandRefused(
-            Kind.PRECONDITION,
+        throw new CommandRejectedException(
+            CommandRejectionReason.PRECONDITION,
             "jar %s (sha256 %s): missing or damaged here (expected: the stored copy; a cluster fetches it from a node that has it, else deploy it again)"
                 .formatted(jar.name(), jar.digest()));
       }

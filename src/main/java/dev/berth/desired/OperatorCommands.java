@@ -9,12 +9,12 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.ServeControl.Command;
 import dev.berth.desired.ServeControl.Decision;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import dev.berth.view.ControllerCommands;
 import dev.berth.view.DeployOutcome;
-import dev.berth.view.DeployOutcome.Change;
-import dev.berth.view.DeployOutcome.Word;
+import dev.berth.view.DeployOutcome.ApplicationChange;
+import dev.berth.view.DeployOutcome.ApplicationChangeKind;
 import dev.berth.view.RevisionDetails;
 import dev.berth.view.ServeDetails;
 import io.vertx.core.Future;
@@ -100,7 +100,7 @@ record OperatorCommands(
   // --- deploy ---
 
   @Override
-  public Future<DeployOutcome> deploy(Submitted what) {
+  public Future<DeployOutcome> deploy(DeployRequest what) {
     AtomicReference<DeployOutcome> outcome =
         new AtomicReference<>(new DeployOutcome(0, List.of())); // result of a repeated command
     String kept = what.prunes() ? "" : "kept ";
@@ -120,7 +120,7 @@ record OperatorCommands(
 
   private Decision deploy(
       DesiredState state,
-      Submitted what,
+      DeployRequest what,
       Set<String> failing,
       AtomicReference<DeployOutcome> outcome)
       throws IOException {
@@ -162,7 +162,7 @@ record OperatorCommands(
     removed.removeAll(wanted.keySet());
     Set<String> named = wanted.keySet();
     Predicate<String> own = name -> state.goes(name, by, false);
-    List<Change> all = changes(state, next, named, removed, own);
+    List<ApplicationChange> all = changes(state, next, named, removed, own);
     outcome.set(new DeployOutcome(state.head.revision(), only == null ? all : all.subList(0, 1)));
     if (what.dryRun()) {
       return new Decision(null, List.of());
@@ -192,28 +192,33 @@ record OperatorCommands(
     return new Decision(change, events, read, null);
   }
 
-  private static List<Change> changes(
+  private static List<ApplicationChange> changes(
       DesiredState state,
       DesiredState next,
       Set<String> named,
       Set<String> removed,
       Predicate<String> own) {
-    List<Change> changes = new ArrayList<>();
+    List<ApplicationChange> changes = new ArrayList<>();
     for (String name : named) {
       DesiredApplication was = state.find(name);
       long revision = Objects.requireNonNull(next.find(name)).revision();
       boolean same = was != null && was.revision() == revision;
-      Word word = was == null ? Word.NEW : same ? Word.UNCHANGED : Word.CHANGED;
-      changes.add(new Change(name, word, revision));
+      ApplicationChangeKind word =
+          was == null
+              ? ApplicationChangeKind.NEW
+              : same ? ApplicationChangeKind.UNCHANGED : ApplicationChangeKind.CHANGED;
+      changes.add(new ApplicationChange(name, word, revision));
     }
     for (String name : removed) {
       DesiredApplication was = state.find(name);
-      Word word = own.test(name) ? Word.DELETED : Word.PRUNED;
-      changes.add(new Change(name, word, was == null ? 0 : was.revision()));
+      ApplicationChangeKind word =
+          own.test(name) ? ApplicationChangeKind.DELETED : ApplicationChangeKind.PRUNED;
+      changes.add(new ApplicationChange(name, word, was == null ? 0 : was.revision()));
     }
     for (DesiredApplication each : next.applications()) {
       if (!named.contains(each.name())) {
-        changes.add(new Change(each.name(), Word.KEPT, each.revision()));
+        changes.add(
+            new ApplicationChange(each.name(), ApplicationChangeKind.KEPT, each.revision()));
       }
     }
     return changes;
@@ -265,7 +270,7 @@ record OperatorCommands(
     return known;
   }
 
-  private static CommandRefused unknown(String application) {
+  private static CommandRejectedException unknown(String application) {
     return notFound("application: %s (expected: a deployed one)", application);
   }
 
@@ -392,15 +397,16 @@ record OperatorCommands(
 
   // --- refusals ---
 
-  static CommandRefused invalid(String text, @Nullable Object... values) {
-    return new CommandRefused(Kind.INVALID, text.formatted(values));
+  static CommandRejectedException invalid(String text, @Nullable Object... values) {
+    return new CommandRejectedException(CommandRejectionReason.INVALID, text.formatted(values));
   }
 
-  static CommandRefused notFound(String text, @Nullable Object... values) {
-    return new CommandRefused(Kind.NOT_FOUND, text.formatted(values));
+  static CommandRejectedException notFound(String text, @Nullable Object... values) {
+    return new CommandRejectedException(CommandRejectionReason.NOT_FOUND, text.formatted(values));
   }
 
-  static CommandRefused precondition(String text, @Nullable Object... values) {
-    return new CommandRefused(Kind.PRECONDITION, text.formatted(values));
+  static CommandRejectedException precondition(String text, @Nullable Object... values) {
+    return new CommandRejectedException(
+        CommandRejectionReason.PRECONDITION, text.formatted(values));
   }
 }

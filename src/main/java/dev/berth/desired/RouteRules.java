@@ -7,7 +7,7 @@ import dev.berth.config.ServeConfig;
 import dev.berth.config.TrafficOptions;
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Settings;
-import dev.berth.view.ControllerCommands.Submitted;
+import dev.berth.view.ControllerCommands.DeployRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -32,7 +32,7 @@ record RouteRules(ServeConfig file) {
    * @throws ConfigException with every route that is in use
    */
   void requireFree(
-      DesiredState state, List<ApplicationConfig> named, Submitted what, @Nullable String by) {
+      DesiredState state, List<ApplicationConfig> named, DeployRequest what, @Nullable String by) {
     Set<String> names = named.stream().map(ApplicationConfig::name).collect(Collectors.toSet());
     List<Problem> problems = new ArrayList<>();
     for (ApplicationConfig each : named) {

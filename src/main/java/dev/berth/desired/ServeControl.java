@@ -13,8 +13,8 @@ import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredChange.Head;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.port.Loop;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import dev.berth.view.ControllerCommands;
 import dev.berth.view.ServeDetails;
 import io.vertx.core.Future;
@@ -250,8 +250,8 @@ public final class ServeControl implements Builds.Sources {
    * Changes the node registry without delay by waiting commands or those that copy jars.
    *
    * @param change computes the next {@link NodeRegistry}, off the loop
-   * @return registry after the change; fails with {@link CommandRefused} when it is not persisted,
-   *     or its outcome is unknown
+   * @return registry after the change; fails with {@link CommandRejectedException} when it is not
+   *     persisted, or its outcome is unknown
    */
   public Future<NodeRegistry> nodes(UnaryOperator<NodeRegistry> change) {
     assert control.isHere();
@@ -442,8 +442,8 @@ public final class ServeControl implements Builds.Sources {
         .map(
             kept -> {
               if (!kept) {
-                throw new CommandRefused(
-                    Kind.UNAVAILABLE,
+                throw new CommandRejectedException(
+                    CommandRejectionReason.UNAVAILABLE,
                     "the controller term cannot be stored (expected: a writable log)");
               }
               return log.state().term();

@@ -3,7 +3,7 @@ package dev.berth.desired;
 import dev.berth.code.Jar;
 import dev.berth.code.JarRepository;
 import dev.berth.protocol.port.Loop;
-import dev.berth.view.JarShelf;
+import dev.berth.view.JarCatalog;
 import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.util.Set;
@@ -25,7 +25,7 @@ public record SharedJars(
     JarRepository jars,
     Supplier<@Nullable Set<Path>> running,
     Supplier<Future<?>> caughtUp)
-    implements JarShelf {
+    implements JarCatalog {
 
   /**
    * Returns a cache of jars that other nodes declared, for code that runs here. A jar stays while

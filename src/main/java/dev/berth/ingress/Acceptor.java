@@ -14,9 +14,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Accepts the connections of the port. Closes a connection at once above the limits, else registers
- * it with an event loop that is not blocked and adds a {@link HeadWatch}. Replaces Netty's own
- * acceptor, except for channel attributes, which Vert.x does not set. Netty's acceptor stays behind
- * this handler for messages that are not connections. Confined to the acceptor's thread.
+ * it with an event loop that is not blocked and adds a {@link SlowHeaderGuard}. Replaces Netty's
+ * own acceptor, except for channel attributes, which Vert.x does not set. Netty's acceptor stays
+ * behind this handler for messages that are not connections. Confined to the acceptor's thread.
  */
 final class Acceptor extends ChannelInboundHandlerAdapter {
   private static final Logger LOG = LoggerFactory.getLogger(Acceptor.class);
@@ -25,7 +25,7 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
    * Maximum number of waits of about 1 ms. Until the port closes, clients do not learn that the
    * instance stops.
    */
-  private static final int MOST_TURNS = 50;
+  private static final int MAX_TURNS = 50;
 
   /** Round trip to a distant client, in milliseconds. */
   private static final int ROUND_TRIP_MS = 100;
@@ -50,7 +50,7 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
    */
   private void closeSoon(ChannelHandlerContext server) {
     long rest = SynFilter.set(server.channel()) ? ROUND_TRIP_MS : 0;
-    server.executor().schedule(() -> close(server, MOST_TURNS), rest, TimeUnit.MILLISECONDS);
+    server.executor().schedule(() -> close(server, MAX_TURNS), rest, TimeUnit.MILLISECONDS);
   }
 
   /**
@@ -96,18 +96,20 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
           .addListener(dropUnlessDone(accepted)); // the loop may end before the delay does
     } else {
       accepted.unsafe().closeForcibly();
-      ingress.closed();
+      ingress.onConnectionClosed();
     }
   }
 
   private void accept(Channel accepted) {
     try {
       EventLoop loop = choose(bootstrap.childGroup());
-      accepted.closeFuture().addListener(closed -> ingress.closed());
+      accepted.closeFuture().addListener(closed -> ingress.onConnectionClosed());
       accepted
           .pipeline()
           .addLast(
-              new HeadWatch(ingress.loopOf(loop)), ingress.firstBytes(), bootstrap.childHandler());
+              new SlowHeaderGuard(ingress.loopOf(loop)),
+              ingress.firstBytes(),
+              bootstrap.childHandler());
       accepted.config().setOptions(bootstrap.childOptions());
       loop.register(accepted).addListener(dropUnlessDone(accepted));
     } catch (RuntimeException | OutOfMemoryError stopping) {
@@ -126,7 +128,7 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
   private void drop(Channel accepted, Throwable cause) {
     LOG.debug("connection not accepted: {}", cause.toString());
     accepted.unsafe().closeForcibly();
-    ingress.closed(); // a channel that never opened does not complete its close future
+    ingress.onConnectionClosed(); // a channel that never opened does not complete its close future
   }
 
   /**

@@ -49,9 +49,9 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
   static final int MAX_INLINE_BYTES = 64 << 10;
 
   /** Milliseconds that a body of unknown length has to end, before it is streamed. */
-  private static final long PATIENCE_MS = 5;
+  private static final long BODY_END_TIMEOUT_MS = 5;
 
-  private enum State {
+  private enum BodyState {
     BEGINNING,
     GATHERING,
     FLOWING,
@@ -59,12 +59,12 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     ENDED
   }
 
-  private final Exchange exchange;
+  private final HttpExchange exchange;
   private final long declaredBytes; // or -1
   private final int gatherBytes; // 0: none
   private long gathered; // buffered bytes, counted in the instance's budget
-  private final BodyRate rate;
-  private State state = State.BEGINNING;
+  private final MinBodyRateMonitor rate;
+  private BodyState state = BodyState.BEGINNING;
   private Buffer first = EMPTY;
   private boolean copied;
   private @Nullable WaitingPieces held; // chunks after those inside the request message
@@ -98,7 +98,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
    * if the client declared no length. It is 1 for such a body without a reader, whose bytes the
    * connection counts.
    */
-  static long bytesLeft(Exchange exchange) {
+  static long bytesLeft(HttpExchange exchange) {
     HttpServerRequest http = exchange.http;
     if (exchange.reader != null) {
       return exchange.reader.bytesLeft();
@@ -116,14 +116,14 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
   }
 
   /** Reads the body of a request, if there is one, and then calls the exchange. */
-  static void begin(Exchange exchange) {
+  static void begin(HttpExchange exchange) {
     MultiMap headers = exchange.http.headers();
     // HTTP/2 signals the end of a body, but not its presence.
     if (!exchange.connection.multiplexed && !isAnnounced(headers)) {
       exchange.call(NO_BODY, exchange.startedNanos); // no time has passed since
       return;
     }
-    boolean expects = headers.contains(Exchange.EXPECT);
+    boolean expects = headers.contains(HttpExchange.EXPECT);
     boolean awaited = expects && exchange.expectsContinue();
     if (expects && !awaited) {
       exchange.answer.sendAndClose(ErrorResponses.expectationFailed());
@@ -145,14 +145,14 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
       if (awaited && wanted) {
         exchange.answer.bodyWanted();
       }
-      exchange.http.handler(body).endHandler(body::ended);
+      exchange.http.handler(body).endHandler(body::onEnd);
       if (awaited && !wanted) { // 100-continue follows when a replica has accepted
         body.flow();
       }
     }
   }
 
-  private static void declaredTooLarge(Exchange exchange, long length, boolean awaited) {
+  private static void declaredTooLarge(HttpExchange exchange, long length, boolean awaited) {
     long max = exchange.loop.maxBodyBytes;
     if (exchange.connection.multiplexed || (!awaited && length - max <= MAX_DISCARDED_BYTES)) {
       exchange.connection.unread(exchange.http);
@@ -166,19 +166,19 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
   /**
    * @param declaredBytes length announced by the client, or -1
    */
-  private BodyReader(Exchange exchange, long declaredBytes) {
+  private BodyReader(HttpExchange exchange, long declaredBytes) {
     this.exchange = exchange;
     this.declaredBytes = declaredBytes;
     this.gatherBytes = gathered(exchange, declaredBytes);
     this.progressNanos = exchange.loop.coarseNow();
-    this.rate = new BodyRate(progressNanos);
+    this.rate = new MinBodyRateMonitor(progressNanos);
   }
 
   /**
    * Returns the maximum bytes read before the request acquires a slot. 0 means that the body is not
    * gathered.
    */
-  private static int gathered(Exchange exchange, long length) {
+  private static int gathered(HttpExchange exchange, long length) {
     DeploymentRouter to = exchange.route.router();
     if (to == null || ReservationHeader.of(exchange.http.headers()) != null) {
       return 0; // the lease of a token holds the slot only for a limited time
@@ -191,18 +191,18 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
 
   @Override
   public void handle(Buffer piece) {
-    if (state == State.DROPPING) {
+    if (state == BodyState.DROPPING) {
       return;
     }
     progressNanos = exchange.loop.coarseNow();
     received += piece.length();
     if (received > exchange.loop.maxBodyBytes) {
-      state = State.DROPPING;
+      state = BodyState.DROPPING;
       forget();
       exchange.refuseBody(ErrorResponses.bodyTooLarge(exchange.loop.maxBodyBytes));
-    } else if (state == State.GATHERING) {
+    } else if (state == BodyState.GATHERING) {
       goOn(piece);
-    } else if (state == State.BEGINNING) {
+    } else if (state == BodyState.BEGINNING) {
       if (exchange.tryTakeRoom(piece.length())) { // else the exchange has stopped this
         begin(piece);
       }
@@ -227,18 +227,18 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
               .appendBuffer(first)
               .appendBuffer(piece);
     }
-    if (state == State.BEGINNING && declaredBytes < 0 && !timed && !isGathered()) {
+    if (state == BodyState.BEGINNING && declaredBytes < 0 && !timed && !isGathered()) {
       timed = true;
       exchange.loop.later(this::waitALittle); // most short bodies are complete by then
     }
   }
 
   private void waitALittle() {
-    if (state == State.BEGINNING) {
+    if (state == BodyState.BEGINNING) {
       exchange.loop.after(
-          PATIENCE_MS,
+          BODY_END_TIMEOUT_MS,
           () -> {
-            if (state == State.BEGINNING) {
+            if (state == BodyState.BEGINNING) {
               flow();
             }
           });
@@ -251,7 +251,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     Bound room = exchange.loop.ingress.bodies;
     if (received <= gatherBytes && room.tryTake(piece.length(), room.most / 2)) {
       gathered += piece.length();
-      state = State.GATHERING;
+      state = BodyState.GATHERING;
     } else {
       flow();
     }
@@ -283,22 +283,22 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     if (!exchange.tryTakeRoom(MAX_INLINE_BYTES)) { // for bytes that arrive before the pause
       return; // the exchange has stopped this reader
     }
-    state = State.FLOWING;
+    state = BodyState.FLOWING;
     paused = true;
     rate.heldBack();
     exchange.http.pause();
-    begun();
+    callExchange();
   }
 
   /** Calls the exchange. The body continues when a replica has accepted the request. */
-  private void begun() {
+  private void callExchange() {
     exchange.call(new Request.Body.Streamed(this), exchange.loop.now());
   }
 
   /** Handles the end of the body. */
-  private void ended(Void end) {
-    State before = state;
-    state = State.ENDED;
+  private void onEnd(Void end) {
+    BodyState before = state;
+    state = BodyState.ENDED;
     switch (before) {
       case BEGINNING -> {
         Buffer whole = first;
@@ -308,7 +308,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
       }
       case GATHERING -> {
         paused = true;
-        begun();
+        callExchange();
       }
       case FLOWING -> tellEnd();
       default -> exchange.answer.droppedAll();
@@ -336,7 +336,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
 
   /** Returns whether the whole body has arrived. */
   boolean hasEnded() {
-    return state == State.ENDED;
+    return state == BodyState.ENDED;
   }
 
   /** Returns the time of the last chunk or resume, at the resolution of the sweep. */
@@ -349,7 +349,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
    * back.
    */
   boolean awaitsClient() {
-    return isBefore(State.FLOWING) || (state == State.FLOWING && !paused);
+    return isBefore(BodyState.FLOWING) || (state == BodyState.FLOWING && !paused);
   }
 
   /**
@@ -369,8 +369,8 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
 
   /** Drops the rest of the body, because the response is sent. */
   void drop() {
-    if (isBefore(State.DROPPING)) {
-      state = State.DROPPING;
+    if (isBefore(BodyState.DROPPING)) {
+      state = BodyState.DROPPING;
       forget();
       exchange.http.resume();
     }
@@ -382,12 +382,12 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
    */
   void stop() {
     forget();
-    if (isBefore(State.DROPPING)) {
-      state = State.DROPPING;
+    if (isBefore(BodyState.DROPPING)) {
+      state = BodyState.DROPPING;
     }
   }
 
-  private boolean isBefore(State other) {
+  private boolean isBefore(BodyState other) {
     return state.compareTo(other) < 0;
   }
 
@@ -420,7 +420,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
   public ReadStream<Buffer> pause() {
     paused = true;
     rate.heldBack();
-    if (state == State.FLOWING) {
+    if (state == BodyState.FLOWING) {
       exchange.http.pause();
     }
     return this;
@@ -428,7 +428,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
 
   @Override
   public ReadStream<Buffer> resume() {
-    if (state == State.DROPPING) {
+    if (state == BodyState.DROPPING) {
       return this;
     }
     paused = false;
@@ -442,7 +442,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     if (paused) {
       return this; // by the handler of the chunk
     }
-    if (state == State.FLOWING) {
+    if (state == BodyState.FLOWING) {
       exchange.http.resume();
     } else {
       tellEnd();

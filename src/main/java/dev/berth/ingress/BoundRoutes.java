@@ -23,7 +23,7 @@ final class BoundRoutes {
   private final @Nullable AccessLog log;
   private final HttpMeters meters;
   private RouteTable<IngressRoute> boundFrom = RouteTable.empty();
-  private RouteTable<BoundRoute> bound = RouteTable.empty();
+  private RouteTable<ResolvedRoute> bound = RouteTable.empty();
 
   /**
    * @param log access log; null if requests are not logged
@@ -35,7 +35,7 @@ final class BoundRoutes {
   }
 
   /** Returns the route of a path in the current table; null if no route matches. */
-  @Nullable BoundRoute match(RouteTable<IngressRoute> current, String path) {
+  @Nullable ResolvedRoute match(RouteTable<IngressRoute> current, String path) {
     if (current != boundFrom) {
       rebind(current);
     }
@@ -44,11 +44,11 @@ final class BoundRoutes {
 
   private void rebind(RouteTable<IngressRoute> current) {
     Set<Object> gone = counts();
-    Map<String, BoundRoute> before = bound.routes();
+    Map<String, ResolvedRoute> before = bound.routes();
     bound =
         current.map(
             (prefix, route) -> {
-              BoundRoute known = before.get(prefix);
+              ResolvedRoute known = before.get(prefix);
               return known != null && known.to() == route ? known : bind(prefix, route);
             });
     gone.removeAll(counts());
@@ -57,15 +57,15 @@ final class BoundRoutes {
   }
 
   private Set<Object> counts() {
-    return bound.routes().values().stream().flatMap(BoundRoute::counts).collect(toSet());
+    return bound.routes().values().stream().flatMap(ResolvedRoute::counts).collect(toSet());
   }
 
-  private BoundRoute bind(String prefix, IngressRoute route) {
+  private ResolvedRoute bind(String prefix, IngressRoute route) {
     return bind(prefix, route, meters.route(prefix, route.application(), route.deploymentName()));
   }
 
-  private BoundRoute bind(String prefix, IngressRoute route, RouteMeters counts) {
-    List<BoundRoute> sides = new ArrayList<>();
+  private ResolvedRoute bind(String prefix, IngressRoute route, RouteMeters counts) {
+    List<ResolvedRoute> sides = new ArrayList<>();
     List<ShadowTarget> shadows = new ArrayList<>();
     RouteTraffic traffic = route.traffic();
     if (traffic != null) {
@@ -81,7 +81,12 @@ final class BoundRoutes {
     }
     AccessRoute access =
         AccessRoute.of(log, route.accessLog(), prefix, route.application(), route.deploymentName());
-    return new BoundRoute(
-        route, counts, access, new AnswerSizes(), List.copyOf(sides), List.copyOf(shadows));
+    return new ResolvedRoute(
+        route,
+        counts,
+        access,
+        new ResponseSizeEstimator(),
+        List.copyOf(sides),
+        List.copyOf(shadows));
   }
 }

@@ -127,13 +127,13 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
   abstract boolean admits(HttpServerRequest request);
 
   /** Adds a started request. */
-  abstract void began(Exchange exchange);
+  abstract void began(HttpExchange exchange);
 
   /** Called when the connection is closed by either side. Ends its in-flight requests. */
   abstract void clientGone();
 
   /** Adds the responses that have bytes waiting for the client. */
-  abstract void waiting(List<Stalled<ClientAnswer>> into);
+  abstract void waiting(List<EvictableResponse<ClientResponse>> into);
 
   /** Returns the bytes that the socket has taken of its next message. */
   final long socketProgress() {

@@ -55,7 +55,7 @@ abstract class ConnectionPort {
    * @param written completes when the socket has taken the response
    */
   // HTTP/1 drops the rest of the body
-  void answered(HttpServerRequest request, Future<Void> written) {}
+  void onResponseWritten(HttpServerRequest request, Future<Void> written) {}
 
   /** Drops the unread rest of a request body as it arrives. */
   void unread(HttpServerRequest request) {} // HTTP/2 drops frames with their stream
@@ -78,14 +78,15 @@ abstract class ConnectionPort {
   abstract long progress(HttpServerRequest request);
 
   /** Aborts a response that has no proper end, so that it does not look complete. */
-  abstract void cut(HttpServerRequest request);
+  abstract void abort(HttpServerRequest request);
 
   /** Called when a request has finished, with or without a response. */
-  abstract void ended(Exchange exchange, long now);
+  abstract void onExchangeFinished(HttpExchange exchange, long now);
 
   /**
    * Called when a whole response has been sent, or never will be. Its request is no longer in
    * flight.
    */
-  void left(Exchange exchange) {} // an HTTP/2 request stays until its stream is closed
+  void onExchangeLeft(
+      HttpExchange exchange) {} // an HTTP/2 request stays until its stream is closed
 }

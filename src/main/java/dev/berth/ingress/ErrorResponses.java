@@ -129,7 +129,7 @@ final class ErrorResponses {
   }
 
   /** Returns the refusal of an unsupported HTTP request, and sets the headers of its status. */
-  static HttpFailure refused(HttpServerRequest request, RefusedRequest why) {
+  static HttpFailure refusalOf(HttpServerRequest request, RefusedRequest why) {
     why.tell(request);
     return refusal(why.status, why.code(), why.getMessage());
   }
@@ -142,7 +142,7 @@ final class ErrorResponses {
   static HttpFailure badHead(HttpServerRequest request) {
     Throwable cause = request.decoderResult().cause();
     if (cause instanceof RefusedRequest refused) {
-      return refused(request, refused);
+      return refusalOf(request, refused);
     } else if (cause instanceof TooLongHttpLineException) {
       return uriTooLong();
     }

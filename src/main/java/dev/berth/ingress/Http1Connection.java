@@ -24,24 +24,24 @@ import org.jspecify.annotations.Nullable;
 final class Http1Connection extends Connection {
   private static final CharSequence CLOSE = HttpHeaders.createOptimized("close");
 
-  private final HeadWatch watch;
-  private @Nullable Exchange exchange;
+  private final SlowHeaderGuard watch;
+  private @Nullable HttpExchange exchange;
   private @Nullable HttpServerRequest unread; // has a response; the rest of its body is dropped
   private @Nullable HttpServerRequest behind; // waits until earlier responses are read
-  private final ArrayDeque<Exchange> leaving = new ArrayDeque<>(2); // written, not all sent
+  private final ArrayDeque<HttpExchange> leaving = new ArrayDeque<>(2); // written, not all sent
   private boolean headBegun;
   private boolean headTimed;
   private long headSinceNanos;
   private boolean lingering;
   private long lingerUntilNanos;
 
-  Http1Connection(ServingLoop loop, HttpConnection http, HeadWatch watch) {
+  Http1Connection(ServingLoop loop, HttpConnection http, SlowHeaderGuard watch) {
     super(loop, http, false);
     this.watch = watch;
   }
 
   @Override
-  void began(Exchange begun) {
+  void began(HttpExchange begun) {
     exchange = begun;
     headBegun = false;
     unread = null;
@@ -65,7 +65,7 @@ final class Http1Connection extends Connection {
   }
 
   /** Handles the delayed request, when most written bytes have left. */
-  void taken() {
+  void onWritable() {
     HttpServerRequest next = behind;
     if (next != null && channel.isWritable()) {
       behind = null;
@@ -79,16 +79,16 @@ final class Http1Connection extends Connection {
    * @return whether the refusal is sent; false if a response is already out
    */
   boolean bodyRefused(RefusedRequest why) {
-    Exchange underWay = exchange;
+    HttpExchange underWay = exchange;
     if (underWay == null || underWay.isOver() || underWay.http.response().ended()) {
       return false;
     }
-    underWay.refuseBody(ErrorResponses.refused(underWay.http, why));
+    underWay.refuseBody(ErrorResponses.refusalOf(underWay.http, why));
     return true;
   }
 
   /** Called when bytes arrive. Between two requests they begin the next head. */
-  void heard() {
+  void onBytes() {
     if (exchange == null && !headBegun) {
       headBegun = true;
       headTimed = false; // the next sweep reads the clock
@@ -96,7 +96,7 @@ final class Http1Connection extends Connection {
   }
 
   @Override
-  void ended(Exchange over, long now) {
+  void onExchangeFinished(HttpExchange over, long now) {
     if (exchange == over) { // else a pipelined request began while this response was written
       exchange = null;
     }
@@ -105,7 +105,7 @@ final class Http1Connection extends Connection {
   }
 
   @Override
-  void left(Exchange over) {
+  void onExchangeLeft(HttpExchange over) {
     leaving.remove(over); // the head of the queue, as written
     over.giveRoom();
   }
@@ -115,11 +115,11 @@ final class Http1Connection extends Connection {
     if (exchange != null) {
       exchange.clientGone();
     }
-    List.copyOf(leaving).forEach(Exchange::left);
+    List.copyOf(leaving).forEach(HttpExchange::onResponseLeft);
   }
 
   @Override
-  void waiting(List<Stalled<ClientAnswer>> into) {
+  void waiting(List<EvictableResponse<ClientResponse>> into) {
     leaving.forEach(answered -> answered.answer.waiting(into));
     if (exchange != null) {
       exchange.answer.waiting(into);
@@ -134,7 +134,7 @@ final class Http1Connection extends Connection {
   @Override
   void sweepRequests(long now) {
     leaving.forEach(answered -> answered.answer.look(now)); // stalls of these close the connection
-    Exchange underWay = exchange;
+    HttpExchange underWay = exchange;
     if (underWay != null) {
       underWay.sweep(now);
     } else if (lingering) {
@@ -195,7 +195,7 @@ final class Http1Connection extends Connection {
   }
 
   @Override
-  void cut(HttpServerRequest request) {
+  void abort(HttpServerRequest request) {
     if (request.version() == HttpVersion.HTTP_1_0) {
       drop(); // an orderly close would look like the response's end
     } else {

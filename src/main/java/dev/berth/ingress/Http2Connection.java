@@ -43,21 +43,21 @@ final class Http2Connection extends Connection {
   private static final int LAST_STREAM_OPEN = Integer.MAX_VALUE;
 
   private final int maxStreams;
-  private final Set<Exchange> streams = new LinkedHashSet<>();
+  private final Set<HttpExchange> streams = new LinkedHashSet<>();
   private final Http2ConnectionHandler handler;
   private final StreamHeads heads;
-  private final Http2Outflow outflow;
+  private final Http2WriteCoalescer outflow;
   private boolean saidGoAway;
 
   Http2Connection(ServingLoop loop, HttpConnection http) {
     super(loop, http, true);
     this.maxStreams = loop.ingress.settings.get(LimitOptions.HTTP2_MAX_STREAMS);
     this.handler = (Http2ConnectionHandler) context.handler();
-    this.outflow = new Http2Outflow(() -> loop.ingress.cutFlood(channel.remoteAddress()));
+    this.outflow = new Http2WriteCoalescer(() -> loop.ingress.cutFlood(channel.remoteAddress()));
     Http2ConnectionDecoder decoder = handler.decoder();
     Settings settings = loop.ingress.settings;
     this.heads = StreamHeads.install(context, settings.get(LimitOptions.MAX_HEADER_BYTES));
-    decoder.frameListener(new ControlFrames(heads, settings, loop::coarseNow));
+    decoder.frameListener(new ControlFrameLimiter(heads, settings, loop::coarseNow));
     context.pipeline().addBefore(context.name(), "outflow", outflow);
   }
 
@@ -80,7 +80,7 @@ final class Http2Connection extends Connection {
     }
     RefusedRequest refused = heads.refusal();
     if (refused != null) {
-      loop.refuse(request, ErrorResponses.refused(request, refused));
+      loop.refuse(request, ErrorResponses.refusalOf(request, refused));
       return false;
     }
     if (request.uri().length() > loop.ingress.heads.getMaxInitialLineLength()) {
@@ -95,15 +95,15 @@ final class Http2Connection extends Connection {
   }
 
   @Override
-  void began(Exchange exchange) {
+  void began(HttpExchange exchange) {
     streams.add(exchange);
     exchange.http.response().closeHandler(closed -> streamClosed(exchange));
   }
 
-  private void streamClosed(Exchange exchange) {
+  private void streamClosed(HttpExchange exchange) {
     streams.remove(exchange);
     outflow.forget(exchange.http.streamId());
-    exchange.left();
+    exchange.onResponseLeft();
     if (!exchange.http.response().ended()) { // else the response ended the stream
       exchange.clientGone();
     }
@@ -114,7 +114,7 @@ final class Http2Connection extends Connection {
   }
 
   @Override
-  void ended(Exchange exchange, long now) {
+  void onExchangeFinished(HttpExchange exchange, long now) {
     exchange.answer.endedNanos = now;
     if (!streams.contains(exchange)) {
       exchange.giveRoom(); // it continued without its client
@@ -122,7 +122,7 @@ final class Http2Connection extends Connection {
   }
 
   @Override
-  void waiting(List<Stalled<ClientAnswer>> into) {
+  void waiting(List<EvictableResponse<ClientResponse>> into) {
     streams.forEach(exchange -> exchange.answer.waiting(into));
   }
 
@@ -164,7 +164,7 @@ final class Http2Connection extends Connection {
    * Resets the stream after the response, so that a client which is still sending its body stops.
    */
   @Override
-  void answered(HttpServerRequest request, Future<Void> written) {
+  void onResponseWritten(HttpServerRequest request, Future<Void> written) {
     if (!request.isEnded()) {
       written.onComplete(
           // Delayed, since the end of a request without a body is not visible at once.
@@ -173,7 +173,7 @@ final class Http2Connection extends Connection {
   }
 
   @Override
-  void cut(HttpServerRequest request) {
+  void abort(HttpServerRequest request) {
     // Vert.x ignores a reset then, though the window may be closed
     if (request.response().ended()) {
       handler.resetStream(context, request.streamId(), INTERNAL_ERROR, context.newPromise());

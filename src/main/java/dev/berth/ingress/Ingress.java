@@ -8,12 +8,12 @@ import dev.berth.config.LogEncoding;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.access.AccessLog;
 import dev.berth.ingress.access.AccessRoute;
-import dev.berth.ingress.tls.Tls;
+import dev.berth.ingress.tls.HttpServerTls;
+import dev.berth.metrics.MeterRegistration;
 import dev.berth.metrics.Meters;
-import dev.berth.metrics.Registration;
-import dev.berth.metrics.Series;
-import dev.berth.net.http.FirstBytes;
+import dev.berth.metrics.MetricSeries;
 import dev.berth.net.http.RequestDecoder;
+import dev.berth.net.http.RequestDecoderInstaller;
 import dev.berth.net.tls.TlsFiles;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations.Problem;
@@ -58,10 +58,10 @@ public final class Ingress {
   final Meters meters;
   final LongSupplier nanoClock;
   final long incarnation;
-  private final List<Registration> shown;
+  private final List<MeterRegistration> shown;
   private final Bound connections;
-  final RequestRoom requestRoom;
-  final AnswerRoom answerRoom;
+  final RequestMemoryBudget requestRoom;
+  final ResponseMemoryBudget answerRoom;
   final LongAdder refusedRequests = new LongAdder();
   final LongAdder stoodStill = new LongAdder();
   private final Map<Integer, MostStalled> mostStalled = new ConcurrentHashMap<>(); // by loop
@@ -69,9 +69,9 @@ public final class Ingress {
   final LongAdder lateHeads = new LongAdder();
   private final LongAdder floods = new LongAdder();
   private final LongAdder fastConnections = new LongAdder();
-  private final ConnectionRate rate;
+  private final ConnectionRateLimiter rate;
   private final Map<EventLoop, ServingLoop> loops = new ConcurrentHashMap<>();
-  final @Nullable Tls tls; // null for plain HTTP
+  final @Nullable HttpServerTls tls; // null for plain HTTP
   private final AtomicInteger port;
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
   private volatile boolean populated;
@@ -96,29 +96,29 @@ public final class Ingress {
             .setMaxInitialLineLength(settings.get(LimitOptions.MAX_URI_BYTES));
     this.connections = new Bound(settings.get(LimitOptions.MAX_CONNECTIONS));
     this.rate =
-        new ConnectionRate(
+        new ConnectionRateLimiter(
             settings.get(LimitOptions.ADDRESS_CONNECTION_RATE),
             settings.get(LimitOptions.TRUSTED_PROXIES));
     this.meters = meters;
     this.nanoClock = nanoClock;
     this.incarnation = incarnation;
     this.port = new AtomicInteger(settings.get(HttpOptions.PORT));
-    this.requestRoom = new RequestRoom(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
-    this.answerRoom = new AnswerRoom(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
+    this.requestRoom = new RequestMemoryBudget(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
+    this.answerRoom = new ResponseMemoryBudget(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
     TlsFiles files = HttpOptions.tls(settings);
-    this.tls = files == null ? null : new Tls(settings, files);
+    this.tls = files == null ? null : new HttpServerTls(settings, files);
     this.shown =
         List.of(meters.addNodeGauge("serve_proxy_status", this::status), meters.add(this::show));
   }
 
-  private void show(Series into) {
+  private void show(MetricSeries into) {
     into.gauge("berth_http_connections", connections.taken(), connections.most);
     into.counter("berth_http_connections_refused", refusedConnections.sum());
     into.counter("berth_http_connections_over_rate", fastConnections.sum());
     into.counter("berth_http_floods_cut", floods.sum());
     into.counter("berth_http_heads_timed_out", lateHeads.sum());
     long most = settings.get(LimitOptions.REQUEST_BYTES_TOTAL);
-    into.gauge("berth_http_request_bytes", requestRoom.held(), most);
+    into.gauge("berth_http_request_bytes", requestRoom.heldBytes(), most);
     into.counter("berth_http_requests_refused", refusedRequests.sum());
     int parked = loops.values().stream().mapToInt(ServingLoop::parked).sum();
     into.gauge("berth_http_requests_parked", parked);
@@ -197,12 +197,12 @@ public final class Ingress {
 
   /** Removes the metrics of the ingress. */
   public void close() {
-    shown.forEach(Registration::close);
+    shown.forEach(MeterRegistration::close);
   }
 
   /** Returns the handler that reads HTTP/1 without TLS, as {@link #readStrictly} does. */
-  FirstBytes firstBytes() {
-    return new FirstBytes(heads, settings.get(InstanceOptions.H2C_UPGRADE));
+  RequestDecoderInstaller firstBytes() {
+    return new RequestDecoderInstaller(heads, settings.get(InstanceOptions.H2C_UPGRADE));
   }
 
   /** Installs the strict HTTP/1 decoder (RFC 9112). */
@@ -281,7 +281,9 @@ public final class Ingress {
     return draining;
   }
 
-  /** Returns whether a new connection may stay. If so, it counts until {@link #closed}. */
+  /**
+   * Returns whether a new connection may stay. If so, it counts until {@link #onConnectionClosed}.
+   */
   boolean tryOpen() {
     boolean open = connections.tryTake(1);
     if (!open) {
@@ -290,7 +292,7 @@ public final class Ingress {
     return open;
   }
 
-  void closed() {
+  void onConnectionClosed() {
     connections.give(1);
   }
 
@@ -311,7 +313,7 @@ public final class Ingress {
    */
   void cutFlood(@Nullable SocketAddress from) {
     floods.increment();
-    rate.cut(from, nanoClock.getAsLong());
+    rate.chargeFlood(from, nanoClock.getAsLong());
   }
 
   /** Maximum bytes that one connection of a loop holds in stalled responses. */

@@ -28,8 +28,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ingress of one event loop. Finds the route of each request and starts its {@link Exchange}.
- * Owns the connections, and closes stalled ones. Confined to the event loop.
+ * The ingress of one event loop. Finds the route of each request and starts its {@link
+ * HttpExchange}. Owns the connections, and closes stalled ones. Confined to the event loop.
  */
 final class IngressLoop extends ServingLoop {
   private static final String BUILT_IN = "/-/";
@@ -39,12 +39,12 @@ final class IngressLoop extends ServingLoop {
 
   private final int index;
   private final String rootPath;
-  private final BoundRoute unrouted;
-  private final BoundRoute api;
-  private final Map<String, BoundRoute> builtIns; // except the API, by path
+  private final ResolvedRoute unrouted;
+  private final ResolvedRoute api;
+  private final Map<String, ResolvedRoute> builtIns; // except the API, by path
   private final Map<HttpConnection, Connection> connections = new IdentityHashMap<>();
   private final BoundRoutes routes;
-  private final ParkedRequests<Exchange> parked;
+  private final ParkedRequests<HttpExchange> parked;
   private RouteTable<IngressRoute> routed = RouteTable.empty(); // table of the last request
 
   IngressLoop(Ingress ingress, RouterLoop router, int index, Context context) {
@@ -59,20 +59,20 @@ final class IngressLoop extends ServingLoop {
     this.routes = new BoundRoutes(ingress.accessLog, meters);
   }
 
-  private BoundRoute builtIn(String route, @Nullable AccessRoute access) {
-    return new BoundRoute(IngressRoute.nowhere(0), meters.route(route, "", ""), access);
+  private ResolvedRoute builtIn(String route, @Nullable AccessRoute access) {
+    return new ResolvedRoute(IngressRoute.nowhere(0), meters.route(route, "", ""), access);
   }
 
   // --- connections ---
 
-  void opened(HttpConnection http) {
+  void onConnectionOpened(HttpConnection http) {
     assert router.isHere();
     ChannelPipeline pipeline = ((HttpServerConnection) http).channelHandlerContext().pipeline();
-    HeadWatch watch = pipeline.get(HeadWatch.class);
+    SlowHeaderGuard watch = pipeline.get(SlowHeaderGuard.class);
     Connection connection;
     if (http.getWindowSize() < 0) { // in Vert.x, the sign of HTTP/1
       Http1Connection http1 = new Http1Connection(this, http, watch);
-      watch.opened(http1);
+      watch.onHttp1Detected(http1);
       ingress.readStrictly(pipeline); // needed with TLS; without, already installed
       connection = http1;
     } else {
@@ -105,7 +105,7 @@ final class IngressLoop extends ServingLoop {
     // Copies, since closing changes both.
     List.copyOf(connections.values()).forEach(connection -> connection.sweep(now));
     List.copyOf(unopened).forEach(watch -> watch.accept(now));
-    parked.takeIf(Exchange::isOver);
+    parked.takeIf(HttpExchange::isOver);
     parked.overdue(now).forEach(IngressLoop::leadNowhere);
     makeRoom(now);
     answers.look(now, LongConsumer::accept);
@@ -116,10 +116,11 @@ final class IngressLoop extends ServingLoop {
     StreamLedger streams = router.streams;
     long needed = Math.max(streams.needed(), ingress.answerRoom.needed());
     if (streams.isTight() || needed > 0) {
-      List<Stalled<ClientAnswer>> table = new ArrayList<>();
+      List<EvictableResponse<ClientResponse>> table = new ArrayList<>();
       connections.values().forEach(connection -> connection.waiting(table));
-      long elsewhere = ingress.mostStalledElsewhere(index, Stalled.most(table, now), now);
-      for (Stalled<ClientAnswer> victim : Stalled.victims(table, now, needed, elsewhere)) {
+      long elsewhere = ingress.mostStalledElsewhere(index, EvictableResponse.most(table, now), now);
+      for (EvictableResponse<ClientResponse> victim :
+          EvictableResponse.victims(table, now, needed, elsewhere)) {
         ingress.stoodStill.increment();
         victim.answer().cutStalled();
       }
@@ -155,7 +156,8 @@ final class IngressLoop extends ServingLoop {
         : null;
   }
 
-  private void lead(HttpServerRequest request, Connection connection, @Nullable BoundRoute route) {
+  private void lead(
+      HttpServerRequest request, Connection connection, @Nullable ResolvedRoute route) {
     if (route == null) {
       begin(request, connection, unrouted).answer.send(ErrorResponses.notFound(request.path()));
     } else if (leadsNowhere(route)) {
@@ -165,7 +167,7 @@ final class IngressLoop extends ServingLoop {
     }
   }
 
-  private @Nullable SplitRequest split(BoundRoute route, HttpServerRequest request) {
+  private @Nullable SplitRequest split(ResolvedRoute route, HttpServerRequest request) {
     RouteTraffic traffic = route.to().traffic();
     if (traffic == null) {
       return null;
@@ -176,8 +178,8 @@ final class IngressLoop extends ServingLoop {
 
   // --- parked requests ---
 
-  private void park(HttpServerRequest request, Connection connection, BoundRoute route) {
-    Exchange exchange = begin(request, connection, route);
+  private void park(HttpServerRequest request, Connection connection, ResolvedRoute route) {
+    HttpExchange exchange = begin(request, connection, route);
     if (ingress.draining()) {
       exchange.answer.send(ErrorResponses.LEADS_NOWHERE);
     } else if (parked.tryAdd(exchange, exchange.startedNanos + route.to().parkNanos())) {
@@ -197,16 +199,16 @@ final class IngressLoop extends ServingLoop {
     }
   }
 
-  private @Nullable BoundRoute bound(Exchange exchange) {
+  private @Nullable ResolvedRoute bound(HttpExchange exchange) {
     return routes.match(routed, exchange.http.path());
   }
 
-  private static boolean leadsNowhere(@Nullable BoundRoute route) {
+  private static boolean leadsNowhere(@Nullable ResolvedRoute route) {
     return route != null && route.to().parkNanos() > 0;
   }
 
-  private void unparked(Exchange exchange) {
-    BoundRoute route = bound(exchange);
+  private void unparked(HttpExchange exchange) {
+    ResolvedRoute route = bound(exchange);
     if (exchange.isOver()) {
       return;
     } else if (route == null) {
@@ -219,7 +221,7 @@ final class IngressLoop extends ServingLoop {
   }
 
   /** Ends a parked request that waited too long, or is parked while the instance drains. */
-  private static void leadNowhere(Exchange parked) {
+  private static void leadNowhere(HttpExchange parked) {
     if (!parked.isOver()) {
       parked.answer.send(ErrorResponses.LEADS_NOWHERE);
       parked.http.resume();
@@ -240,7 +242,7 @@ final class IngressLoop extends ServingLoop {
   }
 
   private void answerBuiltIn(HttpServerRequest request, Connection connection, String path) {
-    BoundRoute route = builtIns.getOrDefault(path, unrouted);
+    ResolvedRoute route = builtIns.getOrDefault(path, unrouted);
     switch (path) {
       case HEALTH ->
           tell(begin(request, connection, route), ingress.unhealthyReason(), TEXT, "success");
@@ -255,7 +257,7 @@ final class IngressLoop extends ServingLoop {
         Endpoint endpoint = ingress.endpoint;
         String below = path.substring(BUILT_IN.length() - 1);
         if (endpoint != null && endpoint.answers(below)) {
-          begun(connection, new ApiExchange(connection, request, api, endpoint, below))
+          register(connection, new EndpointExchange(connection, request, api, endpoint, below))
               .startIfRoom();
         } else {
           begin(request, connection, unrouted).answer.send(ErrorResponses.notFound(path));
@@ -264,7 +266,7 @@ final class IngressLoop extends ServingLoop {
     }
   }
 
-  private static void tell(Exchange asked, @Nullable String unless, String type, String body) {
+  private static void tell(HttpExchange asked, @Nullable String unless, String type, String body) {
     if (unless == null) {
       asked.answer.send(200, type, Buffer.buffer(body));
     } else {
@@ -272,14 +274,16 @@ final class IngressLoop extends ServingLoop {
     }
   }
 
-  private Exchange begin(HttpServerRequest request, Connection connection, BoundRoute route) {
+  private HttpExchange begin(
+      HttpServerRequest request, Connection connection, ResolvedRoute route) {
     SplitRequest split = split(route, request);
-    return begun(
-        connection, new Exchange(connection, request, split == null ? route : split.side(), split));
+    return register(
+        connection,
+        new HttpExchange(connection, request, split == null ? route : split.side(), split));
   }
 
-  private Exchange begun(Connection connection, Exchange exchange) {
-    meters.started();
+  private HttpExchange register(Connection connection, HttpExchange exchange) {
+    meters.recordStart();
     connection.began(exchange);
     return exchange;
   }

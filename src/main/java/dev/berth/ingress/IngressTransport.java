@@ -1,7 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.config.HttpOptions;
-import dev.berth.net.http.FirstBytes;
+import dev.berth.net.http.RequestDecoderInstaller;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;
@@ -38,7 +38,7 @@ public final class IngressTransport
   private final String name;
   private final Transport transport;
   private final @Nullable Throwable notNative;
-  private final Handshakes handshakes = new Handshakes();
+  private final HandshakeLimiter handshakes = new HandshakeLimiter();
   private final Map<Address, Ingress> ingresses = new ConcurrentHashMap<>();
 
   private IngressTransport(String name, Transport transport, @Nullable Throwable notNative) {
@@ -96,7 +96,7 @@ public final class IngressTransport
    * handshakes were unfinished.
    */
   public long handshakesEnded() {
-    return handshakes.ended();
+    return handshakes.closedCount();
   }
 
   private void configure(NetServerOptions options, ServerBootstrap bootstrap) {
@@ -115,7 +115,7 @@ public final class IngressTransport
     return new ChannelInitializer<Channel>() {
       @Override
       protected void initChannel(Channel channel) {
-        channel.pipeline().addLast(new FirstBytes(heads, false), child);
+        channel.pipeline().addLast(new RequestDecoderInstaller(heads, false), child);
         handshakes.begin(channel); // after its handlers are installed
       }
     };

@@ -3,7 +3,7 @@ package dev.berth.ingress;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
-import dev.berth.ingress.tls.Tls;
+import dev.berth.ingress.tls.HttpServerTls;
 import dev.berth.net.http.StreamHeads;
 import dev.berth.routing.RouterLoop;
 import io.netty.channel.EventLoop;
@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Serves HTTP/1.1 and HTTP/2 on one event loop. Deploy one verticle per loop, on the event loop of
  * its router. The verticles share the port, and Vert.x distributes connections in turn. {@link
- * IngressLoop} and {@link Exchange} decide on requests.
+ * IngressLoop} and {@link HttpExchange} decide on requests.
  */
 public final class IngressVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(IngressVerticle.class);
@@ -69,7 +69,7 @@ public final class IngressVerticle extends VerticleBase {
           return Future.succeededFuture();
         };
     IngressTransport.of(vertx).guard(ingress);
-    Tls tls = ingress.tls;
+    HttpServerTls tls = ingress.tls;
     if (tls == null) {
       return listen(loop, options());
     }
@@ -78,7 +78,7 @@ public final class IngressVerticle extends VerticleBase {
         .onSuccess(
             listening -> {
               if (index == 0) { // the port's options, and so those of all loops
-                long looks = Tls.LOOK_INTERVAL.toMillis();
+                long looks = HttpServerTls.LOOK_INTERVAL.toMillis();
                 tlsTimer = vertx.setPeriodic(looks, id -> tls.reload(vertx, listening));
               }
             });
@@ -88,7 +88,7 @@ public final class IngressVerticle extends VerticleBase {
     HttpServer made =
         vertx
             .createHttpServer(options)
-            .connectionHandler(loop::opened)
+            .connectionHandler(loop::onConnectionOpened)
             .requestHandler(loop::handle)
             .invalidRequestHandler(loop::invalid)
             // Resets by clients are common.

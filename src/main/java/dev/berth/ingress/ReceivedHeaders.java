@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 record ReceivedHeaders(MultiMap received) implements Headers {
 
   /** Reusable counter of headers, which does not allocate. */
-  static final class Count implements Consumer<Map.Entry<String, String>> {
+  static final class HeaderCounter implements Consumer<Map.Entry<String, String>> {
     private int count;
 
     int of(MultiMap headers) {
@@ -45,7 +45,7 @@ record ReceivedHeaders(MultiMap received) implements Headers {
   /** Counts the pairs, since the received map counts names. */
   @Override
   public int size() {
-    return new Count().of(received);
+    return new HeaderCounter().of(received);
   }
 
   @Override

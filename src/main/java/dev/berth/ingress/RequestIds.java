@@ -13,7 +13,7 @@ final class RequestIds {
   static final int MAX_LENGTH = 128;
 
   private static final byte[] DIGITS = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
-  private static final int MOST_DIGITS = 16;
+  private static final int MAX_DIGITS = 16;
 
   private final byte[] text; // the prefix, and space for a number
   private final int prefix; // its length
@@ -25,7 +25,7 @@ final class RequestIds {
   RequestIds(long random) {
     byte[] start = (Long.toHexString(random) + "-").getBytes(StandardCharsets.US_ASCII);
     this.prefix = start.length;
-    this.text = Arrays.copyOf(start, prefix + MOST_DIGITS);
+    this.text = Arrays.copyOf(start, prefix + MAX_DIGITS);
   }
 
   /** Returns the client's id if it is 1 to 128 visible ASCII characters, else a new one. */

@@ -27,13 +27,14 @@ abstract class ServingLoop {
   final RouterLoop router;
   final HttpMeters meters;
   final RequestIds requestIds;
-  final RequestRoom.Share room;
-  final AnswerRoom.Queue<LongConsumer> answers; // requests that wait for response memory
+  final RequestMemoryBudget.LoopMemoryShare room;
+  final ResponseMemoryBudget.ResponseMemoryQueue<LongConsumer>
+      answers; // requests that wait for response memory
   // connections of unknown protocol; each sweeps one
   final Set<LongConsumer> unopened = new HashSet<>();
-  final ReceivedHeaders.Count headers = new ReceivedHeaders.Count();
+  final ReceivedHeaders.HeaderCounter headers = new ReceivedHeaders.HeaderCounter();
   final HopByHop passed = new HopByHop();
-  final ExplainRule explains;
+  final ExplainSampler explains;
   final RandomGenerator traffics; // random choices of splits and shadows
 
   // Limits of an exchange, in its units.
@@ -59,16 +60,16 @@ abstract class ServingLoop {
     this.meters = ingress.meters.addIngressLoop();
     this.requestIds = new RequestIds(ingress.incarnation + index);
     this.room = ingress.requestRoom.newShare();
-    this.answers = ingress.answerRoom.new Queue<>();
+    this.answers = ingress.answerRoom.new ResponseMemoryQueue<>();
     this.traffics = new SplittableRandom(ingress.incarnation * 31 + index);
     Settings settings = ingress.settings;
     this.explains =
-        new ExplainRule(
+        new ExplainSampler(
             settings.get(ExplainOptions.HEADER),
             settings.get(ExplainOptions.SAMPLE_RATE),
             new SplittableRandom(~ingress.incarnation + index));
     Duration timeout = settings.find(HttpOptions.REQUEST_TIMEOUT_S);
-    this.requestTimeoutNanos = timeout == null ? BoundRoute.NO_TIMEOUT : timeout.toNanos();
+    this.requestTimeoutNanos = timeout == null ? ResolvedRoute.NO_TIMEOUT : timeout.toNanos();
     this.maxBodyBytes = settings.get(LimitOptions.MAX_BODY_BYTES);
     this.bodyIdleNanos = settings.get(LimitOptions.IDLE_TIMEOUT_S).toNanos();
     this.minBodyBytesPerSecond = settings.get(LimitOptions.MIN_BODY_BYTES_PER_S);

@@ -1,8 +1,8 @@
 package dev.berth.ingress;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.ingress.split.Copies;
 import dev.berth.ingress.split.ReceivedHead;
+import dev.berth.ingress.split.ShadowCopies;
 import dev.berth.routing.traffic.TrafficPolicy;
 import dev.berth.routing.traffic.TrafficPolicy.TrafficChoice;
 import io.vertx.core.http.HttpServerRequest;
@@ -13,14 +13,15 @@ import org.jspecify.annotations.Nullable;
  * The traffic decision for one request to a route with several deployments: its side, which never
  * changes, and its shadow copies. Confined to the event loop.
  */
-record SplitRequest(BoundRoute route, TrafficPolicy policy, TrafficChoice choice, Copies copies) {
+record SplitRequest(
+    ResolvedRoute route, TrafficPolicy policy, TrafficChoice choice, ShadowCopies copies) {
   /**
    * Decides about a request.
    *
    * @param held deployment whose slot the request holds by its token; null for none
    */
   static SplitRequest of(
-      BoundRoute route,
+      ResolvedRoute route,
       TrafficPolicy policy,
       HttpServerRequest http,
       @Nullable DeploymentId held,
@@ -28,11 +29,11 @@ record SplitRequest(BoundRoute route, TrafficPolicy policy, TrafficChoice choice
     ReceivedHead head = new ReceivedHead(http);
     TrafficChoice given = held == null ? null : policy.choiceByReservation(head, held);
     TrafficChoice choice = given == null ? policy.choose(head, random) : given;
-    return new SplitRequest(route, policy, choice, Copies.of(route.shadows()));
+    return new SplitRequest(route, policy, choice, ShadowCopies.of(route.shadows()));
   }
 
   /** Returns the chosen side. */
-  BoundRoute side() {
+  ResolvedRoute side() {
     return route.sides().get(choice.side());
   }
 

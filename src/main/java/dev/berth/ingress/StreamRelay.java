@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * leaves with the last chunk. Parts that arrive together are thus one write to the socket.
  */
 final class StreamRelay implements Handler<Buffer> {
-  private final Exchange exchange;
+  private final HttpExchange exchange;
   private final HttpServerResponse response;
   private final InboundStream stream;
   private @Nullable Future<Void> end; // set with the last chunk
@@ -31,7 +31,7 @@ final class StreamRelay implements Handler<Buffer> {
   private boolean discarding;
   private long progressNanos;
 
-  StreamRelay(Exchange exchange, InboundStream stream) {
+  StreamRelay(HttpExchange exchange, InboundStream stream) {
     this.exchange = exchange;
     this.response = exchange.http.response();
     this.stream = stream;
@@ -65,7 +65,7 @@ final class StreamRelay implements Handler<Buffer> {
 
   private void listen() {
     stream.creditByReader();
-    stream.exceptionHandler(this::failed).endHandler(this::ended).handler(this);
+    stream.exceptionHandler(this::onFailure).endHandler(this::onEnd).handler(this);
     stream.resume();
   }
 
@@ -126,7 +126,7 @@ final class StreamRelay implements Handler<Buffer> {
     return stream.window();
   }
 
-  private void ended(Void none) {
+  private void onEnd(Void none) {
     if (!over) {
       over = true;
       Future<Void> written = end;
@@ -139,7 +139,7 @@ final class StreamRelay implements Handler<Buffer> {
     }
   }
 
-  private void failed(Throwable failure) {
+  private void onFailure(Throwable failure) {
     if (!over) {
       over = true;
       exchange.onFailure(

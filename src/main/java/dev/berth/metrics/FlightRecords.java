@@ -1,6 +1,6 @@
 package dev.berth.metrics;
 
-import dev.berth.view.Explanations;
+import dev.berth.view.ExplanationConsumer;
 import dev.berth.view.RequestExplanation;
 import jdk.jfr.EventType;
 import jdk.jfr.FlightRecorder;
@@ -10,17 +10,17 @@ import jdk.jfr.FlightRecorder;
  * while a recording enables them. Loads no recorder class before the first explained request, and
  * the event class only if the recorder is running. Thread-safe.
  */
-public final class FlightRecords implements Explanations {
+public final class FlightRecords implements ExplanationConsumer {
 
   private FlightRecords() {}
 
   /**
    * Returns a consumer for records, which discards them in a runtime without the recorder module.
    */
-  public static Explanations create() {
+  public static ExplanationConsumer create() {
     return ModuleLayer.boot().findModule("jdk.jfr").isPresent()
         ? new FlightRecords()
-        : Explanations.NONE;
+        : ExplanationConsumer.NONE;
   }
 
   @Override

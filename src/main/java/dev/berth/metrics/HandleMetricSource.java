@@ -45,7 +45,7 @@ public interface HandleMetricSource {
    * all 0 stay so while it is unchanged. -1 means that each reading must read all gauges. With many
    * idle deployments, this method is called much more often than the others.
    */
-  default long begun() {
+  default long begunCount() {
     return -1;
   }
 }

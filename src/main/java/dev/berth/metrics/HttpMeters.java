@@ -1,7 +1,7 @@
 package dev.berth.metrics;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.metrics.RouteMeters.Route;
+import dev.berth.metrics.RouteMeters.RouteLabels;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class HttpMeters {
   private final AtomicLong started = new AtomicLong();
   private final AtomicLong ended = new AtomicLong();
-  final Map<Route, RouteMeters> routes = new ConcurrentHashMap<>();
-  final Map<Route, ShadowMeters> shadows = new ConcurrentHashMap<>();
+  final Map<RouteLabels, RouteMeters> routes = new ConcurrentHashMap<>();
+  final Map<RouteLabels, ShadowMeters> shadows = new ConcurrentHashMap<>();
 
   HttpMeters() {}
 
@@ -28,7 +28,7 @@ public final class HttpMeters {
    */
   public RouteMeters route(String route, String application, String deployment) {
     return routes.computeIfAbsent(
-        new Route(route, application, deployment, false), RouteMeters::new);
+        new RouteLabels(route, application, deployment, false), RouteMeters::new);
   }
 
   /**
@@ -36,14 +36,14 @@ public final class HttpMeters {
    * its own.
    */
   public RouteMeters side(String route, DeploymentId side) {
-    return routes.computeIfAbsent(Route.of(route, side), RouteMeters::new);
+    return routes.computeIfAbsent(RouteLabels.of(route, side), RouteMeters::new);
   }
 
   /**
    * Returns the meters for copies of a route's requests to a deployment, created at the first call.
    */
   public ShadowMeters shadow(String route, DeploymentId to) {
-    return shadows.computeIfAbsent(Route.of(route, to), made -> new ShadowMeters());
+    return shadows.computeIfAbsent(RouteLabels.of(route, to), made -> new ShadowMeters());
   }
 
   /** Removes the meters of removed routes, sides and shadows. */
@@ -53,12 +53,12 @@ public final class HttpMeters {
   }
 
   /** Records a received request. Confined to the event loop. */
-  public void started() {
+  public void recordStart() {
     started.setRelease(started.getPlain() + 1);
   }
 
   /** Records the end of a request, with or without a response. Confined to the event loop. */
-  public void ended() {
+  public void recordEnd() {
     ended.setRelease(ended.getPlain() + 1);
   }
 
@@ -68,7 +68,7 @@ public final class HttpMeters {
   }
 
   /** Adds the counters to a scrape, which sums all loops of the instance. */
-  void collect(Series into, Series ofNode) {
+  void collect(MetricSeries into, MetricSeries ofNode) {
     routes.values().forEach(route -> route.collect(into));
     shadows.forEach((route, copies) -> copies.collect(route.in(into)));
     ofNode.gauge("serve_num_ongoing_http_requests", ongoing());

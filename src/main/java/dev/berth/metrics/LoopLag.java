@@ -38,11 +38,11 @@ public final class LoopLag {
     }
   }
 
-  public void collect(Series into) {
-    Series rays = into.with(raysLabels);
+  public void collect(MetricSeries into) {
+    MetricSeries rays = into.with(raysLabels);
     rays.histogram("serve_event_loop_scheduling_latency_ms", List.of(lags));
     rays.counter("serve_event_loop_monitoring_iterations", lags.count());
-    Series ours = into.with(labels);
+    MetricSeries ours = into.with(labels);
     ours.gauge("berth_event_loop_blocked", blocked ? 1 : 0);
     ours.counter("berth_event_loop_blocks", blocks.get());
   }

@@ -1,7 +1,7 @@
 package dev.berth.metrics;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.metrics.RouteMeters.Route;
+import dev.berth.metrics.RouteMeters.RouteLabels;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -44,8 +44,8 @@ public final class Meters {
   private final String[] nodeLabels;
   private final Labels everywhere;
   private final List<HttpMeters> ingress = new CopyOnWriteArrayList<>();
-  private final Set<Consumer<Series>> sources = ConcurrentHashMap.newKeySet();
-  private final Set<Consumer<Series>> reported = ConcurrentHashMap.newKeySet();
+  private final Set<Consumer<MetricSeries>> sources = ConcurrentHashMap.newKeySet();
+  private final Set<Consumer<MetricSeries>> reported = ConcurrentHashMap.newKeySet();
 
   /**
    * @param nodeId name of the instance
@@ -89,17 +89,17 @@ public final class Meters {
   }
 
   /** Returns the results of requests to one of a route's deployments. */
-  public SideCounts side(String route, DeploymentId deployment) {
-    return SideCounts.of(
-        counted(loop -> loop.routes.get(Route.of(route, deployment)))
+  public TrafficTargetCounts side(String route, DeploymentId deployment) {
+    return TrafficTargetCounts.of(
+        counted(loop -> loop.routes.get(RouteLabels.of(route, deployment)))
             .flatMap(each -> Stream.of(each.cells))
             .toList());
   }
 
   /** Returns the results of copies of a route's requests to a deployment. */
-  public Map<ShadowMeters.Event, Long> shadow(String route, DeploymentId deployment) {
-    Map<ShadowMeters.Event, Long> counts = new EnumMap<>(ShadowMeters.Event.class);
-    counted(loop -> loop.shadows.get(Route.of(route, deployment)))
+  public Map<ShadowMeters.ShadowEvent, Long> shadow(String route, DeploymentId deployment) {
+    Map<ShadowMeters.ShadowEvent, Long> counts = new EnumMap<>(ShadowMeters.ShadowEvent.class);
+    counted(loop -> loop.shadows.get(RouteLabels.of(route, deployment)))
         .forEach(each -> each.addTo(counts));
     return counts;
   }
@@ -109,8 +109,8 @@ public final class Meters {
   }
 
   /** Adds a source of series. Each scrape calls it, on any thread. */
-  public Registration add(Consumer<Series> owner) {
-    Consumer<Series> source = owner::accept; // a distinct object per registration
+  public MeterRegistration add(Consumer<MetricSeries> owner) {
+    Consumer<MetricSeries> source = owner::accept; // a distinct object per registration
     sources.add(source);
     return () -> {
       sources.remove(source);
@@ -119,24 +119,26 @@ public final class Meters {
   }
 
   /** Adds a counter of this instance. Each scrape reads it; its value never decreases. */
-  public Registration addCounter(String name, DoubleSupplier value, String... labelNamesAndValues) {
+  public MeterRegistration addCounter(
+      String name, DoubleSupplier value, String... labelNamesAndValues) {
     return add(into -> into.with(labelNamesAndValues).counter(name, value.getAsDouble()));
   }
 
   /** Adds a gauge of this instance. Each scrape reads it. */
-  public Registration addGauge(String name, DoubleSupplier value, String... labelNamesAndValues) {
+  public MeterRegistration addGauge(
+      String name, DoubleSupplier value, String... labelNamesAndValues) {
     return add(into -> into.with(labelNamesAndValues).gauge(name, value.getAsDouble()));
   }
 
   /** Adds a gauge like {@link #addGauge}, labelled with the instance's name and address. */
-  public Registration addNodeGauge(String name, DoubleSupplier value) {
+  public MeterRegistration addNodeGauge(String name, DoubleSupplier value) {
     return addGauge(name, value, nodeLabels);
   }
 
   private MetricSnapshots collect() {
-    Families families = new Families(prefix, everywhere);
-    Series all = new Series(families, Labels.EMPTY);
-    for (Consumer<Series> source : sources) {
+    MetricFamilies families = new MetricFamilies(prefix, everywhere);
+    MetricSeries all = new MetricSeries(families, Labels.EMPTY);
+    for (Consumer<MetricSeries> source : sources) {
       try {
         source.accept(all);
       } catch (RuntimeException broken) {

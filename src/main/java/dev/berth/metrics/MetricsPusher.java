@@ -50,13 +50,13 @@ public final class MetricsPusher {
    * @param record between two samples
    * @param push between two batches
    */
-  public record Rhythm(Duration record, Duration push) {}
+  public record ReportIntervals(Duration record, Duration push) {}
 
   private final String node;
   private final long incarnation;
   private final LongSupplier nanoClock;
-  private final Rhythm rhythm;
-  private final Rhythm replicaRhythm;
+  private final ReportIntervals rhythm;
+  private final ReportIntervals replicaRhythm;
   private final long inFlightLimitNanos; // maximum time that a batch in flight delays the next
   private final int maxReportBytes;
   private final ReportQueue handles = new ReportQueue();
@@ -89,8 +89,8 @@ public final class MetricsPusher {
   public MetricsPusher(
       String node,
       long incarnation,
-      Rhythm handles,
-      Rhythm replicas,
+      ReportIntervals handles,
+      ReportIntervals replicas,
       int maxReportBytes,
       LongSupplier nanoClock) {
     this.node = node;
@@ -110,12 +110,12 @@ public final class MetricsPusher {
    * Adds a handle. Handles of one deployment are reported as their sum. Closing the registration
    * removes the handle; after the last one of a deployment, a final zero is reported.
    */
-  public Registration register(HandleMetricSource handle) {
+  public MeterRegistration register(HandleMetricSource handle) {
     return handles.register(handle);
   }
 
   /** Adds a replica of this instance, as {@link #register} does for handles. */
-  public Registration registerReplica(HandleMetricSource replica) {
+  public MeterRegistration registerReplica(HandleMetricSource replica) {
     return replicas.register(replica);
   }
 
@@ -140,12 +140,12 @@ public final class MetricsPusher {
   }
 
   /** Returns the intervals of the handles. */
-  public Rhythm rhythm() {
+  public ReportIntervals rhythm() {
     return rhythm;
   }
 
   /** Returns the intervals of the replicas. */
-  public Rhythm replicaRhythm() {
+  public ReportIntervals replicaRhythm() {
     return replicaRhythm;
   }
 
@@ -156,7 +156,7 @@ public final class MetricsPusher {
 
   /**
    * Samples all handles. At the end of a push interval, also returns the batch to send; the caller
-   * reports its outcome to {@link #settled}.
+   * reports its outcome to {@link #onSettled}.
    *
    * @return null before the end of the interval, or while a batch is in flight
    */
@@ -206,7 +206,7 @@ public final class MetricsPusher {
    * @param batchSequence sequence of the batch
    * @param answeredBy term of the controller that has the batch; negative if this is not certain
    */
-  public void settled(long batchSequence, long answeredBy) {
+  public void onSettled(long batchSequence, long answeredBy) {
     if (!pushing || batchSequence != sequence) {
       return;
     }
@@ -222,13 +222,13 @@ public final class MetricsPusher {
         nextPushNanos = nanoClock.getAsLong(); // a new controller needs all reports soon
       }
       term = answeredBy;
-      queues.forEach(ReportQueue::untold);
+      queues.forEach(ReportQueue::forgetAcknowledgements);
     }
-    queues.forEach(ReportQueue::told);
+    queues.forEach(ReportQueue::onAcknowledged);
   }
 
   /** Adds the metrics of batches and their outcomes. */
-  public void show(Series into) {
+  public void show(MetricSeries into) {
     into.counter("berth_metrics_batches", batches);
     into.counter("berth_metrics_signals", signalled);
     into.counter("berth_metrics_pushes_skipped", skipped);
@@ -248,7 +248,7 @@ public final class MetricsPusher {
   }
 
   /** Returns the number of batches that the controller did not acknowledge. */
-  public long failed() {
+  public long failedCount() {
     return failed;
   }
 

@@ -65,7 +65,7 @@ public final class MetricsPusherVerticle extends VerticleBase {
       pushed(batch)
           .onComplete(
               answer -> {
-                pusher.settled(batch.sequence(), answer.succeeded() ? answer.result() : -1);
+                pusher.onSettled(batch.sequence(), answer.succeeded() ? answer.result() : -1);
                 report(answer.cause());
                 push(pusher.signalBatch()); // for signals in the meantime
               });

@@ -9,7 +9,7 @@ public final class ProcessingMeters {
   private final RollingMax max = new RollingMax();
 
   /** Records the duration of an ended request. Confined to the event loop. */
-  public void ended(long nanos, long now) {
+  public void recordDuration(long nanos, long now) {
     times.add(nanos);
     max.add(nanos, now);
   }
@@ -19,7 +19,8 @@ public final class ProcessingMeters {
   }
 
   /**
-   * Returns the maximum of the last minute; 0 if there is none. Uses the clock of {@link #ended}.
+   * Returns the maximum of the last minute; 0 if there is none. Uses the clock of {@link
+   * #recordDuration}.
    */
   public long maxNanos(long now) {
     return max.max(now);

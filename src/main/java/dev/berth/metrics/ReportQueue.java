@@ -13,17 +13,17 @@ import java.util.concurrent.ConcurrentHashMap;
  * are thread-safe; all other methods are confined to the control loop.
  */
 final class ReportQueue {
-  private final ConcurrentHashMap<DeploymentId, SampledDeployment> deployments =
+  private final ConcurrentHashMap<DeploymentId, DeploymentSampler> deployments =
       new ConcurrentHashMap<>();
-  private final ArrayDeque<SampledDeployment> due = new ArrayDeque<>(); // FIFO
-  private final List<SampledDeployment> inFlight = new ArrayList<>();
+  private final ArrayDeque<DeploymentSampler> due = new ArrayDeque<>(); // FIFO
+  private final List<DeploymentSampler> inFlight = new ArrayList<>();
   private volatile long unreadable;
 
-  Registration register(HandleMetricSource source) {
+  MeterRegistration register(HandleMetricSource source) {
     deployments.compute(
         source.deployment(),
         (deployment, known) -> {
-          SampledDeployment at = known == null ? new SampledDeployment(deployment) : known;
+          DeploymentSampler at = known == null ? new DeploymentSampler(deployment) : known;
           at.add(source);
           return at;
         });
@@ -41,7 +41,7 @@ final class ReportQueue {
    * interval. Thread-safe.
    */
   boolean signal(DeploymentId deployment) {
-    SampledDeployment known = deployments.get(deployment);
+    DeploymentSampler known = deployments.get(deployment);
     return known != null && known.signal();
   }
 
@@ -57,7 +57,7 @@ final class ReportQueue {
     deployments.values().forEach(each -> read(each, each::sample));
   }
 
-  private void read(SampledDeployment each, Runnable reading) {
+  private void read(DeploymentSampler each, Runnable reading) {
     try {
       reading.run();
     } catch (RuntimeException broken) {
@@ -72,7 +72,7 @@ final class ReportQueue {
    * @param interval whether a push interval ends now
    */
   void collect(boolean interval) {
-    for (SampledDeployment each : deployments.values()) {
+    for (DeploymentSampler each : deployments.values()) {
       if (interval) {
         each.endSignal(); // before the reading, so that no signal is lost
       }
@@ -97,7 +97,7 @@ final class ReportQueue {
   int tell(List<HandleMetricReport> reports, List<QueueLength> queues, int room, boolean one) {
     int left = room;
     while (!due.isEmpty()) {
-      SampledDeployment each = due.peek();
+      DeploymentSampler each = due.peek();
       if (each.reportBytes() > left && !(one && inFlight.isEmpty())) {
         return -1;
       }
@@ -113,8 +113,8 @@ final class ReportQueue {
   }
 
   /** Records that the reports in flight were acknowledged. */
-  void told() {
-    inFlight.forEach(SampledDeployment::told);
+  void onAcknowledged() {
+    inFlight.forEach(DeploymentSampler::onAcknowledged);
     inFlight.forEach(this::forget);
     inFlight.clear();
   }
@@ -125,12 +125,12 @@ final class ReportQueue {
   }
 
   /** Forgets all acknowledgements, since another controller has no reports. */
-  void untold() {
-    deployments.values().forEach(SampledDeployment::untold);
+  void forgetAcknowledgements() {
+    deployments.values().forEach(DeploymentSampler::forgetAcknowledgement);
   }
 
   /** Removes a deployment, atomically with register, so that a deployment added again stays. */
-  private void forget(SampledDeployment each) {
+  private void forget(DeploymentSampler each) {
     if (each.isForgettable()) {
       deployments.computeIfPresent(
           each.deployment, (id, known) -> known.isForgettable() ? null : known);

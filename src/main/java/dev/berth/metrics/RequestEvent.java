@@ -1,7 +1,7 @@
 package dev.berth.metrics;
 
 import dev.berth.view.RequestExplanation;
-import dev.berth.view.RequestExplanation.Phases;
+import dev.berth.view.RequestExplanation.RequestPhaseTimes;
 import jdk.jfr.Category;
 import jdk.jfr.Description;
 import jdk.jfr.Event;
@@ -90,7 +90,7 @@ final class RequestEvent extends Event {
     request = explained.request();
     status = explained.status();
     outcome = explained.outcome();
-    Phases phases = explained.phases();
+    RequestPhaseTimes phases = explained.phases();
     receive = phases.receive();
     queue = phases.queue();
     route = phases.route();

@@ -34,62 +34,62 @@ public final class RouteMeters {
    * Labels of a route. The deployment is empty if unknown; {@code side} means that other
    * deployments serve the route too.
    */
-  record Route(String prefix, String application, String deployment, boolean side) {
+  record RouteLabels(String prefix, String application, String deployment, boolean side) {
     /** Returns the labels of one of a route's several deployments, or of a shadow. */
-    static Route of(String prefix, DeploymentId side) {
-      return new Route(prefix, side.application(), side.name(), true);
+    static RouteLabels of(String prefix, DeploymentId side) {
+      return new RouteLabels(prefix, side.application(), side.name(), true);
     }
 
-    Series in(Series all) {
+    MetricSeries in(MetricSeries all) {
       return all.with("route", prefix, "application", application, "deployment", deployment);
     }
   }
 
-  private final Route leads;
+  private final RouteLabels leads;
   // Confined to the event loop. By method, then status; rows and cells are created on demand.
-  private final Cell[][] table = new Cell[METHODS.size() + 1][];
+  private final MethodStatusMeter[][] table = new MethodStatusMeter[METHODS.size() + 1][];
   // The same cells for readers.
-  volatile Cell[] cells = {};
+  volatile MethodStatusMeter[] cells = {};
 
-  RouteMeters(Route leads) {
+  RouteMeters(RouteLabels leads) {
     this.leads = leads;
   }
 
   /**
    * Records a response, or a request whose client left (status 499). Confined to the event loop.
    */
-  public void answered(HttpMethod method, int status, long latencyNanos) {
+  public void recordResponse(HttpMethod method, int status, long latencyNanos) {
     int row = row(method);
     int column = Math.min(Math.max(status, MIN_STATUS), MAX_STATUS) - MIN_STATUS;
-    Cell[] byStatus = table[row];
-    Cell cell = byStatus == null ? null : byStatus[column];
+    MethodStatusMeter[] byStatus = table[row];
+    MethodStatusMeter cell = byStatus == null ? null : byStatus[column];
     if (cell == null) {
       cell = newCell(row, column);
     }
     cell.latencies.add(latencyNanos);
   }
 
-  void collect(Series into) {
-    for (Cell cell : cells) {
+  void collect(MetricSeries into) {
+    for (MethodStatusMeter cell : cells) {
       collect(cell, into);
       if (leads.side) {
-        Series side = leads.in(into).with("status_code", Integer.toString(cell.status));
+        MetricSeries side = leads.in(into).with("status_code", Integer.toString(cell.status));
         side.counter("berth_traffic_requests", cell.latencies.count());
         side.histogram("berth_traffic_latency_ms", List.of(cell.latencies));
       }
     }
   }
 
-  private void collect(Cell cell, Series into) {
+  private void collect(MethodStatusMeter cell, MetricSeries into) {
     String status = Integer.toString(cell.status);
     double count = cell.latencies.count();
-    Series requests =
+    MetricSeries requests =
         into.with("route", leads.prefix, "method", cell.method, "application", leads.application);
-    Series answered = requests.with("status_code", status);
+    MetricSeries answered = requests.with("status_code", status);
     answered.counter("serve_num_http_requests", count);
     answered.histogram("serve_http_request_latency_ms", List.of(cell.latencies));
     if (cell.status >= 400) {
-      Series failed = requests.with("error_code", status);
+      MetricSeries failed = requests.with("error_code", status);
       failed.counter("serve_num_http_error_requests", count);
       if (!leads.deployment.isEmpty()) {
         failed
@@ -99,14 +99,15 @@ public final class RouteMeters {
     }
   }
 
-  private Cell newCell(int row, int column) {
+  private MethodStatusMeter newCell(int row, int column) {
     if (table[row] == null) {
-      table[row] = new Cell[MAX_STATUS - MIN_STATUS + 1];
+      table[row] = new MethodStatusMeter[MAX_STATUS - MIN_STATUS + 1];
     }
     String method = row < METHODS.size() ? METHODS.get(row).name() : OTHER_METHOD;
-    Cell cell = new Cell(method, column + MIN_STATUS, new LatencyBuckets());
+    MethodStatusMeter cell =
+        new MethodStatusMeter(method, column + MIN_STATUS, new LatencyBuckets());
     table[row][column] = cell;
-    Cell[] more = Arrays.copyOf(cells, cells.length + 1);
+    MethodStatusMeter[] more = Arrays.copyOf(cells, cells.length + 1);
     more[cells.length] = cell;
     cells = more;
     return cell;
@@ -118,5 +119,5 @@ public final class RouteMeters {
   }
 
   /** Histogram of one method and status. */
-  record Cell(String method, int status, LatencyBuckets latencies) {}
+  record MethodStatusMeter(String method, int status, LatencyBuckets latencies) {}
 }

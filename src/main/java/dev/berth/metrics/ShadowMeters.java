@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicLongArray;
 public final class ShadowMeters {
 
   /** Result of a request to copy. */
-  public enum Event {
+  public enum ShadowEvent {
     /** The copy was sent. */
     COPIED,
     /** Fewer than two slots were free, or a request was waiting. */
@@ -27,7 +27,7 @@ public final class ShadowMeters {
     BODY_OTHER
   }
 
-  private static final Event[] EVENTS = Event.values();
+  private static final ShadowEvent[] EVENTS = ShadowEvent.values();
 
   private final AtomicLongArray counts = new AtomicLongArray(EVENTS.length);
   private final LatencyBuckets latencies = new LatencyBuckets();
@@ -35,28 +35,28 @@ public final class ShadowMeters {
 
   ShadowMeters() {}
 
-  public void count(Event event) {
+  public void count(ShadowEvent event) {
     counts.incrementAndGet(event.ordinal());
   }
 
   /** Records the latency of a copy's response. Confined to the event loop. */
-  public void answered(long nanos) {
+  public void recordResponse(long nanos) {
     latencies.add(nanos);
   }
 
   /** Records the latency of a copied request's own response. Confined to the event loop. */
-  public void userAnswered(long nanos) {
+  public void recordUserResponse(long nanos) {
     usersLatencies.add(nanos);
   }
 
-  void addTo(Map<Event, Long> sums) {
-    for (Event event : EVENTS) {
+  void addTo(Map<ShadowEvent, Long> sums) {
+    for (ShadowEvent event : EVENTS) {
       sums.merge(event, counts.get(event.ordinal()), Long::sum);
     }
   }
 
-  void collect(Series into) {
-    for (Event event : EVENTS) {
+  void collect(MetricSeries into) {
+    for (ShadowEvent event : EVENTS) {
       into.with("event", event.name().toLowerCase(Locale.ROOT))
           .counter("berth_shadow_requests", counts.get(event.ordinal()));
     }

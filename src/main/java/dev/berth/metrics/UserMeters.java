@@ -2,7 +2,7 @@ package dev.berth.metrics;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaMeters;
-import dev.berth.metrics.Families.Kind;
+import dev.berth.metrics.MetricFamilies.MetricKind;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -31,13 +31,13 @@ public final class UserMeters implements ReplicaMeters {
 
   private static final int MAX_BUCKETS = 100;
 
-  private record Key(Kind kind, String name, List<String> tags) {}
+  private record MeterKey(MetricKind kind, String name, List<String> tags) {}
 
   private final DeploymentId deployment;
   private final String replicaId;
-  private final Map<Key, Meter> series = new ConcurrentHashMap<>();
+  private final Map<MeterKey, Meter> series = new ConcurrentHashMap<>();
   private final Map<String, String> helps = new ConcurrentHashMap<>();
-  private final Map<String, Kind> kinds = new HashMap<>(); // guarded by this
+  private final Map<String, MetricKind> kinds = new HashMap<>(); // guarded by this
   private boolean fullSaid; // guarded by this
 
   public UserMeters(DeploymentId deployment, String replicaId) {
@@ -66,29 +66,29 @@ public final class UserMeters implements ReplicaMeters {
 
   @Override
   public Counter counter(String name, String... tagNamesAndValues) {
-    return (Counter) find(Kind.COUNTER, bare(name), tagNamesAndValues, new double[0]);
+    return (Counter) find(MetricKind.COUNTER, bare(name), tagNamesAndValues, new double[0]);
   }
 
   @Override
   public Gauge gauge(String name, String... tagNamesAndValues) {
-    return (Gauge) find(Kind.GAUGE, name, tagNamesAndValues, new double[0]);
+    return (Gauge) find(MetricKind.GAUGE, name, tagNamesAndValues, new double[0]);
   }
 
   @Override
   public Histogram histogram(String name, double[] upperBounds, String... tagNamesAndValues) {
-    return (Histogram) find(Kind.HISTOGRAM, name, tagNamesAndValues, upperBounds);
+    return (Histogram) find(MetricKind.HISTOGRAM, name, tagNamesAndValues, upperBounds);
   }
 
-  private Meter find(Kind kind, String name, String[] tags, double[] bounds) {
-    Key key = new Key(kind, name, List.of(tags));
+  private Meter find(MetricKind kind, String name, String[] tags, double[] bounds) {
+    MeterKey key = new MeterKey(kind, name, List.of(tags));
     Meter known = series.get(key);
     return known != null ? known : make(key, bounds);
   }
 
-  private synchronized Meter make(Key key, double[] bounds) {
+  private synchronized Meter make(MeterKey key, double[] bounds) {
     checkName(key.name);
     checkTags(key.tags);
-    Kind before = kinds.get(key.name);
+    MetricKind before = kinds.get(key.name);
     if (before != null && before != key.kind) {
       throw new IllegalArgumentException(
           "meter: " + key.name + ": " + key.kind + " (expected: " + before + ", as registered)");
@@ -164,7 +164,7 @@ public final class UserMeters implements ReplicaMeters {
   }
 
   /** Adds all meters to a scrape. */
-  public void collect(Series into) {
+  public void collect(MetricSeries into) {
     helps.forEach(into::help);
     series.forEach((key, each) -> each.collect(key.name, into.with(labels(key.tags))));
   }
@@ -179,7 +179,7 @@ public final class UserMeters implements ReplicaMeters {
   }
 
   private sealed interface Meter {
-    void collect(String name, Series into);
+    void collect(String name, MetricSeries into);
   }
 
   private static final class CounterSeries implements Meter, Counter {
@@ -193,7 +193,7 @@ public final class UserMeters implements ReplicaMeters {
     }
 
     @Override
-    public void collect(String name, Series into) {
+    public void collect(String name, MetricSeries into) {
       into.counter(name, sum.sum());
     }
   }
@@ -213,7 +213,7 @@ public final class UserMeters implements ReplicaMeters {
     }
 
     @Override
-    public void collect(String name, Series into) {
+    public void collect(String name, MetricSeries into) {
       into.gauge(name, Double.longBitsToDouble(bits.get()));
     }
   }
@@ -242,7 +242,7 @@ public final class UserMeters implements ReplicaMeters {
     }
 
     @Override
-    public void collect(String name, Series into) {
+    public void collect(String name, MetricSeries into) {
       long[] now = new long[bounds.length];
       Arrays.setAll(now, counts::get);
       into.histogram(name, bounds, now, sum.sum());

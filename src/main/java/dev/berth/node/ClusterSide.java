@@ -21,7 +21,7 @@ import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.ClusterConfig.ControlNode;
 import dev.berth.metrics.Meters;
-import dev.berth.metrics.Series;
+import dev.berth.metrics.MetricSeries;
 import dev.berth.node.loops.EventLoops;
 import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.InstanceBus;
@@ -357,7 +357,7 @@ final class ClusterSide implements LinkListener {
   }
 
   /** Reports the metrics of the cluster. Thread-safe. */
-  void show(Series into) {
+  void show(MetricSeries into) {
     links.show(into);
     List<Member> known = members.list();
     for (State state : State.values()) {

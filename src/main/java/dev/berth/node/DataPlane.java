@@ -12,7 +12,7 @@ import dev.berth.replica.ReplicaLoop;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.Routers;
 import dev.berth.routing.explain.ExplainPorts;
-import dev.berth.view.Explanations;
+import dev.berth.view.ExplanationConsumer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
@@ -36,7 +36,10 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
    * @param limits limits of this data plane alone, since some of them count
    */
   public DataPlane(
-      InstancePorts ports, HandlerPorts handlers, Explanations explained, InstanceLimits limits) {
+      InstancePorts ports,
+      HandlerPorts handlers,
+      ExplanationConsumer explained,
+      InstanceLimits limits) {
     this.ports = ports;
     this.limits = limits;
     host = new ReplicaHost(ports, handlers, limits.replica(), limits.ledger());
@@ -52,7 +55,7 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
   public static Routers routers(
       InstancePorts ports,
       ReplicaDirectory replicas,
-      Explanations explained,
+      ExplanationConsumer explained,
       InstanceLimits limits) {
     return new Routers(
         ports,

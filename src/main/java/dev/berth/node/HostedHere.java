@@ -5,7 +5,7 @@ import dev.berth.config.DeploymentConfig;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.DeploymentTarget;
-import dev.berth.metrics.Registration;
+import dev.berth.metrics.MeterRegistration;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.replica.Replica;
@@ -30,7 +30,7 @@ final class HostedHere {
   /** Result of the last change of {@code user_config}. */
   Future<Void> userConfigTaken = Future.succeededFuture();
 
-  @Nullable Registration shown; // metrics registration of a running replica
+  @Nullable MeterRegistration shown; // metrics registration of a running replica
   boolean running; // the start succeeded
   boolean stopping; // stopped by a command, or died
 

@@ -15,9 +15,9 @@ import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTraffic;
+import dev.berth.metrics.MeterRegistration;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
-import dev.berth.metrics.Registration;
 import dev.berth.node.loops.EventLoops;
 import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.LoopVerticle;
@@ -132,7 +132,7 @@ final class InstanceHost {
     on.meters.add(into -> into.counter("berth_stale_commands", actions.gate().refused));
   }
 
-  private Registration show(DeploymentRouter router) {
+  private MeterRegistration show(DeploymentRouter router) {
     String application = router.deployment().application();
     router.whenWanted(() -> pusher.signal(router.deployment()));
     return all(
@@ -140,7 +140,7 @@ final class InstanceHost {
         pusher.register(router));
   }
 
-  private Registration show(Replica replica) {
+  private MeterRegistration show(Replica replica) {
     String application = replica.deployment().application();
     return all(
         on.meters.add(into -> ReplicaSeries.show(replica, routes.prefixOf(application), into)),
@@ -149,8 +149,8 @@ final class InstanceHost {
             new ReplicaSource(replica, deployments.router(replica.deployment()))));
   }
 
-  private static Registration all(Registration... registrations) {
-    return () -> List.of(registrations).forEach(Registration::close);
+  private static MeterRegistration all(MeterRegistration... registrations) {
+    return () -> List.of(registrations).forEach(MeterRegistration::close);
   }
 
   private IngressRoute leadsTo(DeploymentId ingress, @Nullable Settings traffic) {

@@ -34,7 +34,7 @@ import dev.berth.ingress.IngressVerticle;
 import dev.berth.metrics.FlightRecords;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
-import dev.berth.metrics.MetricsPusher.Rhythm;
+import dev.berth.metrics.MetricsPusher.ReportIntervals;
 import dev.berth.metrics.MetricsPusherVerticle;
 import dev.berth.node.loops.CarrierWatch;
 import dev.berth.node.loops.EventBusSender;
@@ -195,10 +195,10 @@ final class InstanceParts {
     return new MetricsPusher(
         identity.node(),
         identity.incarnation(),
-        new Rhythm(
+        new ReportIntervals(
             config.get(MetricsOptions.RECORD_INTERVAL_MS),
             config.get(MetricsOptions.PUSH_INTERVAL_MS)),
-        new Rhythm(
+        new ReportIntervals(
             config.get(MetricsOptions.REPLICA_RECORD_INTERVAL_MS),
             config.get(MetricsOptions.REPLICA_PUSH_INTERVAL_MS)),
         MetricsPusher.DEFAULT_MAX_REPORT_BYTES,

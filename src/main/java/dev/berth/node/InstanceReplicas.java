@@ -24,7 +24,7 @@ import dev.berth.controller.ControllerEvent.ReplicaStopped;
 import dev.berth.controller.ControllerEvent.ReplicaSuspect;
 import dev.berth.controller.ControllerEvent.ReplicaWaits;
 import dev.berth.controller.DeploymentTarget;
-import dev.berth.metrics.Registration;
+import dev.berth.metrics.MeterRegistration;
 import dev.berth.protocol.UserFailure;
 import dev.berth.protocol.port.Loop;
 import dev.berth.replica.HealthCheckSettings;
@@ -78,7 +78,7 @@ public class InstanceReplicas implements ReplicaListener {
   private final DataPlane plane;
   private final InstanceRouters routers;
   private final Builds builds;
-  private final Function<Replica, Registration> shown;
+  private final Function<Replica, MeterRegistration> shown;
   private final Loop control;
   private final LongSupplier epochs;
   private final Consumer<ControllerEvent> controller;
@@ -102,7 +102,7 @@ public class InstanceReplicas implements ReplicaListener {
       DataPlane plane,
       InstanceRouters routers,
       Builds builds,
-      Function<Replica, Registration> shown,
+      Function<Replica, MeterRegistration> shown,
       Loop control,
       LongSupplier epochs,
       Consumer<ControllerEvent> controller) {
@@ -368,7 +368,7 @@ public class InstanceReplicas implements ReplicaListener {
     }
     ended.put(here.id(), true);
     lookWhetherEmpty();
-    Registration shown = here.shown;
+    MeterRegistration shown = here.shown;
     if (shown != null) {
       shown.close();
     }

@@ -6,7 +6,7 @@ import dev.berth.config.Backpressure;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.DeploymentTarget;
-import dev.berth.metrics.Registration;
+import dev.berth.metrics.MeterRegistration;
 import dev.berth.protocol.port.BareHandle;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterSettings;
@@ -28,10 +28,10 @@ public final class InstanceRouters {
   /** Router with the registration of its metrics. */
   private static final class Routed {
     final DeploymentRouter router;
-    final Registration shown;
+    final MeterRegistration shown;
     @Nullable DeploymentTarget target; // null while only running code needs the router
 
-    Routed(DeploymentRouter router, Registration shown) {
+    Routed(DeploymentRouter router, MeterRegistration shown) {
       this.router = router;
       this.shown = shown;
     }
@@ -40,7 +40,7 @@ public final class InstanceRouters {
   private final Routers routers;
   private final InstanceRankers rankers;
   private final long maxReservationTtlNanos;
-  private final Function<DeploymentRouter, Registration> shows;
+  private final Function<DeploymentRouter, MeterRegistration> shows;
   final Map<DeploymentId, Routed> routed = new HashMap<>();
 
   /**
@@ -51,7 +51,7 @@ public final class InstanceRouters {
       Routers routers,
       InstanceRankers rankers,
       long maxReservationTtlNanos,
-      Function<DeploymentRouter, Registration> shows) {
+      Function<DeploymentRouter, MeterRegistration> shows) {
     this.routers = routers;
     this.rankers = rankers;
     this.maxReservationTtlNanos = maxReservationTtlNanos;

@@ -3,7 +3,7 @@ package dev.berth.node;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
-import dev.berth.metrics.Series;
+import dev.berth.metrics.MetricSeries;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.ReplicaLoop;
@@ -21,13 +21,13 @@ final class InstanceSeries {
   private InstanceSeries() {}
 
   /** Shows the memory of the instance's request bodies, with its limits. */
-  static void show(BodyBounds bodies, Series into) {
+  static void show(BodyBounds bodies, MetricSeries into) {
     into.gauge("berth_body_stream_bytes", bodies.windows().taken(), bodies.windows().most);
     into.gauge("berth_body_buffered_bytes", bodies.gathered().taken(), bodies.gathered().most);
   }
 
   /** Shows the totals of all routers of the instance, with their limits. */
-  static void show(InstanceQueueLimits bounds, Settings limits, Series into) {
+  static void show(InstanceQueueLimits bounds, Settings limits, MetricSeries into) {
     into.gauge("berth_queued_requests", bounds.queued(), limits.get(LimitOptions.MAX_QUEUED_TOTAL));
     into.gauge(
         "berth_queued_bytes", bounds.queuedBytes(), limits.get(LimitOptions.MAX_QUEUED_BYTES));
@@ -37,10 +37,10 @@ final class InstanceSeries {
     into.counter("berth_stream_grants_waited", bounds.streams.waits.sum());
   }
 
-  static void show(int index, DataPlane plane, int maxPending, Series unlabelled) {
+  static void show(int index, DataPlane plane, int maxPending, MetricSeries unlabelled) {
     RouterLoop loop = plane.routers.loop(index);
     ReplicaLoop replicas = plane.replicas(index);
-    Series into = unlabelled.with("loop", Integer.toString(index));
+    MetricSeries into = unlabelled.with("loop", Integer.toString(index));
     into.gauge("berth_pending_requests", loop.pendingRequests(), maxPending);
     into.counter("berth_calls_recalled", loop.recalls.sum());
     into.gauge(
@@ -55,7 +55,7 @@ final class InstanceSeries {
   }
 
   /** Shows the slots that tokens hold, but no token and no holder. */
-  static void show(ReservationTable table, Series into) {
+  static void show(ReservationTable table, MetricSeries into) {
     into.gauge("berth_reservations_held", table.heldCount());
     into.gauge("berth_reservations_asked", table.permitsTaken(), table.limits.maxHeld());
     into.gauge("berth_reservations_caller_limit", table.limits.maxHeldPerCaller());
@@ -86,13 +86,13 @@ final class InstanceSeries {
    *
    * @param route route of the deployment's application; empty without a route
    */
-  static void show(DeploymentRouter router, String route, Series unlabelled) {
+  static void show(DeploymentRouter router, String route, MetricSeries unlabelled) {
     DeploymentId id = router.deployment();
-    Series into = unlabelled.with("deployment", id.name(), "application", id.application());
+    MetricSeries into = unlabelled.with("deployment", id.name(), "application", id.application());
     HandleCounters counters = router.counters;
-    Series routed = into.with("route", route);
+    MetricSeries routed = into.with("route", route);
     routed.counter("serve_handle_request_counter", counters.handleRequests());
-    routed.counter("serve_num_router_requests", router.begun());
+    routed.counter("serve_num_router_requests", router.begunCount());
     into.gauge("serve_deployment_queued_queries", router.queued());
     if (router.settings().maxQueued() >= 0) {
       into.gauge("berth_queued_queries_limit", router.settings().maxQueued());

@@ -36,7 +36,7 @@ import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.BusMessage;
 import dev.berth.view.ApplicationDetails;
-import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRejectedException;
 import dev.berth.view.ControllerCommands;
 import dev.berth.view.ServeDetails;
 import io.vertx.core.Future;
@@ -183,8 +183,9 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     return current()
         .orElseThrow(
             () ->
-                new CommandRefused(
-                    CommandRefused.Kind.UNAVAILABLE, "controller: none (expected: try again)"));
+                new CommandRejectedException(
+                    CommandRejectedException.CommandRejectionReason.UNAVAILABLE,
+                    "controller: none (expected: try again)"));
   }
 
   private Optional<Controller> current() {
@@ -255,7 +256,9 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     ApplicationConfig config = host.builds.config(application, build);
     String none = "build: %s of %s (expected: a stored build)".formatted(build, application);
     return config == null
-        ? Future.failedFuture(new CommandRefused(CommandRefused.Kind.NOT_FOUND, none))
+        ? Future.failedFuture(
+            new CommandRejectedException(
+                CommandRejectedException.CommandRejectionReason.NOT_FOUND, none))
         : serve.source(config);
   }
 

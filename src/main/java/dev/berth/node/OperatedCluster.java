@@ -12,8 +12,8 @@ import dev.berth.desired.NodeRegistry;
 import dev.berth.desired.ServeControl;
 import dev.berth.view.ClusterCommands;
 import dev.berth.view.ClusterDetails;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.Map;
@@ -80,7 +80,8 @@ record OperatedCluster(
     }
     if (registry.cordoned().size() >= NodeRegistry.MOST_CORDONED) {
       return refused(
-          Kind.PRECONDITION, registry.cordoned().size() + " nodes are cordoned (expected: fewer)");
+          CommandRejectionReason.PRECONDITION,
+          registry.cordoned().size() + " nodes are cordoned (expected: fewer)");
     }
     return cordon(node, true);
   }
@@ -96,7 +97,9 @@ record OperatedCluster(
             .anyMatch(
                 each -> each.node().name().equals(node) && each.state() == Member.State.LEAVING);
     return leaves
-        ? refused(Kind.PRECONDITION, "node: " + node + " is leaving (expected: a node that stays)")
+        ? refused(
+            CommandRejectionReason.PRECONDITION,
+            "node: " + node + " is leaving (expected: a node that stays)")
         : cordon(node, false);
   }
 
@@ -123,10 +126,11 @@ record OperatedCluster(
   }
 
   private static Future<Void> unknown(String node) {
-    return refused(Kind.NOT_FOUND, "node: " + node + " (expected: a node of the cluster)");
+    return refused(
+        CommandRejectionReason.NOT_FOUND, "node: " + node + " (expected: a node of the cluster)");
   }
 
-  private static Future<Void> refused(Kind kind, String why) {
-    return Future.failedFuture(new CommandRefused(kind, why));
+  private static Future<Void> refused(CommandRejectionReason kind, String why) {
+    return Future.failedFuture(new CommandRejectedException(kind, why));
   }
 }

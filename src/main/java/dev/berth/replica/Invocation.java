@@ -506,7 +506,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
       host.replica.zombieSettled();
     }
     long now = loop.now();
-    host.meters.ended(now - startedAt, now);
+    host.meters.recordDuration(now - startedAt, now);
     leave();
   }
 

@@ -1,7 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.metrics.Series;
+import dev.berth.metrics.MetricSeries;
 import dev.berth.view.LedgerView;
 import java.util.List;
 
@@ -15,15 +15,15 @@ public final class ReplicaSeries {
    *
    * @param route route of the deployment's application; empty when it has none
    */
-  public static void show(Replica replica, String route, Series unlabelled) {
+  public static void show(Replica replica, String route, MetricSeries unlabelled) {
     LedgerView ledger = replica.view();
     DeploymentId id = replica.deployment();
-    Series into =
+    MetricSeries into =
         unlabelled.with(
             "deployment", id.name(),
             "replica", ledger.replicaId(),
             "application", id.application());
-    Series routed = into.with("route", route);
+    MetricSeries routed = into.with("route", route);
     routed.counter("serve_deployment_request_counter", replica.processedRequests());
     replica
         .errors()

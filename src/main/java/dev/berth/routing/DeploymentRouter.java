@@ -461,7 +461,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   @Override
-  public long begun() {
+  public long begunCount() {
     return counters.requests();
   }
 

@@ -5,7 +5,7 @@ import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
-import dev.berth.metrics.Registration;
+import dev.berth.metrics.MeterRegistration;
 import dev.berth.replica.Replica;
 import dev.berth.routing.handle.RoutedHandle;
 import io.vertx.core.Future;
@@ -363,7 +363,7 @@ public final class TestBerth implements AutoCloseable {
       return;
     }
     instance.loops.requireOutside();
-    try (Registration ending = this::end) { // runs even if the check fails
+    try (MeterRegistration ending = this::end) { // runs even if the check fails
       if (!unsettledAllowed) {
         assertAtRest();
       }

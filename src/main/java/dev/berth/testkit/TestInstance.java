@@ -17,9 +17,9 @@ import dev.berth.controller.ControllerPorts;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.Epoch;
+import dev.berth.metrics.MeterRegistration;
 import dev.berth.metrics.MetricsPusher;
-import dev.berth.metrics.MetricsPusher.Rhythm;
-import dev.berth.metrics.Registration;
+import dev.berth.metrics.MetricsPusher.ReportIntervals;
 import dev.berth.node.DataPlane;
 import dev.berth.node.InstanceLimits;
 import dev.berth.node.InstanceRankers;
@@ -35,7 +35,7 @@ import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.view.ApplicationStatus;
-import dev.berth.view.Explanations;
+import dev.berth.view.ExplanationConsumer;
 import dev.berth.view.ReplicaPhase;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -122,15 +122,15 @@ final class TestInstance {
                 random.split(),
                 secrets::nextLong),
             new HandlerPorts(threads, threads::handlerThreads),
-            Explanations.NONE,
+            ExplanationConsumer.NONE,
             InstanceLimits.of(options));
     for (int index = 0; index < eventLoops; index++) {
       TestLoops.Loop loop = serving.get(index);
       plane.receive(index, (address, receiver) -> bus.consume(address, loop, receiver));
     }
     sampleNanos = options.get(MetricsOptions.RECORD_INTERVAL_MS).toNanos();
-    Rhythm rhythm = // reports a request for a first replica without delay
-        new Rhythm(Duration.ZERO, options.get(MetricsOptions.PUSH_INTERVAL_MS));
+    ReportIntervals rhythm = // reports a request for a first replica without delay
+        new ReportIntervals(Duration.ZERO, options.get(MetricsOptions.PUSH_INTERVAL_MS));
     pusher =
         new MetricsPusher(NODE, 1, rhythm, rhythm, MetricsPusher.DEFAULT_MAX_REPORT_BYTES, time);
     pusher.onSignal(() -> control.execute(() -> push(pusher.signalBatch())));
@@ -176,12 +176,12 @@ final class TestInstance {
 
   // --- the control plane ---
 
-  private Registration show(DeploymentRouter router) {
+  private MeterRegistration show(DeploymentRouter router) {
     router.whenWanted(() -> pusher.signal(router.deployment()));
     return pusher.register(router);
   }
 
-  private Registration show(Replica replica) {
+  private MeterRegistration show(Replica replica) {
     return pusher.registerReplica(
         new ReplicaSource(replica, deployments.router(replica.deployment())));
   }
@@ -190,7 +190,7 @@ final class TestInstance {
   private void push(@Nullable HandleMetricBatch batch) {
     if (batch != null) {
       controller.on(batch, time.getAsLong()).forEach(this::apply);
-      pusher.settled(batch.sequence(), epoch.number());
+      pusher.onSettled(batch.sequence(), epoch.number());
     }
   }
 

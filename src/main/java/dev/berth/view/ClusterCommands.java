@@ -4,8 +4,8 @@ import io.vertx.core.Future;
 
 /**
  * Operator commands for a cluster, served by its control node. A command that is rejected changes
- * nothing and fails with {@link CommandRefused}. Confined to the control loop; futures complete
- * there.
+ * nothing and fails with {@link CommandRejectedException}. Confined to the control loop; futures
+ * complete there.
  */
 public interface ClusterCommands {
 

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Operator commands for the controller. Commands run one after the other. A command that succeeds
  * is durable, and the controller then applies it asynchronously. A rejected command changes nothing
- * and fails with {@link CommandRefused}. Confined to the control loop; futures complete there.
+ * and fails with {@link CommandRejectedException}. Confined to the control loop; futures complete
+ * there.
  *
  * <p>Source: Ray Serve's REST API, with additions.
  */
@@ -46,7 +47,7 @@ public interface ControllerCommands {
    *     no check
    * @param dryRun whether only to report the changes
    */
-  record Submitted(
+  record DeployRequest(
       @Nullable String application,
       String config,
       @Nullable String file,
@@ -60,7 +61,7 @@ public interface ControllerCommands {
    *
    * @return the changes; empty for a command that was repeated
    */
-  Future<DeployOutcome> deploy(Submitted what);
+  Future<DeployOutcome> deploy(DeployRequest what);
 
   /** Deletes all applications. */
   Future<Void> deleteAll();

@@ -8,10 +8,10 @@ import java.util.List;
  * @param revision latest revision of any application before the deploy
  * @param applications named applications in the order of the config, then the others
  */
-public record DeployOutcome(long revision, List<Change> applications) {
+public record DeployOutcome(long revision, List<ApplicationChange> applications) {
 
   /** Change of one application. */
-  public enum Word {
+  public enum ApplicationChangeKind {
     /** No application of this name existed. */
     NEW,
     /** The code or the entry differs. */
@@ -33,5 +33,5 @@ public record DeployOutcome(long revision, List<Change> applications) {
    *
    * @param revision new revision; for a deleted application, its last one
    */
-  public record Change(String name, Word change, long revision) {}
+  public record ApplicationChange(String name, ApplicationChangeKind change, long revision) {}
 }

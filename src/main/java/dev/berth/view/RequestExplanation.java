@@ -47,12 +47,12 @@ public record RequestExplanation(
     String policy,
     List<Candidate> candidates,
     int candidatesInAll,
-    @Nullable Queue queue,
-    List<Step> steps,
+    @Nullable QueueWait queue,
+    List<RequestStep> steps,
     int stepsInAll,
     String replicaId,
     RequestFailure failure,
-    Phases phases) {
+    RequestPhaseTimes phases) {
   /** Maximum number of recorded candidates per request. */
   public static final int MAX_CANDIDATES = 32;
 
@@ -97,7 +97,7 @@ public record RequestExplanation(
    * @param limit {@code max_queued_requests} at that time; -1 for none
    * @param waitedNanos time until the grant of a replica, or the end of the wait
    */
-  public record Queue(int ahead, int limit, long waitedNanos) {}
+  public record QueueWait(int ahead, int limit, long waitedNanos) {}
 
   /**
    * An event of a request.
@@ -109,15 +109,15 @@ public record RequestExplanation(
    * @param loop event loop there; -1 if unknown
    * @param detail reason of a refusal, or a number of milliseconds; {@code ""} for none
    */
-  public record Step(
-      long atNanos, Kind kind, String replicaId, String node, int loop, String detail) {
+  public record RequestStep(
+      long atNanos, RequestStepKind kind, String replicaId, String node, int loop, String detail) {
     /**
      * Type of an event. SPLIT: the traffic policy chose one of several deployments. RETRIED: the
      * request waits again, at its earlier position. LOST: the replica no longer exists. ANSWERED: a
      * response, its head, or a failure arrived. ENDED: the last byte was handed on; the detail is
      * the outcome.
      */
-    public enum Kind {
+    public enum RequestStepKind {
       ARRIVED,
       SPLIT,
       QUEUED,
@@ -161,7 +161,7 @@ public record RequestExplanation(
    *     to the socket
    * @param total from arrival to end
    */
-  public record Phases(
+  public record RequestPhaseTimes(
       long receive,
       long queue,
       long route,

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.view.ClusterCommands;
 import dev.berth.view.ClusterDetails;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -60,7 +60,8 @@ class ClusterRoutesTest {
       asked.add("drain " + node);
       return node.equals("w1")
           ? Future.succeededFuture()
-          : Future.failedFuture(new CommandRefused(Kind.NOT_FOUND, "node: " + node));
+          : Future.failedFuture(
+              new CommandRejectedException(CommandRejectionReason.NOT_FOUND, "node: " + node));
     }
 
     @Override

@@ -2,7 +2,7 @@ package dev.berth.admin;
 
 import dev.berth.view.ApplicationDetails;
 import dev.berth.view.ApplicationStatus;
-import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRejectedException;
 import dev.berth.view.ControllerCommands;
 import dev.berth.view.DeployOutcome;
 import dev.berth.view.DeploymentDetails;
@@ -103,8 +103,8 @@ final class FakeCommands implements ControllerCommands {
     return why == null ? gate : Future.failedFuture(why);
   }
 
-  void refuse(CommandRefused.Kind kind, String... problems) {
-    refusal = new CommandRefused(kind, List.of(problems));
+  void refuse(CommandRejectedException.CommandRejectionReason kind, String... problems) {
+    refusal = new CommandRejectedException(kind, List.of(problems));
   }
 
   @Override
@@ -116,7 +116,7 @@ final class FakeCommands implements ControllerCommands {
   }
 
   @Override
-  public Future<DeployOutcome> deploy(Submitted what) {
+  public Future<DeployOutcome> deploy(DeployRequest what) {
     String all = what.application() == null ? "" : what.application() + " ";
     return carryOut(
             "deploy "
@@ -128,7 +128,10 @@ final class FakeCommands implements ControllerCommands {
                 + (what.dryRun() ? ", dry" : ""))
         .map(
             new DeployOutcome(
-                9, List.of(new DeployOutcome.Change("a", DeployOutcome.Word.KEPT, 4))));
+                9,
+                List.of(
+                    new DeployOutcome.ApplicationChange(
+                        "a", DeployOutcome.ApplicationChangeKind.KEPT, 4))));
   }
 
   @Override

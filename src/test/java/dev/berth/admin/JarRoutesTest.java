@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.JarRoutes.Part;
-import dev.berth.view.JarShelf;
+import dev.berth.view.JarCatalog;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonObject;
@@ -36,7 +36,7 @@ class JarRoutesTest {
   private Promise<Void> shelfAnswers = Promise.promise();
   private String name = "";
 
-  private final class Shelf implements JarShelf {
+  private final class Shelf implements JarCatalog {
     @Override
     public Future<@Nullable Path> find(String sha256) {
       return shelfAnswers.future().map(answers -> kept.get(sha256));

@@ -5,7 +5,7 @@ import static dev.berth.admin.FakeCommands.deployment;
 import static dev.berth.admin.FakeCommands.effective;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -107,7 +107,7 @@ class RayCommandsTest {
         FakeCommands.serve(
             application("echo", "{\"import_path\": \"x:y\"}", deployment("echo", effective())));
     if (status == 400) {
-      COMMANDS.refuse(Kind.INVALID, answered.split("\n"));
+      COMMANDS.refuse(CommandRejectionReason.INVALID, answered.split("\n"));
     }
 
     String[] response =

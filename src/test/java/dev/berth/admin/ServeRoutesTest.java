@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import dev.berth.fakes.LogLines;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -157,7 +157,7 @@ class ServeRoutesTest {
 
   @ParameterizedTest
   @CsvSource({"INVALID, 400", "NOT_FOUND, 404", "PRECONDITION, 412", "UNAVAILABLE, 503"})
-  void aRefusedDeclarationIsToldWithEveryProblemOnALine(Kind kind, int status) {
+  void aRefusedDeclarationIsToldWithEveryProblemOnALine(CommandRejectionReason kind, int status) {
     COMMANDS.refuse(kind, "applications[0].name: 3 (expected: text)", "target_capacity: ü");
     String problems = "applications[0].name: 3 (expected: text)\ntarget_capacity: ü";
     assertText(ADMIN.send("PUT", APPLICATIONS, "{}"), status, problems);
@@ -265,7 +265,7 @@ class ServeRoutesTest {
     "PRECONDITION, 412, why",
     "UNAVAILABLE, 503, why"
   })
-  void aRefusedScaleIsToldInRaysForm(Kind kind, int status, String error) {
+  void aRefusedScaleIsToldInRaysForm(CommandRejectionReason kind, int status, String error) {
     COMMANDS.refuse(kind, "why");
     assertJson(
         ADMIN.send("POST", SCALE, "{\"target_num_replicas\": 3}"),
@@ -335,7 +335,9 @@ class ServeRoutesTest {
     String path = "/api/v1/applications/a/deployments/d/autoscaling";
     assertJson(ADMIN.send("GET", path, null), 200, "{\"policy_failures\": 0}");
     assertThat(COMMANDS.asked).containsExactly("autoscaling a d");
-    COMMANDS.refuse(Kind.NOT_FOUND, "deployment: a#d does not autoscale (expected: one that does)");
+    COMMANDS.refuse(
+        CommandRejectionReason.NOT_FOUND,
+        "deployment: a#d does not autoscale (expected: one that does)");
     HttpResponse<String> refused = ADMIN.send("GET", path, null);
     assertThat(refused.statusCode()).isEqualTo(404);
     assertThat(refused.body()).contains("does not autoscale");
@@ -402,7 +404,7 @@ class ServeRoutesTest {
     "PRECONDITION, 412, precondition_failed",
     "UNAVAILABLE, 503, unavailable"
   })
-  void oursAreRefusedInJsonWithEveryProblem(Kind kind, int status, String code) {
+  void oursAreRefusedInJsonWithEveryProblem(CommandRejectionReason kind, int status, String code) {
     COMMANDS.refuse(kind, "one", "two");
     JsonObject expected =
         new JsonObject()
@@ -505,7 +507,7 @@ class ServeRoutesTest {
       ADMIN.send("PUT", APPLICATIONS, "{}");
       ADMIN.send("POST", SCALE, "{\"target_num_replicas\": 3}");
       ADMIN.send("POST", "/api/v1/applications/a/rollback", null);
-      COMMANDS.refuse(Kind.INVALID, "no");
+      COMMANDS.refuse(CommandRejectionReason.INVALID, "no");
       ADMIN.send("PUT", APPLICATIONS, "{}");
       said = lines.all();
     }

@@ -2,7 +2,7 @@ package dev.berth.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.json.JsonObject;
 import java.net.URLEncoder;
 import java.net.http.HttpResponse;
@@ -116,7 +116,7 @@ class TrafficRoutesTest {
     refused(ADMIN.send("PUT", SHOP, body + " ".repeat(16 << 10)), 400, "bytes");
     refused(ADMIN.send("PUT", PATH + "?route=/none", body), 404, "route: /none");
     refused(ADMIN.send("PUT", PATH, body), 400, "route: [] (expected: one)");
-    COMMANDS.refuse(Kind.INVALID, "traffic: x", "weight: y");
+    COMMANDS.refuse(CommandRejectionReason.INVALID, "traffic: x", "weight: y");
     HttpResponse<String> told = ADMIN.send("PUT", SHOP, body);
     assertThat(told.statusCode()).isEqualTo(400);
     assertThat(new JsonObject(told.body()).getJsonArray("problems"))

@@ -4,9 +4,9 @@ import static dev.berth.controller.DrivenController.MODEL;
 
 import dev.berth.controller.ControllerAction.Rescale;
 import dev.berth.fakes.FakeHandle;
+import dev.berth.metrics.MeterRegistration;
 import dev.berth.metrics.MetricsPusher;
-import dev.berth.metrics.MetricsPusher.Rhythm;
-import dev.berth.metrics.Registration;
+import dev.berth.metrics.MetricsPusher.ReportIntervals;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.simulation.Footprint;
 import java.time.Duration;
@@ -55,12 +55,12 @@ final class AutoscaledFleet {
     final String node;
     final MetricsPusher pusher;
     final FakeHandle handle = new FakeHandle(MODEL.name()); // whose gauges the load sets
-    Registration registration;
+    MeterRegistration registration;
     boolean left;
     boolean signalled;
     long heardNanos; // by the controller that is there
 
-    Instance(String node, long incarnation, Rhythm rhythm) {
+    Instance(String node, long incarnation, ReportIntervals rhythm) {
       this.node = node;
       pusher = new MetricsPusher(node, incarnation, rhythm, rhythm, 960 << 10, () -> world.now);
       pusher.onSignal(() -> signalled = true);
@@ -75,7 +75,7 @@ final class AutoscaledFleet {
   int turns; // changes of the number in another direction than the one before
   private final SplittableRandom random;
   private final Faults faults;
-  private final Rhythm rhythm;
+  private final ReportIntervals rhythm;
   private final long startNanos;
   private final DeploymentTarget model;
   private final int least;
@@ -95,7 +95,7 @@ final class AutoscaledFleet {
   AutoscaledFleet(
       long seed,
       int instances,
-      Rhythm rhythm,
+      ReportIntervals rhythm,
       double startS,
       int least,
       int most,
@@ -216,13 +216,13 @@ final class AutoscaledFleet {
    * @param lives before this one
    */
   void liveAgain(double[] rates, int lives) {
-    List<Registration> passing = new ArrayList<>();
+    List<MeterRegistration> passing = new ArrayList<>();
     for (Instance each : instances) {
       passing.add(each.pusher.register(new FakeHandle("passing" + lives).with(1, 1, 0)));
     }
     run(rates);
     double[] none = new double[1_000];
-    passing.forEach(Registration::close);
+    passing.forEach(MeterRegistration::close);
     instances.forEach(each -> each.registration.close());
     run(none);
     instances.forEach(each -> each.registration = each.pusher.register(each.handle));
@@ -267,13 +267,13 @@ final class AutoscaledFleet {
       return;
     }
     if (random.nextDouble() < faults.lost) {
-      each.pusher.settled(batch.sequence(), -1);
+      each.pusher.onSettled(batch.sequence(), -1);
       return;
     }
     world.apply(world.controller.on(batch, world.now));
     each.heardNanos = world.now;
     watch();
-    each.pusher.settled(batch.sequence(), term);
+    each.pusher.onSettled(batch.sequence(), term);
   }
 
   private void restart() {
@@ -352,8 +352,8 @@ final class AutoscaledFleet {
     return moments.stream().filter(at -> at.seconds >= from && at.seconds < to).toList();
   }
 
-  static Rhythm rhythm(double recordS, double pushS) {
-    return new Rhythm(
+  static ReportIntervals rhythm(double recordS, double pushS) {
+    return new ReportIntervals(
         Duration.ofNanos((long) (recordS * 1e9)), Duration.ofNanos((long) (pushS * 1e9)));
   }
 }

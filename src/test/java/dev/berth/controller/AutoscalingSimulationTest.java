@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.controller.AutoscaledFleet.Faults;
 import dev.berth.controller.AutoscaledFleet.Moment;
 import dev.berth.controller.autoscaling.Trace;
-import dev.berth.metrics.MetricsPusher.Rhythm;
+import dev.berth.metrics.MetricsPusher.ReportIntervals;
 import dev.berth.simulation.Footprint;
 import java.util.Arrays;
 import java.util.Set;
@@ -214,7 +214,7 @@ class AutoscalingSimulationTest {
   void aDayIsFollowedWithFewTurns() {
     double[] rates = new double[43_200];
     Arrays.setAll(rates, i -> 60 * Trace.azure(i / 43_200.0));
-    Rhythm rhythm = AutoscaledFleet.rhythm(2, 10);
+    ReportIntervals rhythm = AutoscaledFleet.rhythm(2, 10);
     AutoscaledFleet fleet =
         new AutoscaledFleet(BASE, 2, rhythm, 60, 1, MOST, "upscale_delay_s: 30", Faults.NONE);
     fleet.run(rates);

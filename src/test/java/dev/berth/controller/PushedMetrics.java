@@ -5,7 +5,7 @@ import dev.berth.controller.autoscaling.DeploymentLoad;
 import dev.berth.controller.autoscaling.HandleReports;
 import dev.berth.fakes.ManualClock;
 import dev.berth.metrics.MetricsPusher;
-import dev.berth.metrics.MetricsPusher.Rhythm;
+import dev.berth.metrics.MetricsPusher.ReportIntervals;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,7 +30,7 @@ final class PushedMetrics {
   private boolean signalled;
 
   PushedMetrics(Duration push) {
-    Rhythm rhythm = new Rhythm(RECORD, push);
+    ReportIntervals rhythm = new ReportIntervals(RECORD, push);
     pusher = new MetricsPusher("n1", 1, rhythm, rhythm, 960 << 10, clock);
     pusher.onSignal(() -> signalled = true);
   }
@@ -81,7 +81,7 @@ final class PushedMetrics {
       batch.handles().forEach(report -> queues.remove(report.deployment()));
       batch.queues().forEach(queue -> queues.put(queue.deployment(), queue.queued()));
     }
-    pusher.settled(batch.sequence(), away ? -1 : term);
+    pusher.onSettled(batch.sequence(), away ? -1 : term);
     push(pusher.signalBatch());
   }
 

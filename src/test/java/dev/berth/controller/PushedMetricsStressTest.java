@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.controller.autoscaling.DeploymentLoad;
 import dev.berth.fakes.FakeHandle;
-import dev.berth.metrics.Registration;
+import dev.berth.metrics.MeterRegistration;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,7 +30,7 @@ class PushedMetricsStressTest {
   /** One thread's handles; each has one of a name at most. */
   private final class Caller {
     final FakeHandle[] handles = new FakeHandle[NAMES];
-    final @Nullable Registration[] open = new Registration[NAMES];
+    final @Nullable MeterRegistration[] open = new MeterRegistration[NAMES];
     private final Random random;
 
     Caller(long seed) {
@@ -40,7 +40,7 @@ class PushedMetricsStressTest {
     void run() {
       for (int round = 0; round < ROUNDS; round++) {
         int name = random.nextInt(NAMES);
-        Registration registration = open[name];
+        MeterRegistration registration = open[name];
         if (registration == null) {
           handles[name] = new FakeHandle("d" + name).with(1, random.nextInt(3), random.nextInt(2));
           handles[name].autoscales = name % 2 == 0;

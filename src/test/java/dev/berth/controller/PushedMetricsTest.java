@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.DeploymentId;
 import dev.berth.controller.autoscaling.DeploymentLoad;
 import dev.berth.fakes.FakeHandle;
-import dev.berth.metrics.Registration;
+import dev.berth.metrics.MeterRegistration;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.BusMessage.QueueLength;
 import java.time.Duration;
@@ -84,8 +84,8 @@ class PushedMetricsTest {
 
   @Test
   void aHandleThatIsClosedLeavesNothingBehind() {
-    Registration plain = metrics.pusher.register(plain("plain").with(2, 0, 0));
-    Registration scaled = metrics.pusher.register(handle.with(2, 0, 0));
+    MeterRegistration plain = metrics.pusher.register(plain("plain").with(2, 0, 0));
+    MeterRegistration scaled = metrics.pusher.register(handle.with(2, 0, 0));
     metrics.pass(PUSH);
     plain.close();
     scaled.close();
@@ -105,7 +105,7 @@ class PushedMetricsTest {
 
   @Test
   void aFinalZeroIsOwedThoughTheAnswerToTheReportWasLost() {
-    Registration registration = metrics.pusher.register(handle.with(2, 0, 0));
+    MeterRegistration registration = metrics.pusher.register(handle.with(2, 0, 0));
     metrics.held = true;
     metrics.pass(PUSH);
     metrics.settle(); // it arrives
@@ -122,7 +122,7 @@ class PushedMetricsTest {
   @Test
   void whatTheReplicasHoldRidesBesideAndCausesNoMessage() {
     metrics.pusher.registerReplica(new FakeHandle("d").with(0, 2, 1));
-    Registration other = metrics.pusher.registerReplica(new FakeHandle("d").with(0, 3, 0));
+    MeterRegistration other = metrics.pusher.registerReplica(new FakeHandle("d").with(0, 3, 0));
     metrics.pusher.registerReplica(plain("plain").with(0, 9, 9));
     metrics.pass(PUSH);
     assertThat(metrics.load("d").atReplicas()).isEqualTo(6.0);
@@ -210,7 +210,7 @@ class PushedMetricsTest {
       metrics.pusher.signal(handle.deployment());
       metrics.run();
     }
-    assertThat(metrics.pusher.failed()).isOne();
+    assertThat(metrics.pusher.failedCount()).isOne();
     metrics.away = false;
     metrics.pass(PUSH);
     assertThat(metrics.queued("d")).isEqualTo(100);
@@ -228,7 +228,7 @@ class PushedMetricsTest {
   @Test
   void tenThousandHandlesOutliveAControllerThatIsAwayForAMinute() {
     List<FakeHandle> handles = new ArrayList<>();
-    List<Registration> registrations = new ArrayList<>();
+    List<MeterRegistration> registrations = new ArrayList<>();
     for (int i = 0; i < 10_000; i++) {
       FakeHandle each = new FakeHandle("d" + i).with(0, i % 3, 0);
       handles.add(each);
@@ -240,7 +240,7 @@ class PushedMetricsTest {
 
     metrics.away = true;
     metrics.pass(Duration.ofMinutes(1));
-    assertThat(metrics.pusher.failed()).as("one for each interval").isEqualTo(60);
+    assertThat(metrics.pusher.failedCount()).as("one for each interval").isEqualTo(60);
     assertThat(metrics.pusher.handles()).isEqualTo(10_000);
     for (int i = 0; i < 5_000; i++) {
       registrations.get(i).close(); // in the meantime

@@ -8,7 +8,7 @@ import dev.berth.config.ConfigReader;
 import dev.berth.controller.Autoscaled;
 import dev.berth.controller.ControllerEvent.Paused;
 import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -169,20 +169,20 @@ class AutoscaledStateTest extends ServeControlRig {
     assertThat(ok(commands().once("x").pause("a", "d", 2))).isTrue();
 
     assertThat(declared()).isEqualTo(paused(3, null));
-    refused(Kind.INVALID, commands().once("x").pause("a", "d", null));
+    refused(CommandRejectionReason.INVALID, commands().once("x").pause("a", "d", null));
   }
 
   @Test
   void whoeverIsNotToSetTheNumberIsToldSoInRaysWords() {
-    assertThat(refused(Kind.PRECONDITION, commands().scale("a", "d", 3)))
+    assertThat(refused(CommandRejectionReason.PRECONDITION, commands().scale("a", "d", 3)))
         .hasMessage(
             "Cannot update replicas for deployment 'd' in application 'a'. The external scaling API"
                 + " can only be used when 'external_scaler_enabled' is set to true in the"
                 + " application configuration. Current value: external_scaler_enabled=false.");
-    refused(Kind.INVALID, commands().pause("a", "d", 10_001));
-    refused(Kind.NOT_FOUND, commands().pause("a", "other", 1));
+    refused(CommandRejectionReason.INVALID, commands().pause("a", "d", 10_001));
+    refused(CommandRejectionReason.NOT_FOUND, commands().pause("a", "other", 1));
     controls.autoscaled = Set.of();
-    assertThat(refused(Kind.PRECONDITION, commands().pause("a", "d", null)))
+    assertThat(refused(CommandRejectionReason.PRECONDITION, commands().pause("a", "d", null)))
         .hasMessage("autoscaling: none of deployment a#d (expected: autoscaling_config)");
     assertThat(declared()).isNull();
     assertThat(ok(commands().pause("a", "d", 1))).as("there is nothing to pause").isFalse();

@@ -3,7 +3,7 @@ package dev.berth.desired;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.PlaneBuilder;
-import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRejectedException;
 import io.vertx.core.Future;
 import java.util.ArrayDeque;
 import java.util.concurrent.RejectedExecutionException;
@@ -20,7 +20,7 @@ class CommandQueueTest {
             PlaneBuilder.loopOf(Runnable::run, () -> true));
     for (int i = 0; i < 2; i++) {
       Future<Void> command = queue.add(1, () -> queue.offLoop(() -> null));
-      assertThat(command.cause()).isInstanceOf(CommandRefused.class);
+      assertThat(command.cause()).isInstanceOf(CommandRejectedException.class);
     }
     assertThat(queue.size).isZero();
   }
@@ -35,7 +35,7 @@ class CommandQueueTest {
     }
     assertThat(queue.size).isEqualTo(CommandQueue.MOST_COMMANDS);
     Future<Void> tooMany = queue.add(1, () -> queue.offLoop(() -> null));
-    assertThat(tooMany.cause()).isInstanceOf(CommandRefused.class);
+    assertThat(tooMany.cause()).isInstanceOf(CommandRejectedException.class);
     while (!offLoop.isEmpty()) {
       offLoop.poll().run();
     }
@@ -53,7 +53,7 @@ class CommandQueueTest {
       Future<Void> tooLong = queue.add(1, () -> queue.offLoop(() -> null));
       assertThat(runs.failed()).isFalse();
       assertThat(waits.failed()).as("round %d", round).isFalse();
-      assertThat(tooLong.cause()).isInstanceOf(CommandRefused.class);
+      assertThat(tooLong.cause()).isInstanceOf(CommandRejectedException.class);
       while (!offLoop.isEmpty()) {
         offLoop.poll().run();
       }

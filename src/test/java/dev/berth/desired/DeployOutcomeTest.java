@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.config.ConfigReader;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
-import dev.berth.view.ControllerCommands.Submitted;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
+import dev.berth.view.ControllerCommands.DeployRequest;
 import dev.berth.view.DeployOutcome;
 import dev.berth.view.RevisionDetails;
 import io.vertx.core.Future;
@@ -43,20 +43,21 @@ class DeployOutcomeTest extends ServeControlRig {
     return "{name: %s, route_prefix: /%s, import_path: x.A}".formatted(name, name);
   }
 
-  private static Submitted file(@Nullable String uri, String... names) {
+  private static DeployRequest file(@Nullable String uri, String... names) {
     String all = String.join(", ", Stream.of(names).map(DeployOutcomeTest::entry).toList());
     return says("{applications: [" + all + "]}", uri);
   }
 
-  private static Submitted says(String text, @Nullable String uri) {
-    return new Submitted(null, text, uri, false, null, false);
+  private static DeployRequest says(String text, @Nullable String uri) {
+    return new DeployRequest(null, text, uri, false, null, false);
   }
 
-  private static Submitted with(Submitted what, boolean prunes, @Nullable Long at, boolean dry) {
-    return new Submitted(null, what.config(), what.file(), prunes, at, dry);
+  private static DeployRequest with(
+      DeployRequest what, boolean prunes, @Nullable Long at, boolean dry) {
+    return new DeployRequest(null, what.config(), what.file(), prunes, at, dry);
   }
 
-  private String deploy(Submitted what) {
+  private String deploy(DeployRequest what) {
     return text(ok(commands().deploy(what)));
   }
 
@@ -112,7 +113,7 @@ class DeployOutcomeTest extends ServeControlRig {
   @Test
   void aCapacityThatAnotherFileSaysStays() {
     start();
-    Submitted half = says("{target_capacity: 50, applications: []}", ONE);
+    DeployRequest half = says("{target_capacity: 50, applications: []}", ONE);
     deploy(half);
     deploy(file(TWO, "b"));
     assertThat(control.state.head.targetCapacity()).isEqualTo(50);
@@ -128,9 +129,10 @@ class DeployOutcomeTest extends ServeControlRig {
     start();
     deploy(file(ONE, "a"));
     deploy(file(TWO, "b"));
-    Submitted takes = says("applications: [{name: n, route_prefix: /a, import_path: x.A}]", TWO);
+    DeployRequest takes =
+        says("applications: [{name: n, route_prefix: /a, import_path: x.A}]", TWO);
 
-    assertThat(refused(Kind.INVALID, commands().deploy(takes)))
+    assertThat(refused(CommandRejectionReason.INVALID, commands().deploy(takes)))
         .hasMessage(
             "config:1:40: applications[0].route_prefix: \"/a\" (expected: unique; application a"
                 + " has it already)");
@@ -145,7 +147,7 @@ class DeployOutcomeTest extends ServeControlRig {
     start();
     deploy(file(ONE, "a", "b"));
     controls.told.clear();
-    Submitted next = file(ONE, "a", "c");
+    DeployRequest next = file(ONE, "a", "c");
 
     assertThat(deploy(with(next, false, null, true)))
         .isEqualTo("UNCHANGED a 1, NEW c 3, DELETED b 2");
@@ -160,7 +162,7 @@ class DeployOutcomeTest extends ServeControlRig {
     Files.writeString(folder.resolve("a.jar"), "one");
     start();
     String jar = "{applications: [{name: a, import_path: x.A, runtime_env: {jars: [a.jar]}}]}";
-    assertThat(deploy(new Submitted(null, jar, ONE, false, null, true))).isEqualTo("NEW a 1");
+    assertThat(deploy(new DeployRequest(null, jar, ONE, false, null, true))).isEqualTo("NEW a 1");
     assertThat(folder.resolve("state")).doesNotExist();
   }
 
@@ -172,7 +174,7 @@ class DeployOutcomeTest extends ServeControlRig {
     String text = "{applications: [{import_path: x.A, name: a, runtime_env: {jars: [%s]}}]}";
     deploy(says(text.formatted("a.jar"), ONE));
 
-    Submitted same = new Submitted(null, text.formatted(copy), TWO, false, null, true);
+    DeployRequest same = new DeployRequest(null, text.formatted(copy), TWO, false, null, true);
     assertThat(deploy(same)).isEqualTo("UNCHANGED a 1");
     Files.writeString(copy, "two");
     assertThat(deploy(same)).isEqualTo("CHANGED a 2");
@@ -187,7 +189,8 @@ class DeployOutcomeTest extends ServeControlRig {
 
     assertThat(
             refused(
-                Kind.PRECONDITION, commands().deploy(with(file(TWO, "b"), true, looked, false))))
+                CommandRejectionReason.PRECONDITION,
+                commands().deploy(with(file(TWO, "b"), true, looked, false))))
         .hasMessage("revision: 1 (expected: 2, since another command declared a change meanwhile)");
     assertThat(deploy(with(file(TWO, "b"), true, 2L, false)))
         .isEqualTo("NEW b 3, PRUNED a 1, PRUNED c 2");
@@ -237,7 +240,7 @@ class DeployOutcomeTest extends ServeControlRig {
     assertThat(failed.message()).isEqualTo("no model");
     assertThat(failed.jars()).singleElement().asString().matches("a\\.jar [0-9a-f]{64}");
     assertThatThrownBy(() -> commands().history("b"))
-        .isInstanceOf(CommandRefused.class)
+        .isInstanceOf(CommandRejectedException.class)
         .hasMessageStartingWith("application: b");
 
     assertThat(ok(commands().rollback("a", 1L, true))).isEqualTo(1);
@@ -251,10 +254,10 @@ class DeployOutcomeTest extends ServeControlRig {
   void whatCannotBeGoneBackToIsSaid() throws IOException {
     start();
     builds(3);
-    assertThat(refused(Kind.PRECONDITION, commands().rollback("a", 9L, false)))
+    assertThat(refused(CommandRejectionReason.PRECONDITION, commands().rollback("a", 9L, false)))
         .hasMessage("revision: 9 of application a (expected: an earlier revision, one of [2, 1])");
     assertThat(ok(commands().rollback("a", 1L, false))).isEqualTo(4);
-    assertThat(refused(Kind.PRECONDITION, commands().rollback("a", 1L, true)))
+    assertThat(refused(CommandRejectionReason.PRECONDITION, commands().rollback("a", 1L, true)))
         .hasMessage(
             "revision: 1 of application a (expected: a revision that differs from the current"
                 + " 4)");
@@ -267,7 +270,7 @@ class DeployOutcomeTest extends ServeControlRig {
     Files.delete(copy);
     for (Future<Long> each :
         List.of(commands().rollback("a", 2L, false), commands().rollback("a", 2L, true))) {
-      assertThat(refused(Kind.PRECONDITION, each))
+      assertThat(refused(CommandRejectionReason.PRECONDITION, each))
           .hasMessage(
               "revision: 2 of application a: its a.jar is missing in %s (expected: stored)"
                   .formatted(folder.resolve("state")));
@@ -298,7 +301,7 @@ class DeployOutcomeTest extends ServeControlRig {
     boolean[] full = {false};
     start(log -> fullUnlessForgotten(log, full));
 
-    assertThat(refused(Kind.UNAVAILABLE, submit(commands(), "b", entry("b"))))
+    assertThat(refused(CommandRejectionReason.UNAVAILABLE, submit(commands(), "b", entry("b"))))
         .hasMessageStartingWith("cannot be stored");
     assertThat(history()).hasSize(4);
   }

@@ -6,7 +6,7 @@ import dev.berth.code.Jar;
 import dev.berth.config.ConfigReader;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.NodeRegistry.Registered;
-import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRejectedException;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -211,14 +211,16 @@ class NodeRegistryTest extends ServeControlRig {
     Future<NodeRegistry> node = control.nodes(none -> born);
     stop();
     assertThat(node.result()).isEqualTo(born);
-    refused(CommandRefused.Kind.UNAVAILABLE, control.nodes(on -> on.with("a", "f0")));
+    refused(
+        CommandRejectedException.CommandRejectionReason.UNAVAILABLE,
+        control.nodes(on -> on.with("a", "f0")));
   }
 
   @Test
   void whatIsNotKeptIsRefused() {
     start(ConfigReader.read("file", folder, "{applications: []}"), takesNotes());
     notes = false;
-    refused(CommandRefused.Kind.UNAVAILABLE, control.nodes(on -> born));
+    refused(CommandRejectedException.CommandRejectionReason.UNAVAILABLE, control.nodes(on -> born));
     assertThat(control.nodes()).isEqualTo(NodeRegistry.NONE);
   }
 

@@ -14,8 +14,8 @@ import dev.berth.controller.ControllerEvent.BuildFailed;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.view.ApplicationStatus;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import dev.berth.view.ControllerCommands;
 import io.vertx.core.Future;
 import java.io.IOException;
@@ -99,10 +99,10 @@ abstract class ServeControlRig {
     return command.result();
   }
 
-  CommandRefused refused(Kind kind, Future<?> command) {
+  CommandRejectedException refused(CommandRejectionReason kind, Future<?> command) {
     runAll();
-    assertThat(command.cause()).isInstanceOf(CommandRefused.class);
-    CommandRefused refused = (CommandRefused) command.cause();
+    assertThat(command.cause()).isInstanceOf(CommandRejectedException.class);
+    CommandRejectedException refused = (CommandRejectedException) command.cause();
     assertThat(refused.kind()).as(refused.getMessage()).isEqualTo(kind);
     return refused;
   }

@@ -9,7 +9,7 @@ import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -153,7 +153,10 @@ class ServeControlStartTest extends ServeControlRig {
   void whoSaysNoFileIsToldWhatOneIs() throws IOException {
     startWith();
 
-    assertThat(refused(Kind.INVALID, submit(commands(), null, "applications: []", "C:\\shop.yaml")))
+    assertThat(
+            refused(
+                CommandRejectionReason.INVALID,
+                submit(commands(), null, "applications: []", "C:\\shop.yaml")))
         .hasMessageContaining("Berth-File: C:\\shop.yaml (expected: file://HOST/PATH");
   }
 
@@ -217,7 +220,7 @@ class ServeControlStartTest extends ServeControlRig {
     ok(commands().delete("c"));
     assertThat(names()).doesNotContain("c");
     assertThat(controls.told).last().isEqualTo(new ControllerEvent.Withdrawn("c"));
-    refused(Kind.NOT_FOUND, commands().delete("c"));
+    refused(CommandRejectionReason.NOT_FOUND, commands().delete("c"));
     start();
     assertThat(names()).as("it is not durable").contains("c");
     ok(submit(commands(), "{applications: [" + B + "]}"));

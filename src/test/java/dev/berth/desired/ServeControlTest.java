@@ -19,9 +19,9 @@ import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.fakes.LogLines;
 import dev.berth.protocol.BuildSource;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
-import dev.berth.view.JarShelf;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
+import dev.berth.view.JarCatalog;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -135,11 +135,11 @@ class ServeControlTest extends ServeControlRig {
     start(A);
 
     assertThat(names()).containsExactly("a");
-    assertThat(refused(Kind.UNAVAILABLE, submit(commands(), "b", B)))
+    assertThat(refused(CommandRejectionReason.UNAVAILABLE, submit(commands(), "b", B)))
         .hasMessageContaining("is in use by another instance");
     assertThat(names()).containsExactly("a");
     stop(first);
-    assertThat(refused(Kind.UNAVAILABLE, submit(commands(), "b", B)))
+    assertThat(refused(CommandRejectionReason.UNAVAILABLE, submit(commands(), "b", B)))
         .hasMessageContaining("created by another instance meanwhile");
   }
 
@@ -259,7 +259,7 @@ class ServeControlTest extends ServeControlRig {
     ApplicationConfig config = Objects.requireNonNull(control.find("a", 1)).config();
     Files.writeString(config.jars().get(0), "two");
 
-    assertThat(refused(Kind.PRECONDITION, control.source(config)))
+    assertThat(refused(CommandRejectionReason.PRECONDITION, control.source(config)))
         .hasMessageContaining("missing or damaged here");
     Jar lost = new Jar("a.jar", DeclaredEntry.digest("one"));
     assertThat(control.lostJars()).containsExactly(lost);
@@ -276,7 +276,7 @@ class ServeControlTest extends ServeControlRig {
     start();
     String sha256 = DeclaredEntry.digest("one");
     String entry = "{import_path: x.A, name: a, runtime_env: {jars: ['sha256:" + sha256 + "']}}";
-    assertThat(refused(Kind.INVALID, submit(commands(), "a", entry)))
+    assertThat(refused(CommandRejectionReason.INVALID, submit(commands(), "a", entry)))
         .hasMessageContaining("which was not sent (expected: digest of a stored jar)");
 
     Path written = ok(control.jars().begin(3));
@@ -334,9 +334,9 @@ class ServeControlTest extends ServeControlRig {
     start(A);
     toldSince();
 
-    CommandRefused refused =
+    CommandRejectedException refused =
         refused(
-            Kind.INVALID,
+            CommandRejectionReason.INVALID,
             submit(commands(), whole("{name: c, colour: red, import_path: x.C}", "{name: d}")));
 
     assertThat(refused.problems())
@@ -346,8 +346,8 @@ class ServeControlTest extends ServeControlRig {
     assertThat(toldSince()).isEmpty();
     assertThat(names()).containsExactly("a");
     assertThat(folder.resolve("state")).doesNotExist();
-    refused(Kind.INVALID, submit(commands(), "{"));
-    refused(Kind.INVALID, submit(commands(), "a", "{name: b, import_path: x.B}"));
+    refused(CommandRejectionReason.INVALID, submit(commands(), "{"));
+    refused(CommandRejectionReason.INVALID, submit(commands(), "a", "{name: b, import_path: x.B}"));
   }
 
   @Test
@@ -355,7 +355,9 @@ class ServeControlTest extends ServeControlRig {
     start(A, B);
 
     assertThat(
-            refused(Kind.INVALID, submit(commands(), "c", "{import_path: x.C, route_prefix: /a}")))
+            refused(
+                CommandRejectionReason.INVALID,
+                submit(commands(), "c", "{import_path: x.C, route_prefix: /a}")))
         .hasMessageContaining("route_prefix: \"/a\" (expected: unique; application a has it");
     deploy("a", "{import_path: x.Other, route_prefix: /a}");
   }
@@ -382,7 +384,7 @@ class ServeControlTest extends ServeControlRig {
       many.add(submit(commands(), whole(A)));
     }
 
-    assertThat(refused(Kind.UNAVAILABLE, many.remove(many.size() - 1)))
+    assertThat(refused(CommandRejectionReason.UNAVAILABLE, many.remove(many.size() - 1)))
         .hasMessageContaining("64 commands wait");
     assertThat(many).allSatisfy(command -> assertThat(command.succeeded()).isTrue());
     ok(submit(commands(), whole(A)));
@@ -397,8 +399,8 @@ class ServeControlTest extends ServeControlRig {
     stop();
 
     assertThat(running.succeeded()).isTrue();
-    refused(Kind.UNAVAILABLE, waiting);
-    refused(Kind.UNAVAILABLE, submit(commands(), whole(B)));
+    refused(CommandRejectionReason.UNAVAILABLE, waiting);
+    refused(CommandRejectionReason.UNAVAILABLE, submit(commands(), whole(B)));
     start();
     assertThat(names()).containsExactly("a");
   }
@@ -409,7 +411,7 @@ class ServeControlTest extends ServeControlRig {
     toldSince();
 
     ok(commands().delete("a"));
-    refused(Kind.NOT_FOUND, commands().delete("a"));
+    refused(CommandRejectionReason.NOT_FOUND, commands().delete("a"));
     ok(commands().deleteAll());
     ok(commands().deleteAll());
 
@@ -452,23 +454,23 @@ class ServeControlTest extends ServeControlRig {
   void aScaleIsRefusedForWhatItCannotBe() {
     start(A, B);
 
-    refused(Kind.INVALID, commands().scale("b", "d", -1));
-    refused(Kind.NOT_FOUND, commands().scale("b", "other", 1));
-    assertThat(refused(Kind.PRECONDITION, commands().scale("a", "d", 1)))
+    refused(CommandRejectionReason.INVALID, commands().scale("b", "d", -1));
+    refused(CommandRejectionReason.NOT_FOUND, commands().scale("b", "other", 1));
+    assertThat(refused(CommandRejectionReason.PRECONDITION, commands().scale("a", "d", 1)))
         .hasMessageContaining("external_scaler_enabled=false");
     ok(commands().delete("b"));
-    assertThat(refused(Kind.PRECONDITION, commands().scale("b", "d", 1)))
+    assertThat(refused(CommandRejectionReason.PRECONDITION, commands().scale("b", "d", 1)))
         .hasMessage("Deployment is deleted");
     controls.deployments = null;
-    refused(Kind.NOT_FOUND, commands().scale("b", "d", 1));
+    refused(CommandRejectionReason.NOT_FOUND, commands().scale("b", "d", 1));
   }
 
   @Test
   void aRollbackBringsBackWhatLastRanAfterARestartToo() {
     start();
     deploy("b", B);
-    refused(Kind.PRECONDITION, commands().rollback("b", null, false));
-    refused(Kind.NOT_FOUND, commands().rollback("c", null, false));
+    refused(CommandRejectionReason.PRECONDITION, commands().rollback("b", null, false));
+    refused(CommandRejectionReason.NOT_FOUND, commands().rollback("c", null, false));
     ran("b");
     deploy("b", B.replace("x.B", "x.Bad"));
     restart();
@@ -568,12 +570,12 @@ class ServeControlTest extends ServeControlRig {
   void anIdIsOfOneCommandAndNeitherEmptyNorLong() {
     withTwoVersions();
     ok(commands().once("one").scale("b", "d", 3));
-    assertThat(refused(Kind.INVALID, commands().once("one").scale("b", "d", 4)))
+    assertThat(refused(CommandRejectionReason.INVALID, commands().once("one").scale("b", "d", 4)))
         .hasMessage("Idempotency-Key: one, of another command (expected: a unique id)");
-    refused(Kind.INVALID, rollback("one"));
-    refused(Kind.INVALID, rollback(" "));
+    refused(CommandRejectionReason.INVALID, rollback("one"));
+    refused(CommandRejectionReason.INVALID, rollback(" "));
     String longest = "x".repeat(OperatorCommands.MOST_ID_CHARS);
-    assertThat(refused(Kind.INVALID, rollback(longest + "x")))
+    assertThat(refused(CommandRejectionReason.INVALID, rollback(longest + "x")))
         .hasMessage("Idempotency-Key: 129 characters (expected: 1 to 128)");
     assertThat(revision("b")).isEqualTo(2);
     ok(rollback(longest));
@@ -593,7 +595,9 @@ class ServeControlTest extends ServeControlRig {
           .isLessThan(large.length() / 2);
       ok(deployed);
     }
-    assertThat(refused(Kind.INVALID, submit(commands().once("one"), "a", "{}", null)))
+    assertThat(
+            refused(
+                CommandRejectionReason.INVALID, submit(commands().once("one"), "a", "{}", null)))
         .as("with its id, and another body")
         .hasMessage("Idempotency-Key: one, of another command (expected: a unique id)");
     assertThat(control.logged().keptAnswers()).isEqualTo(1);
@@ -615,7 +619,7 @@ class ServeControlTest extends ServeControlRig {
     start(new JournalLog(kept(), directory -> disk), A);
     deploy("b", B);
     disk.full(true);
-    refused(Kind.UNAVAILABLE, commands().once("one").delete("b"));
+    refused(CommandRejectionReason.UNAVAILABLE, commands().once("one").delete("b"));
     disk.full(false);
 
     ok(commands().once("one").delete("b"));
@@ -660,7 +664,7 @@ class ServeControlTest extends ServeControlRig {
     start(shared(log, others));
     others.set(Commits.MOST_TRIES);
 
-    refused(Kind.UNAVAILABLE, submit(commands(), "b", B));
+    refused(CommandRejectionReason.UNAVAILABLE, submit(commands(), "b", B));
     assertThat(log.state().find("b")).isNull();
     deploy("b", B);
   }
@@ -958,7 +962,7 @@ class ServeControlTest extends ServeControlRig {
     disk.full(true);
     try (LogLines lines = new LogLines(Commits.class, Level.ERROR)) {
       for (int time = 0; time < 2; time++) {
-        assertThat(refused(Kind.UNAVAILABLE, commands().delete("b")))
+        assertThat(refused(CommandRejectionReason.UNAVAILABLE, commands().delete("b")))
             .hasMessageContaining("cannot be stored: ")
             .hasMessageContaining("No space left");
       }
@@ -979,7 +983,7 @@ class ServeControlTest extends ServeControlRig {
     ran("b");
     deployRan("b", OTHER);
     deployRan("b", B);
-    JarShelf shelf = control.jars();
+    JarCatalog shelf = control.jars();
     Path written = ok(shelf.begin(1));
     Files.writeString(written, "x");
     assertThat(log.note("as a jar does", log.state().forget(1))).isNotNull();
@@ -1007,7 +1011,7 @@ class ServeControlTest extends ServeControlRig {
   @Test
   void numberOfAnyDeploymentMayBeSetByBerthAndNotByRaysCall() {
     start(A);
-    assertThat(refused(Kind.PRECONDITION, commands().scale("a", "d", 3)))
+    assertThat(refused(CommandRejectionReason.PRECONDITION, commands().scale("a", "d", 3)))
         .hasMessageContaining("external_scaler_enabled=false");
     toldSince();
 
@@ -1015,6 +1019,6 @@ class ServeControlTest extends ServeControlRig {
 
     assertThat(toldSince()).isNotEmpty();
     assertThat(find("a").scales()).containsEntry("d", 3);
-    refused(Kind.PRECONDITION, commands().pause("a", "d", null));
+    refused(CommandRejectionReason.PRECONDITION, commands().pause("a", "d", null));
   }
 }

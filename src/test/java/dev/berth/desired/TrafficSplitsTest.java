@@ -11,7 +11,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerEvent.Declared;
 import dev.berth.controller.ControllerEvent.EndpointSplit;
 import dev.berth.fakes.LogLines;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -89,19 +89,22 @@ class TrafficSplitsTest extends ServeControlRig {
   @Test
   void whatIsUnknownIsRefusedWithAllItsNames() {
     assertThat(
-            refused(Kind.INVALID, commands().split("a", Map.of("v9", 1.0, "v1", 1.0, "v8", 1.0))))
+            refused(
+                CommandRejectionReason.INVALID,
+                commands().split("a", Map.of("v9", 1.0, "v1", 1.0, "v8", 1.0))))
         .hasMessageContaining("traffic: v8, v9 (expected: one of");
-    refused(Kind.NOT_FOUND, commands().split("none", SPLIT));
+    refused(CommandRejectionReason.NOT_FOUND, commands().split("none", SPLIT));
     controls.deployments = null;
-    refused(Kind.INVALID, commands().split("a", SPLIT));
+    refused(CommandRejectionReason.INVALID, commands().split("a", SPLIT));
     assertThat(revision("a")).isEqualTo(1);
   }
 
   @ParameterizedTest
   @ValueSource(doubles = {-1, Double.NaN, 1e9, 0})
   void weightsThatAreNoSplitAreRefused(double weight) {
-    refused(Kind.INVALID, commands().split("a", Map.of("v1", weight)));
-    refused(Kind.INVALID, commands().splitEndpoint("/all", Map.of("a#v1", weight)));
+    refused(CommandRejectionReason.INVALID, commands().split("a", Map.of("v1", weight)));
+    refused(
+        CommandRejectionReason.INVALID, commands().splitEndpoint("/all", Map.of("a#v1", weight)));
     assertThat(controls.told).isEmpty();
   }
 
@@ -122,12 +125,15 @@ class TrafficSplitsTest extends ServeControlRig {
   void anEndpointIsSplitAmongWhatRuns() {
     assertThat(
             refused(
-                Kind.INVALID,
+                CommandRejectionReason.INVALID,
                 commands().splitEndpoint("/all", Map.of("v1", 1.0, "a#v1", 1.0, "a#v9", 1.0))))
         .hasMessageContaining("v1")
         .hasMessageContaining("a#v9")
         .hasMessageNotContaining("a#v1");
-    assertThat(refused(Kind.NOT_FOUND, commands().splitEndpoint("/none", Map.of("a#v1", 1.0))))
+    assertThat(
+            refused(
+                CommandRejectionReason.NOT_FOUND,
+                commands().splitEndpoint("/none", Map.of("a#v1", 1.0))))
         .hasMessageContaining("route: /none (expected: one of berth.endpoints)");
     assertThat(control.endpointSplits()).isEmpty();
   }
@@ -137,8 +143,12 @@ class TrafficSplitsTest extends ServeControlRig {
     String taken =
         "route_prefix: \"/all\" (expected: unique; an endpoint of berth.endpoints has it";
     String entry = "{name: b, route_prefix: /all, import_path: x.B}";
-    assertThat(refused(Kind.INVALID, submit(commands(), "b", entry))).hasMessageContaining(taken);
-    assertThat(refused(Kind.INVALID, submit(commands(), "{applications: [" + entry + "]}")))
+    assertThat(refused(CommandRejectionReason.INVALID, submit(commands(), "b", entry)))
+        .hasMessageContaining(taken);
+    assertThat(
+            refused(
+                CommandRejectionReason.INVALID,
+                submit(commands(), "{applications: [" + entry + "]}")))
         .hasMessageContaining(taken);
     assertThat(names()).containsExactly("a");
   }
@@ -154,7 +164,7 @@ class TrafficSplitsTest extends ServeControlRig {
           .asString()
           .contains("application a: route_prefix: \"/b\" (expected: unique; an endpoint of");
     }
-    assertThat(refused(Kind.PRECONDITION, commands().rollback("a", null, false)))
+    assertThat(refused(CommandRejectionReason.PRECONDITION, commands().rollback("a", null, false)))
         .hasMessageContaining("an endpoint of berth.endpoints has it");
   }
 }

@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigReader;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -66,7 +66,7 @@ class UndecidedTest extends ServeControlRig {
   void whatComesTrueLaterIsToldWhenItIsAskedAgain() throws IOException {
     start();
     slow = true;
-    CommandRefused refused = refused(Kind.UNAVAILABLE, deployA());
+    CommandRejectedException refused = refused(CommandRejectionReason.UNAVAILABLE, deployA());
     assertThat(refused)
         .hasMessage(
             "outcome unknown: no answer within 3 s (expected: retry with the same"
@@ -87,7 +87,7 @@ class UndecidedTest extends ServeControlRig {
   void whatNeverComesTrueIsCarriedOutWhenItIsAskedAgain() {
     start();
     slow = true;
-    refused(Kind.UNAVAILABLE, deployA());
+    refused(CommandRejectionReason.UNAVAILABLE, deployA());
     slow = false;
     ok(deployA());
     assertThat(told()).containsExactly("a 1");
@@ -99,10 +99,10 @@ class UndecidedTest extends ServeControlRig {
     deploy("b", B);
     assertThat(told()).containsExactly("b 1");
     slow = true;
-    refused(Kind.UNAVAILABLE, deployA());
+    refused(CommandRejectionReason.UNAVAILABLE, deployA());
     journal.propose(late.get(0));
 
-    refused(Kind.NOT_FOUND, commands().delete("none"));
+    refused(CommandRejectionReason.NOT_FOUND, commands().delete("none"));
 
     assertThat(told()).containsExactly("a 2");
   }
@@ -123,7 +123,7 @@ class UndecidedTest extends ServeControlRig {
   void aControllerIsNotStartedAnewUnderATermThatIsNotKept() {
     start();
     notes = false;
-    assertThat(refused(Kind.UNAVAILABLE, commands().restartController()))
+    assertThat(refused(CommandRejectionReason.UNAVAILABLE, commands().restartController()))
         .hasMessageStartingWith("the controller term cannot be stored");
     assertThat(controls.restarts).isEmpty();
     notes = true;

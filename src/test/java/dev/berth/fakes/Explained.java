@@ -8,10 +8,10 @@ import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.view.RequestExplanation;
 import dev.berth.view.RequestExplanation.Candidate;
-import dev.berth.view.RequestExplanation.Phases;
-import dev.berth.view.RequestExplanation.Queue;
-import dev.berth.view.RequestExplanation.Step;
-import dev.berth.view.RequestExplanation.Step.Kind;
+import dev.berth.view.RequestExplanation.QueueWait;
+import dev.berth.view.RequestExplanation.RequestPhaseTimes;
+import dev.berth.view.RequestExplanation.RequestStep;
+import dev.berth.view.RequestExplanation.RequestStep.RequestStepKind;
 import java.time.Instant;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -25,7 +25,7 @@ public final class Explained {
   private Explained() {}
 
   /** The phases of a request, which are to be its total. */
-  public static long sum(Phases p) {
+  public static long sum(RequestPhaseTimes p) {
     return p.receive()
         + p.queue()
         + p.route()
@@ -42,8 +42,8 @@ public final class Explained {
   }
 
   /** Its one step of a kind. */
-  public static Step step(RequestExplanation record, Kind kind) {
-    List<Step> found = record.steps().stream().filter(step -> step.kind() == kind).toList();
+  public static RequestStep step(RequestExplanation record, RequestStepKind kind) {
+    List<RequestStep> found = record.steps().stream().filter(step -> step.kind() == kind).toList();
     assertThat(found).hasSize(1);
     return found.get(0);
   }
@@ -53,15 +53,15 @@ public final class Explained {
     return byHttp(
         id,
         "GET /shop/cart",
-        new Phases(0, 500_200, 2_800, 0, 17_000, 980_000, 0, 12_345, 1_512_345));
+        new RequestPhaseTimes(0, 500_200, 2_800, 0, 17_000, 980_000, 0, 12_345, 1_512_345));
   }
 
   /** The same, with another request and total time. */
   public static RequestExplanation with(String id, String request, int total) {
-    return byHttp(id, request, new Phases(0, 0, 0, 0, 0, 0, 0, 0, total));
+    return byHttp(id, request, new RequestPhaseTimes(0, 0, 0, 0, 0, 0, 0, 0, total));
   }
 
-  private static RequestExplanation byHttp(String id, String request, Phases phases) {
+  private static RequestExplanation byHttp(String id, String request, RequestPhaseTimes phases) {
     return new RequestExplanation(
         id,
         null,
@@ -81,16 +81,21 @@ public final class Explained {
             new Candidate(
                 "shop#cart#3ghi", "node-99999999", -1, 0, 8, false, -1, Tier.ANY, -1, Double.NaN)),
         12,
-        new Queue(3, 100, 500_200),
+        new QueueWait(3, 100, 500_200),
         List.of(
-            new Step(0, Kind.ARRIVED, "", "node-1a2b3c4d", 0, ""),
-            new Step(2_100, Kind.REFUSED, "shop#cart#2def", "node-99999999", 0, "full"),
-            new Step(2_400, Kind.QUEUED, "", "node-1a2b3c4d", 0, ""),
-            new Step(502_600, Kind.GRANTED, "shop#cart#1abc", "node-1a2b3c4d", 0, ""),
-            new Step(503_000, Kind.SENT, "shop#cart#1abc", "node-1a2b3c4d", 0, ""),
-            new Step(510_000, Kind.HANDLER_STARTED, "shop#cart#1abc", "node-1a2b3c4d", 2, ""),
-            new Step(1_500_000, Kind.ANSWERED, "shop#cart#1abc", "node-1a2b3c4d", 0, ""),
-            new Step(1_512_345, Kind.ENDED, "", "node-1a2b3c4d", 0, "ok")),
+            new RequestStep(0, RequestStepKind.ARRIVED, "", "node-1a2b3c4d", 0, ""),
+            new RequestStep(
+                2_100, RequestStepKind.REFUSED, "shop#cart#2def", "node-99999999", 0, "full"),
+            new RequestStep(2_400, RequestStepKind.QUEUED, "", "node-1a2b3c4d", 0, ""),
+            new RequestStep(
+                502_600, RequestStepKind.GRANTED, "shop#cart#1abc", "node-1a2b3c4d", 0, ""),
+            new RequestStep(
+                503_000, RequestStepKind.SENT, "shop#cart#1abc", "node-1a2b3c4d", 0, ""),
+            new RequestStep(
+                510_000, RequestStepKind.HANDLER_STARTED, "shop#cart#1abc", "node-1a2b3c4d", 2, ""),
+            new RequestStep(
+                1_500_000, RequestStepKind.ANSWERED, "shop#cart#1abc", "node-1a2b3c4d", 0, ""),
+            new RequestStep(1_512_345, RequestStepKind.ENDED, "", "node-1a2b3c4d", 0, "ok")),
         9,
         "shop#cart#1abc",
         RequestFailure.NONE,
@@ -113,10 +118,10 @@ public final class Explained {
         List.of(),
         0,
         null,
-        List.of(new Step(0, Kind.ARRIVED, "", "node-1a2b3c4d", 2, "")),
+        List.of(new RequestStep(0, RequestStepKind.ARRIVED, "", "node-1a2b3c4d", 2, "")),
         1,
         "",
         new RequestFailure("shop#prices", "dev.berth.api.BerthException$Timeout", "too late"),
-        new Phases(0, 0, 1_000, 0, 0, 0, 0, 0, 1_000));
+        new RequestPhaseTimes(0, 0, 1_000, 0, 0, 0, 0, 0, 1_000));
   }
 }

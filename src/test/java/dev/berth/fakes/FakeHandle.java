@@ -44,7 +44,7 @@ public final class FakeHandle implements HandleMetricSource {
   }
 
   @Override
-  public long begun() {
+  public long begunCount() {
     return begun;
   }
 

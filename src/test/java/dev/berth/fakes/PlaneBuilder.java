@@ -17,7 +17,7 @@ import dev.berth.replica.threads.InstanceHandlerThreads;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.Routers;
 import dev.berth.routing.slots.InstanceQueueLimits;
-import dev.berth.view.Explanations;
+import dev.berth.view.ExplanationConsumer;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -72,7 +72,7 @@ public final class PlaneBuilder {
   private @Nullable String zone;
   private InstantSource wallClock = InstantSource.fixed(Instant.EPOCH);
   private HandlerPorts handlers = handlers(hooks(Runnable::run));
-  private Explanations explained = Explanations.NONE;
+  private ExplanationConsumer explained = ExplanationConsumer.NONE;
   private InstanceLimits limits = defaults();
 
   public PlaneBuilder(String node, LongSupplier clock, BusSender bus) {
@@ -133,7 +133,7 @@ public final class PlaneBuilder {
     return this;
   }
 
-  public PlaneBuilder explained(Explanations into) {
+  public PlaneBuilder explained(ExplanationConsumer into) {
     explained = into;
     return this;
   }

@@ -1,7 +1,7 @@
 package dev.berth.fakes;
 
 import dev.berth.view.ControllerCommands;
-import dev.berth.view.ControllerCommands.Submitted;
+import dev.berth.view.ControllerCommands.DeployRequest;
 import io.vertx.core.Future;
 import org.jspecify.annotations.Nullable;
 
@@ -11,7 +11,7 @@ public final class Submits {
 
   public static Future<Void> submit(
       ControllerCommands to, @Nullable String application, String config, @Nullable String file) {
-    return to.deploy(new Submitted(application, config, file, true, null, false)).mapEmpty();
+    return to.deploy(new DeployRequest(application, config, file, true, null, false)).mapEmpty();
   }
 
   /** Everything, as nobody's file. */

@@ -9,11 +9,12 @@ import org.junit.jupiter.api.Test;
 
 class AnswerRoomTest {
   private static final long MIB = 1 << 20;
-  private static final long LATE = AnswerRoom.WAIT_NANOS;
+  private static final long LATE = ResponseMemoryBudget.WAIT_NANOS;
 
-  private final AnswerRoom room = new AnswerRoom(8 * MIB);
-  private final AnswerRoom.Queue<String> queue = room.new Queue<>();
-  private final AnswerSizes sizes = new AnswerSizes();
+  private final ResponseMemoryBudget room = new ResponseMemoryBudget(8 * MIB);
+  private final ResponseMemoryBudget.ResponseMemoryQueue<String> queue =
+      room.new ResponseMemoryQueue<>();
+  private final ResponseSizeEstimator sizes = new ResponseSizeEstimator();
   private final List<String> started = new ArrayList<>();
 
   private long take(String path) {
@@ -30,8 +31,8 @@ class AnswerRoomTest {
 
   @Test
   void aPathWhoseAnswersAreSmallTakesNothingAndNeverWaits() {
-    sizes.came("/hi", 10);
-    sizes.came("/large", 8 * MIB);
+    sizes.recordSize("/hi", 10);
+    sizes.recordSize("/large", 8 * MIB);
     assertThat(take("/large")).isEqualTo(4 * MIB);
     assertThat(take("/large")).isEqualTo(4 * MIB);
     assertThat(take("/large")).isNegative();
@@ -40,30 +41,30 @@ class AnswerRoomTest {
 
   @Test
   void aStreamIsNotExpectedToBeLarge() {
-    sizes.came("/events", -1);
+    sizes.recordSize("/events", -1);
     assertThat(take("/events")).isZero();
   }
 
   @Test
   void aPathOfWhichNothingIsKnownIsTakenForTheLargest() {
     assertThat(take("/new")).isEqualTo(MIB);
-    sizes.came("/large", 3 * MIB);
+    sizes.recordSize("/large", 3 * MIB);
     assertThat(take("/other")).isEqualTo(4 * MIB);
   }
 
   @Test
   void whatShrinksIsBelievedByHalves() {
-    sizes.came("/a", 4 * MIB);
-    sizes.came("/a", 10);
+    sizes.recordSize("/a", 4 * MIB);
+    sizes.recordSize("/a", 10);
     assertThat(take("/a")).isEqualTo(2 * MIB);
   }
 
   @Test
   void unknownOnesHaveAsMuchAgain() {
-    sizes.came("/large", 8 * MIB);
+    sizes.recordSize("/large", 8 * MIB);
     take("/large");
     take("/large");
-    sizes.came("/large", 10);
+    sizes.recordSize("/large", 10);
     assertThat(take("/new")).isEqualTo(4 * MIB);
     assertThat(take("/new")).isEqualTo(4 * MIB);
     assertThat(take("/new")).isNegative();
@@ -71,8 +72,8 @@ class AnswerRoomTest {
 
   @Test
   void whoWaitsStartsInTurnWhenRoomIsGivenBack() {
-    sizes.came("/a", 4 * MIB);
-    sizes.came("/b", 2 * MIB);
+    sizes.recordSize("/a", 4 * MIB);
+    sizes.recordSize("/b", 2 * MIB);
     long held = take("/a") + take("/a");
     assertThat(take("/a")).isNegative();
     assertThat(take("/b")).as("behind it").isNegative();
@@ -89,7 +90,7 @@ class AnswerRoomTest {
 
   @Test
   void whoWaitedTooLongIsRefused() {
-    sizes.came("/large", 8 * MIB);
+    sizes.recordSize("/large", 8 * MIB);
     take("/large");
     take("/large");
     assertThat(take("/large")).isNegative();
@@ -102,8 +103,8 @@ class AnswerRoomTest {
 
   @Test
   void whoLeavesWaitsForNothingAndHoldsNobodyUp() {
-    sizes.came("/a", 4 * MIB);
-    sizes.came("/b", 2 * MIB);
+    sizes.recordSize("/a", 4 * MIB);
+    sizes.recordSize("/b", 2 * MIB);
     long held = take("/a") + take("/a") - 2 * MIB;
     assertThat(take("gone", "/a")).isNegative();
     assertThat(take("/b")).as("behind it").isNegative();
@@ -134,7 +135,7 @@ class AnswerRoomTest {
       assertThat(take("/slow")).isPositive();
     }
     assertThat(take("/slow")).isNegative();
-    sizes.came("/slow", 5);
+    sizes.recordSize("/slow", 5);
     look(0);
     assertThat(started).containsExactly("/slow 0");
     assertThat(room.needed()).isEqualTo(8 * MIB);
@@ -142,7 +143,7 @@ class AnswerRoomTest {
 
   @Test
   void whatIsThereIsCountedThoughItWasNotExpected() {
-    sizes.came("/a", MIB);
+    sizes.recordSize("/a", MIB);
     long expected = take("/a");
     room.bytes.take(20 * MIB - expected);
     assertThat(room.needed()).isEqualTo(12 * MIB);
@@ -164,7 +165,7 @@ class AnswerRoomTest {
         queue.forget("request " + (step - random.nextInt(20))); // waits, runs, or never was
       } else if (!held.isEmpty()) {
         room.bytes.take(-held.remove(random.nextInt(held.size())));
-        sizes.came(path, random.nextInt(3) == 0 ? random.nextLong(9 * MIB) : 100);
+        sizes.recordSize(path, random.nextInt(3) == 0 ? random.nextLong(9 * MIB) : 100);
       }
       queue.look(step, (request, bytes) -> held.add(Math.max(0, bytes)));
       assertThat(room.bytes.taken()).isLessThanOrEqualTo(16 * MIB);

@@ -9,7 +9,7 @@ class BodyRateTest {
   private static final int LEAST = 100; // bytes per second
   private static final long SWEEP_MS = 100;
 
-  private final BodyRate rate = new BodyRate(0);
+  private final MinBodyRateMonitor rate = new MinBodyRateMonitor(0);
   private long nowMs;
   private long received;
 
@@ -76,6 +76,6 @@ class BodyRateTest {
   @Test
   void aLoopThatStoodStillIsNoClientsFault() {
     nowMs = 60_000;
-    assertThat(swept(0, true)).isEqualTo(BodyRate.LONGEST_SWEEP_NANOS / 1e6);
+    assertThat(swept(0, true)).isEqualTo(MinBodyRateMonitor.MAX_SWEEP_NANOS / 1e6);
   }
 }

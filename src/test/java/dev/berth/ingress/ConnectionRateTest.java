@@ -14,7 +14,8 @@ class ConnectionRateTest {
   private static final InetSocketAddress CLIENT = address("192.0.2.1");
 
   private long now = -5; // clocks may begin anywhere
-  private final ConnectionRate rate = new ConnectionRate(10, List.of("10.0.0.0/8", "2001:db8::7"));
+  private final ConnectionRateLimiter rate =
+      new ConnectionRateLimiter(10, List.of("10.0.0.0/8", "2001:db8::7"));
 
   private static InetSocketAddress address(String text) {
     return new InetSocketAddress(text, 1234);
@@ -44,18 +45,20 @@ class ConnectionRateTest {
     for (int i = 2; i <= 10; i++) {
       assertThat(rate.open(CLIENT, now)).isEqualTo(i * before);
     }
-    assertThat(rate.open(CLIENT, now)).isEqualTo(ConnectionRate.REFUSED);
-    assertThat(rate.open(CLIENT, now)).as("and costs nothing").isEqualTo(ConnectionRate.REFUSED);
+    assertThat(rate.open(CLIENT, now)).isEqualTo(ConnectionRateLimiter.REFUSED);
+    assertThat(rate.open(CLIENT, now))
+        .as("and costs nothing")
+        .isEqualTo(ConnectionRateLimiter.REFUSED);
     now += before;
     assertThat(rate.open(CLIENT, now)).isEqualTo(SECOND);
   }
 
   @Test
   void oneThatWasCutCountsAsFifty() {
-    rate.cut(CLIENT, now);
+    rate.chargeFlood(CLIENT, now);
     assertThat(servedAtOnce(CLIENT)).isEqualTo(51);
     for (int i = 0; i < 1000; i++) {
-      rate.cut(CLIENT, now);
+      rate.chargeFlood(CLIENT, now);
     }
     now += 10 * SECOND;
     assertThat(rate.open(CLIENT, now)).as("for seconds, and no longer").isZero();
@@ -78,7 +81,7 @@ class ConnectionRateTest {
 
   @Test
   void nobodyHasWhereItIsZero() {
-    ConnectionRate off = new ConnectionRate(0, List.of());
+    ConnectionRateLimiter off = new ConnectionRateLimiter(0, List.of());
     for (int i = 0; i < 10_000; i++) {
       assertThat(off.open(CLIENT, now)).isZero();
     }
@@ -87,7 +90,7 @@ class ConnectionRateTest {
   @Test
   void manyAddressesAreForgottenTheOldestFirst() {
     servedAtOnce(CLIENT);
-    for (int i = 0; i < ConnectionRate.MOST_ADDRESSES; i++) {
+    for (int i = 0; i < ConnectionRateLimiter.MAX_ADDRESSES; i++) {
       rate.open(address("198.51." + i / 256 + "." + i % 256), now);
     }
     assertThat(servedAtOnce(CLIENT)).isEqualTo(101);

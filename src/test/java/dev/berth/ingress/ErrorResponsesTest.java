@@ -264,6 +264,6 @@ class ErrorResponsesTest {
   }
 
   private static HttpFailure answer(BerthException failure) {
-    return ErrorResponses.of(failure, "id", BoundRoute.NO_TIMEOUT, DEFAULT);
+    return ErrorResponses.of(failure, "id", ResolvedRoute.NO_TIMEOUT, DEFAULT);
   }
 }

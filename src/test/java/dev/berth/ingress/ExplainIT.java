@@ -8,7 +8,7 @@ import dev.berth.config.Backpressure;
 import dev.berth.config.HttpOptions;
 import dev.berth.fakes.Explained;
 import dev.berth.view.RequestExplanation;
-import dev.berth.view.RequestExplanation.Phases;
+import dev.berth.view.RequestExplanation.RequestPhaseTimes;
 import io.vertx.core.MultiMap;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -37,7 +37,7 @@ class ExplainIT {
   private RequestExplanation record() throws Exception {
     RequestExplanation record = rig.upstream.explained.poll(10, TimeUnit.SECONDS);
     assertThat(record).isNotNull();
-    Phases p = record.phases();
+    RequestPhaseTimes p = record.phases();
     assertThat(Explained.sum(p)).isEqualTo(p.total());
     assertThat(p.total()).isPositive();
     assertThat(rig.upstream.explained).isEmpty();
@@ -164,13 +164,13 @@ class ExplainIT {
     if (value != null) {
       headers.set("X-Berth-Explain", value);
     }
-    ExplainRule rule = new ExplainRule(byHeader, sampleRate, new SplittableRandom(1));
+    ExplainSampler rule = new ExplainSampler(byHeader, sampleRate, new SplittableRandom(1));
     assertThat(rule.picks(headers)).isEqualTo(expected);
   }
 
   @Test
   void aSampleIsAboutAsLargeAsItsRate() {
-    ExplainRule rule = new ExplainRule(true, 0.1, new SplittableRandom(7));
+    ExplainSampler rule = new ExplainSampler(true, 0.1, new SplittableRandom(7));
     int picked = 0;
     for (int request = 0; request < 10_000; request++) {
       picked += rule.picks(MultiMap.caseInsensitiveMultiMap()) ? 1 : 0;

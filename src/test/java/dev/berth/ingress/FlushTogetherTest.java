@@ -33,7 +33,7 @@ class FlushTogetherTest {
     channel.pipeline().addLast(new Socket(), http2);
     loop.register(channel).sync();
     ChannelHandlerContext connection = channel.pipeline().context(http2);
-    channel.pipeline().addBefore(connection.name(), "outflow", new Http2Outflow(() -> {}));
+    channel.pipeline().addBefore(connection.name(), "outflow", new Http2WriteCoalescer(() -> {}));
 
     loop.submit(
             () -> {

@@ -11,7 +11,7 @@ class Http2OutflowTest {
   private static final int DATA = 0;
   private static final int HEADERS = 1;
 
-  private final Http2Outflow outflow = new Http2Outflow(() -> {});
+  private final Http2WriteCoalescer outflow = new Http2WriteCoalescer(() -> {});
   private final EmbeddedChannel channel = new EmbeddedChannel(outflow);
 
   private void header(int length, int type, int stream) {

@@ -44,20 +44,20 @@ class RequestHeadTest {
   @ParameterizedTest
   @CsvSource({"2, 2000000000", "0.25, 250000000", "' 1 ', 1000000000", "1e-12, 1"})
   void theHeaderSetsTheTimeout(String header, long nanos) {
-    assertThat(BoundRoute.timeoutOf(header, DEFAULT)).isEqualTo(nanos);
+    assertThat(ResolvedRoute.timeoutOf(header, DEFAULT)).isEqualTo(nanos);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"0", "-1", "-0.5", "Infinity", "1e300"})
   void aHeaderThatIsNotPositiveOrEndlessDisablesTheTimeout(String header) {
-    assertThat(BoundRoute.timeoutOf(header, DEFAULT)).isEqualTo(BoundRoute.NO_TIMEOUT);
+    assertThat(ResolvedRoute.timeoutOf(header, DEFAULT)).isEqualTo(ResolvedRoute.NO_TIMEOUT);
   }
 
   @ParameterizedTest
   @NullSource
   @ValueSource(strings = {"", "soon", "NaN", "1s"})
   void aHeaderThatIsNoNumberIsIgnored(String header) {
-    assertThat(BoundRoute.timeoutOf(header, DEFAULT)).isEqualTo(DEFAULT);
+    assertThat(ResolvedRoute.timeoutOf(header, DEFAULT)).isEqualTo(DEFAULT);
   }
 
   @ParameterizedTest

@@ -22,7 +22,8 @@ import org.junit.jupiter.api.Test;
 
 /** Requests beyond what they may take together are refused before anything of them has run. */
 class RequestRoomIT {
-  private static final int SMALL = RequestRoom.REQUEST_BYTES + RequestRoom.HEADER_BYTES; // Host
+  private static final int SMALL =
+      RequestMemoryBudget.REQUEST_BYTES + RequestMemoryBudget.HEADER_BYTES; // Host
 
   /** A client on a busy machine is slow, and not for that cut. */
   private static final Duration PATIENT = Duration.ofSeconds(20);
@@ -187,7 +188,7 @@ class RequestRoomIT {
     }
     rig.eventually(
         "the reader has stood still for longer than who is in the way may",
-        () -> System.nanoTime() - since > 3 * Stall.AFTER_NANOS / 2);
+        () -> System.nanoTime() - since > 3 * WriteStall.AFTER_NANOS / 2);
     assertThat(reader.read(large.length())).hasSize(large.length());
     assertThat(rig.metric("berth_http_answers_stood_still_total")).isZero();
     running.respond("done");

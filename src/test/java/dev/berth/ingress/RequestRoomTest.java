@@ -10,23 +10,23 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class RequestRoomTest {
-  private static final int PIECE = RequestRoom.PIECE_BYTES;
+  private static final int PIECE = RequestMemoryBudget.PIECE_BYTES;
 
   @Test
   void aLoopMayTakeAllThereIs() {
-    RequestRoom room = new RequestRoom(3 * PIECE + 10);
-    RequestRoom.Share share = room.newShare();
+    RequestMemoryBudget room = new RequestMemoryBudget(3 * PIECE + 10);
+    RequestMemoryBudget.LoopMemoryShare share = room.newShare();
     assertThat(share.tryHold(3 * PIECE, 0)).isTrue();
     assertThat(share.tryHold(11, 0)).isFalse();
     assertThat(share.tryHold(10, 0)).as("less than a piece is left").isTrue();
-    assertThat(room.held()).isEqualTo(3 * PIECE + 10);
+    assertThat(room.heldBytes()).isEqualTo(3 * PIECE + 10);
   }
 
   @Test
   void whatALoopGivesBackAnotherMayTake() {
-    RequestRoom room = new RequestRoom(10 * PIECE);
-    RequestRoom.Share one = room.newShare();
-    RequestRoom.Share other = room.newShare();
+    RequestMemoryBudget room = new RequestMemoryBudget(10 * PIECE);
+    RequestMemoryBudget.LoopMemoryShare one = room.newShare();
+    RequestMemoryBudget.LoopMemoryShare other = room.newShare();
     assertThat(one.tryHold(10 * PIECE, 0)).isTrue();
     assertThat(other.tryHold(1, 0)).isFalse();
     one.release(10 * PIECE);
@@ -36,7 +36,7 @@ class RequestRoomTest {
 
   @Test
   void aConnectionMayHoldAThirtySecondOfWhatIsLeft() {
-    RequestRoom.Share share = new RequestRoom(100 * PIECE).newShare();
+    RequestMemoryBudget.LoopMemoryShare share = new RequestMemoryBudget(100 * PIECE).newShare();
     assertThat(share.tryHold(4 * PIECE, 3 * PIECE)).isTrue();
     assertThat(share.tryHold(1, 4 * PIECE)).as("96 are left").isFalse();
     assertThat(share.tryHold(1, 3 * PIECE)).isTrue();
@@ -44,7 +44,7 @@ class RequestRoomTest {
 
   @Test
   void manyGreedyConnectionsLeaveRoomForANewOne() {
-    RequestRoom.Share share = new RequestRoom(2_000L * 1024).newShare();
+    RequestMemoryBudget.LoopMemoryShare share = new RequestMemoryBudget(2_000L * 1024).newShare();
     for (int connection = 0; connection < 60; connection++) {
       long own = 0;
       while (own < 1_000 * 1024 && share.tryHold(1024, own)) {
@@ -58,8 +58,9 @@ class RequestRoomTest {
   @ValueSource(longs = {1, 2, 3, 4, 5})
   void whateverComesTheLimitHoldsAndAtRestNothingIsHeld(long seed) {
     long limit = 50L * PIECE;
-    RequestRoom room = new RequestRoom(limit);
-    List<RequestRoom.Share> shares = List.of(room.newShare(), room.newShare(), room.newShare());
+    RequestMemoryBudget room = new RequestMemoryBudget(limit);
+    List<RequestMemoryBudget.LoopMemoryShare> shares =
+        List.of(room.newShare(), room.newShare(), room.newShare());
     List<List<Integer>> held = List.of(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
     Random random = new Random(seed);
     for (int step = 0; step < 20_000; step++) {
@@ -74,12 +75,12 @@ class RequestRoomTest {
         shares.get(loop).release(mine.remove(random.nextInt(mine.size())));
       }
       long sum = held.stream().flatMap(List::stream).mapToLong(bytes -> bytes).sum();
-      assertThat(room.held()).as("seed %s, step %s", seed, step).isEqualTo(sum);
+      assertThat(room.heldBytes()).as("seed %s, step %s", seed, step).isEqualTo(sum);
       assertThat(sum).isLessThanOrEqualTo(limit);
     }
     for (int loop = 0; loop < 3; loop++) {
       held.get(loop).forEach(shares.get(loop)::release);
     }
-    assertThat(room.held()).isZero();
+    assertThat(room.heldBytes()).isZero();
   }
 }

@@ -20,7 +20,7 @@ import dev.berth.routing.reserve.ReservationLimits;
 import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.routing.traffic.TrafficPolicy;
 import dev.berth.view.RequestExplanation;
-import dev.berth.view.RequestExplanation.Step;
+import dev.berth.view.RequestExplanation.RequestStep;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
@@ -210,8 +210,8 @@ class SplitIT {
     RequestExplanation record = rig.upstream.explained.poll(10, TimeUnit.SECONDS);
     List<String> told =
         record.steps().stream()
-            .filter(step -> step.kind() == Step.Kind.SPLIT)
-            .map(Step::detail)
+            .filter(step -> step.kind() == RequestStep.RequestStepKind.SPLIT)
+            .map(RequestStep::detail)
             .toList();
     assertThat(told).hasSize(2).element(1).isEqualTo("shadow app#d: COPIED");
     return told.get(0);

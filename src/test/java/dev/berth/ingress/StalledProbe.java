@@ -5,19 +5,19 @@ import java.util.List;
 
 /** What the ingress makes of clients that stand still, for the simulation, which has no sockets. */
 public final class StalledProbe {
-  private final Stall stall;
+  private final WriteStall stall;
 
   /**
    * @param taken bytes that its client has taken so far
    */
   public StalledProbe(long taken, long now) {
-    stall = new Stall(taken, now);
+    stall = new WriteStall(taken, now);
   }
 
   /** One look of the sweep; whether its client stands still. */
   public boolean look(long taken, long now) {
     stall.look(taken, now);
-    return now - stall.sinceNanos() >= Stall.AFTER_NANOS;
+    return now - stall.sinceNanos() >= WriteStall.AFTER_NANOS;
   }
 
   /** An answer of which something waits; each has a connection of its own. */
@@ -25,10 +25,12 @@ public final class StalledProbe {
 
   /** Whom the ingress cuts, in order. */
   public static <A> List<A> victims(List<Waiting<A>> waiting, long now, long needed) {
-    List<Stalled<A>> table = new ArrayList<>();
+    List<EvictableResponse<A>> table = new ArrayList<>();
     for (Waiting<A> each : waiting) {
-      table.add(new Stalled<>(each, each.answer, each.bytes, each.of.stall.sinceNanos()));
+      table.add(new EvictableResponse<>(each, each.answer, each.bytes, each.of.stall.sinceNanos()));
     }
-    return Stalled.victims(table, now, needed, 0).stream().map(Stalled::answer).toList();
+    return EvictableResponse.victims(table, now, needed, 0).stream()
+        .map(EvictableResponse::answer)
+        .toList();
   }
 }

@@ -12,21 +12,23 @@ class StalledTest {
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
   private static final long NOW = Long.MAX_VALUE - 5; // the clock's origin is nobody's business
 
-  private final List<Stalled<String>> table = new ArrayList<>();
+  private final List<EvictableResponse<String>> table = new ArrayList<>();
 
   private StalledTest add(String connection, String answer, long bytes, double seconds) {
-    table.add(new Stalled<>(connection, answer, bytes, NOW - (long) (seconds * SECOND)));
+    table.add(new EvictableResponse<>(connection, answer, bytes, NOW - (long) (seconds * SECOND)));
     return this;
   }
 
   private List<String> victims(long needed, long elsewhere) {
-    return Stalled.victims(table, NOW, needed, elsewhere).stream().map(Stalled::answer).toList();
+    return EvictableResponse.victims(table, NOW, needed, elsewhere).stream()
+        .map(EvictableResponse::answer)
+        .toList();
   }
 
   @Test
   void theOldestOfTheConnectionThatHoldsMostIsCut() {
     add("a", "a1", 50, 9).add("b", "b1", 30, 2).add("b", "b2", 30, 3);
-    assertThat(Stalled.most(table, NOW)).isEqualTo(60);
+    assertThat(EvictableResponse.most(table, NOW)).isEqualTo(60);
     assertThat(victims(1, 0)).containsExactly("b2");
   }
 
@@ -42,7 +44,7 @@ class StalledTest {
   @Test
   void whoHasNotStoodStillForASecondIsSpared() {
     add("a", "a1", 1_000, 0.99).add("b", "b1", 10, 1);
-    assertThat(Stalled.most(table, NOW)).isEqualTo(10);
+    assertThat(EvictableResponse.most(table, NOW)).isEqualTo(10);
     assertThat(victims(500, 0)).containsExactly("b1");
   }
 
@@ -56,7 +58,7 @@ class StalledTest {
 
   @Test
   void whoTakesAKibibyteASecondNeverStandsStill() {
-    Stall stall = new Stall(0, 0);
+    WriteStall stall = new WriteStall(0, 0);
     for (int tenth = 1; tenth < 100; tenth++) {
       stall.look(tenth * 110L, tenth * SECOND / 10);
       assertThat(tenth * SECOND / 10 - stall.sinceNanos()).isLessThan(SECOND);
@@ -65,7 +67,7 @@ class StalledTest {
 
   @Test
   void whoTakesAByteNowAndThenStandsStill() {
-    Stall stall = new Stall(0, 0);
+    WriteStall stall = new WriteStall(0, 0);
     for (int tenth = 1; tenth < 100; tenth++) {
       stall.look(tenth / 9, tenth * SECOND / 10);
     }
@@ -74,7 +76,7 @@ class StalledTest {
 
   @Test
   void aCountThatBeginsAnewIsProgress() {
-    Stall stall = new Stall(16_000, 0);
+    WriteStall stall = new WriteStall(16_000, 0);
     stall.look(0, SECOND);
     assertThat(stall.sinceNanos()).isEqualTo(SECOND);
   }

@@ -8,7 +8,7 @@ import ch.qos.logback.classic.Level;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.fakes.LogLines;
-import dev.berth.net.tls.TlsWatch;
+import dev.berth.net.tls.TlsFileWatcher;
 import io.netty.handler.ssl.OpenSsl;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
@@ -308,7 +308,7 @@ class TlsIT {
   @Test
   void aBrokenNewPairIsNotTakenAndTheOldOneServes() throws Exception {
     start();
-    try (LogLines said = new LogLines(TlsWatch.class, Level.WARN)) {
+    try (LogLines said = new LogLines(TlsFileWatcher.class, Level.WARN)) {
       Certificates.write(key, Certificates.server(authority, "x").getPrivateKeyPEM());
       rig.eventually("a warning", () -> warnings(said) > 0);
       assertThat(subject()).isEqualTo("CN=first");

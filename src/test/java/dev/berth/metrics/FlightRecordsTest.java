@@ -3,7 +3,7 @@ package dev.berth.metrics;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.Explained;
-import dev.berth.view.Explanations;
+import dev.berth.view.ExplanationConsumer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class FlightRecordsTest {
-  private final Explanations records = FlightRecords.create();
+  private final ExplanationConsumer records = FlightRecords.create();
   @TempDir Path folder;
 
   private List<RecordedEvent> whileRecording(boolean enabled) throws Exception {

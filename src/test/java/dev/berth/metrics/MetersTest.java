@@ -17,7 +17,7 @@ class MetersTest {
   @Test
   void everySeriesOfANodeOfAClusterSaysOfWhich() {
     Meters node = new Meters("n2~1", "127.0.0.1", "", true);
-    node.addIngressLoop().route("/", "app", "echo").answered(HttpMethod.GET, 200, 1);
+    node.addIngressLoop().route("/", "app", "echo").recordResponse(HttpMethod.GET, 200, 1);
     node.addNodeGauge("serve_proxy_status", () -> 2);
     node.registry().counter("jvm_like", "area", "heap").increment();
     node.add(into -> into.with("node_id", "theirs").gauge("of_users", 1));
@@ -36,8 +36,8 @@ class MetersTest {
   void aRequestIsCountedByRouteMethodApplicationAndStatus() {
     HttpMeters loop = meters.addIngressLoop();
     RouteMeters route = loop.route("/classify", "app", "classify");
-    route.answered(HttpMethod.POST, 200, Duration.ofMillis(3).toNanos());
-    route.answered(HttpMethod.POST, 200, Duration.ofMillis(30).toNanos());
+    route.recordResponse(HttpMethod.POST, 200, Duration.ofMillis(3).toNanos());
+    route.recordResponse(HttpMethod.POST, 200, Duration.ofMillis(30).toNanos());
     String labels = "application=\"app\",method=\"POST\",route=\"/classify\",status_code=\"200\"";
     assertThat(lines())
         .contains(
@@ -58,7 +58,7 @@ class MetersTest {
       String one, String other, String shown) {
     for (String method : List.of(one, other)) {
       RouteMeters route = meters.addIngressLoop().route("/", "app", "echo");
-      route.answered(HttpMethod.valueOf(method), 200, 1);
+      route.recordResponse(HttpMethod.valueOf(method), 200, 1);
     }
     assertThat(lines())
         .contains(
@@ -70,9 +70,9 @@ class MetersTest {
   @Test
   void anAnswerOf400OrAboveIsAnErrorToo() {
     RouteMeters route = meters.addIngressLoop().route("/", "app", "echo");
-    route.answered(HttpMethod.GET, 399, 1);
-    route.answered(HttpMethod.GET, 499, 1);
-    route.answered(HttpMethod.GET, 503, 1);
+    route.recordResponse(HttpMethod.GET, 399, 1);
+    route.recordResponse(HttpMethod.GET, 499, 1);
+    route.recordResponse(HttpMethod.GET, 503, 1);
     String failed = "serve_num_http_error_requests_total{application=\"app\",";
     assertThat(lines())
         .filteredOn(line -> line.startsWith("serve_num_http_error_requests_total"))
@@ -90,11 +90,11 @@ class MetersTest {
     HttpMeters loop = meters.addIngressLoop();
     String gauge =
         "serve_num_ongoing_http_requests{node_id=\"node-1\",node_ip_address=\"127.0.0.1\"} ";
-    loop.started();
-    loop.started();
+    loop.recordStart();
+    loop.recordStart();
     assertThat(lines()).contains(gauge + "2.0");
-    loop.ended();
-    loop.ended();
+    loop.recordEnd();
+    loop.recordEnd();
     assertThat(lines()).contains(gauge + "0.0");
   }
 
@@ -104,10 +104,10 @@ class MetersTest {
     LatencyBuckets quick = new LatencyBuckets();
     slow.add(Duration.ofMillis(150).toNanos());
     quick.add(Duration.ofMillis(15).toNanos());
-    Registration registration =
+    MeterRegistration registration =
         meters.add(
             into -> {
-              Series digits = into.with("deployment", "digits");
+              MetricSeries digits = into.with("deployment", "digits");
               digits.gauge("waiting", 3);
               digits.with("route", "/digits").counter("taken", 4);
               digits.histogram("time_ms", List.of(slow, quick));

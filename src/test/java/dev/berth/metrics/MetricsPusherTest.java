@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.FakeHandle;
 import dev.berth.fakes.ManualClock;
-import dev.berth.metrics.MetricsPusher.Rhythm;
+import dev.berth.metrics.MetricsPusher.ReportIntervals;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
 import dev.berth.protocol.ReplicaStats;
@@ -111,7 +111,7 @@ class MetricsPusherTest {
   void severalSourcesOfOneDeploymentAreOneReport() {
     FakeHandle one = new FakeHandle("d").with(1, 0, 0);
     FakeHandle other = new FakeHandle("d").with(2, 0, 0);
-    Registration first = pusher.register(one);
+    MeterRegistration first = pusher.register(one);
     pusher.register(other);
     HandleMetricReport report = only(acknowledged(nextBatch()));
     assertThat(report.queued()).isEqualTo(3);
@@ -124,7 +124,7 @@ class MetricsPusherTest {
   @Test
   void unregisterSendsAFinalZeroAndThenForgets() {
     FakeHandle handle = new FakeHandle("d").with(3, 0, 0);
-    Registration registration = pusher.register(handle);
+    MeterRegistration registration = pusher.register(handle);
     acknowledged(nextBatch());
     registration.close();
     registration.close();
@@ -136,20 +136,20 @@ class MetricsPusherTest {
 
   @Test
   void aFinalZeroThatWasLostIsSentAgain() {
-    Registration registration = pusher.register(new FakeHandle("d").with(3, 0, 0));
+    MeterRegistration registration = pusher.register(new FakeHandle("d").with(3, 0, 0));
     acknowledged(nextBatch());
     registration.close();
     HandleMetricBatch lost = nextBatch();
-    pusher.settled(lost.sequence(), -1);
+    pusher.onSettled(lost.sequence(), -1);
     assertThat(only(acknowledged(nextBatch())).isZero()).isTrue();
     assertThat(pusher.handles()).isZero();
-    assertThat(pusher.failed()).isEqualTo(1);
+    assertThat(pusher.failedCount()).isEqualTo(1);
   }
 
   @Test
   void aDeploymentThatComesBackWhileItsFinalZeroIsInFlightStays() {
     FakeHandle handle = new FakeHandle("d").with(1, 0, 0);
-    Registration registration = pusher.register(handle);
+    MeterRegistration registration = pusher.register(handle);
     acknowledged(nextBatch());
     registration.close();
     HandleMetricBatch finalZero = nextBatch();
@@ -161,7 +161,7 @@ class MetricsPusherTest {
   @Test
   void handleThatLeavesDuringAPushSendsItsFinalZeroNext() {
     FakeHandle handle = new FakeHandle("d").with(3, 0, 0);
-    Registration registration = pusher.register(handle);
+    MeterRegistration registration = pusher.register(handle);
     HandleMetricBatch last = nextBatch();
     registration.close();
     acknowledged(last);
@@ -176,7 +176,7 @@ class MetricsPusherTest {
     FakeHandle handle = new FakeHandle("d").with(4, 0, 0);
     pusher.register(handle);
     HandleMetricBatch lost = nextBatch();
-    pusher.settled(lost.sequence(), -1);
+    pusher.onSettled(lost.sequence(), -1);
     handle.with(0, 0, 0);
     HandleMetricReport again = only(nextBatch());
     assertThat(again.averageLoad()).as("both intervals' samples").isEqualTo(2.0);
@@ -208,7 +208,7 @@ class MetricsPusherTest {
     assertThat(next.sequence()).isEqualTo(unanswered.sequence() + 1);
     assertThat(names(next)).containsExactly("d");
 
-    pusher.settled(unanswered.sequence(), TERM);
+    pusher.onSettled(unanswered.sequence(), TERM);
     for (int tick = 0; tick < SAMPLES_PER_PUSH; tick++) {
       assertThat(tick(pusher)).as("the newer batch is still in flight").isNull();
     }
@@ -226,7 +226,7 @@ class MetricsPusherTest {
     List<Integer> sizes = new ArrayList<>();
     for (int push = 0; push < 4; push++) {
       HandleMetricBatch batch = nextBatch(bounded);
-      bounded.settled(batch.sequence(), TERM);
+      bounded.onSettled(batch.sequence(), TERM);
       sizes.add(batch.handles().size());
       for (String name : names(batch)) {
         assertThat(seen.add(name) || seen.size() == handles)
@@ -263,7 +263,7 @@ class MetricsPusherTest {
     FakeHandle handle = new FakeHandle("d");
     handle.begun = 3;
     pusher.register(handle);
-    int samples = 10 * SampledDeployment.IDLE_SAMPLES_PER_READING;
+    int samples = 10 * DeploymentSampler.IDLE_SAMPLES_PER_READING;
     sample(samples);
     assertThat(handle.readings).as("readings in %d samples", samples).isBetween(10, 12);
   }
@@ -275,7 +275,7 @@ class MetricsPusherTest {
     pusher.register(handle);
     acknowledged(nextBatch());
     handle.with(0, 1, 0); // its request was counted before, and then stood still
-    sample(SampledDeployment.IDLE_SAMPLES_PER_READING);
+    sample(DeploymentSampler.IDLE_SAMPLES_PER_READING);
     assertThat(only(nextBatch()).running()).isEqualTo(1);
   }
 
@@ -306,7 +306,7 @@ class MetricsPusherTest {
             .as("seed %d, sample %d: %s", seed, sample, batch)
             .hasSizeLessThanOrEqualTo(1);
         assertThat(batch.handles().size()).isIn(0, 2);
-        pusher.settled(batch.sequence(), random.nextInt(5) > 0 ? TERM : -1);
+        pusher.onSettled(batch.sequence(), random.nextInt(5) > 0 ? TERM : -1);
       }
     }
     assertThat(batches).isPositive();
@@ -335,7 +335,7 @@ class MetricsPusherTest {
 
   @Test
   void theLastBatchGoesOutWhateverIsInFlight() {
-    Registration registration = pusher.register(new FakeHandle("d").with(1, 0, 0));
+    MeterRegistration registration = pusher.register(new FakeHandle("d").with(1, 0, 0));
     nextBatch();
     registration.close();
     pusher.tick();
@@ -360,7 +360,7 @@ class MetricsPusherTest {
     for (int batches = 0; batches < 6; batches++) {
       HandleMetricBatch batch = nextBatch(roomy);
       WireCodec.encode(batch, Buffer.buffer()); // refuses what is too large
-      roomy.settled(batch.sequence(), TERM);
+      roomy.onSettled(batch.sequence(), TERM);
       batch.replicas().stream()
           .flatMap(report -> report.stats().stream())
           .forEach(each -> told.add(each.replicaId()));
@@ -369,7 +369,7 @@ class MetricsPusherTest {
   }
 
   private MetricsPusher pusher(int maxReportBytes) {
-    Rhythm rhythm = new Rhythm(RECORD, PUSH);
+    ReportIntervals rhythm = new ReportIntervals(RECORD, PUSH);
     return new MetricsPusher("node-1", 7, rhythm, rhythm, maxReportBytes, clock);
   }
 
@@ -402,7 +402,7 @@ class MetricsPusherTest {
   }
 
   private HandleMetricBatch acknowledged(HandleMetricBatch batch) {
-    pusher.settled(batch.sequence(), TERM);
+    pusher.onSettled(batch.sequence(), TERM);
     return batch;
   }
 
@@ -417,6 +417,6 @@ class MetricsPusherTest {
   }
 
   private static int reportBytes(FakeHandle handle) {
-    return new SampledDeployment(handle.deployment()).reportBytes();
+    return new DeploymentSampler(handle.deployment()).reportBytes();
   }
 }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Level;
 import dev.berth.fakes.FakeHandle;
 import dev.berth.fakes.LogLines;
-import dev.berth.metrics.MetricsPusher.Rhythm;
+import dev.berth.metrics.MetricsPusher.ReportIntervals;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
 import io.vertx.core.Future;
@@ -24,7 +24,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Timeout(20)
 @ExtendWith(VertxExtension.class)
 class MetricsPusherVerticleTest {
-  private static final Rhythm RHYTHM = new Rhythm(Duration.ofMillis(10), Duration.ofMillis(20));
+  private static final ReportIntervals RHYTHM =
+      new ReportIntervals(Duration.ofMillis(10), Duration.ofMillis(20));
 
   private static final long TERM = 1;
 
@@ -61,12 +62,12 @@ class MetricsPusherVerticleTest {
           .asString()
           .endsWith("metrics: controller does not acknowledge them: no controller, for the test");
     }
-    assertThat(pusher.failed()).isEqualTo(2);
+    assertThat(pusher.failedCount()).isEqualTo(2);
   }
 
   @Test
   void stoppingTellsOnceMoreWhatIsLeftToTell(Vertx vertx) throws Exception {
-    Registration registration = pusher.register(new FakeHandle("d").with(1, 0, 0));
+    MeterRegistration registration = pusher.register(new FakeHandle("d").with(1, 0, 0));
     String id = deploy(vertx, batch -> Future.succeededFuture(TERM));
     next();
     pushed.clear();

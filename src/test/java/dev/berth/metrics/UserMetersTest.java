@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class UserMetersTest {
   private final Meters meters = new Meters("node-1", "127.0.0.1", "", false);
   private final UserMeters user = new UserMeters(new DeploymentId("app", "model"), "app#model#1");
-  private final Registration shown = meters.add(user::collect);
+  private final MeterRegistration shown = meters.add(user::collect);
 
   private String scrape() {
     return meters.scrape("text/plain");

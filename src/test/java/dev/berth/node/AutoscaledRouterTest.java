@@ -47,7 +47,7 @@ class AutoscaledRouterTest {
     clock.advance(Duration.ofSeconds(1));
     HandleMetricBatch batch = pusher.tick();
     assertThat(batch).isNotNull();
-    pusher.settled(batch.sequence(), 1);
+    pusher.onSettled(batch.sequence(), 1);
     return batch;
   }
 

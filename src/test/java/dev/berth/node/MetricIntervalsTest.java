@@ -50,7 +50,7 @@ class MetricIntervalsTest {
       if (now.toMillis() % pusher.rhythm().record().toMillis() == 0) {
         HandleMetricBatch batch = pusher.tick();
         if (batch != null) {
-          pusher.settled(batch.sequence(), 1);
+          pusher.onSettled(batch.sequence(), 1);
           batches++;
           ofReplicas += batch.replicas().size();
         }

@@ -28,7 +28,7 @@ import dev.berth.protocol.port.LoopPorts;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.replica.Replica;
 import dev.berth.replica.hooks.HookThreads;
-import dev.berth.view.Explanations;
+import dev.berth.view.ExplanationConsumer;
 import dev.berth.view.LogFeed;
 import io.vertx.core.Future;
 import java.nio.file.Path;
@@ -233,7 +233,7 @@ public final class SimulatedProcess {
                   random.split(),
                   secrets),
               PlaneBuilder.handlers(around.hooks),
-              Explanations.NONE,
+              ExplanationConsumer.NONE,
               PlaneBuilder.defaults());
       builds =
           new Builds(

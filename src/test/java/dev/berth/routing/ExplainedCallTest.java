@@ -14,9 +14,9 @@ import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.view.RequestExplanation;
-import dev.berth.view.RequestExplanation.Phases;
-import dev.berth.view.RequestExplanation.Step;
-import dev.berth.view.RequestExplanation.Step.Kind;
+import dev.berth.view.RequestExplanation.RequestPhaseTimes;
+import dev.berth.view.RequestExplanation.RequestStep;
+import dev.berth.view.RequestExplanation.RequestStep.RequestStepKind;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.List;
@@ -67,8 +67,9 @@ class ExplainedCallTest {
     assertThat(record.request()).isEqualTo("GET /child");
     assertThat(record.status()).isEqualTo(-1);
     assertThat(record.outcome()).isEqualTo("ok");
-    assertThat(record.phases()).isEqualTo(new Phases(0, 0, 0, 0, MS, 4 * MS, 0, 0, 5 * MS));
-    assertThat(step(record, Kind.SENT).detail())
+    assertThat(record.phases())
+        .isEqualTo(new RequestPhaseTimes(0, 0, 0, 0, MS, 4 * MS, 0, 0, 5 * MS));
+    assertThat(step(record, RequestStepKind.SENT).detail())
         .isEqualTo(where.equals("here") ? "its slot held" : "if a slot is free");
     assertThat(world.sent.get(0)).extracting("explained").isEqualTo(true);
   }
@@ -148,8 +149,8 @@ class ExplainedCallTest {
             ".*ARRIVED .*LEASE_GRANTED .*LEASE_RENEWED .*LEASE_CONSUMED .*SENT"
                 + " .*HANDLER_SETTLED .*ANSWERED .*ENDED");
     assertThat(record.steps())
-        .filteredOn(step -> step.kind() == Kind.SENT)
-        .extracting(Step::detail)
+        .filteredOn(step -> step.kind() == RequestStepKind.SENT)
+        .extracting(RequestStep::detail)
         .isEqualTo(
             where.equals("here") ? List.of("its slot held") : List.of("reserve", "by its lease"));
     assertThat(record.phases().held()).isEqualTo(7 * MS);
@@ -165,7 +166,8 @@ class ExplainedCallTest {
     "here, expired, LEASE_EXPIRED",
     "there, expired, LEASE_EXPIRED"
   })
-  void aSelectionThatIsClosedOrRunsOutEndsItsRecord(String where, String outcome, Kind how) {
+  void aSelectionThatIsClosedOrRunsOutEndsItsRecord(
+      String where, String outcome, RequestStepKind how) {
     replica(where);
     ReplicaSelection selection = choose();
     if (outcome.equals("released")) {
@@ -194,7 +196,7 @@ class ExplainedCallTest {
     world.run(replica.ledger::sweep);
     assertThat(response.failed()).isTrue();
     assertThat(only().outcome()).isEqualTo("reservation_expired");
-    assertThat(step(only(), Kind.REFUSED).detail()).isEqualTo("EXPIRED");
+    assertThat(step(only(), RequestStepKind.REFUSED).detail()).isEqualTo("EXPIRED");
     assertThat(only().replicaId()).isEmpty();
   }
 

@@ -17,10 +17,10 @@ import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.view.RequestExplanation;
 import dev.berth.view.RequestExplanation.Candidate;
-import dev.berth.view.RequestExplanation.Phases;
-import dev.berth.view.RequestExplanation.Queue;
-import dev.berth.view.RequestExplanation.Step;
-import dev.berth.view.RequestExplanation.Step.Kind;
+import dev.berth.view.RequestExplanation.QueueWait;
+import dev.berth.view.RequestExplanation.RequestPhaseTimes;
+import dev.berth.view.RequestExplanation.RequestStep;
+import dev.berth.view.RequestExplanation.RequestStep.RequestStepKind;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -91,7 +91,7 @@ class ExplainedRequestTest {
   }
 
   private static void assertAddsUp(RequestExplanation record) {
-    Phases p = record.phases();
+    RequestPhaseTimes p = record.phases();
     assertThat(List.of(p.receive(), p.queue(), p.route(), p.held(), p.bus(), p.handler()))
         .as("%s", p)
         .allMatch(each -> each >= 0);
@@ -126,7 +126,8 @@ class ExplainedRequestTest {
     assertThat(record.queue()).isNull();
     assertThat(story(record))
         .isEqualTo("ARRIVED SENT HANDLER_STARTED HANDLER_SETTLED ANSWERED ENDED");
-    assertThat(record.phases()).isEqualTo(new Phases(0, 0, 0, 0, 6 * MS, 9 * MS, 0, 0, 15 * MS));
+    assertThat(record.phases())
+        .isEqualTo(new RequestPhaseTimes(0, 0, 0, 0, 6 * MS, 9 * MS, 0, 0, 15 * MS));
     assertThat(record.phases().overhead()).isEqualTo(6 * MS);
     assertThat(record.steps().get(2).atNanos()).isEqualTo(3 * MS);
     assertThat(record.steps().get(3).atNanos()).isEqualTo(12 * MS);
@@ -151,7 +152,7 @@ class ExplainedRequestTest {
     replica.finish();
 
     RequestExplanation record = only();
-    assertThat(record.queue()).isEqualTo(new Queue(1, 5, 9 * MS));
+    assertThat(record.queue()).isEqualTo(new QueueWait(1, 5, 9 * MS));
     assertThat(record.phases().queue()).isEqualTo(9 * MS);
     assertThat(record.candidates()).singleElement().returns(-1, Candidate::rank);
     assertThat(story(record)).startsWith("ARRIVED QUEUED GRANTED SENT");
@@ -174,10 +175,10 @@ class ExplainedRequestTest {
     assertThat(record.replicaId()).isEqualTo("other");
     assertThat(story(record))
         .matches(".*SENT .*REFUSED .*QUEUED .*GRANTED .*SENT .*ACCEPTED .*ANSWERED .*ENDED");
-    assertThat(step(record, Kind.REFUSED))
-        .returns("full", Step::replicaId)
-        .returns("there", Step::node)
-        .returns("FULL", Step::detail);
+    assertThat(step(record, RequestStepKind.REFUSED))
+        .returns("full", RequestStep::replicaId)
+        .returns("there", RequestStep::node)
+        .returns("FULL", RequestStep::detail);
     assertThat(record.candidates())
         .singleElement()
         .returns(false, Candidate::exact)
@@ -262,7 +263,8 @@ class ExplainedRequestTest {
     world.run();
 
     RequestExplanation record = only();
-    assertThat(record.phases()).isEqualTo(new Phases(0, 0, 0, 0, 0, 2 * MS, 30 * MS, 0, 32 * MS));
+    assertThat(record.phases())
+        .isEqualTo(new RequestPhaseTimes(0, 0, 0, 0, 0, 2 * MS, 30 * MS, 0, 32 * MS));
     assertThat(record.phases().overhead()).isZero();
   }
 
@@ -299,7 +301,7 @@ class ExplainedRequestTest {
     world.handlerTime = new HandlerTime(MS, MS, RequestFailure.NONE);
     replica.finish();
 
-    assertThat(only().phases()).isEqualTo(new Phases(0, 0, 0, 0, MS, MS, 0, 0, 2 * MS));
+    assertThat(only().phases()).isEqualTo(new RequestPhaseTimes(0, 0, 0, 0, MS, MS, 0, 0, 2 * MS));
   }
 
   @Test

@@ -1,7 +1,7 @@
 package dev.berth.simulation;
 
 import dev.berth.view.RequestExplanation;
-import dev.berth.view.RequestExplanation.Phases;
+import dev.berth.view.RequestExplanation.RequestPhaseTimes;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -17,7 +17,7 @@ final class Explained {
   /** A request is over, as its router or its caller says. */
   void explained(RequestExplanation record) {
     records.merge(record.requestId(), 1, Integer::sum);
-    Phases p = record.phases();
+    RequestPhaseTimes p = record.phases();
     if (dev.berth.fakes.Explained.sum(p) != p.total() || p.bus() < 0 || p.handler() < 0) {
       throw world.fail(record.requestId() + ": phases that do not add up: " + p);
     }

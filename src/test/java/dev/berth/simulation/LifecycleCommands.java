@@ -9,7 +9,7 @@ import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.ServeControl;
 import dev.berth.node.SimulatedProcess;
 import dev.berth.view.ApplicationDetails;
-import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRejectedException;
 import dev.berth.view.ServeDetails;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonArray;
@@ -270,11 +270,11 @@ final class LifecycleCommands implements ServeControl.Controls {
         rolledBackNanos = on.world.getAsLong();
       }
     } else {
-      if (!(failed instanceof CommandRefused refused)) {
+      if (!(failed instanceof CommandRejectedException refused)) {
         throw on.world.fail(what + ": " + failed + " (expected: done, or refused)", failed);
       }
       expect("after it was refused, " + what, now, capacityOf(process), null, false);
-      if (refused.kind() == CommandRefused.Kind.UNAVAILABLE) {
+      if (refused.kind() == CommandRejectedException.CommandRejectionReason.UNAVAILABLE) {
         doubtful.add(asked);
       }
     }
@@ -363,7 +363,8 @@ final class LifecycleCommands implements ServeControl.Controls {
   public @Nullable Map<String, Boolean> deployments(String application) {
     Controller controller = on.controller;
     if (controller == null) {
-      throw new CommandRefused(CommandRefused.Kind.UNAVAILABLE, "controller: none");
+      throw new CommandRejectedException(
+          CommandRejectedException.CommandRejectionReason.UNAVAILABLE, "controller: none");
     }
     ApplicationDetails known = controller.details(application);
     if (known == null) {

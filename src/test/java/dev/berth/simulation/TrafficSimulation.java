@@ -78,7 +78,7 @@ final class TrafficSimulation extends ClusterRun {
       long events,
       Map<Met, Integer> met,
       Map<String, Integer> answers,
-      Map<ShadowMeters.Event, Long> copies,
+      Map<ShadowMeters.ShadowEvent, Long> copies,
       Map<TrafficUsers.Stretch, int[]> drawn,
       long[] waits)
       implements SeededRuns.Result {}
@@ -231,7 +231,7 @@ final class TrafficSimulation extends ClusterRun {
     } else {
       live(); // users' waits are compared with those of other runs
     }
-    EnumMap<ShadowMeters.Event, Long> copies = new EnumMap<>(ShadowMeters.Event.class);
+    EnumMap<ShadowMeters.ShadowEvent, Long> copies = new EnumMap<>(ShadowMeters.ShadowEvent.class);
     shadows.forEach(
         id ->
             meters

@@ -2,7 +2,7 @@ package dev.berth.simulation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.metrics.ShadowMeters.Event;
+import dev.berth.metrics.ShadowMeters.ShadowEvent;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -40,7 +40,7 @@ class TrafficSimulationTest extends SeededRuns<TrafficSimulation.Result> {
     assumeAllSeeds();
     Map<TrafficSimulation.Met, Integer> met = new EnumMap<>(TrafficSimulation.Met.class);
     Map<String, Integer> answers = new HashMap<>();
-    Map<Event, Long> copies = new EnumMap<>(Event.class);
+    Map<ShadowEvent, Long> copies = new EnumMap<>(ShadowEvent.class);
     Shares shares = new Shares();
     long events = 0;
     LongStream seeds = LongStream.range(Seeds.BASE, Seeds.BASE + SEEDS);
@@ -109,7 +109,7 @@ class TrafficSimulationTest extends SeededRuns<TrafficSimulation.Result> {
   void shadowsAtThreeTimesTheirLoadCostUsersNothing() {
     assumeAllSeeds();
     Map<String, double[]> differences = new LinkedHashMap<>();
-    Map<Event, Long> copies = new EnumMap<>(Event.class);
+    Map<ShadowEvent, Long> copies = new EnumMap<>(ShadowEvent.class);
     long events = 0;
     for (int seed = 0; seed < SEEDS; seed++) {
       TrafficSimulation.Result one = TrafficSimulation.calm(Seeds.BASE + seed, false, 1);
@@ -138,10 +138,10 @@ class TrafficSimulationTest extends SeededRuns<TrafficSimulation.Result> {
           .as("users wait longer beside shadows%s", told)
           .isLessThan(3 * error(differences.get("A/A p" + percent)) + LOOP_NANOS);
     }
-    assertThat(copies.get(Event.SKIPPED_BUSY))
+    assertThat(copies.get(ShadowEvent.SKIPPED_BUSY))
         .as("%s", copies)
-        .isGreaterThan(copies.get(Event.COPIED));
-    assertThat(copies.get(Event.COPIED)).isPositive();
+        .isGreaterThan(copies.get(ShadowEvent.COPIED));
+    assertThat(copies.get(ShadowEvent.COPIED)).isPositive();
   }
 
   private static double mean(double[] each) {

@@ -6,7 +6,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTraffic;
-import dev.berth.ingress.split.Copies;
+import dev.berth.ingress.split.ShadowCopies;
 import dev.berth.ingress.split.ShadowTarget;
 import dev.berth.metrics.HttpMeters;
 import dev.berth.metrics.Meters;
@@ -142,7 +142,7 @@ final class TrafficUsers {
         checkHome(user, settled);
       }
       if (!user.answered && simulation.shadowed) {
-        user.copies = Copies.of(bound.computeIfAbsent(route, this::bind));
+        user.copies = ShadowCopies.of(bound.computeIfAbsent(route, this::bind));
         long[] before = simulation.takenByCopies();
         user.copies.make(request, user, router, copyDraws, router.now());
         simulation.checkCopies(at, before);
@@ -184,7 +184,7 @@ final class TrafficUsers {
     @Nullable DeploymentId side;
     @Nullable IngressRoute table; // by which it was chosen for
     @Nullable RoutedCall call;
-    @Nullable Copies copies;
+    @Nullable ShadowCopies copies;
     @Nullable DeploymentRouter to;
     long arrivedNanos; // on the loop's clock
     long askedNanos = Long.MAX_VALUE; // the same, elapsed; not yet

@@ -6,7 +6,7 @@ import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ClusterConfig;
-import dev.berth.metrics.Series;
+import dev.berth.metrics.MetricSeries;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.SendResult;
@@ -180,7 +180,7 @@ public final class LinkBus implements BusSender {
   // --- metrics ---
 
   /** Reports the metrics of all links. Thread-safe. */
-  public void show(Series into) {
+  public void show(MetricSeries into) {
     counters.show(into);
     SortedMap<String, Long> bytes = new TreeMap<>(); // two processes may briefly share a name
     peers.forEach(

@@ -1,6 +1,6 @@
 package dev.berth.cluster.data;
 
-import dev.berth.metrics.Series;
+import dev.berth.metrics.MetricSeries;
 import java.util.concurrent.atomic.LongAdder;
 
 /** Counters of an instance's data links since its start. Thread-safe. */
@@ -14,7 +14,7 @@ final class LinkCounters {
   final LongAdder bytesReceived = new LongAdder();
   final LongAdder refusedSends = new LongAdder(); // limit reached, or unknown peer
 
-  void show(Series into) {
+  void show(MetricSeries into) {
     into.gauge("berth_links", links.sum());
     into.counter("berth_links_opened", opened.sum());
     into.counter("berth_links_failed", failed.sum());

@@ -2,8 +2,8 @@ package dev.berth.cluster.http;
 
 import dev.berth.admin.DigestedFile.DiskFailure;
 import dev.berth.cluster.membership.NodeInfo;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClientRequest;
@@ -88,7 +88,7 @@ public record ControlNode(
     String why =
         "%s: status %s for %s".formatted(PeerClient.name(peer), response.statusCode(), path);
     return response.statusCode() / 100 == 4
-        ? new CommandRefused(Kind.NOT_FOUND, why)
+        ? new CommandRejectedException(CommandRejectionReason.NOT_FOUND, why)
         : new IOException(why);
   }
 
@@ -107,7 +107,7 @@ public record ControlNode(
         .recover(
             failed -> {
               if (number == MOST_TRIES
-                  || failed instanceof CommandRefused
+                  || failed instanceof CommandRejectedException
                   || failed instanceof DiskFailure) {
                 return Future.failedFuture(failed);
               }

@@ -10,8 +10,8 @@ import dev.berth.config.ServeConfig;
 import dev.berth.config.SubmittedConfig;
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Types;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -60,9 +60,9 @@ record DeclaredJars(Vertx vertx, ControlNode control, ServeConfig file) {
    *
    * @param text YAML or JSON
    * @param application application of the entry; null for a whole configuration
-   * @return the body to forward; null for the unchanged text. Fails with {@link CommandRefused} for
-   *     problems of the text, and with {@link AdminRefusal} when the control node does not store a
-   *     jar
+   * @return the body to forward; null for the unchanged text. Fails with {@link
+   *     CommandRejectedException} for problems of the text, and with {@link AdminRefusal} when the
+   *     control node does not store a jar
    */
   Future<@Nullable Buffer> send(NodeInfo peer, String text, @Nullable String application) {
     return vertx
@@ -89,8 +89,9 @@ record DeclaredJars(Vertx vertx, ControlNode control, ServeConfig file) {
               sha256 ->
                   Path.of(Types.JAR_BY_CONTENT + sha256)); // the control node checks its store
     } catch (ConfigException refused) {
-      throw new CommandRefused(
-          Kind.INVALID, refused.problems().stream().map(Problem::toString).toList());
+      throw new CommandRejectedException(
+          CommandRejectionReason.INVALID,
+          refused.problems().stream().map(Problem::toString).toList());
     }
     JarsByContent content = new JarsByContent();
     Map<String, Path> jars = new LinkedHashMap<>();
@@ -116,9 +117,10 @@ record DeclaredJars(Vertx vertx, ControlNode control, ServeConfig file) {
     }
   }
 
-  private static CommandRefused unreadable(Path jar, Throwable why) {
-    return new CommandRefused(
-        Kind.INVALID, jar + ": " + why.getMessage() + " (expected: a readable file)");
+  private static CommandRejectedException unreadable(Path jar, Throwable why) {
+    return new CommandRejectedException(
+        CommandRejectionReason.INVALID,
+        jar + ": " + why.getMessage() + " (expected: a readable file)");
   }
 
   /** Returns the part of a configuration that affects a running instance. */

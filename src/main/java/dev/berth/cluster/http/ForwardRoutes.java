@@ -8,7 +8,7 @@ import dev.berth.admin.ServeRoutes;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
-import dev.berth.view.CommandRefused;
+import dev.berth.view.CommandRejectedException;
 import dev.berth.view.ControllerCommands;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
@@ -174,7 +174,7 @@ public final class ForwardRoutes implements AdminRoutes {
   private static void broken(RoutingContext context, Throwable failed) {
     if (context.response().headWritten() || context.response().closed()) {
       context.request().connection().close(); // marks the body as incomplete
-    } else if (failed instanceof AdminRefusal || failed instanceof CommandRefused) {
+    } else if (failed instanceof AdminRefusal || failed instanceof CommandRejectedException) {
       context.fail(failed); // refused by this node
     } else {
       String why = failed instanceof StreamResetException ? "no reply" : failed.getMessage();

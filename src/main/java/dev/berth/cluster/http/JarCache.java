@@ -5,7 +5,7 @@ import dev.berth.admin.JarRoutes;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.code.Jar;
 import dev.berth.protocol.BuildSource.JarFile;
-import dev.berth.view.JarShelf;
+import dev.berth.view.JarCatalog;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClientResponse;
@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 public final class JarCache {
   private static final Logger LOG = LoggerFactory.getLogger(JarCache.class);
 
-  private final JarShelf here;
+  private final JarCatalog here;
   private final ControlNode control;
   private final String path;
   private Future<Path> last = Future.failedFuture("none"); // the last fetch, pending or complete
@@ -34,7 +34,7 @@ public final class JarCache {
    * @param here the fetched jars
    * @param path path of jars on the control node
    */
-  public JarCache(JarShelf here, ControlNode control, String path) {
+  public JarCache(JarCatalog here, ControlNode control, String path) {
     this.here = here;
     this.control = control;
     this.path = path;
@@ -47,7 +47,7 @@ public final class JarCache {
    * @param others nodes to try, in order
    */
   public static Future<Path> restore(
-      Vertx vertx, PeerClient client, List<NodeInfo> others, JarShelf here, Jar jar) {
+      Vertx vertx, PeerClient client, List<NodeInfo> others, JarCatalog here, Jar jar) {
     Future<Path> found = Future.failedFuture("no other node");
     for (NodeInfo other : others) {
       ControlNode node = new ControlNode(vertx, client, () -> other, () -> true, () -> "");

@@ -2,9 +2,9 @@ package dev.berth.cluster.link;
 
 import dev.berth.cluster.CertificateNames;
 import dev.berth.config.ClusterConfig.Role;
+import dev.berth.net.tls.TlsFileWatcher;
 import dev.berth.net.tls.TlsFiles;
 import dev.berth.net.tls.TlsMaterial;
-import dev.berth.net.tls.TlsWatch;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.net.ClientSSLOptions;
@@ -45,10 +45,10 @@ public final class LinkTls {
 
   private static final Logger LOG = LoggerFactory.getLogger(LinkTls.class);
 
-  private final @Nullable TlsWatch watch;
+  private final @Nullable TlsFileWatcher watch;
   private final List<Function<TlsMaterial, Future<?>>> users = new CopyOnWriteArrayList<>();
 
-  private LinkTls(@Nullable TlsWatch watch) {
+  private LinkTls(@Nullable TlsFileWatcher watch) {
     this.watch = watch;
   }
 
@@ -63,7 +63,7 @@ public final class LinkTls {
    * @return fails with the key of an unusable file
    */
   public static Future<LinkTls> read(Vertx vertx, TlsFiles files) {
-    TlsWatch watch = new TlsWatch(files, "links");
+    TlsFileWatcher watch = new TlsFileWatcher(files, "links");
     return vertx.executeBlocking(watch::current).map(read -> new LinkTls(watch));
   }
 
@@ -126,19 +126,19 @@ public final class LinkTls {
    * continue.
    */
   public Future<Void> reload(Vertx vertx) {
-    TlsWatch read = watch;
+    TlsFileWatcher read = watch;
     if (read == null) {
       return Future.succeededFuture();
     }
     return vertx
-        .executeBlocking(read::changed)
+        .executeBlocking(read::readIfChanged)
         .compose(next -> next == null ? Future.succeededFuture() : give(read, next))
         .onFailure(failed -> LOG.error("links: new TLS files not loaded", failed));
   }
 
-  private Future<Void> give(TlsWatch read, TlsMaterial next) {
+  private Future<Void> give(TlsFileWatcher read, TlsMaterial next) {
     return Future.all(users.stream().<Future<?>>map(user -> user.apply(next)).toList())
-        .onSuccess(all -> read.taken(next))
+        .onSuccess(all -> read.setCurrent(next))
         .mapEmpty();
   }
 

@@ -24,7 +24,7 @@ public final class AccessEntry {
 
   // Set at the end of the request.
   String replica = "";
-  Outcome outcome = Outcome.ANSWERED;
+  AccessOutcome outcome = AccessOutcome.ANSWERED;
   int status;
   long bytesIn; // of the body
   long bytesOut;
@@ -60,7 +60,7 @@ public final class AccessEntry {
     return new AccessEntry(
         route,
         http.method().name(),
-        path == null ? "" : TokenInPath.hidden(path),
+        path == null ? "" : ReservationTokenRedactor.hidden(path),
         protocol(http),
         peer(http.remoteAddress()),
         requestId,
@@ -96,14 +96,14 @@ public final class AccessEntry {
   }
 
   /** Records the reason for a missing regular response. Only the first reason counts. */
-  public void outcome(Outcome reason) {
-    if (outcome == Outcome.ANSWERED) {
+  public void outcome(AccessOutcome reason) {
+    if (outcome == AccessOutcome.ANSWERED) {
       outcome = reason;
     }
   }
 
   /** Completes the record and hands it to the log. No field changes afterwards. */
-  public void ended(int finalStatus, long bodyBytesIn, long bodyBytesOut, long now) {
+  public void complete(int finalStatus, long bodyBytesIn, long bodyBytesOut, long now) {
     status = finalStatus;
     bytesIn = bodyBytesIn;
     bytesOut = bodyBytesOut;

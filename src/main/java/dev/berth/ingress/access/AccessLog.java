@@ -1,7 +1,7 @@
 package dev.berth.ingress.access;
 
+import dev.berth.metrics.MeterRegistration;
 import dev.berth.metrics.Meters;
-import dev.berth.metrics.Registration;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -42,7 +42,7 @@ public final class AccessLog implements Runnable {
   }
 
   /** Adds metrics of lines, drops and capacity. */
-  public List<Registration> show(Meters meters) {
+  public List<MeterRegistration> show(Meters meters) {
     return List.of(
         meters.addCounter("berth_access_log_lines", written::sum),
         meters.addCounter("berth_access_log_dropped", dropped::sum),

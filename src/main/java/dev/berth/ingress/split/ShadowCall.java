@@ -3,7 +3,7 @@ package dev.berth.ingress.split;
 import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
-import dev.berth.metrics.ShadowMeters.Event;
+import dev.berth.metrics.ShadowMeters.ShadowEvent;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterLoop;
@@ -17,11 +17,12 @@ import org.slf4j.LoggerFactory;
 /**
  * Copy of a request for a shadow deployment. It runs only on a slot that is free at once, beside
  * another free slot. Its response is read and discarded. It is cancelled with its request and has
- * the same deadline; without one, it runs at most {@link #MOST_NANOS}. Confined to the event loop.
+ * the same deadline; without one, it runs at most {@link #MAX_DURATION_NANOS}. Confined to the
+ * event loop.
  */
 final class ShadowCall implements CallObserver {
   /** Maximum duration in nanoseconds of a copy whose request has no deadline. */
-  static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(60);
+  static final long MAX_DURATION_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   /** Header that marks a copy: no client receives its response. */
   static final String HEADER = "x-serve-shadow";
@@ -32,16 +33,16 @@ final class ShadowCall implements CallObserver {
   private final ShadowTarget to;
   private final RouterLoop loop;
   private final long beganNanos;
-  private Event begun = Event.COPIED;
+  private ShadowEvent begun = ShadowEvent.COPIED;
   private boolean counted; // as copied
   private @Nullable RoutedCall call;
-  private @Nullable Got own;
-  private @Nullable Got users;
+  private @Nullable ComparedResponse own;
+  private @Nullable ComparedResponse users;
 
   /**
    * Compared parts of a response. A body that is not compared is null, so that it is not retained.
    */
-  private record Got(int status, @Nullable Buffer body) {}
+  private record ComparedResponse(int status, @Nullable Buffer body) {}
 
   /**
    * @param of owner of the copied call
@@ -54,20 +55,20 @@ final class ShadowCall implements CallObserver {
   }
 
   /** Starts the copy if slots are free, and returns the result and its reason at once. */
-  Event begin(Request request) {
+  ShadowEvent begin(Request request) {
     if (!(request.body() instanceof Request.Body.Whole whole)
         || whole.bytes().length() > to.shadow().maxBodyBytes()) {
-      return Event.SKIPPED_BODY;
+      return ShadowEvent.SKIPPED_BODY;
     }
     if (!to.to().hasFree(2)) { // cheaper than a refusal
-      return Event.SKIPPED_BUSY;
+      return ShadowEvent.SKIPPED_BUSY;
     }
     try {
       call = RoutedCall.start(to.to(), loop, request.withHeader(HEADER, "true"), this, beganNanos);
       return begun;
     } catch (RuntimeException broken) { // must not fail the request
       LOG.error("request {} not copied to {}", of.requestId(), to.to().deployment(), broken);
-      return Event.FAILED;
+      return ShadowEvent.FAILED;
     }
   }
 
@@ -103,7 +104,7 @@ final class ShadowCall implements CallObserver {
   @Override
   public long deadlineNanos() {
     long users = of.deadlineNanos();
-    return users == Long.MAX_VALUE ? beganNanos + MOST_NANOS : users;
+    return users == Long.MAX_VALUE ? beganNanos + MAX_DURATION_NANOS : users;
   }
 
   @Override
@@ -121,7 +122,7 @@ final class ShadowCall implements CallObserver {
   private void copied() {
     if (!counted) {
       counted = true;
-      to.meters().count(Event.COPIED);
+      to.meters().count(ShadowEvent.COPIED);
     }
   }
 
@@ -129,24 +130,24 @@ final class ShadowCall implements CallObserver {
   public void onResponse(Response response, String replicaId) {
     if (response.body() instanceof Response.Body.Received received) {
       received.stream()
-          .exceptionHandler(cut -> to.meters().count(Event.FAILED))
-          .endHandler(end -> answered(got(response)))
+          .exceptionHandler(cut -> to.meters().count(ShadowEvent.FAILED))
+          .endHandler(end -> onOwnResponse(got(response)))
           .handler(piece -> {})
           .resume();
     } else {
-      answered(got(response));
+      onOwnResponse(got(response));
     }
   }
 
-  private Got got(Response response) {
+  private ComparedResponse got(Response response) {
     ShadowRule shadow = to.shadow();
     Buffer body = response.body() instanceof Response.Body.Whole whole ? whole.bytes() : null;
     boolean compared = shadow.compares() && body != null && body.length() <= shadow.maxBodyBytes();
-    return new Got(response.status(), compared ? body : null);
+    return new ComparedResponse(response.status(), compared ? body : null);
   }
 
-  private void answered(Got got) {
-    to.meters().answered(loop.now() - beganNanos);
+  private void onOwnResponse(ComparedResponse got) {
+    to.meters().recordResponse(loop.now() - beganNanos);
     own = got;
     compare();
   }
@@ -155,7 +156,8 @@ final class ShadowCall implements CallObserver {
   public void onFailure(BerthException failure) {
     boolean sent = call != null && call.sent();
     boolean refused = !sent && failure.kind() == BerthException.Kind.BACK_PRESSURE;
-    Event how = refused ? Event.SKIPPED_BUSY : Event.FAILED; // others acquired the free slots
+    ShadowEvent how =
+        refused ? ShadowEvent.SKIPPED_BUSY : ShadowEvent.FAILED; // others acquired the free slots
     if (sent) {
       copied();
     }
@@ -168,22 +170,22 @@ final class ShadowCall implements CallObserver {
 
   /** Receives the client's response, or its head, for comparison. */
   void userGot(Response response) {
-    to.meters().userAnswered(loop.now() - beganNanos);
+    to.meters().recordUserResponse(loop.now() - beganNanos);
     users = got(response);
     compare();
   }
 
   private void compare() {
-    Got one = own;
-    Got other = users;
+    ComparedResponse one = own;
+    ComparedResponse other = users;
     if (one == null || other == null) {
       return;
     }
     boolean same = one.status() == other.status();
-    to.meters().count(same ? Event.STATUS_SAME : Event.STATUS_OTHER);
+    to.meters().count(same ? ShadowEvent.STATUS_SAME : ShadowEvent.STATUS_OTHER);
     if (one.body() != null && other.body() != null) {
       boolean alike = one.body().equals(other.body());
-      to.meters().count(alike ? Event.BODY_SAME : Event.BODY_OTHER);
+      to.meters().count(alike ? ShadowEvent.BODY_SAME : ShadowEvent.BODY_OTHER);
     }
   }
 }

@@ -20,7 +20,7 @@ public record PemFile(String section, String key, Path path) {
     try {
       return Buffer.buffer(Files.readAllBytes(path));
     } catch (IOException unreadable) {
-      throw refused(", which cannot be read: " + unreadable.getMessage(), "a readable file");
+      throw toException(", which cannot be read: " + unreadable.getMessage(), "a readable file");
     }
   }
 
@@ -36,11 +36,11 @@ public record PemFile(String section, String key, Path path) {
       }
       return all;
     } catch (CertificateException unusable) {
-      throw refused(", " + unusable.getMessage(), "X.509 certificates in PEM");
+      throw toException(", " + unusable.getMessage(), "X.509 certificates in PEM");
     }
   }
 
-  TlsFileException refused(String what, String expected) {
+  TlsFileException toException(String what, String expected) {
     return new TlsFileException(section + "." + key, path + what, expected);
   }
 }

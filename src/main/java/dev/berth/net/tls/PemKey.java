@@ -30,7 +30,7 @@ final class PemKey {
    */
   static PrivateKey read(PemFile file, String pem) {
     if (ENCRYPTED.matcher(pem).find()) {
-      throw file.refused(
+      throw file.toException(
           ", an encrypted key",
           "one without a password, as made by: openssl pkcs8 -topk8 -nocrypt -in "
               + file.path()
@@ -38,7 +38,7 @@ final class PemKey {
     }
     Matcher found = KEY.matcher(pem);
     if (!found.find()) {
-      throw file.refused(", without a private key in it", "a private key in PEM");
+      throw file.toException(", without a private key in it", "a private key in PEM");
     }
     try {
       byte[] key = Base64.getMimeDecoder().decode(found.group(2));
@@ -52,7 +52,7 @@ final class PemKey {
                 .generatePrivate(new PKCS8EncodedKeySpec(key));
       };
     } catch (GeneralSecurityException | RuntimeException unusable) {
-      throw file.refused(", " + unusable.getMessage(), "an RSA or EC key in PEM");
+      throw file.toException(", " + unusable.getMessage(), "an RSA or EC key in PEM");
     }
   }
 }

@@ -56,7 +56,7 @@ public record TlsMaterial(
     if (!match(key, chain[0].getPublicKey())) {
       throw files
           .key()
-          .refused(
+          .toException(
               ", which is not the key of " + files.certificate().path(),
               "the key of " + files.certificate().key());
     }

@@ -1,7 +1,7 @@
 package dev.berth.node.loops;
 
 import dev.berth.metrics.LoopLag;
-import dev.berth.metrics.Series;
+import dev.berth.metrics.MetricSeries;
 import dev.berth.replica.StackText;
 import dev.berth.replica.threads.InstanceHandlerThreads;
 import java.util.concurrent.TimeUnit;
@@ -81,7 +81,7 @@ public final class CarrierWatch {
   }
 
   /** Shows the waits while replicas use virtual threads. */
-  public void show(Series into) {
+  public void show(MetricSeries into) {
     if (handlers.anyVirtual()) {
       lag.collect(into);
     }

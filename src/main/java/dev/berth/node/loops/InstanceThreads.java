@@ -1,6 +1,6 @@
 package dev.berth.node.loops;
 
-import dev.berth.metrics.Series;
+import dev.berth.metrics.MetricSeries;
 import dev.berth.node.loops.HookShares.Hook;
 import dev.berth.replica.StackText;
 import dev.berth.replica.hooks.DaemonThread;
@@ -209,9 +209,9 @@ public final class InstanceThreads implements HookThreads {
   }
 
   /** Shows the numbers of hooks and lost threads, with their limits. */
-  public synchronized void show(Series into) {
+  public synchronized void show(MetricSeries into) {
     for (Kind kind : Kind.values()) {
-      Series of = into.with("kind", name(kind));
+      MetricSeries of = into.with("kind", name(kind));
       of.gauge("berth_hooks_running", shares.running(kind));
       of.gauge("berth_hooks_sharing", shares.sharing(kind), HookShares.shared(kind));
       of.gauge("berth_hooks_waiting", shares.waiting(kind), HookShares.MOST_WAITING);

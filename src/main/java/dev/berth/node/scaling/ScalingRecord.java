@@ -1,6 +1,6 @@
 package dev.berth.node.scaling;
 
-import dev.berth.metrics.Series;
+import dev.berth.metrics.MetricSeries;
 import dev.berth.replica.hooks.DaemonThread;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -99,7 +99,7 @@ final class ScalingRecord {
     }
   }
 
-  void show(Series into) {
+  void show(MetricSeries into) {
     into.counter("berth_autoscaling_record_lines", lines);
     into.counter("berth_autoscaling_record_lost", lost.sum());
     into.gauge("berth_autoscaling_record_waiting", writer.getQueue().size());

@@ -9,7 +9,7 @@ import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerAction.Decided;
 import dev.berth.controller.ControllerEvent.PolicyAnswered;
 import dev.berth.controller.autoscaling.ScalingDecision;
-import dev.berth.metrics.Series;
+import dev.berth.metrics.MetricSeries;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
@@ -108,11 +108,11 @@ public final class ScalingWatch implements Consumer<ControllerAction> {
   }
 
   /** Shows the metrics of each deployment and of the record. */
-  public void show(Series all) {
+  public void show(MetricSeries all) {
     shown.forEach(
         (id, each) -> {
           ScalingDecision last = each.last.decision();
-          Series into = all.with("deployment", id.name(), "application", id.application());
+          MetricSeries into = all.with("deployment", id.name(), "application", id.application());
           into.gauge("serve_autoscaling_target_replicas", last.replicas());
           into.gauge("serve_autoscaling_desired_replicas", last.scaled());
           into.gauge("serve_autoscaling_total_requests", last.inputs().total());

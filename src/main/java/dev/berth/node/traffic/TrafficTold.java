@@ -4,7 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTraffic;
 import dev.berth.metrics.Meters;
-import dev.berth.metrics.SideCounts;
+import dev.berth.metrics.TrafficTargetCounts;
 import dev.berth.routing.traffic.RequestHead;
 import dev.berth.routing.traffic.RequestHead.RequestPart;
 import dev.berth.routing.traffic.RequestHead.RequestPartKind;
@@ -58,7 +58,7 @@ public record TrafficTold(
     JsonArray sides = new JsonArray();
     for (int i = 0; i < policy.sides().size(); i++) {
       DeploymentId id = policy.sides().get(i);
-      SideCounts counts = meters.side(prefix, id);
+      TrafficTargetCounts counts = meters.side(prefix, id);
       sides.add(
           named(id)
               .put("weight", policy.weights().get(i))

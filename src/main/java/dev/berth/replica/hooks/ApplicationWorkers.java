@@ -1,6 +1,6 @@
 package dev.berth.replica.hooks;
 
-import dev.berth.metrics.Series;
+import dev.berth.metrics.MetricSeries;
 import io.vertx.core.internal.WorkerPool;
 import io.vertx.core.spi.VertxThreadFactory;
 import java.util.Map;
@@ -77,10 +77,10 @@ public final class ApplicationWorkers {
   }
 
   /** Reports the busy threads and the waiting tasks of each application. */
-  public void show(Series into) {
+  public void show(MetricSeries into) {
     pools.forEach(
         (application, of) -> {
-          Series shown = into.with("application", application);
+          MetricSeries shown = into.with("application", application);
           shown.gauge("berth_worker_threads_busy", of.getActiveCount(), threads);
           shown.gauge("berth_worker_tasks_waiting", of.getQueue().size(), MAX_WAITING);
         });

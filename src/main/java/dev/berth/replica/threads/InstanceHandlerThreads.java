@@ -1,6 +1,6 @@
 package dev.berth.replica.threads;
 
-import dev.berth.metrics.Series;
+import dev.berth.metrics.MetricSeries;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -154,7 +154,7 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
         .anyMatch(HandlerPool::endIdle);
   }
 
-  public void show(Series into) {
+  public void show(MetricSeries into) {
     into.gauge("berth_handler_threads", taken, max);
     into.counter("berth_handler_threads_refused", refused.sum());
   }

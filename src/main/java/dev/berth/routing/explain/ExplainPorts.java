@@ -1,6 +1,6 @@
 package dev.berth.routing.explain;
 
-import dev.berth.view.Explanations;
+import dev.berth.view.ExplanationConsumer;
 import java.time.InstantSource;
 
 /**
@@ -9,4 +9,4 @@ import java.time.InstantSource;
  * @param into receives each explanation, on the request's loop, after its response was passed on
  * @param wallClock clock for the arrival times of requests
  */
-public record ExplainPorts(Explanations into, InstantSource wallClock) {}
+public record ExplainPorts(ExplanationConsumer into, InstantSource wallClock) {}

@@ -117,8 +117,8 @@ final class PhaseClock {
   }
 
   /** Returns the time per phase. Call after the end. */
-  RequestExplanation.Phases spent() {
-    return new RequestExplanation.Phases(
+  RequestExplanation.RequestPhaseTimes spent() {
+    return new RequestExplanation.RequestPhaseTimes(
         of(RequestPhase.RECEIVE) + gathered,
         of(RequestPhase.QUEUE),
         of(RequestPhase.ROUTE),

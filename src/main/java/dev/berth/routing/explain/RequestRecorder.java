@@ -12,8 +12,8 @@ import dev.berth.protocol.port.ExplainedParent;
 import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.view.RequestExplanation;
-import dev.berth.view.RequestExplanation.Step;
-import dev.berth.view.RequestExplanation.Step.Kind;
+import dev.berth.view.RequestExplanation.RequestStep;
+import dev.berth.view.RequestExplanation.RequestStep.RequestStepKind;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -41,7 +41,7 @@ public final class RequestRecorder {
   private String request;
   private final long arrivedNanos;
   private final PhaseClock phases;
-  private final List<Step> steps = new ArrayList<>();
+  private final List<RequestStep> steps = new ArrayList<>();
   private int stepsInAll;
   private @Nullable CandidateSnapshot seen;
   private boolean queued;
@@ -77,7 +77,7 @@ public final class RequestRecorder {
     this.request = truncate(request);
     this.arrivedNanos = arrivedNanos;
     this.phases = new PhaseClock(arrivedNanos);
-    step(arrivedNanos, Kind.ARRIVED, null, "");
+    step(arrivedNanos, RequestStepKind.ARRIVED, null, "");
   }
 
   /**
@@ -95,7 +95,7 @@ public final class RequestRecorder {
 
   /** Records which deployment of the route was chosen, and why. */
   public void recordSplit(String why) {
-    step(loop.now(), Kind.SPLIT, null, why);
+    step(loop.now(), RequestStepKind.SPLIT, null, why);
   }
 
   /** Records that the request awaits more of its body. */
@@ -115,7 +115,7 @@ public final class RequestRecorder {
     }
   }
 
-  /** Returns {@link RequestExplanation.Phases#overhead} until now, in microseconds. */
+  /** Returns {@link RequestExplanation.RequestPhaseTimes#overhead} until now, in microseconds. */
   public long overheadMicros() {
     return phases.overhead(loop.now()) / 1_000;
   }
@@ -132,7 +132,7 @@ public final class RequestRecorder {
     }
     over = true;
     long now = loop.now();
-    step(now, Kind.ENDED, null, outcome);
+    step(now, RequestStepKind.ENDED, null, outcome);
     phases.end(now);
     loop.ports().into().explained(explanation(status));
   }
@@ -161,19 +161,20 @@ public final class RequestRecorder {
     queued = true;
     ahead = nowAhead;
     limit = maxQueued;
-    step(phases.enter(PhaseClock.RequestPhase.QUEUE, loop.now()), Kind.QUEUED, null, "");
+    step(phases.enter(PhaseClock.RequestPhase.QUEUE, loop.now()), RequestStepKind.QUEUED, null, "");
   }
 
   /** Records that the request waits again, in its old place. */
   public void recordRequeued() {
-    step(phases.enter(PhaseClock.RequestPhase.QUEUE, loop.now()), Kind.RETRIED, null, "");
+    step(
+        phases.enter(PhaseClock.RequestPhase.QUEUE, loop.now()), RequestStepKind.RETRIED, null, "");
   }
 
   /** Records the end of the wait. */
   public void recordGrant(@Nullable RoutedReplica replica) {
     long now = phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now());
     if (replica != null) {
-      step(now, Kind.GRANTED, replica, "");
+      step(now, RequestStepKind.GRANTED, replica, "");
     }
   }
 
@@ -192,22 +193,27 @@ public final class RequestRecorder {
   public void recordSend(RoutedReplica to, String how, boolean certain) {
     at = to;
     ranOn = certain ? to.info.replicaId() : "";
-    step(phases.away(certain, loop.now()), Kind.SENT, to, how);
+    step(phases.away(certain, loop.now()), RequestStepKind.SENT, to, how);
   }
 
   public void recordAcceptance() {
     ranOn = at == null ? "" : at.info.replicaId();
-    step(phases.accepted(loop.now()), Kind.ACCEPTED, at, "");
+    step(phases.accepted(loop.now()), RequestStepKind.ACCEPTED, at, "");
   }
 
   public void recordRefusal(@Nullable RoutedReplica by, Refusal reason) {
     ranOn = "";
-    step(phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now()), Kind.REFUSED, by, reason.name());
+    step(
+        phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now()),
+        RequestStepKind.REFUSED,
+        by,
+        reason.name());
   }
 
   public void recordLoss(@Nullable RoutedReplica replica) {
     ranOn = "";
-    step(phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now()), Kind.LOST, replica, "");
+    step(
+        phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now()), RequestStepKind.LOST, replica, "");
   }
 
   /**
@@ -225,10 +231,10 @@ public final class RequestRecorder {
     phases.back(time, gathered, streamed, now);
     if (time != null) {
       failure = time.failure();
-      step(phases.settledNanos - phases.lastHandled, Kind.HANDLER_STARTED, at, "");
-      step(phases.settledNanos, Kind.HANDLER_SETTLED, at, "");
+      step(phases.settledNanos - phases.lastHandled, RequestStepKind.HANDLER_STARTED, at, "");
+      step(phases.settledNanos, RequestStepKind.HANDLER_SETTLED, at, "");
     }
-    step(now, Kind.ANSWERED, at, streamed ? "head" : "");
+    step(now, RequestStepKind.ANSWERED, at, streamed ? "head" : "");
   }
 
   /** Records an end without a response, or a stream that ended early. */
@@ -242,7 +248,7 @@ public final class RequestRecorder {
     }
     long now = phases.enter(PhaseClock.RequestPhase.RESPOND, loop.now());
     if (told instanceof BerthException.Cancelled) {
-      step(now, Kind.CANCELLED, null, "");
+      step(now, RequestStepKind.CANCELLED, null, "");
     }
   }
 
@@ -252,20 +258,20 @@ public final class RequestRecorder {
   public void recordLease(RoutedReplica replica, long ttlNanos) {
     at = replica;
     long now = phases.enter(PhaseClock.RequestPhase.HELD, loop.now());
-    step(now, Kind.LEASE_GRANTED, replica, millis(ttlNanos));
+    step(now, RequestStepKind.LEASE_GRANTED, replica, millis(ttlNanos));
   }
 
   /** Records that the request arrived with a reservation and now owns its slot. */
   public void recordReservation(RoutedReplica replica, long gapNanos) {
     String before = "reserved " + millis(gapNanos) + " before";
-    step(arrivedNanos, Kind.LEASE_GRANTED, replica, before);
+    step(arrivedNanos, RequestStepKind.LEASE_GRANTED, replica, before);
     if (replica.here()) {
-      step(loop.now(), Kind.LEASE_CONSUMED, replica, "");
+      step(loop.now(), RequestStepKind.LEASE_CONSUMED, replica, "");
     } // else recorded with the send
   }
 
   public void recordRenewal(long ttlNanos) {
-    step(loop.now(), Kind.LEASE_RENEWED, at, millis(ttlNanos));
+    step(loop.now(), RequestStepKind.LEASE_RENEWED, at, millis(ttlNanos));
   }
 
   /** Records that the selection's owner dispatches. */
@@ -275,7 +281,7 @@ public final class RequestRecorder {
   }
 
   void recordConsumed() {
-    step(loop.now(), Kind.LEASE_CONSUMED, at, "");
+    step(loop.now(), RequestStepKind.LEASE_CONSUMED, at, "");
   }
 
   /** Records whether a local lease was consumed, by its ledger's result. */
@@ -288,7 +294,7 @@ public final class RequestRecorder {
   }
 
   public void recordRelease() {
-    step(loop.now(), Kind.LEASE_RELEASED, at, "");
+    step(loop.now(), RequestStepKind.LEASE_RELEASED, at, "");
   }
 
   /** Records the end of a selection without a dispatch. */
@@ -299,7 +305,7 @@ public final class RequestRecorder {
 
   /** Records the expiry of a selection's lease. */
   public void recordExpiry() {
-    step(loop.now(), Kind.LEASE_EXPIRED, at, "");
+    step(loop.now(), RequestStepKind.LEASE_EXPIRED, at, "");
     outcome("expired");
     endOfCall();
   }
@@ -310,8 +316,9 @@ public final class RequestRecorder {
 
   // --- the record ---
 
-  private void step(long atNanos, Kind kind, @Nullable RoutedReplica replica, String detail) {
-    if (over && kind != Kind.ENDED) {
+  private void step(
+      long atNanos, RequestStepKind kind, @Nullable RoutedReplica replica, String detail) {
+    if (over && kind != RequestStepKind.ENDED) {
       return;
     }
     stepsInAll++;
@@ -321,8 +328,8 @@ public final class RequestRecorder {
     long since = Math.max(0, atNanos - arrivedNanos);
     steps.add(
         replica == null
-            ? new Step(since, kind, "", loop.address().node(), loop.index(), detail)
-            : new Step(
+            ? new RequestStep(since, kind, "", loop.address().node(), loop.index(), detail)
+            : new RequestStep(
                 since,
                 kind,
                 replica.info.replicaId(),
@@ -332,8 +339,8 @@ public final class RequestRecorder {
   }
 
   private RequestExplanation explanation(int status) {
-    steps.sort(Comparator.comparingLong(Step::atNanos)); // replica steps arrive late
-    RequestExplanation.Phases spent = phases.spent();
+    steps.sort(Comparator.comparingLong(RequestStep::atNanos)); // replica steps arrive late
+    RequestExplanation.RequestPhaseTimes spent = phases.spent();
     CandidateSnapshot known = seen == null ? unranked.get().withoutThem() : seen;
     return new RequestExplanation(
         requestId,
@@ -348,7 +355,7 @@ public final class RequestRecorder {
         known.policy(),
         known.candidates(),
         known.all(),
-        queued ? new RequestExplanation.Queue(ahead, limit, spent.queue()) : null,
+        queued ? new RequestExplanation.QueueWait(ahead, limit, spent.queue()) : null,
         steps,
         stepsInAll,
         ranOn,

@@ -1,7 +1,7 @@
 package dev.berth.cluster.http;
 
 import dev.berth.code.JarsByContent;
-import dev.berth.view.JarShelf;
+import dev.berth.view.JarCatalog;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -14,7 +14,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /** Jars in a map. */
-final class FakeShelf implements JarShelf {
+final class FakeShelf implements JarCatalog {
   static final int JAR_BYTES = 700_000;
 
   final Map<String, Path> kept = new ConcurrentHashMap<>(); // by digest

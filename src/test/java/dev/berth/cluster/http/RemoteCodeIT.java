@@ -14,8 +14,8 @@ import dev.berth.config.ConfigReader;
 import dev.berth.node.TestNode;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.BuildSource.JarFile;
-import dev.berth.view.CommandRefused;
-import dev.berth.view.CommandRefused.Kind;
+import dev.berth.view.CommandRejectedException;
+import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -87,7 +87,8 @@ class RemoteCodeIT {
                 (application, build) -> {
                   BuildSource found = builds.get(application + "/" + build);
                   return found == null
-                      ? Future.failedFuture(new CommandRefused(Kind.NOT_FOUND, build))
+                      ? Future.failedFuture(
+                          new CommandRejectedException(CommandRejectionReason.NOT_FOUND, build))
                       : Future.succeededFuture(found);
                 }));
   }

@@ -18,7 +18,7 @@ class AccessLogTest {
 
   private static void request(AccessLog log, String path) {
     AccessRoute route = new AccessRoute(log, LogEncoding.TEXT, "/", "app", "web");
-    new AccessEntry(route, "GET", path, "HTTP/1.1", "", "r", 0).ended(200, 0, 0, 0);
+    new AccessEntry(route, "GET", path, "HTTP/1.1", "", "r", 0).complete(200, 0, 0, 0);
   }
 
   private AccessLog log(int capacity, Consumer<String> out) {

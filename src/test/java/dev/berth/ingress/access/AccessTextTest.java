@@ -22,7 +22,7 @@ class AccessTextTest {
     AccessEntry entry = entry(encoding, "POST", "/shop/1", "r-1");
     entry.called(nanos(1));
     entry.routed("app#till#x", nanos(3));
-    entry.ended(200, 12, 345, nanos(10) + 500_000);
+    entry.complete(200, 12, 345, nanos(10) + 500_000);
     return entry;
   }
 
@@ -58,13 +58,13 @@ class AccessTextTest {
   @Test
   void whatDidNotHappenHasNoTime() {
     AccessEntry refused = entry(LogEncoding.TEXT, "GET", "/shop", "r");
-    refused.outcome(Outcome.OVERLOAD);
-    refused.ended(503, 0, 0, nanos(1));
+    refused.outcome(AccessOutcome.OVERLOAD);
+    refused.complete(503, 0, 0, nanos(1));
     assertThat(AccessText.line(refused)).contains(" replica=- flag=UO queue_ms=- handler_ms=- ");
     AccessEntry queued = entry(LogEncoding.JSON, "GET", "/shop", "r");
     queued.called(nanos(1));
-    queued.outcome(Outcome.TIMEOUT);
-    queued.ended(408, 0, 0, nanos(31));
+    queued.outcome(AccessOutcome.TIMEOUT);
+    queued.complete(408, 0, 0, nanos(31));
     JsonObject line = new JsonObject(AccessText.line(queued));
     assertThat(line.getDouble("queue_ms")).isEqualTo(30.0);
     assertThat(line.getValue("handler_ms")).isNull();
@@ -73,9 +73,9 @@ class AccessTextTest {
   @Test
   void theFirstReasonStays() {
     AccessEntry entry = entry(LogEncoding.TEXT, "GET", "/", "r");
-    entry.outcome(Outcome.TIMEOUT);
-    entry.outcome(Outcome.CLIENT_GONE);
-    entry.ended(408, 0, 0, 0);
+    entry.outcome(AccessOutcome.TIMEOUT);
+    entry.outcome(AccessOutcome.CLIENT_GONE);
+    entry.complete(408, 0, 0, 0);
     assertThat(AccessText.line(entry)).contains(" flag=UT ");
   }
 
@@ -84,7 +84,7 @@ class AccessTextTest {
     AccessEntry entry =
         entry(
             LogEncoding.TEXT, "GE T", "/a\r\n2026 GET / 200\u0085\u2028\u202e status=\"1\"\\", "-");
-    entry.ended(404, 0, 0, 0);
+    entry.complete(404, 0, 0, 0);
     assertThat(AccessText.line(entry))
         .hasLineCount(1)
         .contains(" \"GE T\" ")
@@ -103,7 +103,7 @@ class AccessTextTest {
         text.append((char) (random.nextBoolean() ? random.nextInt(256) : random.nextInt(65_536)));
       }
       AccessEntry entry = entry(LogEncoding.JSON, "GET", text.toString(), "r");
-      entry.ended(200, 0, 0, 0);
+      entry.complete(200, 0, 0, 0);
       String line = AccessText.line(entry);
       assertThat(new JsonObject(line).getString("path"))
           .as("seed %d", seed)

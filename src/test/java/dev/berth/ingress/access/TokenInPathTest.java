@@ -9,13 +9,16 @@ class TokenInPathTest {
 
   @Test
   void aTokenIsLoggedNowhereInAPath() {
-    assertThat(TokenInPath.hidden("/x/reservations/" + TOKEN)).isEqualTo("/x/reservations/-");
-    assertThat(TokenInPath.hidden("/reservations/" + TOKEN + "/y")).isEqualTo("/reservations/-/y");
+    assertThat(ReservationTokenRedactor.hidden("/x/reservations/" + TOKEN))
+        .isEqualTo("/x/reservations/-");
+    assertThat(ReservationTokenRedactor.hidden("/reservations/" + TOKEN + "/y"))
+        .isEqualTo("/reservations/-/y");
   }
 
   @Test
   void anotherPathIsLoggedAsItCame() {
-    assertThat(TokenInPath.hidden("/" + TOKEN)).isEqualTo("/" + TOKEN);
-    assertThat(TokenInPath.hidden("/reservations/mine")).isEqualTo("/reservations/mine");
+    assertThat(ReservationTokenRedactor.hidden("/" + TOKEN)).isEqualTo("/" + TOKEN);
+    assertThat(ReservationTokenRedactor.hidden("/reservations/mine"))
+        .isEqualTo("/reservations/mine");
   }
 }

@@ -8,7 +8,7 @@ import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.ShadowMeters;
-import dev.berth.metrics.ShadowMeters.Event;
+import dev.berth.metrics.ShadowMeters.ShadowEvent;
 import dev.berth.protocol.BusMessage;
 import dev.berth.routing.traffic.ShadowRule;
 import io.vertx.core.buffer.Buffer;
@@ -36,14 +36,14 @@ class CopiesTest {
     ShadowTarget target =
         new ShadowTarget(
             new ShadowRule(SHADOW, 1, false, 1_000), world.routers.find(SHADOW), meters);
-    Copies.of(List.of(target))
+    ShadowCopies.of(List.of(target))
         .make(
             request, user, world.routers.loop(0), new SplittableRandom(1), world.clock.getAsLong());
     world.run();
   }
 
-  private Map<Event, Long> counts() {
-    Map<Event, Long> counts = new EnumMap<>(Event.class);
+  private Map<ShadowEvent, Long> counts() {
+    Map<ShadowEvent, Long> counts = new EnumMap<>(ShadowEvent.class);
     all.shadow("/r", SHADOW).forEach((event, times) -> counts.merge(event, times, Long::sum));
     counts.values().removeIf(each -> each == 0);
     return counts;
@@ -57,7 +57,8 @@ class CopiesTest {
       shadow.fail("as it does");
       world.withdraw(shadow);
     }
-    assertThat(counts()).containsOnly(Map.entry(Event.COPIED, 2L), Map.entry(Event.FAILED, 2L));
+    assertThat(counts())
+        .containsOnly(Map.entry(ShadowEvent.COPIED, 2L), Map.entry(ShadowEvent.FAILED, 2L));
     assertThat(user.told).isEmpty();
     world.assertAllAtRest();
   }
@@ -68,7 +69,7 @@ class CopiesTest {
     shadow.ledger.tryAcquire();
     shadow.ledger.tryAcquire(); // which its router has not been told
     copy();
-    assertThat(counts()).containsOnly(Map.entry(Event.SKIPPED_BUSY, 1L));
+    assertThat(counts()).containsOnly(Map.entry(ShadowEvent.SKIPPED_BUSY, 1L));
     assertThat(world.sent(BusMessage.CallRequest.class)).hasSize(1);
     assertThat(user.told).isEmpty();
     shadow.ledger.complete();
@@ -94,7 +95,8 @@ class CopiesTest {
             shadow.ledger.load(),
             null));
     world.run();
-    assertThat(counts()).containsOnly(Map.entry(Event.COPIED, 1L), Map.entry(Event.FAILED, 1L));
+    assertThat(counts())
+        .containsOnly(Map.entry(ShadowEvent.COPIED, 1L), Map.entry(ShadowEvent.FAILED, 1L));
     world.assertAllAtRest();
   }
 }

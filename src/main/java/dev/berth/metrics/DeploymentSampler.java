@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *
  * Confined to the control loop, except its sources.
  */
-final class SampledDeployment {
+final class DeploymentSampler {
   /**
    * Samples per full reading of an idle handle. Two readings without requests make a handle idle.
    * The periodic reading finds a request that was delayed since then between its count and its
@@ -75,7 +75,7 @@ final class SampledDeployment {
   private boolean listed; // the controller may have a report that is not final
   private int toldQueue;
 
-  SampledDeployment(DeploymentId deployment) {
+  DeploymentSampler(DeploymentId deployment) {
     this.deployment = deployment;
     String names = deployment.application() + deployment.name();
     this.bareBytes = FIXED_REPORT_BYTES + names.getBytes(StandardCharsets.UTF_8).length;
@@ -113,7 +113,7 @@ final class SampledDeployment {
     if (only != null
         && idleOf == now
         && ++idleSamples % IDLE_SAMPLES_PER_READING != 0
-        && only.begun() == idleBegun) {
+        && only.begunCount() == idleBegun) {
       samples++; // of zeros
       readable = true;
     } else {
@@ -176,7 +176,7 @@ final class SampledDeployment {
 
   private void read(HandleMetricSource[] now) {
     idle = null;
-    long begunNow = now.length == 1 ? now[0].begun() : -1; // before the gauges
+    long begunNow = now.length == 1 ? now[0].begunCount() : -1; // before the gauges
     queued = running = reserved = 0;
     for (HandleMetricSource source : now) {
       source.sampled();
@@ -249,7 +249,7 @@ final class SampledDeployment {
   }
 
   /** Records the acknowledgement. Only samples after the report remain to be sent. */
-  void told() {
+  void onAcknowledged() {
     toldQueue = reportedQueue;
     if (reported == null) {
       return;
@@ -262,7 +262,7 @@ final class SampledDeployment {
   }
 
   /** Forgets the acknowledgement, since another controller has no report. */
-  void untold() {
+  void forgetAcknowledgement() {
     told = null;
   }
 

@@ -7,19 +7,19 @@ import java.util.concurrent.TimeUnit;
  * client was expected to send. Bytes above the rate earn no credit: a body that was fast at first
  * and then trickles lags as soon as any other. Confined to the event loop.
  */
-final class BodyRate {
+final class MinBodyRateMonitor {
   /**
    * Maximum time that one sweep counts, in nanoseconds. A longer gap is the fault of a blocked
    * loop, not of the client.
    */
-  static final long LONGEST_SWEEP_NANOS = TimeUnit.SECONDS.toNanos(1);
+  static final long MAX_SWEEP_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private long sweptNanos;
   private long sweptBytes;
   private boolean awaited = true; // the client was expected to send since the last sweep
   private double lagNanos;
 
-  BodyRate(long now) {
+  MinBodyRateMonitor(long now) {
     this.sweptNanos = now;
   }
 
@@ -36,7 +36,7 @@ final class BodyRate {
    * @param bytesPerSecond minimum rate
    */
   double lagNanos(long now, long received, boolean awaits, int bytesPerSecond) {
-    long passed = awaited && awaits ? Math.min(now - sweptNanos, LONGEST_SWEEP_NANOS) : 0;
+    long passed = awaited && awaits ? Math.min(now - sweptNanos, MAX_SWEEP_NANOS) : 0;
     double earned = (received - sweptBytes) * 1e9 / bytesPerSecond;
     lagNanos = Math.max(0, lagNanos + passed - earned);
     awaited = awaits;

@@ -2,7 +2,7 @@ package dev.berth.ingress;
 
 import dev.berth.api.Headers;
 import dev.berth.api.Response;
-import dev.berth.ingress.access.Outcome;
+import dev.berth.ingress.access.AccessOutcome;
 import dev.berth.protocol.port.HttpFailure;
 import dev.berth.stream.InboundStream;
 import dev.berth.stream.StreamLedger;
@@ -21,17 +21,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Response of one request: writes the response and tracks how much the client has received. {@link
- * Exchange} owns the request, its states and its end. Confined to the event loop.
+ * HttpExchange} owns the request, its states and its end. Confined to the event loop.
  */
-final class ClientAnswer implements Completable<Void> {
+final class ClientResponse implements Completable<Void> {
   private static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
 
   /** Nanoseconds that a client which still sends has to read its response. */
   private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-  private final Exchange exchange;
+  private final HttpExchange exchange;
   @Nullable StreamRelay relay;
-  private @Nullable Stall stall; // while bytes wait for the client
+  private @Nullable WriteStall stall; // while bytes wait for the client
   private boolean continued; // 100-continue was sent
   private boolean lingering; // closes soon, even if the client still sends
   private boolean held; // its bytes count in the instance's budget
@@ -39,7 +39,7 @@ final class ClientAnswer implements Completable<Void> {
   long largeBytes; // budget acquired for a large response
   long endedNanos; // set by a connection that keeps unsent responses
 
-  ClientAnswer(Exchange exchange) {
+  ClientResponse(HttpExchange exchange) {
     this.exchange = exchange;
   }
 
@@ -60,12 +60,12 @@ final class ClientAnswer implements Completable<Void> {
     exchange.loop.passed.pass(headers, out.headers());
     finishHead(out);
     if (response.body() instanceof Response.Body.Whole whole) {
-      largeIs(exchange.route.sizes().came(http.path(), whole.bytes().length()));
+      largeIs(exchange.route.sizes().recordSize(http.path(), whole.bytes().length()));
       announceUnread(out);
       exchange.finish(status, end(out, status, whole.bytes()));
     } else if (response.body() instanceof Response.Body.Received received) {
       long length = ((InboundStream) received.stream()).length();
-      largeIs(exchange.route.sizes().came(http.path(), length));
+      largeIs(exchange.route.sizes().recordSize(http.path(), length));
       if (isBodyless(status)) {
         received.cancel().run();
         announceUnread(out);
@@ -145,7 +145,7 @@ final class ClientAnswer implements Completable<Void> {
     if (exchange.recorder != null) {
       exchange.recorder.outcome(failure.code());
     }
-    exchange.outcome(Outcome.ofCode(failure.code()));
+    exchange.outcome(AccessOutcome.ofCode(failure.code()));
     MultiMap headers = exchange.http.response().headers();
     failure.advise(headers::set);
     Buffer body = null; // a body would hold memory until its window opens
@@ -162,7 +162,7 @@ final class ClientAnswer implements Completable<Void> {
   private void finishHead(HttpServerResponse out) {
     out.headers().set(REQUEST_ID, exchange.requestId);
     if (exchange.recorder != null) {
-      ExplainRule.tell(exchange.recorder, out.headers());
+      ExplainSampler.tell(exchange.recorder, out.headers());
     }
     if (exchange.loop.ingress.draining()) {
       exchange.connection.announceDrain(out);
@@ -192,7 +192,7 @@ final class ClientAnswer implements Completable<Void> {
     HttpServerRequest http = exchange.http;
     ConnectionPort connection = exchange.connection;
     BodyReader rest = exchange.reader;
-    connection.answered(http, written);
+    connection.onResponseWritten(http, written);
     if (!written.isComplete()) {
       if (bytes >= StreamLedger.FIRST_BYTES) {
         hold(); // smaller responses only if the next sweep finds them
@@ -215,7 +215,7 @@ final class ClientAnswer implements Completable<Void> {
   /** Called when the socket has taken the last byte, or never will. */
   @Override
   public void complete(@Nullable Void taken, @Nullable Throwable failure) {
-    exchange.left(); // no effect before finish(), which checks the future itself
+    exchange.onResponseLeft(); // no effect before finish(), which checks the future itself
   }
 
   // --- clients that still send ---
@@ -271,33 +271,34 @@ final class ClientAnswer implements Completable<Void> {
     long taken =
         (passing == null ? 0 : passing.takenBytes()) + exchange.connection.progress(exchange.http);
     if (stall == null) {
-      stall = new Stall(taken, now);
+      stall = new WriteStall(taken, now);
       return;
     }
     stall.look(taken, now);
     StreamWindow window = passing == null ? null : passing.window();
-    if (window != null && now - stall.sinceNanos() >= Stall.AFTER_NANOS) {
+    if (window != null && now - stall.sinceNanos() >= WriteStall.AFTER_NANOS) {
       window.stalled();
     }
   }
 
   /** Adds this response to the list, if a part of it waits for the client. */
-  void waiting(List<Stalled<ClientAnswer>> into) {
+  void waiting(List<EvictableResponse<ClientResponse>> into) {
     if (stall != null) {
       StreamWindow window = relay == null ? null : relay.window();
       long now = held ? bytes : window == null ? 0 : window.underWay();
       into.add(
-          new Stalled<>(exchange.connection, this, Math.max(now, largeBytes), stall.sinceNanos()));
+          new EvictableResponse<>(
+              exchange.connection, this, Math.max(now, largeBytes), stall.sinceNanos()));
     }
   }
 
   /** Evicts a stalled response whose memory is needed by waiting requests or streams. */
   void cutStalled() {
-    exchange.outcome(Outcome.STOOD_STILL);
+    exchange.outcome(AccessOutcome.STOOD_STILL);
     if (exchange.isOver()) {
-      exchange.connection.cut(exchange.http);
+      exchange.connection.abort(exchange.http);
     } else {
-      exchange.cut(408);
+      exchange.abort(408);
     }
   }
 
@@ -308,7 +309,7 @@ final class ClientAnswer implements Completable<Void> {
   /** Aborts an ended response that its client has not read within the timeout. */
   void sweepLeaving(long now, long idleNanos) {
     if (now - endedNanos >= idleNanos && standsStill(now, idleNanos)) {
-      exchange.connection.cut(exchange.http);
+      exchange.connection.abort(exchange.http);
     }
   }
 
@@ -345,7 +346,7 @@ final class ClientAnswer implements Completable<Void> {
   }
 
   /** Releases all memory of the response, which has left the instance. */
-  void left() {
+  void releaseMemory() {
     stall = null;
     if (held) {
       held = false;

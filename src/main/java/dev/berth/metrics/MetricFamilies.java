@@ -29,14 +29,14 @@ import java.util.function.BiFunction;
  * Series of one scrape, grouped by name, since the format requires all series of a name in one
  * block. Two owners of the same labels are shown as their sum.
  */
-final class Families {
+final class MetricFamilies {
   private static final String RAYS = "serve_";
   private static final String OURS = "berth_";
 
   /** Descriptions of Berth's metrics by name, read once at the first scrape. */
   private static final Properties MEANINGS = meanings();
 
-  private final Map<String, Family> byName = new LinkedHashMap<>();
+  private final Map<String, MetricFamily> byName = new LinkedHashMap<>();
   private final Map<String, String> helps = new HashMap<>(); // of user metrics
   private final String prefix;
   private final Labels everywhere;
@@ -45,7 +45,7 @@ final class Families {
    * @param prefix prepended to names that Ray Serve also uses; Ray itself exports with {@code ray_}
    * @param everywhere labels of every series, except series that already have the first of them
    */
-  Families(String prefix, Labels everywhere) {
+  MetricFamilies(String prefix, Labels everywhere) {
     this.prefix = prefix;
     this.everywhere = everywhere;
   }
@@ -56,30 +56,30 @@ final class Families {
   }
 
   /** Adds a counter or gauge. The exposition appends {@code _total} to the name of a counter. */
-  void number(Kind kind, String name, Labels labels, double value) {
-    add(kind, name, labels, new Totals(new double[0], new long[0], value));
+  void number(MetricKind kind, String name, Labels labels, double value) {
+    add(kind, name, labels, new SeriesTotals(new double[0], new long[0], value));
   }
 
   /** Adds a histogram, whose last bound is infinite. */
   void histogram(String name, Labels labels, double[] bounds, long[] counts, double sum) {
-    add(Kind.HISTOGRAM, name, labels, new Totals(bounds, counts, sum));
+    add(MetricKind.HISTOGRAM, name, labels, new SeriesTotals(bounds, counts, sum));
   }
 
   MetricSnapshots snapshots() {
     return new MetricSnapshots(byName.values().stream().map(each -> each.snapshot(helps)).toList());
   }
 
-  private void add(Kind kind, String ownName, Labels own, Totals more) {
+  private void add(MetricKind kind, String ownName, Labels own, SeriesTotals more) {
     boolean whole = everywhere.isEmpty() || own.contains(everywhere.getName(0));
     Labels labels = whole ? own : own.merge(everywhere);
     String name = ownName.startsWith(RAYS) ? prefix + ownName : ownName;
-    Family family =
+    MetricFamily family =
         byName.computeIfAbsent(
-            name, each -> new Family(kind, name, help(ownName), new LinkedHashMap<>()));
+            name, each -> new MetricFamily(kind, name, help(ownName), new LinkedHashMap<>()));
     if (family.kind != kind) {
       throw new IllegalArgumentException(name + ": " + kind + " (expected: " + family.kind + ")");
     }
-    family.series.merge(labels, more, Totals::plus);
+    family.series.merge(labels, more, SeriesTotals::plus);
   }
 
   private static String help(String name) {
@@ -94,7 +94,7 @@ final class Families {
 
   private static Properties meanings() {
     Properties meanings = new Properties();
-    try (InputStream in = Families.class.getResourceAsStream("metrics.properties")) {
+    try (InputStream in = MetricFamilies.class.getResourceAsStream("metrics.properties")) {
       meanings.load(new InputStreamReader(Objects.requireNonNull(in), StandardCharsets.UTF_8));
     } catch (IOException unreadable) {
       throw new UncheckedIOException(unreadable);
@@ -102,23 +102,24 @@ final class Families {
     return meanings;
   }
 
-  enum Kind {
+  enum MetricKind {
     COUNTER,
     GAUGE,
     HISTOGRAM
   }
 
-  private record Family(Kind kind, String name, String help, Map<Labels, Totals> series) {
+  private record MetricFamily(
+      MetricKind kind, String name, String help, Map<Labels, SeriesTotals> series) {
     MetricSnapshot snapshot(Map<String, String> helps) {
       MetricMetadata metadata = new MetricMetadata(name, helps.getOrDefault(name, help));
       return switch (kind) {
-        case COUNTER -> new CounterSnapshot(metadata, each(Totals::counter));
-        case GAUGE -> new GaugeSnapshot(metadata, each(Totals::gauge));
-        case HISTOGRAM -> new HistogramSnapshot(metadata, each(Totals::histogram));
+        case COUNTER -> new CounterSnapshot(metadata, each(SeriesTotals::counter));
+        case GAUGE -> new GaugeSnapshot(metadata, each(SeriesTotals::gauge));
+        case HISTOGRAM -> new HistogramSnapshot(metadata, each(SeriesTotals::histogram));
       };
     }
 
-    private <T> List<T> each(BiFunction<Totals, Labels, T> dataPoint) {
+    private <T> List<T> each(BiFunction<SeriesTotals, Labels, T> dataPoint) {
       return series.entrySet().stream()
           .map(each -> dataPoint.apply(each.getValue(), each.getKey()))
           .toList();
@@ -126,10 +127,10 @@ final class Families {
   }
 
   /** Sum over all owners of one series; for a histogram, also its buckets. */
-  private record Totals(double[] bounds, long[] counts, double sum) {
-    Totals plus(Totals other) {
+  private record SeriesTotals(double[] bounds, long[] counts, double sum) {
+    SeriesTotals plus(SeriesTotals other) {
       Arrays.setAll(counts, bucket -> counts[bucket] + other.counts[bucket]);
-      return new Totals(bounds, counts, sum + other.sum);
+      return new SeriesTotals(bounds, counts, sum + other.sum);
     }
 
     CounterDataPointSnapshot counter(Labels labels) {

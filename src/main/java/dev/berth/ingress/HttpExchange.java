@@ -4,7 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.ingress.access.AccessEntry;
-import dev.berth.ingress.access.Outcome;
+import dev.berth.ingress.access.AccessOutcome;
 import dev.berth.protocol.port.HttpFailure;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
@@ -29,13 +29,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * An HTTP request from its head to the end of its response. Reads the body, waits for memory, calls
- * the router, and passes the result to its {@link ClientAnswer}. Confined to the event loop.
+ * the router, and passes the result to its {@link ClientResponse}. Confined to the event loop.
  *
  * <p>Source: Ray Serve's proxy. As in Ray, the handler sees the full path; {@link Request} has no
  * counterpart of Ray's {@code root_path}.
  */
-sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange {
-  private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
+sealed class HttpExchange implements CallObserver, LongConsumer permits EndpointExchange {
+  private static final Logger LOG = LoggerFactory.getLogger(HttpExchange.class);
   static final CharSequence EXPECT = HttpHeaders.createOptimized("expect");
   private static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
   private static final CharSequence SESSION_ID = HttpHeaders.createOptimized("x-session-id");
@@ -51,8 +51,8 @@ sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange 
   final ServingLoop loop;
   final ConnectionPort connection;
   final HttpServerRequest http;
-  final ClientAnswer answer = new ClientAnswer(this);
-  BoundRoute route; // replaced once if the request was parked
+  final ClientResponse answer = new ClientResponse(this);
+  ResolvedRoute route; // replaced once if the request was parked
   final long startedNanos;
   final String requestId;
   final @Nullable AccessEntry access; // null unless its route is logged
@@ -68,10 +68,10 @@ sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange 
   /**
    * @param split choice among several deployments; null if one deployment serves the route
    */
-  Exchange(
+  HttpExchange(
       ConnectionPort connection,
       HttpServerRequest http,
-      BoundRoute route,
+      ResolvedRoute route,
       @Nullable SplitRequest split) {
     this.loop = connection.loop;
     this.connection = connection;
@@ -95,7 +95,7 @@ sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange 
   }
 
   /** Sets the target of a parked request whose route now has one. */
-  final void lead(BoundRoute to, @Nullable SplitRequest by) {
+  final void lead(ResolvedRoute to, @Nullable SplitRequest by) {
     route = by == null ? to : by.side();
     splitBy(by);
   }
@@ -119,7 +119,8 @@ sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange 
   /** Starts the request if the memory limit of in-flight requests allows, else refuses it. */
   final void startIfRoom() {
     int headers = loop.headers.of(http.headers());
-    if (tryTakeRoom(RequestRoom.REQUEST_BYTES + headers * RequestRoom.HEADER_BYTES)) {
+    if (tryTakeRoom(
+        RequestMemoryBudget.REQUEST_BYTES + headers * RequestMemoryBudget.HEADER_BYTES)) {
       BodyReader.begin(this);
     }
   }
@@ -152,7 +153,7 @@ sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange 
 
   private void refuseBody(HttpFailure why, Consumer<HttpFailure> sender) {
     if (http.response().headWritten()) {
-      cut(why.status());
+      abort(why.status());
     } else { // a handler that streams the body may have started
       sender.accept(call != null && call.sent() ? why.afterItStarted() : why);
       cancelCall();
@@ -336,7 +337,7 @@ sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange 
   @Override
   public void onFailure(BerthException failure) {
     if (!isOver()) {
-      outcome(Outcome.of(failure.kind()));
+      outcome(AccessOutcome.of(failure.kind()));
       // An earlier timeout is that of a nested call, of unknown length.
       long after = loop.now() - startedNanos < timeoutNanos ? -1 : timeoutNanos;
       HttpFailure told =
@@ -346,7 +347,7 @@ sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange 
       if (is(ExchangeState.DETACHED)) {
         finish(told.status(), null);
       } else if (http.response().headWritten()) {
-        cut(told.status());
+        abort(told.status());
       } else {
         answer.send(told);
       }
@@ -369,7 +370,7 @@ sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange 
         answer.relay.discard();
       }
     } else {
-      outcome(Outcome.CLIENT_GONE);
+      outcome(AccessOutcome.CLIENT_GONE);
       giveUp(499);
     }
   }
@@ -400,8 +401,8 @@ sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange 
         && now - passing.progressNanos() >= idleNanos
         && answer.standsStill(now, idleNanos)
         && (reading == null || now - reading.progressNanos() >= idleNanos)) {
-      outcome(Outcome.STOOD_STILL);
-      cut(408);
+      outcome(AccessOutcome.STOOD_STILL);
+      abort(408);
     }
   }
 
@@ -412,16 +413,16 @@ sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange 
   }
 
   private void bodyTooSlow(HttpFailure why) {
-    outcome(Outcome.STOOD_STILL);
+    outcome(AccessOutcome.STOOD_STILL);
     refuseBody(why, answer::sendAndClose);
   }
 
   /** Records why there is no regular response, for the access log and the explanation. */
-  final void outcome(Outcome reason) {
+  final void outcome(AccessOutcome reason) {
     if (access != null && !isOver()) {
       access.outcome(reason);
     }
-    if (recorder != null && reason != Outcome.ANSWERED) {
+    if (recorder != null && reason != AccessOutcome.ANSWERED) {
       recorder.outcome(reason.code());
     }
   }
@@ -434,12 +435,12 @@ sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange 
   }
 
   /** Aborts a response whose head is already sent, without ending its body. */
-  final void cut(int status) {
+  final void abort(int status) {
     if (recorder != null) {
       recorder.outcome("cut_short"); // unless a reason is recorded
     }
     giveUp(status);
-    connection.cut(http);
+    connection.abort(http);
   }
 
   /** Cancels the call and its copies. */
@@ -472,26 +473,26 @@ sealed class Exchange implements CallObserver, LongConsumer permits ApiExchange 
     }
     answer.stop();
     long now = loop.now();
-    route.meters().answered(http.method(), status, now - startedNanos);
+    route.meters().recordResponse(http.method(), status, now - startedNanos);
     if (access != null) {
-      access.ended(status, http.bytesRead(), http.response().bytesWritten(), now);
+      access.complete(status, http.bytesRead(), http.response().bytesWritten(), now);
     }
-    connection.ended(this, now);
+    connection.onExchangeFinished(this, now);
     if (recorder != null) {
       recorder.end(status);
     }
     if (written == null || written.isComplete()) {
-      left();
+      onResponseLeft();
     }
   }
 
   /** Ends the in-flight time of the request, when its response has left the instance. */
-  final void left() {
+  final void onResponseLeft() {
     if (state == ExchangeState.LEAVING) {
       become(ExchangeState.LEFT);
-      answer.left();
-      loop.meters.ended();
-      connection.left(this);
+      answer.releaseMemory();
+      loop.meters.recordEnd();
+      connection.onExchangeLeft(this);
     }
   }
 }

@@ -2,7 +2,7 @@ package dev.berth.ingress.split;
 
 import dev.berth.api.Request;
 import dev.berth.api.Response;
-import dev.berth.metrics.ShadowMeters.Event;
+import dev.berth.metrics.ShadowMeters.ShadowEvent;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.explain.RequestRecorder;
@@ -11,18 +11,18 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /** Shadow copies of one request. Confined to the event loop. */
-public final class Copies {
-  private static final Copies NONE = new Copies(List.of());
+public final class ShadowCopies {
+  private static final ShadowCopies NONE = new ShadowCopies(List.of());
 
   private final List<ShadowTarget> shadows;
   private final List<ShadowCall> made = new ArrayList<>(0);
 
   /** Returns the copies of a request. Without shadows, returns a shared empty instance. */
-  public static Copies of(List<ShadowTarget> shadows) {
-    return shadows.isEmpty() ? NONE : new Copies(shadows);
+  public static ShadowCopies of(List<ShadowTarget> shadows) {
+    return shadows.isEmpty() ? NONE : new ShadowCopies(shadows);
   }
 
-  private Copies(List<ShadowTarget> shadows) {
+  private ShadowCopies(List<ShadowTarget> shadows) {
     this.shadows = shadows;
   }
 
@@ -39,8 +39,8 @@ public final class Copies {
         continue;
       }
       ShadowCall copy = new ShadowCall(of, each, loop, nowNanos);
-      Event became = copy.begin(request);
-      if (became == Event.COPIED) {
+      ShadowEvent became = copy.begin(request);
+      if (became == ShadowEvent.COPIED) {
         made.add(copy); // counts itself when a replica has it
       } else {
         each.meters().count(became);

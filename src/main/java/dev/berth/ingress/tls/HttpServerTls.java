@@ -2,9 +2,9 @@ package dev.berth.ingress.tls;
 
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
+import dev.berth.net.tls.TlsFileWatcher;
 import dev.berth.net.tls.TlsFiles;
 import dev.berth.net.tls.TlsMaterial;
-import dev.berth.net.tls.TlsWatch;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.WorkerExecutor;
@@ -23,23 +23,23 @@ import org.slf4j.LoggerFactory;
  * TLS 1.3 and 1.2 of an instance's HTTP server. Reads the {@code ssl_*} files, and reloads them at
  * run time. The ingress of the first loop drives the reload; a worker thread reads the files.
  */
-public final class Tls {
-  private static final Logger LOG = LoggerFactory.getLogger(Tls.class);
+public final class HttpServerTls {
+  private static final Logger LOG = LoggerFactory.getLogger(HttpServerTls.class);
 
   /** Interval between checks of the files. */
   public static final Duration LOOK_INTERVAL = Duration.ofSeconds(1);
 
   private final Settings settings; // for the handshake timeout
-  private final TlsWatch watch;
+  private final TlsFileWatcher watch;
   private boolean looking; // confined to the loop
 
   /**
    * @param settings of the HTTP server
    * @param files named by the settings
    */
-  public Tls(Settings settings, TlsFiles files) {
+  public HttpServerTls(Settings settings, TlsFiles files) {
     this.settings = settings;
-    this.watch = new TlsWatch(files, "tls");
+    this.watch = new TlsFileWatcher(files, "tls");
   }
 
   /** Enables TLS on a server, with HTTP/2 or HTTP/1.1 as the client negotiates. */
@@ -73,14 +73,14 @@ public final class Tls {
       return;
     }
     looking = true;
-    read(vertx, watch::changed)
+    read(vertx, watch::readIfChanged)
         .compose(
             next ->
                 next == null
                     ? Future.succeededFuture()
                     : server
                         .updateSSLOptions(with(next, new ServerSSLOptions()))
-                        .onSuccess(updated -> watch.taken(next))
+                        .onSuccess(updated -> watch.setCurrent(next))
                         .<Void>mapEmpty())
         .onFailure(failed -> LOG.error("tls: new files not loaded", failed))
         .onComplete(looked -> looking = false);

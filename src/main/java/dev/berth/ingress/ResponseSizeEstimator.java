@@ -7,7 +7,7 @@ import dev.berth.routing.LoopLimits;
  * its handler runs. An unknown path gets the largest recent size of the route, and at least 1 MiB.
  * An estimate grows at once and halves with each smaller response. Confined to the event loop.
  */
-final class AnswerSizes {
+final class ResponseSizeEstimator {
   private static final int PATHS = 256; // hash buckets; colliding paths share one
   private static final int SMALL = 16; // log2 of the bytes of one message; streams count as small
 
@@ -38,7 +38,7 @@ final class AnswerSizes {
    *
    * @return the bytes to count for the response; 0 if small
    */
-  long came(String path, long bytes) {
+  long recordSize(String path, long bytes) {
     int size = bytes <= 1 << SMALL ? SMALL : Long.SIZE - Long.numberOfLeadingZeros(bytes - 1);
     int index = indexOf(path);
     byte known = byPath[index];

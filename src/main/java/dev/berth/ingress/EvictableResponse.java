@@ -18,21 +18,23 @@ import java.util.PriorityQueue;
  * @param bytes memory of the response
  * @param sinceNanos time of the client's last sufficient progress
  */
-record Stalled<A>(Object connection, A answer, long bytes, long sinceNanos) {
+record EvictableResponse<A>(Object connection, A answer, long bytes, long sinceNanos) {
 
   /** Stalled responses of one connection. */
-  private static final class Holder<A> {
-    final ArrayDeque<Stalled<A>> answers = new ArrayDeque<>(); // oldest first
+  private static final class StalledConnection<A> {
+    final ArrayDeque<EvictableResponse<A>> answers = new ArrayDeque<>(); // oldest first
     long bytes;
   }
 
-  private static <A> Collection<Holder<A>> holders(List<Stalled<A>> table, long now) {
-    Map<Object, Holder<A>> holders = new LinkedHashMap<>();
-    List<Stalled<A>> oldestFirst = new ArrayList<>(table);
+  private static <A> Collection<StalledConnection<A>> holders(
+      List<EvictableResponse<A>> table, long now) {
+    Map<Object, StalledConnection<A>> holders = new LinkedHashMap<>();
+    List<EvictableResponse<A>> oldestFirst = new ArrayList<>(table);
     oldestFirst.sort((a, b) -> Long.signum(a.sinceNanos - b.sinceNanos));
-    for (Stalled<A> each : oldestFirst) {
-      if (now - each.sinceNanos >= Stall.AFTER_NANOS) {
-        Holder<A> holder = holders.computeIfAbsent(each.connection, connection -> new Holder<>());
+    for (EvictableResponse<A> each : oldestFirst) {
+      if (now - each.sinceNanos >= WriteStall.AFTER_NANOS) {
+        StalledConnection<A> holder =
+            holders.computeIfAbsent(each.connection, connection -> new StalledConnection<>());
         holder.answers.add(each);
         holder.bytes += each.bytes;
       }
@@ -41,7 +43,7 @@ record Stalled<A>(Object connection, A answer, long bytes, long sinceNanos) {
   }
 
   /** Returns the maximum bytes that one connection holds in stalled responses, or 0. */
-  static <A> long most(List<Stalled<A>> table, long now) {
+  static <A> long most(List<EvictableResponse<A>> table, long now) {
     return holders(table, now).stream().mapToLong(holder -> holder.bytes).max().orElse(0);
   }
 
@@ -52,19 +54,19 @@ record Stalled<A>(Object connection, A answer, long bytes, long sinceNanos) {
    * @param elsewhere maximum bytes of a connection on another loop; connections that hold less are
    *     spared
    */
-  static <A> List<Stalled<A>> victims(
-      List<Stalled<A>> table, long now, long needed, long elsewhere) {
-    PriorityQueue<Holder<A>> most =
+  static <A> List<EvictableResponse<A>> victims(
+      List<EvictableResponse<A>> table, long now, long needed, long elsewhere) {
+    PriorityQueue<StalledConnection<A>> most =
         new PriorityQueue<>(Comparator.comparingLong(holder -> -holder.bytes));
     most.addAll(holders(table, now));
-    List<Stalled<A>> victims = new ArrayList<>();
+    List<EvictableResponse<A>> victims = new ArrayList<>();
     long left = needed;
     while (left > 0) {
-      Holder<A> holder = most.poll();
+      StalledConnection<A> holder = most.poll();
       if (holder == null || holder.bytes < elsewhere) {
         return victims;
       }
-      Stalled<A> victim = holder.answers.remove();
+      EvictableResponse<A> victim = holder.answers.remove();
       victims.add(victim);
       left -= victim.bytes;
       holder.bytes -= victim.bytes;

@@ -1,22 +1,22 @@
 package dev.berth.metrics;
 
-import dev.berth.metrics.Families.Kind;
+import dev.berth.metrics.MetricFamilies.MetricKind;
 import io.prometheus.metrics.model.snapshots.Labels;
 import java.util.List;
 
 /** Target for the series of one owner in a scrape, all with the same labels. */
-public final class Series {
-  private final Families into;
+public final class MetricSeries {
+  private final MetricFamilies into;
   private final Labels labels;
 
-  Series(Families into, Labels labels) {
+  MetricSeries(MetricFamilies into, Labels labels) {
     this.into = into;
     this.labels = labels;
   }
 
   /** Returns a target with additional labels. */
-  public Series with(String... labelNamesAndValues) {
-    return new Series(into, labels.merge(Labels.of(labelNamesAndValues)));
+  public MetricSeries with(String... labelNamesAndValues) {
+    return new MetricSeries(into, labels.merge(Labels.of(labelNamesAndValues)));
   }
 
   /** Sets the description of a user metric. */
@@ -26,12 +26,12 @@ public final class Series {
 
   /** Adds a counter, which never decreases. The exposition appends {@code _total} to its name. */
   public void counter(String name, double value) {
-    into.number(Kind.COUNTER, name, labels, value);
+    into.number(MetricKind.COUNTER, name, labels, value);
   }
 
   /** Adds a gauge. */
   public void gauge(String name, double value) {
-    into.number(Kind.GAUGE, name, labels, value);
+    into.number(MetricKind.GAUGE, name, labels, value);
   }
 
   /** Adds a gauge, and its limit as {@code name_limit}. */

@@ -16,7 +16,7 @@ import io.netty.util.collection.IntObjectMap;
  * <p>Counts the bytes that pass for watched streams. Netty and Vert.x report them only for whole
  * chunks.
  */
-final class Http2Outflow extends FlushConsolidationHandler {
+final class Http2WriteCoalescer extends FlushConsolidationHandler {
   /** Maximum number of flushes that wait for the end of a loop run. */
   private static final int MAX_TOGETHER = 256;
 
@@ -36,7 +36,7 @@ final class Http2Outflow extends FlushConsolidationHandler {
   /**
    * @param cut called when Netty or Berth closes the connection for a flood
    */
-  Http2Outflow(Runnable cut) {
+  Http2WriteCoalescer(Runnable cut) {
     super(MAX_TOGETHER, true);
     this.cut = cut;
   }

@@ -9,14 +9,15 @@ import java.util.function.ObjLongConsumer;
 
 /**
  * Memory budget of an instance for whole responses larger than one message. A response counts from
- * before its handler runs, at the size that {@link AnswerSizes} expects, until its client has
- * received it.
+ * before its handler runs, at the size that {@link ResponseSizeEstimator} expects, until its client
+ * has received it.
  *
  * <p>A request whose expected response exceeds the limit waits for at most {@link #WAIT_NANOS}. In
  * this time, stalled clients are detected and their responses evicted. Requests for small responses
- * and streams never wait. Thread-safe, except {@link Queue}, which is confined to its event loop.
+ * and streams never wait. Thread-safe, except {@link ResponseMemoryQueue}, which is confined to its
+ * event loop.
  */
-final class AnswerRoom {
+final class ResponseMemoryBudget {
   /** Maximum wait in nanoseconds: twice the time after which a client counts as stalled. */
   static final long WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
@@ -26,7 +27,7 @@ final class AnswerRoom {
   /**
    * @param limit bytes
    */
-  AnswerRoom(long limit) {
+  ResponseMemoryBudget(long limit) {
     this.bytes = new Bound(limit);
   }
 
@@ -48,40 +49,41 @@ final class AnswerRoom {
    *
    * @param <R> a request
    */
-  final class Queue<R> {
+  final class ResponseMemoryQueue<R> {
     /** A queued request. */
-    private record Waiting(AnswerSizes sizes, String path, long bytes, long since) {
+    private record ResponseMemoryWaiter(
+        ResponseSizeEstimator sizes, String path, long bytes, long since) {
       boolean isKnown() {
         return sizes.knows(path);
       }
     }
 
-    private final Map<R, Waiting> queue = new LinkedHashMap<>();
+    private final Map<R, ResponseMemoryWaiter> queue = new LinkedHashMap<>();
 
     /**
      * Acquires the expected bytes of a response before its handler runs. Returns these bytes, or a
      * negative number if the request was enqueued.
      */
-    long take(R request, AnswerSizes sizes, String path, long now) {
+    long take(R request, ResponseSizeEstimator sizes, String path, long now) {
       long bytes = expected(sizes, path);
       boolean known = sizes.knows(path);
       if (bytes == 0 || ((queue.isEmpty() || !known) && tryTake(bytes, known))) {
         return bytes;
       }
-      queue.put(request, new Waiting(sizes, path, bytes, now));
+      queue.put(request, new ResponseMemoryWaiter(sizes, path, bytes, now));
       wanted.addAndGet(bytes);
       return -1;
     }
 
     /** Removes a request from the queue, if it is queued. */
     void forget(R request) {
-      Waiting gone = queue.remove(request);
+      ResponseMemoryWaiter gone = queue.remove(request);
       if (gone != null) {
         wanted.addAndGet(-gone.bytes);
       }
     }
 
-    private long expected(AnswerSizes sizes, String path) {
+    private long expected(ResponseSizeEstimator sizes, String path) {
       return Math.min(
           // else a large response would wait for all others to end
           sizes.expected(path), bytes.most / 2);
@@ -95,8 +97,8 @@ final class AnswerRoom {
      */
     void look(long now, ObjLongConsumer<R> starter) {
       while (!queue.isEmpty()) {
-        Map.Entry<R, Waiting> next = queue.entrySet().iterator().next();
-        Waiting first = next.getValue();
+        Map.Entry<R, ResponseMemoryWaiter> next = queue.entrySet().iterator().next();
+        ResponseMemoryWaiter first = next.getValue();
         long bytes = expected(first.sizes, first.path);
         if (bytes > 0 && !tryTake(bytes, first.isKnown())) {
           if (now - first.since < WAIT_NANOS) {

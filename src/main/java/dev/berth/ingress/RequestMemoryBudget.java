@@ -7,14 +7,14 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Memory budget of an instance for in-flight requests. Each loop acquires memory in larger units,
- * so that a request touches no counter of other loops. Thread-safe, except {@link Share}, which is
- * confined to its event loop.
+ * so that a request touches no counter of other loops. Thread-safe, except {@link LoopMemoryShare},
+ * which is confined to its event loop.
  *
  * <p>A connection with several requests may hold 1/32 of the free memory, so that dozens of them
  * leave memory for others: the fuller the budget, the less each may add. Source: dynamic thresholds
  * for shared-memory switch queues (Choudhury and Hahne, 1998).
  */
-final class RequestRoom {
+final class RequestMemoryBudget {
   /** Bytes of a request without its body and headers: measured, rounded up. */
   static final int REQUEST_BYTES = 8 << 10;
 
@@ -27,28 +27,28 @@ final class RequestRoom {
   private static final int SHARE_OF_REST = 32;
 
   private final Bound bytes;
-  private final List<Share> shares = new CopyOnWriteArrayList<>();
+  private final List<LoopMemoryShare> shares = new CopyOnWriteArrayList<>();
 
   /**
    * @param limit bytes
    */
-  RequestRoom(long limit) {
+  RequestMemoryBudget(long limit) {
     this.bytes = new Bound(limit);
   }
 
-  Share newShare() {
-    Share share = new Share();
+  LoopMemoryShare newShare() {
+    LoopMemoryShare share = new LoopMemoryShare();
     shares.add(share);
     return share;
   }
 
   /** Returns the bytes that requests hold now. */
-  long held() {
+  long heldBytes() {
     return bytes.taken() - shares.stream().mapToLong(share -> share.free.get()).sum();
   }
 
   /** Share of one loop. */
-  final class Share {
+  final class LoopMemoryShare {
     private final AtomicLong free = new AtomicLong(); // written only by the loop
 
     /**

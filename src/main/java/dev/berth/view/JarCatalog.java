@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * Store of jars, addressed by SHA-256 in 64 hexadecimal digits. Serves nodes that run the jars, and
  * clients about to deploy them. Confined to the control loop; futures complete there.
  */
-public interface JarShelf {
+public interface JarCatalog {
 
   /**
    * Returns the path of a jar, or null if it is not stored. The file may be deleted when no

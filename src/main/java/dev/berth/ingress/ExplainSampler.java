@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param sampleRate 0 to 1
  */
-record ExplainRule(boolean byHeader, double sampleRate, RandomGenerator random) {
+record ExplainSampler(boolean byHeader, double sampleRate, RandomGenerator random) {
   private static final CharSequence ASKED = HttpHeaders.createOptimized("x-berth-explain");
   private static final CharSequence OVERHEAD = HttpHeaders.createOptimized("x-berth-overhead-us");
   private static final CharSequence REPLICA = HttpHeaders.createOptimized("x-berth-replica");

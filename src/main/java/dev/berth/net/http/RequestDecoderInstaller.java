@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *   WATCHING --more than a prefix of the HTTP/2 preface, or TLS--> removed
  * </pre>
  */
-public final class FirstBytes extends ChannelInboundHandlerAdapter {
+public final class RequestDecoderInstaller extends ChannelInboundHandlerAdapter {
   private static final ByteBuf PREFACE =
       Unpooled.unreleasableBuffer(Http2CodecUtil.connectionPrefaceBuf()).asReadOnly();
   private static final byte[] EMPTY_LINE = {'\r', '\n'};
@@ -30,7 +30,7 @@ public final class FirstBytes extends ChannelInboundHandlerAdapter {
   private @Nullable ByteBuf held; // a prefix of the preface
 
   /** Creates the handler with the parameters of {@link RequestDecoder#install}. */
-  public FirstBytes(HttpServerOptions options, boolean upgrades) {
+  public RequestDecoderInstaller(HttpServerOptions options, boolean upgrades) {
     this.options = options;
     this.upgrades = upgrades;
   }

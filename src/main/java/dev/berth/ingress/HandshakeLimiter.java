@@ -14,9 +14,9 @@ import java.util.Set;
  * nodes, the protocol detection on other ports. Above the limit, the oldest connection is closed:
  * an honest one completes in milliseconds, and a silent one soon becomes the oldest. Thread-safe.
  */
-final class Handshakes {
+final class HandshakeLimiter {
   /** Maximum number of such connections on all of these ports. */
-  private static final int MOST = 256;
+  private static final int MAX_HANDSHAKES = 256;
 
   private final Set<Channel> begun = new LinkedHashSet<>(); // completed ones stay until it is full
   private long ended;
@@ -24,10 +24,10 @@ final class Handshakes {
   synchronized void begin(Channel accepted) {
     begun.add(accepted);
     accepted.closeFuture().addListener(closed -> forget(accepted));
-    if (begun.size() > MOST) {
-      begun.removeIf(Handshakes::isOver);
+    if (begun.size() > MAX_HANDSHAKES) {
+      begun.removeIf(HandshakeLimiter::isOver);
     }
-    if (begun.size() > MOST) {
+    if (begun.size() > MAX_HANDSHAKES) {
       Iterator<Channel> each = begun.iterator();
       Channel oldest = each.next();
       each.remove(); // its loop may take a while to close it
@@ -41,7 +41,7 @@ final class Handshakes {
   }
 
   /** Returns the number of connections closed above the limit. */
-  synchronized long ended() {
+  synchronized long closedCount() {
     return ended;
   }
 

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * Exchange whose request an {@link Endpoint} of the instance handles, with the whole body in
  * memory. Connections treat it as any other exchange. Confined to the event loop.
  */
-final class ApiExchange extends Exchange {
+final class EndpointExchange extends HttpExchange {
   /** Maximum bytes of a request body, which holds only a few numbers. */
   private static final int MAX_BODY_BYTES = 16 << 10;
 
@@ -20,10 +20,10 @@ final class ApiExchange extends Exchange {
   private final String path;
   private Endpoint.@Nullable Exchange asked;
 
-  ApiExchange(
+  EndpointExchange(
       ConnectionPort connection,
       HttpServerRequest http,
-      BoundRoute route,
+      ResolvedRoute route,
       Endpoint endpoint,
       String path) {
     super(connection, http, route, null);

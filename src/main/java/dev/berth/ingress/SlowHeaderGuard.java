@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  *
  * Confined to the event loop.
  */
-final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsumer {
+final class SlowHeaderGuard extends ChannelInboundHandlerAdapter implements LongConsumer {
   private final ServingLoop loop;
   private @Nullable ChannelHandlerContext channel;
   private @Nullable Http1Connection connection;
@@ -41,7 +41,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
   /**
    * @param loop of the event loop that will serve the connection
    */
-  HeadWatch(ServingLoop loop) {
+  SlowHeaderGuard(ServingLoop loop) {
     this.loop = loop;
   }
 
@@ -54,7 +54,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
   }
 
   /** Called when the connection is known to use HTTP/1. */
-  void opened(Http1Connection known) {
+  void onHttp1Detected(Http1Connection known) {
     loop.unopened.remove(this);
     connection = known;
   }
@@ -66,7 +66,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
       return;
     }
     if (connection != null) {
-      connection.heard();
+      connection.onBytes();
     } else {
       heard = true;
     }
@@ -77,7 +77,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter implements LongConsum
   public void channelWritabilityChanged(ChannelHandlerContext from) {
     Http1Connection known = connection;
     if (known != null && from.channel().isWritable()) {
-      loop.later(known::taken); // after Vert.x has written its own queue
+      loop.later(known::onWritable); // after Vert.x has written its own queue
     }
     from.fireChannelWritabilityChanged();
   }

@@ -19,12 +19,12 @@ import org.jspecify.annotations.Nullable;
  * @param sides targets of a split, in the order of the policy
  * @param shadows targets of request copies
  */
-record BoundRoute(
+record ResolvedRoute(
     IngressRoute to,
     RouteMeters meters,
     @Nullable AccessRoute access,
-    AnswerSizes sizes,
-    List<BoundRoute> sides,
+    ResponseSizeEstimator sizes,
+    List<ResolvedRoute> sides,
     List<ShadowTarget> shadows) {
   static final long NO_TIMEOUT = -1;
 
@@ -34,8 +34,8 @@ record BoundRoute(
   private static final double MAX_TIMEOUT_S = TimeUnit.DAYS.toSeconds(365);
 
   /** Creates a route without a split. */
-  BoundRoute(IngressRoute to, RouteMeters meters, @Nullable AccessRoute access) {
-    this(to, meters, access, new AnswerSizes(), List.of(), List.of());
+  ResolvedRoute(IngressRoute to, RouteMeters meters, @Nullable AccessRoute access) {
+    this(to, meters, access, new ResponseSizeEstimator(), List.of(), List.of());
   }
 
   /** Returns the router of the deployment, or null if no deployment serves the route. */
@@ -47,7 +47,7 @@ record BoundRoute(
   Stream<Object> counts() {
     return Stream.of(
             Stream.of(meters),
-            sides.stream().map(BoundRoute::meters),
+            sides.stream().map(ResolvedRoute::meters),
             shadows.stream().map(ShadowTarget::meters))
         .flatMap(each -> each);
   }

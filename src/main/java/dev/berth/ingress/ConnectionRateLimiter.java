@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * counts as {@link #CUT} connections, since it cost as much. An IPv6 network of 64 bits counts as
  * one address. Thread-safe.
  */
-final class ConnectionRate {
+final class ConnectionRateLimiter {
   /** Result for a connection that must be closed. */
   static final long REFUSED = -1;
 
@@ -26,12 +26,12 @@ final class ConnectionRate {
   static final int CUT = 50;
 
   /** Maximum delay of a connection in nanoseconds. */
-  static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  static final long MAX_DELAY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private static final long BURST_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   /** Maximum number of addresses. Above it, the least recently seen address loses its record. */
-  static final int MOST_ADDRESSES = 4096;
+  static final int MAX_ADDRESSES = 4096;
 
   private final long nanosEach; // 0 for no limit
   private final List<IpSubnetFilterRule> trusted;
@@ -41,7 +41,7 @@ final class ConnectionRate {
 
         @Override
         protected boolean removeEldestEntry(Map.Entry<Object, Long> eldest) {
-          return size() > MOST_ADDRESSES;
+          return size() > MAX_ADDRESSES;
         }
       };
 
@@ -49,9 +49,9 @@ final class ConnectionRate {
    * @param perSecond connections per address; 0 for no limit
    * @param trusted addresses and networks without a limit
    */
-  ConnectionRate(int perSecond, List<String> trusted) {
+  ConnectionRateLimiter(int perSecond, List<String> trusted) {
     this.nanosEach = perSecond == 0 ? 0 : TimeUnit.SECONDS.toNanos(1) / perSecond;
-    this.trusted = trusted.stream().map(ConnectionRate::network).toList();
+    this.trusted = trusted.stream().map(ConnectionRateLimiter::network).toList();
   }
 
   private static IpSubnetFilterRule network(String text) {
@@ -66,11 +66,11 @@ final class ConnectionRate {
    * counted.
    */
   long open(@Nullable SocketAddress from, long now) {
-    return charge(from, 1, PATIENCE_NANOS, now);
+    return charge(from, 1, MAX_DELAY_NANOS, now);
   }
 
   /** Charges an address for a connection that was closed for a flood. */
-  void cut(@Nullable SocketAddress from, long now) {
+  void chargeFlood(@Nullable SocketAddress from, long now) {
     charge(from, CUT, Long.MAX_VALUE, now);
   }
 

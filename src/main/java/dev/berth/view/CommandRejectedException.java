@@ -6,11 +6,11 @@ import java.util.List;
  * Failure of a command. The command changed nothing, unless the message reports an unknown outcome.
  * Expected, and so without a stack trace.
  */
-public final class CommandRefused extends RuntimeException {
+public final class CommandRejectedException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
   /** Reason of the failure. Each has one HTTP status and one code for programs. */
-  public enum Kind {
+  public enum CommandRejectionReason {
     /** The command itself is invalid. */
     INVALID(400, "invalid"),
     /** The application or deployment does not exist. */
@@ -23,30 +23,30 @@ public final class CommandRefused extends RuntimeException {
     public final int status;
     public final String code;
 
-    Kind(int status, String code) {
+    CommandRejectionReason(int status, String code) {
       this.status = status;
       this.code = code;
     }
   }
 
-  private final Kind kind;
+  private final CommandRejectionReason kind;
   private final transient List<String> problems;
 
   /** Creates a failure with one problem. */
-  public CommandRefused(Kind kind, String problem) {
+  public CommandRejectedException(CommandRejectionReason kind, String problem) {
     this(kind, List.of(problem));
   }
 
   /**
    * @param problems all problems, one line each
    */
-  public CommandRefused(Kind kind, List<String> problems) {
+  public CommandRejectedException(CommandRejectionReason kind, List<String> problems) {
     super(String.join("\n", problems), null, false, false);
     this.kind = kind;
     this.problems = List.copyOf(problems);
   }
 
-  public Kind kind() {
+  public CommandRejectionReason kind() {
     return kind;
   }
 

@@ -8,7 +8,7 @@ import java.util.Locale;
  *
  * <p>Source: Envoy's response flags, where the meaning is the same.
  */
-public enum Outcome {
+public enum AccessOutcome {
   /** A regular response was sent. */
   ANSWERED("-"),
   /** No route matches the path. */
@@ -36,7 +36,7 @@ public enum Outcome {
 
   final String flag;
 
-  Outcome(String flag) {
+  AccessOutcome(String flag) {
     this.flag = flag;
   }
 
@@ -45,7 +45,7 @@ public enum Outcome {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  public static Outcome of(BerthException.Kind kind) {
+  public static AccessOutcome of(BerthException.Kind kind) {
     return switch (kind) {
       case TIMEOUT -> TIMEOUT;
       case CANCELLED -> CANCELLED;
@@ -63,7 +63,7 @@ public enum Outcome {
    *
    * @param code failure code of {@code HttpFailure}
    */
-  public static Outcome ofCode(String code) {
+  public static AccessOutcome ofCode(String code) {
     return switch (code) {
       case "not_found" -> NO_ROUTE;
       case "overloaded" -> OVERLOAD;

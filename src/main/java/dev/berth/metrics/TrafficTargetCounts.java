@@ -11,10 +11,10 @@ import java.util.stream.LongStream;
  * @param p50Ms median latency, estimated from the buckets of the histogram; 0 without requests
  * @param p99Ms 99th percentile, likewise
  */
-public record SideCounts(long requests, long errors, double p50Ms, double p99Ms) {
+public record TrafficTargetCounts(long requests, long errors, double p50Ms, double p99Ms) {
 
   /** Returns the sum over loops, methods and statuses. */
-  static SideCounts of(List<RouteMeters.Cell> cells) {
+  static TrafficTargetCounts of(List<RouteMeters.MethodStatusMeter> cells) {
     long errors = // first, so that there are never more errors than requests
         cells.stream()
             .filter(each -> each.status() >= 500)
@@ -23,7 +23,7 @@ public record SideCounts(long requests, long errors, double p50Ms, double p99Ms)
     long[] buckets = new long[LatencyBuckets.COUNT];
     cells.forEach(each -> each.latencies().addTo(buckets));
     long requests = LongStream.of(buckets).sum();
-    return new SideCounts(
+    return new TrafficTargetCounts(
         requests, errors, quantile(buckets, 0.5 * requests), quantile(buckets, 0.99 * requests));
   }
 

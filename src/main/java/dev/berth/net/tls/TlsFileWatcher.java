@@ -11,14 +11,14 @@ import org.slf4j.LoggerFactory;
  * Watcher that reloads TLS files at run time.
  *
  * <pre>
- *   CURRENT --files changed, usable--> the new contents, after {@link #taken}
+ *   CURRENT --files changed, usable--> the new contents, after {@link #setCurrent}
  *           --files changed, unusable--> checked again; logged once if unchanged at the next check
  * </pre>
  *
  * Blocks on file reads. Thread-safe.
  */
-public final class TlsWatch {
-  private static final Logger LOG = LoggerFactory.getLogger(TlsWatch.class);
+public final class TlsFileWatcher {
+  private static final Logger LOG = LoggerFactory.getLogger(TlsFileWatcher.class);
 
   private static final List<Buffer> UNREADABLE = List.of(Buffer.buffer());
 
@@ -33,7 +33,7 @@ public final class TlsWatch {
   /**
    * @param of owner of the files, for the log
    */
-  public TlsWatch(TlsFiles files, String of) {
+  public TlsFileWatcher(TlsFiles files, String of) {
     this.files = files;
     this.of = of;
   }
@@ -65,7 +65,7 @@ public final class TlsWatch {
   }
 
   /** Returns the contents of changed files; null if unchanged or unusable. */
-  public synchronized @Nullable TlsMaterial changed() {
+  public synchronized @Nullable TlsMaterial readIfChanged() {
     TlsMaterial known = material;
     List<Buffer> contents = UNREADABLE;
     try {
@@ -79,13 +79,13 @@ public final class TlsWatch {
       }
       return TlsMaterial.of(files, contents);
     } catch (TlsFileException unusable) {
-      failed(contents, unusable);
+      onUnusable(contents, unusable);
       return null;
     }
   }
 
   /** Sets the current contents, which new connections use. */
-  public synchronized void taken(TlsMaterial next) {
+  public synchronized void setCurrent(TlsMaterial next) {
     material = next;
     LOG.info("{}: {} reloaded, for new connections", of, files.certificate().path());
   }
@@ -94,7 +94,7 @@ public final class TlsWatch {
    * Records unusable contents. Logs only their second occurrence, since files are replaced one by
    * one and the first may be half of a change.
    */
-  private void failed(List<Buffer> contents, TlsFileException unusable) {
+  private void onUnusable(List<Buffer> contents, TlsFileException unusable) {
     if (!contents.equals(failedContents)) {
       failedContents = contents;
       failureSaid = false;
